@@ -63,12 +63,22 @@ async function startSimulator(): Promise<{ readonly baseUrl: string; readonly co
   return { baseUrl, control };
 }
 
-async function startOperator({ kubeconfig }: ControlPlane): Promise<void> {
+/** Returns the address of the operator's page. */
+async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
   stage.step(
     "The operator",
     "In a cluster it is a Deployment (deploy/kustomize). Here it runs on this terminal, and says what it does.",
   );
-  const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
+  const ports = [
+    "--host",
+    "127.0.0.1",
+    "--health-port",
+    "0",
+    "--metrics-port",
+    "0",
+    "--ui-bind-address",
+    "127.0.0.1:0",
+  ];
   const how = [
     "--kubeconfig",
     kubeconfig,
@@ -79,7 +89,9 @@ async function startOperator({ kubeconfig }: ControlPlane): Promise<void> {
     ...ports,
   ];
   const operator = stage.start(["operator", ...how], true);
+  const page = (await operator.line(/serving page .*url[=:] ?"?(http:\S+?)"?$/))[1] ?? "";
   await operator.line(/leading/);
+  return page;
 }
 
 async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<void> {
@@ -101,10 +113,12 @@ async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<vo
   console.log(`\n${table.trimEnd()}`);
 }
 
-function tellWhatToTry(kubeconfig: string, control: string): void {
+function tellWhatToTry(kubeconfig: string, control: string, page: string): void {
   stage.step("Your turn", "In another terminal:");
   stage.table([
     ["kubectl", `export KUBECONFIG=${kubeconfig}`],
+    ["the page", `open ${page} (elsewhere: kubectl port-forward -n wafsync-system deployment/wafsync 8082)`],
+    ["your own", "node src/cli/main.ts ui --bind-address 127.0.0.1:0"],
     ["look", "kubectl describe wafip scanners -n shop"],
     ["block", "node src/cli/main.ts block 192.0.2.250 -n shop --for 2h"],
     ["unblock", "kubectl delete wafip scanners -n shop"],
@@ -124,9 +138,9 @@ try {
   );
   const cluster = await startServers();
   const { baseUrl, control } = await startSimulator();
-  await startOperator(cluster);
+  const page = await startOperator(cluster);
   await applyExamples(cluster, baseUrl);
-  tellWhatToTry(cluster.kubeconfig, control);
+  tellWhatToTry(cluster.kubeconfig, control, page);
   await untilInterrupted;
 } catch (error) {
   if (!interrupted.signal.aborted) {

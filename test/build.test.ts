@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { request } from "undici";
 import { builtBundle } from "./support/processes/built-program.ts";
 import { buildCommand } from "./support/processes/bundle.ts";
 import { runWafsync, startWafsync } from "./support/processes/wafsync-process.ts";
@@ -114,6 +115,20 @@ describe("the bundle, alone in a folder without node_modules", () => {
     history: async () => {
       const { code, stdout } = await run("history", "203.0.113.99", ...directory());
       expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/Added[^]*Removed/u) });
+    },
+    ui: async () => {
+      const running = start("ui", ...directory(), "--bind-address", "127.0.0.1:0");
+      await running.hasPrinted(/The page is at \S+ /u);
+      const url = /page is at (?<url>\S+)/u.exec(running.printed())?.groups?.["url"] ?? "";
+      const isShown = async (path: string, text: string): Promise<boolean> => {
+        const { body } = await request(`${url}${path}`, { reset: true });
+        return (await body.text()).includes(text);
+      };
+      expect(await isShown("", domain)).toBe(true);
+      expect(await isShown("instances/shop/main", "<svg")).toBe(true);
+      expect(await isShown("instances/shop/main/requests", "<svg")).toBe(true);
+      running.child.kill("SIGTERM");
+      expect(await running.ended).toMatchObject({ code: 0, stderr: "" });
     },
     import: async () => {
       const { code, stdout } = await run("import", ...waf(), "--instance", "copy");

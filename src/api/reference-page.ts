@@ -6,7 +6,8 @@ import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
 import { apiVersion, category, kinds, recordKind, type ServedKind } from "./kinds.ts";
 import { conditionFacts, conditionTypes } from "./reasons.ts";
 import { validationsKey } from "./schema-rules.ts";
-import type { StructuralSchema } from "./structural-schema.ts";
+import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
+import { summarySchema } from "./summary.ts";
 
 const generatedNote = "<!-- Written by `npm run generate`. Edit the schemas in src/api instead. -->";
 
@@ -21,7 +22,12 @@ export function referencePages(): ReferencePage[] {
     file: pageFile(definition.kind),
     text: kindPage(definition),
   }));
-  return [{ file: "README.md", text: overviewPage() }, ...pages, { file: "conditions.md", text: conditionsPage() }];
+  return [
+    { file: "README.md", text: overviewPage() },
+    ...pages,
+    { file: "conditions.md", text: conditionsPage() },
+    { file: "summary.md", text: summaryPage() },
+  ];
 }
 
 function pageFile(kind: ServedKind): string {
@@ -37,7 +43,7 @@ function overviewPage(): string {
   return page("Reference", [
     `The custom resources of \`${apiVersion}\`. All are namespaced. \`kubectl get ${category}\` lists the kinds that you declare, that is, all except \`${recordKind}\`.`,
     table(["Kind", "Short name", "What it is"], rows),
-    "The state of an object is in its conditions: see [conditions and reasons](conditions.md). For monitoring, see [metrics](metrics.md) and [alerts](alerts.md).",
+    "The state of an object is in its conditions: see [conditions and reasons](conditions.md). For monitoring, see [metrics](metrics.md) and [alerts](alerts.md). [`/summary`](summary.md) has the state of all WAFs as JSON.",
     "Durations are whole numbers with units, in descending order: `2d`, `1h30m`, `45s`, `250ms`.",
   ]);
 }
@@ -156,6 +162,14 @@ function conditionSection(type: string, fact: ConditionFact): string[] {
     table(["Reason", "Status", "Meaning", "What to do"], rows),
     ...(repeats === "" ? [] : [`It also repeats the reasons of ${repeats}.`]),
   ];
+}
+
+function summaryPage(): string {
+  return page("/summary", [
+    "`wafsync ui` and the operator serve the state of all WAFs as JSON, next to [the page](../guides/page.md). `?instance=shop/main` limits the response to one instance.",
+    "The status code is 403 if the viewer may not read the instances: then `refused` has the reason, and there is no data. New versions of wafsync add fields, but do not rename or remove them.",
+    ...objectSections("summary", structuralSchema(summarySchema)),
+  ]);
 }
 
 function page(title: string, blocks: readonly string[]): string {

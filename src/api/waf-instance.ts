@@ -188,7 +188,7 @@ export const wafInstanceSpec = z
   })
   .describe("The desired state of the WAF.");
 
-const listStatus = z.object({
+export const listStatus = z.object({
   live: count.describe("Entries on the list when it was last read."),
   managed: count.describe("Entries that wafsync added."),
   foreign: count.describe("Entries that wafsync did not add."),
@@ -200,7 +200,7 @@ const listStatus = z.object({
   overflow: count.optional().describe("Entries that the list has no room for (`maxEntries`)."),
 });
 
-const heldGroup = z.object({
+export const heldGroup = z.object({
   list: z.enum(["blocklist", "allowlist"]).describe("The list that contains the entries."),
   owners: z
     .string()

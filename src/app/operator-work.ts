@@ -23,6 +23,7 @@ import { operatorHistory } from "./operator-history.ts";
 import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
 import { measureWatches } from "./measure-watches.ts";
 import { type OperatorParts, operatorPorts } from "./operator-ports.ts";
+import { type OperatorSight, operatorSight } from "./operator-sight.ts";
 import { runFields } from "./run-fields.ts";
 import { safeTexts } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
@@ -41,7 +42,8 @@ export interface OperatorWork {
   run(signal: AbortSignal): Promise<void>;
   /** Resolves when nothing runs. */
   ended(): Promise<void>;
-  notReadyBecause(): string | undefined;
+  /** What a page shows of it. */
+  readonly sight: OperatorSight;
   close(eventFlushMs: number): Promise<void>;
 }
 
@@ -73,6 +75,7 @@ export function createOperatorWork(options: OperatorWorkOptions): OperatorWork {
 }
 
 class Work implements OperatorWork {
+  readonly sight: OperatorSight;
   readonly #options: OperatorWorkOptions;
   readonly #throttledLog: ThrottledLog;
   readonly #source: ClusterSource;
@@ -112,6 +115,7 @@ class Work implements OperatorWork {
     this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
     measureWatches(this.#source, metrics);
+    this.sight = operatorSight({ ...options, source: this.#source, wafClients: this.#wafClients });
   }
 
   async watch(signal: AbortSignal): Promise<void> {
@@ -149,10 +153,6 @@ class Work implements OperatorWork {
   async ended(): Promise<void> {
     await this.#running;
     await this.#history.flush();
-  }
-
-  notReadyBecause(): string | undefined {
-    return this.#source.notReadyBecause();
   }
 
   async close(eventFlushMs: number): Promise<void> {

@@ -18,6 +18,7 @@ import type { HealthServer } from "./health-server.ts";
 import { startHealthServer } from "./health-server.ts";
 import type { Leadership } from "./leadership.ts";
 import { electedLeadership, soleLeadership } from "./leadership.ts";
+import type { ServePage } from "./operator-sight.ts";
 import type { OperatorWork } from "./operator-work.ts";
 import { createOperatorWork } from "./operator-work.ts";
 import type { StoppingControl } from "./stopping.ts";
@@ -40,6 +41,8 @@ export interface OperatorOptions {
   readonly version: string;
   /** The base URL of an OpenTelemetry collector, for instances that forward their logs to it; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
+  /** Serves a page about the operator; undefined if there is none. */
+  readonly servePage?: ServePage | undefined;
   readonly ports: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number };
   readonly clock: Clock;
   readonly random: () => number;
@@ -69,6 +72,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const health = await listen(options, work, metrics);
   if ("problem" in health) return { state: "NotStarted", ...health };
   log.info("started", { version, namespaces: options.namespace ?? "all", ...options.ports, ...portsOf(health) });
+  const closePage = await options.servePage?.(work.sight);
   const watching = work.watch(stopping.stop);
   const outcome = await lead(options, leadership, work);
   // Calling begin() again would abort the call in flight.
@@ -77,6 +81,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   // Another process may start to write, so here the call in flight is to be aborted at once.
   if (outcome.state === "LeaseLost") stopping.begin("lease lost");
   await watching;
+  await closePage?.();
   await work.close(outcome.state === "LeaseLost" ? 0 : eventFlushMs);
   await Promise.all([health.close(), api.close(), leaseApi.close()]);
   stopping.done();
@@ -148,7 +153,7 @@ async function listen(
   const checks = {
     // A hung process cannot answer, so any answer means alive.
     liveness: () => undefined,
-    readiness: () => work.notReadyBecause(),
+    readiness: () => work.sight.notReadyBecause(),
     metrics: async () => await metrics.text(),
     metricsContentType: metrics.contentType,
   };

@@ -31,7 +31,7 @@ export interface HistoryRow {
 }
 
 /** The maximum per event in a table; `-o json` prints all. */
-const valuesShownMax = 5;
+export const valuesShownMax = 5;
 const header = ["TIME", "INSTANCE", "EVENT", "LIST", "ENTRIES", "FOR", "NOTE"];
 
 /** @returns 0 if there is anything, 1 if there is nothing. */
@@ -64,7 +64,7 @@ export async function runHistory(text: string | undefined, options: HistoryOptio
 }
 
 /** With an address: only the entries that cover it. */
-function rowOf(instance: string, event: HistoryEvent, cover: AddressCover | undefined): HistoryRow[] {
+export function rowOf(instance: string, event: HistoryEvent, cover: AddressCover | undefined): HistoryRow[] {
   const { atMs, kind, target, note } = event;
   const values = cover === undefined ? event.values : event.values.filter((value) => cover.find(value) !== undefined);
   if (values.length === 0) return [];

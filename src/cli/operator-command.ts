@@ -10,6 +10,8 @@ import { Redactor } from "../model/redactor.ts";
 import type { LogLevel } from "../telemetry/log.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { CommandError } from "./describe-error.ts";
+import { operatorPage } from "./operator-page.ts";
+import { parseBindAddress } from "./page/bind-address.ts";
 import { readableLog } from "./readable-log.ts";
 
 /** How long a call of the WAF may take to end after a signal: as long as any call may take. */
@@ -35,6 +37,7 @@ export interface OperatorCommandOptions {
   readonly host?: string;
   readonly healthPort: number;
   readonly metricsPort: number;
+  readonly uiBindAddress: string;
   readonly otlpEndpoint?: string;
 }
 
@@ -51,6 +54,7 @@ function readOtlpEndpoint(option: string | undefined, fromEnvironment: string | 
 /** @returns 0 if it was stopped by a signal, 1 if the Lease was lost. */
 export async function runOperatorCommand(options: OperatorCommandOptions): Promise<number> {
   const environment = readEnvironment();
+  const uiBind = parseBindAddress("--ui-bind-address", options.uiBindAddress);
   const redactor = new Redactor();
   const isReadable = (options.logFormat ?? (process.stderr.isTTY ? "text" : "json")) === "text";
   const log = createLogger({
@@ -91,6 +95,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
     migratesConfigMaps: options.migrateConfigMapRecords,
     version: packageJson.version,
     otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),
+    servePage: uiBind === undefined ? undefined : operatorPage(uiBind, log),
     ports: { host: options.host, healthPort: options.healthPort, metricsPort: options.metricsPort },
     clock: realClock,
     random: Math.random,

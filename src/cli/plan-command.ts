@@ -3,7 +3,6 @@ import { stripVTControlCharacters } from "node:util";
 import type { DirectoryOptions, Session } from "./directory-session.ts";
 import { noInstance, printFaults, printTroubles, withSession } from "./directory-session.ts";
 import { viewResult } from "./instance-view.ts";
-import { planMarkdown } from "./plan-markdown.ts";
 import { differsFromDeclared, isPartial } from "./plan-summary.ts";
 import { planLines } from "./print-plan.ts";
 
@@ -25,8 +24,10 @@ export async function runPlan(options: PlanOptions): Promise<number> {
     const isFaulty = await printFaults(alsoInto(faults, session));
     if (views.length === 0) faults.push(noInstance(isFaulty, "plan"));
     if (options.output === "json") out.line(JSON.stringify({ instances: views }, undefined, 2));
-    else if (options.output === "markdown") out.line(planMarkdown(views, faults));
-    else for (const view of views) for (const line of planLines(view, paint, isFaulty)) out.line(line);
+    else if (options.output === "markdown") {
+      const { planMarkdown } = await import("./plan-markdown.ts");
+      out.line(planMarkdown(views, faults));
+    } else for (const view of views) for (const line of planLines(view, paint, isFaulty)) out.line(line);
     printTroubles(session, views);
     if (views.length === 0) session.notes.line(noInstance(isFaulty, "plan"));
     if (isFaulty || views.length === 0 || views.some((view) => view.trouble !== undefined || isPartial(view))) return 2;

@@ -17,6 +17,7 @@ import { addReportCommand } from "./commands/report.ts";
 import { addRunCommand } from "./commands/run.ts";
 import { addSimulatorCommand } from "./commands/simulator.ts";
 import { addStatusCommand } from "./commands/status.ts";
+import { addUiCommand } from "./commands/ui.ts";
 import { addVersionCommand } from "./commands/version.ts";
 import { addWhyCommand } from "./commands/why.ts";
 import { examplesAs } from "./invocation.ts";
@@ -33,6 +34,7 @@ const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[
   addWhyCommand,
   addApproveCommand,
   addHistoryCommand,
+  addUiCommand,
   addImportCommand,
   addClearCacheCommand,
   addOperatorCommand,

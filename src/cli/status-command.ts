@@ -52,8 +52,16 @@ async function readViews(options: StatusOptions): Promise<readonly StatusView[]>
   try {
     const views: StatusView[] = [];
     for (const instance of await chosenInstances(target, options.instance)) {
+      const { gathered, statusOf, gaps } = await target.look(instance, { live: false });
       views.push(
-        viewStatus(await target.look(instance, { live: false }), (declared) => planningWords(options, declared)),
+        viewStatus({
+          instance,
+          rules: gathered.rules.map(({ rule }) => rule.meta),
+          origins: gathered.origins.map(({ meta }) => meta),
+          statusOf,
+          gaps,
+          words: planningWords(options, gathered.instance),
+        }),
       );
     }
     return views;

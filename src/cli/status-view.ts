@@ -2,12 +2,21 @@
 import type { Condition } from "../api/conditions.ts";
 import { findCondition } from "../api/conditions.ts";
 import type { HeldGroup, WafInstanceStatus } from "../api/waf-instance.ts";
-import type { DeclaredInstance } from "../model/declared.ts";
-import type { ResourceMeta } from "../model/resource.ts";
+import type { ObjectName, ResourceRef } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { InstanceSight } from "./targets/target.ts";
 
 type ListCounts = NonNullable<WafInstanceStatus["blocklist"]>;
+
+/** What is shown, with the statuses as reported. */
+export interface StatusSubject {
+  readonly instance: ObjectName;
+  readonly rules: readonly ResourceRef[];
+  readonly origins: readonly ResourceRef[];
+  readonly statusOf: (object: ResourceRef) => Readonly<Record<string, unknown>> | undefined;
+  readonly gaps: readonly string[];
+  /** How a command that plans names the same target. */
+  readonly words: string;
+}
 
 export interface StatusView {
   readonly instance: string;
@@ -37,42 +46,42 @@ export interface ObjectStatusView {
   readonly message: string;
 }
 
-/** @param words how a command that plans names the same target */
-export function viewStatus(sight: InstanceSight, words: (instance: DeclaredInstance) => string): StatusView {
-  const { gathered, gaps } = sight;
-  const { meta } = gathered.instance;
-  const status = (sight.statusOf(meta) ?? {}) as Partial<WafInstanceStatus>;
+export function viewStatus({ instance, rules, origins, statusOf, gaps, words }: StatusSubject): StatusView {
+  const status = (statusOf({ kind: "WafInstance", ...instance }) ?? {}) as Partial<WafInstanceStatus>;
   const { domain, blocklist, allowlist, lastSyncTime, removalsOnHold = [], heldPlan } = status;
-  const attached = [...gathered.rules.map(({ rule }) => rule.meta), ...gathered.origins.map((origin) => origin.meta)];
   const isApprovable = heldPlan !== undefined && heldPlan !== "";
   return {
-    instance: nameKey(meta),
+    instance: nameKey(instance),
     ...(domain === undefined ? {} : { domain }),
     ...conditionOf(status.conditions),
     ...(blocklist === undefined ? {} : { blocklist }),
     ...(allowlist === undefined ? {} : { allowlist }),
     ...(lastSyncTime === undefined ? {} : { lastSyncTime }),
     onHold: removalsOnHold,
-    ...(isApprovable ? { approve: `wafsync approve ${words(gathered.instance)}--instance ${nameKey(meta)}` } : {}),
-    objects: attached.map((object) => viewObject(object, sight)).filter(({ ready }) => ready !== "True"),
-    rules: gathered.rules.length,
-    origins: gathered.origins.length,
+    ...(isApprovable ? { approve: `wafsync approve ${words}--instance ${nameKey(instance)}` } : {}),
+    objects: [...rules, ...origins]
+      .map((object) => viewObject(object, statusOf(object) ?? {}))
+      .filter(({ ready }) => ready !== "True"),
+    rules: rules.length,
+    origins: origins.length,
     gaps,
   };
 }
 
-function viewObject(meta: ResourceMeta, sight: InstanceSight): ObjectStatusView {
-  const status = sight.statusOf(meta) ?? {};
+function viewObject(object: ResourceRef, status: Readonly<Record<string, unknown>>): ObjectStatusView {
   const progress = status["progress"] ?? status["state"] ?? "";
   return {
-    kind: meta.kind,
-    name: nameKey(meta),
+    kind: object.kind,
+    name: nameKey(object),
     progress: typeof progress === "string" ? progress : "",
     ...conditionOf(status["conditions"] as readonly Condition[] | undefined),
   };
 }
 
-function conditionOf(conditions: readonly Condition[] | undefined): Pick<StatusView, "ready" | "reason" | "message"> {
+/** The condition `Ready`, with its words. */
+export function conditionOf(
+  conditions: readonly Condition[] | undefined,
+): Pick<StatusView, "ready" | "reason" | "message"> {
   const ready = findCondition(conditions ?? [], "Ready");
   if (ready === undefined) return { ready: "Unknown", reason: "", message: "No reconcile run has reported on it yet." };
   return { ready: ready.status, reason: ready.reason, message: ready.message };

@@ -1,12 +1,14 @@
 // `wafsync why`: what blocks or allows an address, and what would have to change.
 import { realClock } from "../async/clock.ts";
+import type { Entry } from "../model/entry.ts";
+import type { ObjectName } from "../model/resource.ts";
 import { redactError } from "./describe-error.ts";
 import { parseAddress } from "./parse-address.ts";
 import { adviceLines, whyLines, whyMarkdown } from "./print-why.ts";
 import { targetWords } from "./targets/target-words.ts";
 import { openTarget } from "./targets/open-target.ts";
 import { chosenInstances } from "./targets/target.ts";
-import type { TargetOptions } from "./targets/target.ts";
+import type { Target, TargetOptions } from "./targets/target.ts";
 import { colour, editedTerminal, terminalOn } from "./terminal.ts";
 import type { WhyView } from "./why-view.ts";
 import { viewWhy } from "./why-view.ts";
@@ -25,11 +27,7 @@ export async function runWhy(text: string, options: WhyOptions): Promise<number>
   const out = editedTerminal(terminalOn(process.stdout), redact);
   const notes = editedTerminal(terminalOn(process.stderr), redact);
   try {
-    const views: WhyView[] = [];
-    for (const instance of await chosenInstances(target, options.instance)) {
-      const sight = await target.look(instance, { live: true, blocked: address });
-      views.push(await viewWhy(address, sight, realClock.nowMs()));
-    }
+    const views = await explainOn(target, await chosenInstances(target, options.instance), address);
     if (options.output === "json") out.line(JSON.stringify({ address, instances: views }, undefined, 2));
     else if (options.output === "markdown") out.line(whyMarkdown(address, views));
     else {
@@ -47,6 +45,20 @@ export async function runWhy(text: string, options: WhyOptions): Promise<number>
   } finally {
     await target.close();
   }
+}
+
+/** What blocks or allows the address on each of the instances. */
+export async function explainOn(
+  target: Pick<Target, "look">,
+  instances: readonly ObjectName[],
+  address: Entry,
+): Promise<readonly WhyView[]> {
+  const views: WhyView[] = [];
+  for (const instance of instances) {
+    const sight = await target.look(instance, { live: true, blocked: address });
+    views.push(await viewWhy(address, sight, realClock.nowMs()));
+  }
+  return views;
 }
 
 function exitCodeOf(views: readonly WhyView[]): number {

@@ -33,6 +33,8 @@ interface Loaded {
   /** Of the program and its chunks. */
   readonly kibibytes: number;
   readonly files: number;
+  /** The files of the program's own source. */
+  readonly sources: readonly string[];
   /** Modules of Node.js. */
   readonly builtins: readonly string[];
 }
@@ -73,6 +75,7 @@ describe("the bundle", () => {
       packages: [...new Set(packages)].sort(),
       kibibytes: loaded.reduce((total, [, { bytes }]) => total + bytes, 0) / 1024,
       files: loaded.length,
+      sources: inputs.filter((path) => path.startsWith("src/")).sort(),
       builtins: urls.filter((url) => url.startsWith("node:")),
     };
   }
@@ -101,7 +104,7 @@ describe("the bundle", () => {
     expect(packages).toEqual(directory);
     expect(kibibytes).toBeLessThan(1400);
     // Each command that shares a part of this with others cuts it into more files, of the same bytes.
-    expect(files).toBeLessThan(50);
+    expect(files).toBeLessThan(55);
     expect(builtins).toContain("node:net");
     expect(builtins.filter((name) => name === "node:http2" || name === "node:tls")).toEqual([]);
   });
@@ -123,6 +126,15 @@ describe("the bundle", () => {
     const cluster = await loadedBy(["clear-cache", "--instance", "shop/main", "--kubeconfig", "missing.yaml"]);
     expect(cluster).toMatchObject({ code: 2, packages: expect.arrayContaining(["@kubernetes/client-node"]) });
     expect(cluster.packages).not.toContain("echarts");
+  });
+
+  test("loads nothing of the page but its port for an operator that nobody visits", async () => {
+    const operator = await loadedBy(["operator", "--kubeconfig", "missing.yaml"]);
+    expect(operator.packages).not.toContain("echarts");
+    expect(operator.sources.filter((path) => /cli\/(?:page|targets|report)\//u.test(path))).toEqual([
+      "src/cli/page/bind-address.ts",
+      "src/cli/page/page-server.ts",
+    ]);
   });
 
   test("keeps compiled code in the cache folder of the user, and prints nothing about it", async () => {

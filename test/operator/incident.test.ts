@@ -6,8 +6,10 @@ import { handMadeLists } from "../support/builders/hand-made-lists.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { summarySchema } from "../../src/api/summary.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { servePage } from "../support/worlds/open-page.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 
 const rightsMs = 60_000;
@@ -244,5 +246,54 @@ await describeOperator("the commands of an incident", (world) => {
       expect.stringContaining("you are not allowed to get wafinstances"),
     ]);
     expect(waf.view.has("blocklist", urgent)).toBe(false);
+  });
+
+  test("the page of the operator explains an address as why does, and shows every WAF of the cluster", async () => {
+    const { cluster, operator } = world();
+    await world().allReady(namespace);
+    const instance = `${namespace}/waf`;
+    const [address = ""] = waf.view.blocklist;
+    const words = ["why", address, "--instance", instance, "--kubeconfig", cluster.kubeconfig, "--allow-insecure-http"];
+    const why = await runWafsync([...words, "-o", "json"]);
+    const search = new URLSearchParams({ address, instance }).toString();
+    const shown = JSON.parse((await operator.page(`/why.json?${search}`)).text) as unknown;
+    expect(shown).toEqual(jsonOf(why));
+    expect(jsonOf(why)["instances"]).toMatchObject([{ verdict: "Blocked", liveListsRead: true }]);
+    const summary = summarySchema.parse(JSON.parse((await operator.page("/summary")).text));
+    expect(summary).toMatchObject({ where: "in all namespaces", gaps: [] });
+    expect(summary.instances.find((one) => one.instance === instance)).toMatchObject({
+      domain: waf.domain,
+      ready: "True",
+    });
+    const page = await operator.page(`/instances/${instance}`);
+    expect([page.status, page.text.includes("Managed entries over time")]).toEqual([200, true]);
+    expect((await operator.page("/")).text).toContain(waf.domain);
+    const requests = await operator.page(`/instances/${instance}/requests`);
+    expect([requests.status, requests.text.includes("spec.logs.enabled is not set")]).toEqual([400, true]);
+  });
+
+  test("wafsync ui shows a responder one namespace, and what is missing", async () => {
+    await using page = await servePage(["--kubeconfig", responder, "-n", namespace, "--allow-insecure-http"]);
+    const summary = await page.json("/summary");
+    expect(summary).toMatchObject({ where: `in namespace ${namespace}`, totals: { instances: 1 } });
+    expect((await page.get(`/instances/${namespace}/waf`)).text).toContain("You are not allowed to get wafrecords");
+    const why = (await page.get(`/why?address=${urgent}`)).text;
+    expect(why).toContain("You are not allowed to get Secret");
+  });
+
+  test("a viewer without rights sees an explanation in wafsync ui, and no data", async () => {
+    const { cluster } = world();
+    const other = await world().newNamespace("blind");
+    await cluster.expectKubectl(["create", "serviceaccount", "nobody", "-n", other]);
+    const kubeconfig = await cluster.kubeconfigFor(other, "nobody");
+    await using page = await servePage(["--kubeconfig", kubeconfig, "-n", namespace]);
+    for (const path of ["/", `/instances/${namespace}/waf`, `/why?address=${urgent}`]) {
+      const { status, text } = await page.get(path);
+      expect([status, text.includes("You are not allowed to list wafinstances")]).toEqual([403, true]);
+      expect(text).not.toContain(waf.domain);
+    }
+    const { status, text } = await page.get("/summary");
+    expect([status, JSON.parse(text)]).toMatchObject([403, { instances: [], feeds: [], totals: { instances: 0 } }]);
+    expect(page.process.printed()).toContain("warning: You are not allowed to list wafinstances");
   });
 });

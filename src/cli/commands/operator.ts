@@ -45,6 +45,11 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
     .option("--health-port <n>", "port of /healthz and /readyz; 0 takes a free one", wholeNumber(0, 65_535), 8081)
     .option("--metrics-port <n>", "port of /metrics; 0 takes a free one", wholeNumber(0, 65_535), 8080)
     .option(
+      "--ui-bind-address <address>",
+      "address and port of a read-only page about all WAFs, for kubectl port-forward; 0 serves none",
+      "127.0.0.1:8082",
+    )
+    .option(
       "--otlp-endpoint <url>",
       "OpenTelemetry collector for logs with the output OTLP (default: the environment variable OTEL_EXPORTER_OTLP_ENDPOINT)",
     )

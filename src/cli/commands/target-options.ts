@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import { Option } from "commander";
 
-/** Adds the options that `openTarget` reads. */
-export function withTargetOptions(command: Command, formats: readonly string[] = ["table", "json"]): Command {
+/** Adds the options that say which folder or cluster a command works on. */
+function withPlaceOptions(command: Command): Command {
   return command
     .option("-f, --from <directory>", "folder with the YAML files; if unset, the command uses a cluster")
     .option(
@@ -12,9 +12,27 @@ export function withTargetOptions(command: Command, formats: readonly string[] =
     )
     .option("-n, --namespace <name>", "namespace in the cluster (default: the namespace of the context)")
     .option("--kubeconfig <file>", "kubeconfig file (default: the same as kubectl, or the pod's service account)")
-    .option("--context <name>", "context of the kubeconfig (default: the current one)")
-    .option("--instance <name>", "the WafInstance, as NAME or NAMESPACE/NAME (default: all, or the only one)")
+    .option("--context <name>", "context of the kubeconfig (default: the current one)");
+}
+
+function withCallOptions(command: Command): Command {
+  return command
     .option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop", false)
-    .option("--allowed-base-urls <urls>", "call only APIs below these URLs, separated by commas")
-    .addOption(new Option("-o, --output <format>", "output format").choices(formats).default("table"));
+    .option("--allowed-base-urls <urls>", "call only APIs below these URLs, separated by commas");
+}
+
+/** Adds the options that `openTarget` reads. */
+export function withTargetOptions(command: Command, formats: readonly string[] = ["table", "json"]): Command {
+  withPlaceOptions(command).option(
+    "--instance <name>",
+    "the WafInstance, as NAME or NAMESPACE/NAME (default: all, or the only one)",
+  );
+  return withCallOptions(command).addOption(
+    new Option("-o, --output <format>", "output format").choices(formats).default("table"),
+  );
+}
+
+/** The same for a command that is about all instances and prints nothing. */
+export function withAllOfTargetOptions(command: Command): Command {
+  return withCallOptions(withPlaceOptions(command));
 }

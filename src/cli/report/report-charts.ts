@@ -125,7 +125,7 @@ function barLabel(timeMs: number, barMs: number): string {
   return barMs >= dayMs ? date.slice(5) : `${date.slice(5)} ${time.slice(0, 5)}`;
 }
 
-function draw(width: number, height: number, option: EChartsCoreOption): string {
+export function draw(width: number, height: number, option: EChartsCoreOption): string {
   const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
   try {
     chart.setOption({ animation: false, textStyle: { fontFamily }, ...option });

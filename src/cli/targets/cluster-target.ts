@@ -1,6 +1,7 @@
 // The instances of a cluster, read with the permissions of the user. Records and Secrets are optional: few users can read them,
 // and the result says what is missing.
 import packageJson from "../../../package.json" with { type: "json" };
+import type { CalledWaf, CallWaf, ReadingWaf } from "../../app/call-waf.ts";
 import { readEnvironment } from "../../app/config.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -8,8 +9,7 @@ import { createApiServer } from "../../kube/api-server.ts";
 import { kubeConfigCredentials } from "../../kube/credentials.ts";
 import { validateApiKey } from "../../model/api-key.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import type { Entry } from "../../model/entry.ts";
-import type { GatheredKey } from "../../model/gathered.ts";
+import type { Gathered } from "../../model/gathered.ts";
 import { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -21,12 +21,14 @@ import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import { approveInCluster, readHolds } from "./approve-cluster.ts";
 import { viewOfFeed, withFeedTexts } from "./feed-texts.ts";
-import { readLiveLists } from "./live-lists.ts";
+import { commandCalls, readLists } from "./live-lists.ts";
 import { busy, isReconciling } from "./reported-status.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 import { changeInCluster } from "./settle-cluster.ts";
-import type { InstanceSight, LiveLists, LookOptions, OnHold, Target, TargetOptions } from "./target.ts";
-import { policyOf } from "./target.ts";
+import { seeCluster } from "./see-cluster.ts";
+import type { Seen } from "./seen.ts";
+import type { InstanceSight, LookOptions, OnHold, Target, TargetOptions, UnreadSight } from "./target.ts";
+import { policyOf, withLists } from "./target.ts";
 
 export interface ClusterTarget extends Target {
   readonly api: ApiServer;
@@ -38,18 +40,48 @@ export function openCluster(options: TargetOptions): ClusterTarget {
   const { kubeConfig, contextNamespace } = readKubeConfig(options);
   const credentials = kubeConfigCredentials(kubeConfig);
   const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
-  return new OpenedCluster(options, api, options.namespace ?? contextNamespace);
+  const redactor = new Redactor();
+  return clusterTarget({
+    api,
+    redactor,
+    namespace: options.namespace ?? contextNamespace,
+    ruleNamespace: options.namespace,
+    call: commandCalls({ policy: policyOf(options), redactor }),
+    keyOf: keyOfUser,
+    close: async () => await api.close(),
+    see: async () =>
+      await seeCluster(api, { namespace: options.namespace, fallback: contextNamespace }, realClock.nowMs()),
+  });
+}
+
+export interface ClusterParts {
+  readonly api: ApiServer;
+  readonly redactor: Redactor;
+  /** Whose instances are listed. */
+  readonly namespace: string;
+  /** For the rules of commands, if it is not the one of the instance. */
+  readonly ruleNamespace: string | undefined;
+  readonly call: CallWaf;
+  readonly keyOf: (gathered: Gathered) => CalledWaf<ApiKey>;
+  readonly see: () => Promise<Seen>;
+  readonly close: () => Promise<void>;
+}
+
+export function clusterTarget(parts: ClusterParts): ClusterTarget {
+  return new OpenedCluster(parts);
 }
 
 class OpenedCluster implements ClusterTarget {
   readonly where: string;
-  readonly redactor = new Redactor();
+  readonly redactor: Redactor;
   readonly api: ApiServer;
   readonly namespace: string;
-  readonly #options: TargetOptions;
+  readonly #parts: ClusterParts;
 
-  constructor(options: TargetOptions, api: ApiServer, namespace: string) {
-    this.#options = options;
+  constructor(parts: ClusterParts) {
+    const { api, namespace, redactor } = parts;
+    this.#parts = parts;
+    this.redactor = redactor;
     this.api = api;
     this.namespace = namespace;
     this.where = `in namespace ${namespace}`;
@@ -69,7 +101,7 @@ class OpenedCluster implements ClusterTarget {
     throw new CommandError(`the instances cannot be listed: ${message}`, hint);
   }
 
-  async look(instance: ObjectName, { live, blocked }: LookOptions): Promise<InstanceSight> {
+  async look(instance: ObjectName, options: LookOptions): Promise<InstanceSight> {
     const found = await readInstanceOnce(this.api, realClock, instance);
     if (!found.ok) throw new CommandError(found.problem);
     const { gaps, statusOf, setterOf } = found.read;
@@ -81,21 +113,36 @@ class OpenedCluster implements ClusterTarget {
     // Read-only.
     const inventories = createInventoryRecords({ api: this.api, holderOf: () => undefined, mayWrite: () => false });
     const loaded = await inventories.load(instance);
-    return {
+    const sight: UnreadSight = {
       gathered,
       inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
-      live: live
-        ? await this.#live(gathered, statusOf(gathered.instance.meta), blocked)
-        : { state: "Unread", why: "This command does not read the WAF." },
       gaps: loaded.state === "Loaded" ? gaps : [...gaps, unreadRecord(instance)],
       placeOf: () => undefined,
       statusOf,
       setterOf: async (meta) => setterOf(meta),
     };
+    return await withLists(
+      sight,
+      options,
+      async (blocked) => await this.callWaf(sight, async (waf) => await readLists(waf, blocked)),
+    );
+  }
+
+  async see(): Promise<Seen> {
+    return await this.#parts.see();
+  }
+
+  async callWaf<T>({ gathered, statusOf }: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>> {
+    const { instance } = gathered;
+    if (isReconciling(statusOf(instance.meta))) return busy;
+    const usable = this.#parts.keyOf(gathered);
+    if (!usable.ok) return usable;
+    this.redactor.add(usable.value);
+    return await this.#parts.call(instance, usable.value, work);
   }
 
   namespaceOfRules(instance: ObjectName): string {
-    return this.#options.namespace ?? instance.namespace;
+    return this.#parts.ruleNamespace ?? instance.namespace;
   }
 
   async placeOfRule(name: ObjectName): Promise<string> {
@@ -127,31 +174,18 @@ class OpenedCluster implements ClusterTarget {
   }
 
   async close(): Promise<void> {
-    await this.api.close();
-  }
-
-  async #live(
-    { key, instance }: InstanceSight["gathered"],
-    status: unknown,
-    blocked: Entry | undefined,
-  ): Promise<LiveLists> {
-    if (isReconciling(status)) return busy;
-    const usable = keyOf(key);
-    if (usable === undefined) {
-      const { name } = instance.apiKeySecretRef;
-      const why = `You are not allowed to get Secret ${instance.meta.namespace}/${name}, and the environment variable WAFSYNC_API_KEY is not set.`;
-      return { state: "Unread", why };
-    }
-    this.redactor.add(usable);
-    return await readLiveLists(instance, usable, { policy: policyOf(this.#options), redactor: this.redactor, blocked });
+    await this.#parts.close();
   }
 }
 
-function keyOf(key: GatheredKey): ApiKey | undefined {
-  if (key.state === "Present") return key.key;
+function keyOfUser({ key, instance }: Gathered): CalledWaf<ApiKey> {
+  if (key.state === "Present") return { ok: true, value: key.key };
   const text = readEnvironment().apiKey;
   const validated = text === undefined ? undefined : validateApiKey(text);
-  return validated?.ok === true ? validated.key : undefined;
+  if (validated?.ok === true) return { ok: true, value: validated.key };
+  const { name } = instance.apiKeySecretRef;
+  const problem = `You are not allowed to get Secret ${instance.meta.namespace}/${name}, and the environment variable WAFSYNC_API_KEY is not set.`;
+  return { ok: false, problem };
 }
 
 function unreadRecord({ namespace }: ObjectName): string {

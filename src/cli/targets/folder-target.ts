@@ -1,10 +1,10 @@
 // The instances of a folder, with the inventory, statuses and history in its state directory, and with Git metadata.
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { CalledWaf, CallWaf, ReadingWaf } from "../../app/call-waf.ts";
 import { readEnvironment } from "../../app/config.ts";
 import { environmentKeyOf } from "../../app/environment-key.ts";
 import { realClock } from "../../async/clock.ts";
-import type { Gathered } from "../../model/gathered.ts";
 import { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -23,15 +23,17 @@ import { CommandError } from "../describe-error.ts";
 import { approveInFile } from "./approve-folder.ts";
 import { viewOfFeed, withFeedTexts } from "./feed-texts.ts";
 import { lastCommitOf } from "./git-author.ts";
-import { readLiveLists } from "./live-lists.ts";
+import { commandCalls, readLists } from "./live-lists.ts";
 import { previewHolds } from "./preview-holds.ts";
 import { settleFolder } from "./settle-folder.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 import { expectedEntries } from "./rule-changes.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
+import { FolderStatuses, seeFolder } from "./see-folder.ts";
+import type { Seen } from "./seen.ts";
 import { busy, isReconciling, onHoldIn } from "./reported-status.ts";
-import type { InstanceSight, LiveLists, LookOptions, OnHold, Target, TargetOptions } from "./target.ts";
-import { policyOf } from "./target.ts";
+import type { InstanceSight, LookOptions, OnHold, Target, TargetOptions, UnreadSight } from "./target.ts";
+import { policyOf, withLists } from "./target.ts";
 
 const defaultStateFolder = ".wafsync";
 
@@ -59,10 +61,13 @@ class FolderTarget implements Target {
   readonly redactor = new Redactor();
   readonly #options: TargetOptions;
   readonly #folder: Folder;
+  readonly #statuses = new FolderStatuses();
+  readonly #call: CallWaf;
 
   constructor(options: TargetOptions, folder: Folder) {
     this.#options = options;
     this.#folder = folder;
+    this.#call = commandCalls({ policy: policyOf(options), redactor: this.redactor });
     this.where = `in folder ${folder.directory}`;
   }
 
@@ -84,15 +89,33 @@ class FolderTarget implements Target {
     const loaded = await createInventoryFiles(state).load(instance);
     const statuses = createStatusFiles({ state, clock: realClock, onProblem: () => undefined });
     const gaps = source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));
-    return {
+    const sight: UnreadSight = {
       gathered,
       inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
-      live: await this.#live(options, gathered, statuses.read(gathered.instance.meta)),
       gaps: loaded.state === "Loaded" ? gaps : [...gaps, loaded.problem],
       placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(source.snapshot(), meta, from)),
       statusOf: (meta) => statuses.read(meta),
       setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),
     };
+    return await withLists(
+      sight,
+      options,
+      async (blocked) => await this.callWaf(sight, async (waf) => await readLists(waf, blocked)),
+    );
+  }
+
+  async see(): Promise<Seen> {
+    const { source, stateDirectory } = this.#folder;
+    const snapshot = await source.load();
+    const state = viewStateDirectory(stateDirectory);
+    return await seeFolder(this.#statuses, snapshot, { state, where: this.where, atMs: realClock.nowMs() });
+  }
+
+  async callWaf<T>({ gathered, statusOf }: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>> {
+    const { key, instance } = gathered;
+    if (key.state === "Missing") return { ok: false, problem: key.problem };
+    const isWriting = isReconciling(statusOf(instance.meta)) && (await isFolderInUse(this.#folder.stateDirectory));
+    return isWriting ? busy : await this.#call(instance, key.key, work);
   }
 
   namespaceOfRules({ namespace }: ObjectName): string {
@@ -163,13 +186,5 @@ class FolderTarget implements Target {
 
   async close(): Promise<void> {
     await this.#folder.source.close();
-  }
-
-  async #live({ live, blocked }: LookOptions, { key, instance }: Gathered, status: unknown): Promise<LiveLists> {
-    if (!live) return { state: "Unread", why: "This command does not read the WAF." };
-    if (key.state === "Missing") return { state: "Unread", why: key.problem };
-    if (isReconciling(status) && (await isFolderInUse(this.#folder.stateDirectory))) return busy;
-    const reading = { policy: policyOf(this.#options), redactor: this.redactor, blocked };
-    return await readLiveLists(instance, key.key, reading);
   }
 }

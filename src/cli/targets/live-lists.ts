@@ -1,48 +1,49 @@
-// Reads both lists of a WAF for a command, which writes nothing.
+// Calls a WAF for a command, which writes nothing, and reads both of its lists.
 import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { baseUrlObjection, connectionsOf } from "../../app/base-url-policy.ts";
+import type { CallWaf, ReadingWaf } from "../../app/call-waf.ts";
 import { WafClients } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
-import type { ApiKey } from "../../model/api-key.ts";
-import type { DeclaredInstance } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import { readLastBlocked } from "../last-blocked.ts";
 import { processLocks } from "../process-locks.ts";
 import type { LiveLists } from "./target.ts";
 
-interface LiveReading {
+/** Each call opens a client of its own, which takes turns with other processes on this machine. */
+export function commandCalls({
+  policy,
+  redactor,
+}: {
   readonly policy: BaseUrlPolicy;
   readonly redactor: Redactor;
-  /** Whose last blocked request is wanted, too. */
-  readonly blocked: Entry | undefined;
+}): CallWaf {
+  return async (instance, key, work) => {
+    const objection = baseUrlObjection(policy, instance.baseUrl);
+    if (objection !== undefined) return { ok: false, problem: objection };
+    const clients = new WafClients({
+      clock: realClock,
+      redactor,
+      locks: processLocks("a read-only command"),
+      ...connectionsOf(policy),
+      hidesCause: false,
+      permit: () => ({ permitted: false, reason: "This command only reads." }),
+    });
+    try {
+      return { ok: true, value: await work(clients.open(instance, key)) };
+    } finally {
+      await clients.close();
+    }
+  };
 }
 
-export async function readLiveLists(
-  instance: DeclaredInstance,
-  key: ApiKey,
-  { policy, redactor, blocked }: LiveReading,
-): Promise<LiveLists> {
-  const objection = baseUrlObjection(policy, instance.baseUrl);
-  if (objection !== undefined) return { state: "Unread", why: objection };
-  const clients = new WafClients({
-    clock: realClock,
-    redactor,
-    locks: processLocks("a read-only command"),
-    ...connectionsOf(policy),
-    hidesCause: false,
-    permit: () => ({ permitted: false, reason: "This command only reads." }),
-  });
-  try {
-    const client = clients.open(instance, key);
-    const blocklist = await client.readList("blocklist");
-    if (!blocklist.ok) return { state: "Unread", why: blocklist.fault.message };
-    const allowlist = await client.readList("allowlist");
-    if (!allowlist.ok) return { state: "Unread", why: allowlist.fault.message };
-    const lists = { blocklist: blocklist.value, allowlist: allowlist.value };
-    if (blocked === undefined || !instance.logs.enabled) return { state: "Read", lists };
-    return { state: "Read", lists, lastBlocked: await readLastBlocked(client, blocked, realClock.nowMs()) };
-  } finally {
-    await clients.close();
-  }
+/** @param blocked whose last blocked request is wanted, too */
+export async function readLists(waf: ReadingWaf, blocked: Entry | undefined): Promise<LiveLists> {
+  const blocklist = await waf.readList("blocklist");
+  if (!blocklist.ok) return { state: "Unread", why: blocklist.fault.message };
+  const allowlist = await waf.readList("allowlist");
+  if (!allowlist.ok) return { state: "Unread", why: allowlist.fault.message };
+  const lists = { blocklist: blocklist.value, allowlist: allowlist.value };
+  if (blocked === undefined) return { state: "Read", lists };
+  return { state: "Read", lists, lastBlocked: await readLastBlocked(waf, blocked, realClock.nowMs()) };
 }

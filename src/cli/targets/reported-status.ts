@@ -2,13 +2,13 @@
 import type { Condition } from "../../api/conditions.ts";
 import { findCondition } from "../../api/conditions.ts";
 import type { HeldGroup } from "../../api/waf-instance.ts";
-import type { LiveLists, OnHold } from "./target.ts";
+import type { OnHold } from "./target.ts";
 
 /** The API accepts one call at a time. */
-export const busy: LiveLists = {
-  state: "Unread",
-  why: "wafsync is already writing to this WAF, which accepts one call at a time.",
-};
+export const busy = {
+  ok: false,
+  problem: "wafsync is already writing to this WAF, which accepts one call at a time.",
+} as const;
 
 export interface Reported {
   readonly observedGeneration?: number;

@@ -16,7 +16,7 @@ export function targetWords(options: TargetOptions): string {
 }
 
 /** The same for a command that reads the WAF where this one did not: in a folder, `http://` has to be allowed for it. */
-export function planningWords(options: TargetOptions, { baseUrl }: DeclaredInstance): string {
+export function planningWords(options: TargetOptions, { baseUrl }: Pick<DeclaredInstance, "baseUrl">): string {
   const allowInsecureHttp = options.allowInsecureHttp || (options.from !== undefined && baseUrl.startsWith("http://"));
   return targetWords({ ...options, allowInsecureHttp });
 }

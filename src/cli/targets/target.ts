@@ -1,6 +1,7 @@
 // The target of a command: the instances of a folder or a cluster, each with everything that is known about it.
 import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
+import type { CalledWaf, ReadingWaf } from "../../app/call-waf.ts";
 import type { HeldGroup } from "../../api/waf-instance.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -8,12 +9,13 @@ import type { Gathered } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Redactor } from "../../model/redactor.ts";
-import type { FieldSetter, ObjectName, ResourceMeta } from "../../model/resource.ts";
+import type { FieldSetter, ObjectName, ResourceMeta, ResourceRef } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { CommandError } from "../describe-error.ts";
 import type { LastBlocked } from "../last-blocked.ts";
 import { parseInstanceName } from "../instance-name.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
+import type { Seen } from "./seen.ts";
 
 export interface TargetOptions {
   readonly from?: string;
@@ -44,10 +46,13 @@ export interface InstanceSight {
   readonly gaps: readonly string[];
   /** `rules.yaml:12` in a folder; undefined in a cluster. */
   readonly placeOf: (meta: ResourceMeta, source: string | undefined) => string | undefined;
-  readonly statusOf: (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
+  readonly statusOf: (object: ResourceRef) => Readonly<Record<string, unknown>> | undefined;
   /** Who last changed the declaration, and when; undefined if unknown. */
   readonly setterOf: (meta: ResourceMeta) => Promise<FieldSetter | undefined>;
 }
+
+/** Before anything is known of the lists of the WAF. */
+export type UnreadSight = Omit<InstanceSight, "live">;
 
 export interface OnHold {
   /** The hash that approves all of them; undefined if there are none, or if they can't be approved. */
@@ -70,6 +75,10 @@ export interface Target {
   instances(): Promise<readonly ObjectName[]>;
   /** @throws CommandError if there is no such instance */
   look(instance: ObjectName, options: LookOptions): Promise<InstanceSight>;
+  /** Everything that was reported about all objects. Reads files and objects again, but calls no WAF. */
+  see(): Promise<Seen>;
+  /** Lets `work` read from the WAF. */
+  callWaf<T>(sight: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>>;
   /** The namespace for the rules of a command: the one of `-n`, or the one of the instance. */
   namespaceOfRules(instance: ObjectName): string;
   /** The location of a rule with this name, for messages. */
@@ -89,6 +98,17 @@ export interface Target {
 export function policyOf({ allowInsecureHttp, allowedBaseUrls }: TargetOptions): BaseUrlPolicy {
   // The user who runs the command can reach private networks anyway.
   return { allowInsecureHttp, allowedBaseUrls: readAllowedBaseUrls(allowedBaseUrls), allowPrivateNetworks: true };
+}
+
+/** @param read with the address whose last blocked request is wanted; undefined where the instance does not use the logs */
+export async function withLists(
+  sight: UnreadSight,
+  { live, blocked }: LookOptions,
+  read: (blocked: Entry | undefined) => Promise<CalledWaf<LiveLists>>,
+): Promise<InstanceSight> {
+  if (!live) return { ...sight, live: { state: "Unread", why: "This command does not read the WAF." } };
+  const called = await read(sight.gathered.instance.logs.enabled ? blocked : undefined);
+  return { ...sight, live: called.ok ? called.value : { state: "Unread", why: called.problem } };
 }
 
 /** The instances of the command: the one of `--instance`, or all. @throws CommandError if there is none */

@@ -7,7 +7,13 @@ import type { ListWatchProblem } from "../../kube/list-watch.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
-import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
+import {
+  nameKey,
+  type ObjectName,
+  type ResourceKind,
+  type ResourceMeta,
+  type ResourceRef,
+} from "../../model/resource.ts";
 import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { type ClusterObject, dataKeysOf, instanceNameOf, typeOfKind } from "./cluster-object.ts";
@@ -78,6 +84,8 @@ export interface ClusterSource {
   lastKey(instance: ObjectName): ApiKey | undefined;
   /** The object as last seen, without its managed fields; undefined if it does not exist. */
   objectOf(ref: ResourceRef): ClusterObject | undefined;
+  /** Every object of the kind as last seen, valid or not. */
+  objects(kind: ResourceKind): readonly ClusterObject[];
   /** Whether the namespace is being deleted or does not exist; false if namespaces are not watched. */
   isNamespaceEnding(namespace: string): boolean;
 }
@@ -245,6 +253,10 @@ class WatchedCluster implements ClusterSource {
 
   objectOf(ref: ResourceRef): ClusterObject | undefined {
     return this.#stores.byKind[ref.kind].get(nameKey(ref));
+  }
+
+  objects(kind: ResourceKind): readonly ClusterObject[] {
+    return this.#stores.byKind[kind].list();
   }
 
   isNamespaceEnding(namespace: string): boolean {

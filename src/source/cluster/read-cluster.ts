@@ -8,7 +8,7 @@ import { createObjectStore } from "../../kube/store.ts";
 import { getObject, listObjects } from "../../kube/verbs.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
-import type { FieldSetter, ObjectName, ResourceKind, ResourceMeta } from "../../model/resource.ts";
+import type { FieldSetter, ObjectName, ResourceKind, ResourceMeta, ResourceRef } from "../../model/resource.ts";
 import { nameKey, resourceKey } from "../../model/resource.ts";
 import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
@@ -25,7 +25,7 @@ export interface ReadObjects {
   /** What could not be read, one sentence each. */
   readonly gaps: readonly string[];
   /** The status as it is stored. */
-  readonly statusOf: (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
+  readonly statusOf: (object: ResourceRef) => Readonly<Record<string, unknown>> | undefined;
   /** Who last changed the spec. */
   readonly setterOf: (meta: ResourceMeta) => FieldSetter | undefined;
 }
@@ -118,7 +118,7 @@ class Reader {
     const read: ReadObjects = {
       gathered,
       gaps: [...this.#gaps],
-      statusOf: (meta) => objects.get(resourceKey(meta))?.status as Readonly<Record<string, unknown>> | undefined,
+      statusOf: (object) => objects.get(resourceKey(object))?.status as Readonly<Record<string, unknown>> | undefined,
       setterOf: (meta) => setterOfSpec(objects.get(resourceKey(meta))?.metadata.managedFields),
     };
     return { ok: true, read } as const;

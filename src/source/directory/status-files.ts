@@ -78,7 +78,7 @@ class WrittenStatus implements StatusFiles {
     if (this.#known.get(key)?.text === text) return;
     this.#known.set(key, { status: plain, text });
     await this.#inTurn(async () => {
-      const written = await this.#options.state.write(fileOf(object), text);
+      const written = await this.#options.state.write(statusFile(object), text);
       // Forget it, so that the next write of the same status is not skipped.
       if (!written.ok && this.#known.get(key)?.text === text) this.#known.delete(key);
       return written;
@@ -114,7 +114,7 @@ class WrittenStatus implements StatusFiles {
   }
 
   async #others(objects: readonly ResourceRef[]): Promise<FilePath[]> {
-    const kept = new Set(objects.map((object) => fileOf(object).join("/")));
+    const kept = new Set(objects.map((object) => statusFile(object).join("/")));
     const others: FilePath[] = [];
     for (const kind of resourceKinds) {
       for (const namespace of await this.#list([folder, kind])) {
@@ -139,14 +139,26 @@ class WrittenStatus implements StatusFiles {
   }
 
   #readFile(object: ResourceRef): { readonly status: Status; readonly text: string } | undefined {
-    try {
-      const text = readFileSync(this.#options.state.pathOf(fileOf(object)), "utf8");
-      const { status } = parse(text) as { readonly status?: unknown };
-      return isStatus(status) ? { status, text } : undefined;
-    } catch {
-      // Missing or damaged: a status is only a report, and will be written again.
-      return undefined;
-    }
+    return readFileOf(this.#options.state, object);
+  }
+}
+
+/** The status as it is stored now; undefined if there is none. */
+export function readStatusFile(state: StateDirectory, object: ResourceRef): Status | undefined {
+  return readFileOf(state, object)?.status;
+}
+
+function readFileOf(
+  state: StateDirectory,
+  object: ResourceRef,
+): { readonly status: Status; readonly text: string } | undefined {
+  try {
+    const text = readFileSync(state.pathOf(statusFile(object)), "utf8");
+    const { status } = parse(text) as { readonly status?: unknown };
+    return isStatus(status) ? { status, text } : undefined;
+  } catch {
+    // Missing or damaged: a status is only a report, and will be written again.
+    return undefined;
   }
 }
 
@@ -161,6 +173,7 @@ function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function fileOf({ kind, namespace, name }: ResourceRef): FilePath {
+/** Where the status of an object is stored. */
+export function statusFile({ kind, namespace, name }: ResourceRef): FilePath {
   return [folder, kind, namespace, objectFileName(name)];
 }

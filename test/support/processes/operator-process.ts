@@ -12,6 +12,8 @@ export interface OperatorProcess {
   /** Status and text of a path of the health port. */
   health(path: "/healthz" | "/readyz"): Promise<{ readonly status: number; readonly text: string }>;
   metrics(): Promise<string>;
+  /** Status and text of a path of the page. */
+  page(path: string): Promise<{ readonly status: number; readonly text: string }>;
   /** The value of a series, as it stands in the metrics; undefined if it is not there. */
   metric(series: string): Promise<number | undefined>;
   isRunning(): boolean;
@@ -39,7 +41,16 @@ export async function startOperator(start: OperatorStart): Promise<OperatorProce
   const { kubeconfig, parameters = [], podName = "wafsync-0", timesAsFast, callsLoopback, ...options } = start;
   const loopback = callsLoopback === false ? [] : ["--allow-private-networks"];
   const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", ...loopback, "--log-level", "debug"];
-  const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
+  const ports = [
+    "--host",
+    "127.0.0.1",
+    "--health-port",
+    "0",
+    "--metrics-port",
+    "0",
+    "--ui-bind-address",
+    "127.0.0.1:0",
+  ];
   const process_ =
     timesAsFast === undefined
       ? startWafsync(["operator", ...own, ...ports, ...parameters], {
@@ -63,16 +74,21 @@ export async function startOperator(start: OperatorStart): Promise<OperatorProce
       .filter((line) => line.startsWith("{") && line.endsWith("}"))
       .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
   const started = log().find(({ msg }) => msg === "started");
-  const get = async (port: unknown, path: string) => {
-    const { statusCode, body } = await request(`http://127.0.0.1:${String(port)}${path}`, { reset: true });
+  const fetch = async (url: string) => {
+    const { statusCode, body } = await request(url, { reset: true });
     return { status: statusCode, text: await body.text() };
   };
+  const get = async (port: unknown, path: string) => await fetch(`http://127.0.0.1:${String(port)}${path}`);
   const metrics = async (): Promise<string> => (await get(started?.["metricsPort"], "/metrics")).text;
   return {
     process: process_,
     log,
     health: async (path) => await get(started?.["healthPort"], path),
     metrics,
+    page: async (path) => {
+      const url = log().find(({ msg }) => msg === "serving page")?.["url"];
+      return await fetch(new URL(path, String(url)).href);
+    },
     metric: async (series) => {
       const wanted = labelsInOrder(series);
       const lines = (await metrics()).split("\n").map((line) => ({ at: line.lastIndexOf(" "), line }));

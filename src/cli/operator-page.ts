@@ -1,0 +1,39 @@
+// The page of the operator: a port from the start, and everything else with the first request.
+import { realClock } from "../async/clock.ts";
+import type { OperatorSight, ServePage } from "../app/operator-sight.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { BindAddress } from "./page/bind-address.ts";
+import type { PageApp, PageServer } from "./page/page-server.ts";
+import { startPageServer } from "./page/page-server.ts";
+
+/** The operator works without its page: another process on the same host may use the port. */
+export function operatorPage(bind: BindAddress, log: Logger): ServePage {
+  return async (sight) => {
+    let server: PageServer;
+    try {
+      server = await startPageServer({
+        bind,
+        load: async () => await loadApp(sight),
+        onProblem: (error) => log.error("page failed", { error }),
+      });
+    } catch (error) {
+      log.warn("the page cannot listen", { code: (error as NodeJS.ErrnoException).code ?? "", ...bind });
+      return async () => undefined;
+    }
+    log.info("serving page", { url: server.url });
+    return async () => await server.close();
+  };
+}
+
+async function loadApp(sight: OperatorSight): Promise<PageApp> {
+  const { createPageApp } = await import("./page/page-app.ts");
+  const { openOperator } = await import("./targets/operator-target.ts");
+  return createPageApp({
+    target: openOperator(sight),
+    isCluster: true,
+    wordsOf: () => "",
+    words: "",
+    readsAllLogs: false,
+    clock: realClock,
+  });
+}

@@ -1,0 +1,67 @@
+// How many entries wafsync managed at which time, from the history back from what it manages now: nothing is recorded for it.
+import type { ListName } from "../../model/declared.ts";
+import { listNames } from "../../model/declared.ts";
+import type { HistoryEvent, HistoryKind } from "../../model/history.ts";
+
+export interface EntriesOverTime {
+  readonly startMs: number;
+  readonly stepMs: number;
+  /** At the end of each step, the last one being now. */
+  readonly counts: Readonly<Record<ListName, readonly number[]>>;
+}
+
+const stepsMax = 90;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+/** The first with few enough steps is used. */
+const stepsMs = [5 * minuteMs, 30 * minuteMs, hourMs, 6 * hourMs, dayMs] as const;
+
+/** What each event did to the number of managed entries; the others did nothing. */
+const effects: Partial<Record<HistoryKind, 1 | -1>> = { Added: 1, Adopted: 1, Removed: -1 };
+
+/** Undefined without any event, because then nothing is known of the past. */
+export function entriesOverTime(
+  events: readonly HistoryEvent[],
+  now: Readonly<Record<ListName, number>>,
+  nowMs: number,
+): EntriesOverTime | undefined {
+  const firstMs = events.reduce((first, { atMs }) => Math.min(first, atMs), Number.POSITIVE_INFINITY);
+  if (!Number.isFinite(firstMs)) return undefined;
+  const spanMs = Math.max(nowMs - firstMs, hourMs);
+  const stepMs = stepsMs.find((step) => spanMs / step < stepsMax - 1) ?? dayMs;
+  const steps = Math.min(stepsMax, Math.ceil(spanMs / stepMs) + 1);
+  const startMs = nowMs - (steps - 1) * stepMs;
+  const counts = Object.fromEntries(
+    listNames.map((list) => [list, backFrom(now[list], changesOf(list, events, { startMs, stepMs, steps }))]),
+  );
+  return { startMs, stepMs, counts: counts as Record<ListName, readonly number[]> };
+}
+
+/** By how much the number changed in each step. */
+function changesOf(
+  list: ListName,
+  events: readonly HistoryEvent[],
+  { startMs, stepMs, steps }: { readonly startMs: number; readonly stepMs: number; readonly steps: number },
+): readonly number[] {
+  const changes = Array.from({ length: steps }, () => 0);
+  for (const { target, kind, values, atMs } of events) {
+    const step = Math.ceil((atMs - startMs) / stepMs);
+    const effect = target === list ? effects[kind] : undefined;
+    if (effect === undefined || step < 0) continue;
+    const place = Math.min(step, steps - 1);
+    changes[place] = (changes[place] ?? 0) + effect * values.length;
+  }
+  return changes;
+}
+
+/** Another writer may have removed managed entries, which leaves a gap: then the past is shown as at least 0. */
+function backFrom(last: number, changes: readonly number[]): readonly number[] {
+  const counts: number[] = [];
+  let count = last;
+  for (let step = changes.length - 1; step >= 0; step -= 1) {
+    counts.push(Math.max(0, count));
+    count -= changes[step] ?? 0;
+  }
+  return counts.toReversed();
+}

@@ -1,0 +1,59 @@
+// The history of an instance as rows of a table: the same as `wafsync history`.
+import type { AddressCover } from "../../model/address-cover.ts";
+import type { HistoryEvent } from "../../model/history.ts";
+import { counted } from "../../model/sentence.ts";
+import type { HistoryRow } from "../history-command.ts";
+import { rowOf, valuesShownMax } from "../history-command.ts";
+import type { Markup } from "../report/html.ts";
+import { html } from "../report/html.ts";
+import { scrolling, shown } from "./page-frame.ts";
+
+export interface ShownHistory {
+  /** Newest first. */
+  readonly rows: readonly HistoryRow[];
+  /** How many older ones are not shown. */
+  readonly left: number;
+}
+
+export function newestRows(
+  instance: string,
+  events: readonly HistoryEvent[],
+  cover: AddressCover | undefined,
+  rowsMax: number,
+): ShownHistory {
+  const rows = events.flatMap((event) => rowOf(instance, event, cover)).toReversed();
+  return { rows: rows.slice(0, rowsMax), left: Math.max(0, rows.length - rowsMax) };
+}
+
+export function historyTable({ rows, left }: ShownHistory): Markup {
+  if (rows.length === 0) return html`<p>No changes are recorded.</p>`;
+  const table = html`<table>
+    <thead>
+      <tr>
+        <th scope="col">Time</th>
+        <th scope="col">Event</th>
+        <th scope="col">List</th>
+        <th scope="col">Entries</th>
+        <th scope="col">For</th>
+        <th scope="col">Note</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(tableRow)}
+    </tbody>
+  </table>`;
+  const more = left > 0 ? html`<p class="quiet">… and ${counted(left, "older change", "older changes")}</p>` : html``;
+  return html`${scrolling("History", table)}${more}`;
+}
+
+function tableRow({ time, event, target, values, owners, note }: HistoryRow): Markup {
+  const more = values.length > valuesShownMax ? ` and ${values.length - valuesShownMax} more` : "";
+  return html`<tr>
+    <td class="time">${time}</td>
+    <td>${event}</td>
+    <td>${target}</td>
+    <td class="words">${shown(values.slice(0, valuesShownMax).join(", "), 600)}${more}</td>
+    <td class="words">${shown(owners.join(", "), 600)}</td>
+    <td class="words">${shown(note, 600)}</td>
+  </tr>`;
+}

@@ -1,0 +1,167 @@
+// The page of one WAF: its state, what waits and why, what is on hold, its lists over time, and its history.
+import type { InstanceSummary, Summary } from "../../api/summary.ts";
+import type { HistoryEvent } from "../../model/history.ts";
+import { counted, inThousands } from "../../model/sentence.ts";
+import type { Markup } from "../report/html.ts";
+import { html } from "../report/html.ts";
+import { entriesOverTime } from "./entries-over-time.ts";
+import { historyTable, newestRows } from "./history-rows.ts";
+import { stateMark, tiles } from "./overview-page.ts";
+import { entriesChart } from "./page-charts.ts";
+import { framed, instancePath, part, scrolling, shown, warnings } from "./page-frame.ts";
+
+const historyRowsMax = 20;
+
+/** `problem` is the reason why the history could not be read. */
+export type ReadHistory =
+  | { readonly ok: true; readonly events: readonly HistoryEvent[] }
+  | { readonly ok: false; readonly problem: string };
+
+export function instancePage(
+  { where, version, generatedAt, gaps }: Summary,
+  instance: InstanceSummary,
+  history: ReadHistory,
+  nowMs: number,
+): string {
+  const name = instance.instance;
+  return framed({
+    title: name,
+    where,
+    version,
+    live: `${name}: ${instance.ready === "True" ? "ready" : instance.message}`.slice(0, 300),
+    searched: { address: "", instance: name },
+    body: [
+      html`<div data-part="title">
+        <h1>${shown(name)}</h1>
+        <p class="quiet">
+          ${instance.domain === undefined ? "" : `${shown(instance.domain)}, `}as of <time>${generatedAt}</time>
+        </p>
+        <p class="lost-note" role="alert">The connection is lost: this page shows the last known state.</p>
+      </div>`,
+      ...warnings("gaps", "Not everything is shown", gaps),
+      stateSection(instance),
+      ...listTiles(instance),
+      ...holdSection(instance),
+      ...objectSection(instance),
+      ...historySections(instance, history, nowMs),
+      part(
+        "requests",
+        "Blocked requests",
+        html`<p><a href="${instancePath(name)}/requests">Show the newest blocked requests</a></p>
+          <p class="quiet">This reads the log of the WAF, which takes a moment.</p>`,
+      ),
+    ],
+  });
+}
+
+function stateSection(instance: InstanceSummary): Markup {
+  const { message, suspended, lastSyncTime, rules, origins } = instance;
+  const paused = suspended ? html`<p>The instance is suspended: wafsync writes nothing to the WAF.</p>` : html``;
+  return part(
+    "state",
+    "State",
+    html`<p>${stateMark(instance)}</p>
+      <p>${shown(message, 2_000)}</p>
+      ${paused}
+      <p class="quiet">
+        ${counted(rules, "rule", "rules")}, ${counted(origins, "origin", "origins")}. Last complete read:
+        ${lastSyncTime ?? "never"}.
+      </p>`,
+  );
+}
+
+function listTiles({ blocklist, allowlist }: InstanceSummary): Markup[] {
+  if (blocklist === undefined || allowlist === undefined) return [];
+  return [
+    tiles([
+      ["Blocked", blocklist.live],
+      ["Blocked, managed", blocklist.managed],
+      ["Allowed", allowlist.live],
+      ["Allowed, managed", allowlist.managed],
+      ["Pending writes", blocklist.pending + allowlist.pending],
+      ["Removals on hold", blocklist.held + allowlist.held],
+    ]),
+  ];
+}
+
+function holdSection({ onHold, heldPlan, approve }: InstanceSummary): Markup[] {
+  if (onHold.length === 0 && heldPlan === undefined) return [];
+  const groups = onHold.map(
+    ({ list, count, owners, examples, reason }) =>
+      html`<li>
+        ${counted(count, "removal", "removals")} from the
+        ${list}${owners === "" ? "" : html`, last declared by ${shown(owners)}`}:
+        <code>${shown(examples.join(", "))}${count > examples.length ? ", …" : ""}</code><br />
+        <span class="quiet">${shown(reason, 1_200)}</span>
+      </li>`,
+  );
+  const command =
+    approve === undefined
+      ? html``
+      : html`<p>To see and approve them: <code class="copy">${shown(approve, 1_000)}</code></p>
+          <p class="quiet">Hash: <code class="copy">${shown(heldPlan ?? "")}</code></p>`;
+  return [
+    part(
+      "holds",
+      "Removals on hold",
+      html`<ul>
+          ${groups}
+        </ul>
+        ${command}`,
+      "warning",
+    ),
+  ];
+}
+
+function objectSection({ objects, notReady }: InstanceSummary): Markup[] {
+  if (objects.length === 0) return [];
+  const rows = objects.map(
+    (object) =>
+      html`<tr>
+        <th scope="row" class="name">${object.kind} ${shown(object.name)}</th>
+        <td>${stateMark(object)}</td>
+        <td class="number">${shown(object.progress, 60)}</td>
+        <td class="words">${shown(object.message, 600)}</td>
+      </tr>`,
+  );
+  const table = html`<table>
+    <thead>
+      <tr>
+        <th scope="col">Object</th>
+        <th scope="col">State</th>
+        <th scope="col" class="number">Progress</th>
+        <th scope="col">Why it waits</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${rows}
+    </tbody>
+  </table>`;
+  const left = notReady - objects.length;
+  const more = left > 0 ? html`<p class="quiet">… and ${inThousands(left)} more</p>` : html``;
+  return [
+    part("objects", "Objects that are not ready", html`${scrolling("Objects that are not ready", table)}${more}`),
+  ];
+}
+
+function historySections(instance: InstanceSummary, history: ReadHistory, nowMs: number): Markup[] {
+  if (!history.ok) return [part("history", "History", html`<p>${shown(history.problem, 1_000)}</p>`)];
+  const { events } = history;
+  const { blocklist, allowlist, instance: name } = instance;
+  const now = { blocklist: blocklist?.managed ?? 0, allowlist: allowlist?.managed ?? 0 };
+  const over = blocklist === undefined ? undefined : entriesOverTime(events, now, nowMs);
+  const chart =
+    over === undefined
+      ? []
+      : [
+          part(
+            "lists",
+            "Managed entries over time",
+            html`${entriesChart(over)}
+              <p class="quiet">From the recorded history: changes by other writers are not part of it.</p>`,
+          ),
+        ];
+  const rows = newestRows(name, events, undefined, historyRowsMax);
+  const all = html`<p><a href="${instancePath(name)}/history">Search the whole history</a></p>`;
+  return [...chart, part("history", "History", html`${historyTable(rows)}${rows.rows.length === 0 ? "" : all}`)];
+}

@@ -1,0 +1,73 @@
+// The blocked requests that people look at: read once from the WAF, and kept for a few minutes for whatever they look at next.
+import type { Clock } from "../../async/clock.ts";
+import { LruMap } from "../../async/lru-map.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import { CommandError } from "../describe-error.ts";
+import type { Target } from "../targets/target.ts";
+import type { BlockedRequests } from "./blocked-requests.ts";
+import { readBlockedRequests } from "./blocked-requests.ts";
+
+const keptMs = 5 * 60_000;
+const instancesMax = 3;
+
+export interface RequestsOptions {
+  readonly target: Target;
+  readonly clock: Clock;
+  /** Whether the logs of every WAF are read, or only where `spec.logs` is enabled. */
+  readonly readsAllLogs: boolean;
+}
+
+interface Kept {
+  readonly requests: BlockedRequests;
+  readonly readAtMs: number;
+}
+
+export class KeptRequests {
+  readonly #options: RequestsOptions;
+  readonly #stopping = new AbortController();
+  #kept = new LruMap<string, Kept>(instancesMax);
+  #forgetLater: () => void = () => undefined;
+
+  constructor(options: RequestsOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined if they were not read yet, or too long ago. */
+  get(instance: ObjectName): BlockedRequests | undefined {
+    const kept = this.#kept.get(nameKey(instance));
+    return kept !== undefined && this.#options.clock.nowMs() - kept.readAtMs < keptMs ? kept.requests : undefined;
+  }
+
+  /** @throws CommandError if the log may not be read */
+  async read(instance: ObjectName): Promise<BlockedRequests> {
+    const { target, clock, readsAllLogs } = this.#options;
+    const nowMs = clock.nowMs();
+    const name = nameKey(instance);
+    const sight = await target.look(instance, { live: false });
+    if (!readsAllLogs && !sight.gathered.instance.logs.enabled) {
+      throw new CommandError(
+        `the log of ${name} was not read, because spec.logs.enabled is not set`,
+        "To see the requests, use `wafsync ui` or `wafsync report` with your own permissions.",
+      );
+    }
+    const redact = (text: string): string => target.redactor.redact(text);
+    const called = await target.callWaf(
+      sight,
+      async (waf) => await readBlockedRequests(waf, redact, { nowMs, stopping: this.#stopping.signal }),
+    );
+    if (!called.ok) throw new CommandError(`the log of ${name} was not read: ${called.problem}`);
+    this.#kept.set(name, { requests: called.value, readAtMs: nowMs });
+    this.#forgetLater();
+    this.#forgetLater = clock.schedule(keptMs, () => {
+      this.#kept = new LruMap(instancesMax);
+    });
+    return called.value;
+  }
+
+  /** Ends a read that is under way. */
+  close(): void {
+    this.#stopping.abort();
+    this.#forgetLater();
+  }
+}

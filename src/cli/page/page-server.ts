@@ -1,0 +1,127 @@
+// Serves the page over HTTP: read-only, without a session, and only to pages of its own origin. What it serves is loaded with the
+// first request, so that a page that nobody opens costs no memory.
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { BindAddress } from "./bind-address.ts";
+import { isOwnHost, urlOf } from "./bind-address.ts";
+
+export interface PageRequest {
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+export interface PageResponse {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  /** The content of the address never changes. */
+  readonly isImmutable?: boolean;
+}
+
+export interface PageApp {
+  /** Must not reject for anything that a request can cause. */
+  handle(request: PageRequest): Promise<PageResponse>;
+  close(): Promise<void>;
+}
+
+export interface PageServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface PageServerOptions {
+  readonly bind: BindAddress;
+  /** Called once, with the first request. */
+  readonly load: () => Promise<PageApp>;
+  /** Called when a request failed unexpectedly. */
+  readonly onProblem: (error: unknown) => void;
+}
+
+const requestTimeoutMs = 10_000;
+const connectionsMax = 64;
+/** In characters. */
+const urlLengthMax = 2_048;
+
+/** What browsers may do with every response: run and load only what this server serves, and nothing inline. */
+const headers = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+} as const;
+
+/** @throws an error of Node.js if the address can't be used */
+export async function startPageServer({ bind, load, onProblem }: PageServerOptions): Promise<PageServer> {
+  let loading: Promise<PageApp> | undefined;
+  const answer = async (request: IncomingMessage): Promise<PageResponse> => {
+    const refusal = refusalOf(request);
+    if (refusal !== undefined) return refusal;
+    const url = URL.parse(request.url ?? "", "http://localhost");
+    if (url === null) return plain(400, "This is not a path.");
+    loading ??= load();
+    return await (await loading).handle({ path: url.pathname, query: url.searchParams });
+  };
+  const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
+    answer(request)
+      .catch((error: unknown) => {
+        onProblem(error);
+        return plain(500, "An unexpected error occurred. This is a bug in wafsync: its log has the details.");
+      })
+      .then((found) => send(request, response, found), onProblem);
+  });
+  server.maxConnections = connectionsMax;
+  const listening = Promise.withResolvers<void>();
+  server.once("error", listening.reject);
+  server.listen({ host: bind.host, port: bind.port }, () => listening.resolve());
+  await listening.promise;
+  server.off("error", listening.reject).on("error", onProblem);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: urlOf({ host: bind.host, port }),
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      await (await loading?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+function refusalOf({ method, headers: sent, url = "" }: IncomingMessage): PageResponse | undefined {
+  if (method !== "GET" && method !== "HEAD")
+    return plain(405, "This page is read-only: only GET and HEAD are allowed.");
+  if (!isOwnHost(sent.host)) return plain(421, "Open this page by an IP address or as localhost.");
+  if (url.length > urlLengthMax) return plain(414, "The address is too long.");
+  const site = sent["sec-fetch-site"];
+  // Another page must not make wafsync call a WAF, even if it can't read the response.
+  const isForeign = site === "cross-site" || site === "same-site";
+  if (!isForeign || (url === "/" && sent["sec-fetch-mode"] === "navigate")) return undefined;
+  return plain(403, "Another website linked to this page. Open its address yourself to see it.");
+}
+
+function plain(status: number, text: string): PageResponse {
+  return { status, type: "text/plain; charset=utf-8", body: `${text}\n` };
+}
+
+function send({ method }: IncomingMessage, response: ServerResponse, found: PageResponse): void {
+  const { status, type, body, isImmutable } = found;
+  const common = {
+    ...headers,
+    "cache-control": isImmutable === true ? "private, max-age=31536000, immutable" : "no-store",
+    ...(status === 405 ? { allow: "GET, HEAD" } : {}),
+  };
+  const bytes = Buffer.from(body);
+  response.writeHead(status, { ...common, "content-type": type, "content-length": bytes.length });
+  response.end(method === "HEAD" ? undefined : bytes);
+}

@@ -1,0 +1,96 @@
+// How the page looks, in light and dark, on wide and narrow screens. The charts take their colors from here, too.
+
+export const pageStyle = `
+:root {
+  color-scheme: light dark;
+  --page: #f5f6f8; --card: #ffffff; --text: #1c2430; --quiet: #566170; --line: #dfe3e9; --accent: #1f5fbf;
+  --good: #13703f; --good-back: #dff3e7; --bad: #a3232c; --bad-back: #fbe3e4; --open: #8a440a; --open-back: #fdeedd;
+  --series-1: #2f6fd0; --series-2: #d9822b; --series-3: #2a9d78; --series-4: #b9487c; --series-5: #7a5fc7;
+  --series-6: #c2a21c; --series-other: #98a2af;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #12161c; --card: #1b212a; --text: #e6eaf0; --quiet: #a3aebc; --line: #323b48; --accent: #82b1ff;
+    --good: #7fdcaa; --good-back: #173527; --bad: #ff9ea3; --bad-back: #452026; --open: #f5b676; --open-back: #3d2a16;
+    --series-1: #6ba1f2; --series-2: #eea45b; --series-3: #58c4a0; --series-4: #e07fac; --series-5: #a794ea;
+    --series-6: #dcc456; --series-other: #6d7887;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+a { color: var(--accent); text-underline-offset: 2px; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
+.skip { position: absolute; left: -999px; }
+.skip:focus { left: 12px; top: 8px; background: var(--card); padding: 6px 10px; }
+.bar { background: var(--card); border-bottom: 1px solid var(--line); }
+.bar > div { max-width: 1200px; margin: 0 auto; padding: 10px 20px; display: flex; flex-wrap: wrap; gap: 8px 20px; align-items: center; justify-content: space-between; }
+.brand { font-weight: 700; color: var(--text); text-decoration: none; }
+.brand span { font-weight: 400; color: var(--quiet); overflow-wrap: anywhere; }
+form { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
+label { color: var(--quiet); font-size: 14px; }
+input, select, button { font: inherit; color: var(--text); background: var(--page); border: 1px solid #7d8795; border-radius: 8px; padding: 4px 10px; min-height: 34px; max-width: 100%; }
+button { color: var(--accent); font-weight: 600; cursor: pointer; }
+main { max-width: 1200px; margin: 0 auto; padding: 22px 20px 40px; display: grid; gap: 18px; grid-template-columns: minmax(0, 1fr); }
+h1 { margin: 0; font-size: 24px; line-height: 1.25; overflow-wrap: anywhere; }
+h2 { margin: 0 0 10px; font-size: 17px; }
+h3 { margin: 14px 0 4px; font-size: 15px; overflow-wrap: anywhere; }
+p { margin: 0; overflow-wrap: anywhere; }
+p + p, p + pre, pre + p, table + p, .scroll + p { margin-top: 8px; }
+ul { margin: 0; padding-left: 20px; }
+.quiet { color: var(--quiet); }
+section, .tile { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 16px 18px; min-width: 0; }
+.tiles { display: grid; gap: 12px; grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); margin: 0; }
+.tile { padding: 10px 14px; }
+.tile dt { color: var(--quiet); font-size: 13px; }
+.tile dd { margin: 0; font-size: 21px; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.pair { display: grid; gap: 18px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
+.warning { border-color: var(--open); }
+.refusal { border-color: var(--bad); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; }
+th { text-align: left; font-size: 13px; font-weight: 600; color: var(--quiet); white-space: nowrap; }
+th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+tbody tr:last-child > * { border-bottom: 0; }
+tbody th { font-size: 15px; font-weight: 400; color: var(--text); white-space: normal; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.words { overflow-wrap: anywhere; min-width: 200px; }
+.name { overflow-wrap: anywhere; min-width: 185px; }
+.time { white-space: nowrap; font-variant-numeric: tabular-nums; }
+code, pre, .path { font-family: ui-monospace, monospace; font-size: 13px; }
+.path { overflow-wrap: anywhere; min-width: 160px; }
+pre { margin: 0; padding: 12px 14px; background: var(--page); border: 1px solid var(--line); border-radius: 8px; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+code.copy { user-select: all; overflow-wrap: anywhere; }
+.mark { border-radius: 999px; padding: 1px 10px; font-size: 13px; white-space: nowrap; display: inline-block; }
+.good { color: var(--good); background: var(--good-back); }
+.bad { color: var(--bad); background: var(--bad-back); }
+.open { color: var(--open); background: var(--open-back); }
+.verdict { font-size: 18px; font-weight: 600; }
+nav ul { list-style: none; display: flex; flex-wrap: wrap; gap: 4px 16px; padding: 0; margin: 0; }
+nav [aria-current] { color: var(--text); font-weight: 600; text-decoration: none; }
+figure { margin: 0; }
+figure svg { display: block; width: 100%; height: auto; min-width: 400px; }
+figure.wide svg { min-width: 620px; }
+figure svg text { font: 13px system-ui, sans-serif; }
+.legend { display: flex; flex-wrap: wrap; gap: 4px 20px; margin: 10px 0 0; padding: 0; list-style: none; font-size: 14px; }
+.legend i { display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin-right: 7px; }
+.color-1 { background: var(--series-1); } .color-2 { background: var(--series-2); } .color-3 { background: var(--series-3); }
+.color-4 { background: var(--series-4); } .color-5 { background: var(--series-5); } .color-6 { background: var(--series-6); }
+.color-other { background: var(--series-other); }
+details { margin-top: 10px; }
+summary { cursor: pointer; color: var(--accent); }
+#told { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.lost-note { display: none; }
+.lost .lost-note { display: block; }
+@media (max-width: 620px) {
+  .bar > div, main { padding-left: 12px; padding-right: 12px; }
+  section { padding: 14px 12px; }
+  .stack thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .stack, .stack tbody, .stack tr, .stack td, .stack th { display: block; width: auto; }
+  .stack tr { padding: 8px 0; border-bottom: 1px solid var(--line); }
+  .stack td, .stack th { border: 0; padding: 1px 0; text-align: left; white-space: normal; }
+  .stack td[data-label]::before { content: attr(data-label) ": "; color: var(--quiet); }
+  .stack td:empty { display: none; }
+  form input[name=address] { flex: 1 1 160px; }
+}
+@media (prefers-reduced-motion: no-preference) { .mark { transition: background .2s; } }
+`;

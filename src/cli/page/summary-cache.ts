@@ -1,0 +1,66 @@
+// The last summary, read again only while people look at the page, and dropped soon after: until then it costs no memory.
+import type { Clock } from "../../async/clock.ts";
+import type { Summary } from "../../api/summary.ts";
+import type { Seen } from "../targets/seen.ts";
+
+/** What was read less than this ago is served as it is. */
+const freshMs = 2_000;
+/** How long a request waits for a newer summary than the one that exists. */
+const patienceMs = 100;
+/** After so long without a request, the summary is dropped. */
+const idleMs = 60_000;
+
+export interface CachedSummary {
+  readonly atMs: number;
+  readonly summary: Summary;
+}
+
+export interface SummaryReader {
+  readonly see: () => Promise<Seen>;
+  readonly summarize: (seen: Seen) => Summary;
+  readonly clock: Clock;
+}
+
+export class SummaryCache {
+  readonly #reader: SummaryReader;
+  #cached: CachedSummary | undefined;
+  #reading: Promise<CachedSummary> | undefined;
+  #dropLater: () => void = () => undefined;
+
+  constructor(reader: SummaryReader) {
+    this.#reader = reader;
+  }
+
+  /** The summary, at most a few seconds old where reading is quick. Rejects only if there is none at all. */
+  async get(): Promise<CachedSummary> {
+    const { clock } = this.#reader;
+    this.#dropLater();
+    this.#dropLater = clock.schedule(idleMs, () => {
+      this.#cached = undefined;
+    });
+    const cached = this.#cached;
+    if (cached !== undefined && clock.nowMs() - cached.atMs < freshMs) return cached;
+    const reading = (this.#reading ??= this.#read());
+    if (cached === undefined) return await reading;
+    const patience = new AbortController();
+    const old = clock.sleep(patienceMs, patience.signal).then(() => cached);
+    return await Promise.race([reading.catch(() => cached), old]).finally(() => patience.abort());
+  }
+
+  /** Nothing is dropped later, so that the process can end. */
+  close(): void {
+    this.#dropLater();
+    this.#cached = undefined;
+  }
+
+  async #read(): Promise<CachedSummary> {
+    const { see, summarize, clock } = this.#reader;
+    try {
+      const seen = await see();
+      this.#cached = { atMs: clock.nowMs(), summary: summarize(seen) };
+      return this.#cached;
+    } finally {
+      this.#reading = undefined;
+    }
+  }
+}

@@ -1,0 +1,35 @@
+// The instances of the operator that serves the page: objects from its watches, single reads with its permissions, calls in its lanes.
+import type { OperatorSight } from "../../app/operator-sight.ts";
+import { realClock } from "../../async/clock.ts";
+import { clusterTarget } from "./cluster-target.ts";
+import { seenObjects } from "./see-cluster.ts";
+import type { Target } from "./target.ts";
+
+export function openOperator(sight: OperatorSight): Target {
+  const { api, redactor, namespace, callWaf } = sight;
+  return clusterTarget({
+    api,
+    redactor,
+    namespace: namespace ?? "",
+    ruleNamespace: undefined,
+    call: callWaf,
+    keyOf: ({ key }) => (key.state === "Present" ? { ok: true, value: key.key } : { ok: false, problem: key.problem }),
+    see: async () => {
+      const missing = sight.notReadyBecause();
+      return {
+        ...seenObjects({
+          WafInstance: sight.objects("WafInstance"),
+          WafIpRule: sight.objects("WafIpRule"),
+          WafOrigin: sight.objects("WafOrigin"),
+          WafFeed: sight.objects("WafFeed"),
+        }),
+        atMs: realClock.nowMs(),
+        where: namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`,
+        refused: undefined,
+        gaps: missing === undefined ? [] : [missing],
+      };
+    },
+    // The operator goes on to use it.
+    close: async () => undefined,
+  });
+}

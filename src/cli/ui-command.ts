@@ -1,0 +1,58 @@
+// `wafsync ui`: serves the page about a folder or a cluster on this machine, until a signal.
+import { once } from "node:events";
+import { realClock } from "../async/clock.ts";
+import { CommandError, redactError } from "./describe-error.ts";
+import { parseBindAddress } from "./page/bind-address.ts";
+import { createPageApp } from "./page/page-app.ts";
+import { startPageServer } from "./page/page-server.ts";
+import type { PageServer } from "./page/page-server.ts";
+import { withStopSignals } from "./stop-signals.ts";
+import { openTarget } from "./targets/open-target.ts";
+import { planningWords, targetWords } from "./targets/target-words.ts";
+import type { TargetOptions } from "./targets/target.ts";
+import { terminalOn } from "./terminal.ts";
+
+export interface UiOptions extends TargetOptions {
+  readonly bindAddress: string;
+}
+
+/** @returns 0 if it was stopped by a signal. */
+export async function runUi(options: UiOptions): Promise<number> {
+  const bind = parseBindAddress("--bind-address", options.bindAddress);
+  if (bind === undefined)
+    throw new CommandError("--bind-address 0 serves nothing", "Write 127.0.0.1:0 for a free port.");
+  const target = await openTarget(options);
+  const redact = (text: string): string => target.redactor.redact(text);
+  const notes = terminalOn(process.stderr);
+  const app = createPageApp({
+    target,
+    isCluster: options.from === undefined,
+    wordsOf: (instance) => planningWords(options, instance),
+    words: targetWords(options),
+    readsAllLogs: true,
+    clock: realClock,
+  });
+  return await withStopSignals(async ({ stop }) => {
+    let server: PageServer | undefined;
+    try {
+      // Thousands of files take a while: not the first visitor waits for them.
+      const refused = await app.prepare();
+      if (refused !== undefined) notes.line(`warning: ${refused}`);
+      server = await startPageServer({
+        bind,
+        // Closed below, also if nobody ever asked for the page.
+        load: async () => ({ handle: async (request) => await app.handle(request), close: async () => undefined }),
+        onProblem: (error) => notes.line(`error: ${String((redactError(error, redact) as Partial<Error>).message)}`),
+      }).catch((error: unknown) => {
+        const { code = "unknown error" } = error as NodeJS.ErrnoException;
+        throw new CommandError(`cannot listen on ${options.bindAddress} (${code})`, "Choose another --bind-address.");
+      });
+      terminalOn(process.stdout).line(`The page is at ${server.url} until you press Ctrl-C.`);
+      if (!stop.aborted) await once(stop, "abort");
+      return 0;
+    } finally {
+      await server?.close();
+      await app.close();
+    }
+  });
+}

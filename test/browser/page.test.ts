@@ -1,0 +1,192 @@
+// The page as a person sees it, in a real browser: light, dark and narrow, by keyboard, up to date, and harmless whatever it shows.
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { Browser, Page } from "puppeteer-core";
+import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
+import { describeWithBrowser } from "../support/processes/describe-with-browser.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { servePage } from "../support/worlds/open-page.ts";
+import type { ServedPage } from "../support/worlds/open-page.ts";
+import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+const require = createRequire(import.meta.url);
+/** Screenshots are kept where this says, to be looked at. */
+const screenshots = process.env["WAFSYNC_SCREENSHOTS"];
+const views = [
+  ["light", 1200],
+  ["dark", 1200],
+  ["light", 390],
+] as const;
+
+interface OpenPage extends AsyncDisposable {
+  readonly page: Page;
+  /** Whatever the page asked of others, and complained of, such as what its policy forbids. */
+  readonly troubles: readonly string[];
+}
+
+async function open(
+  browser: Browser,
+  url: string,
+  [scheme, width]: readonly ["light" | "dark", number] = ["light", 1200],
+  runsScripts = true,
+): Promise<OpenPage> {
+  const context = await browser.createBrowserContext();
+  const page = await context.newPage();
+  const troubles: string[] = [];
+  const { origin } = new URL(url);
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${origin}/`)) troubles.push(`request ${request.url()}`);
+  });
+  page.on("console", (message) => troubles.push(`console ${message.text()}`));
+  page.on("pageerror", (error) => troubles.push(`error ${String(error)}`));
+  page.on("dialog", (dialog) => {
+    troubles.push(`dialog ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.setJavaScriptEnabled(runsScripts);
+  await page.setViewport({ width, height: 900 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await page.goto(url, { waitUntil: "load" });
+  return { page, troubles, [Symbol.asyncDispose]: async () => await context.close() };
+}
+
+async function keepScreenshot(page: Page, name: string): Promise<void> {
+  if (screenshots === undefined) return;
+  await mkdir(screenshots, { recursive: true });
+  await writeFile(join(screenshots, `${name}.png`), await page.screenshot({ fullPage: true }));
+}
+
+/** What a checker of the accessibility guidelines finds, apart from minor matters. */
+async function barriersOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(await readFile(require.resolve("axe-core/axe.min.js"), "utf8"));
+  return (await page.evaluate(`axe.run().then(({ violations }) => violations.map(
+    ({ impact, id, nodes }) => impact + " " + id + ": " + nodes.map(({ html }) => html.slice(0, 200)).join(" ")))`)) as string[];
+}
+
+await describeWithBrowser("The page in a browser", (browser) => {
+  let folder: WafFolder;
+  let served: ServedPage;
+
+  beforeAll(async () => {
+    folder = await wafFolder({ logRowsPerDay: 300 });
+    await folder.files.write("scanners.yaml", ruleDocument("scanners", { addresses: ["192.0.2.0/28", "203.0.113.7"] }));
+    await runWafsync(["apply", ...folder.from]);
+    await folder.files.write("wrong.yaml", ruleDocument("wrong", { addresses: ["192.0.2.300"] }));
+    // One entry is wrong, so that there is something to be seen.
+    await runWafsync(["apply", ...folder.from]);
+    served = await servePage(folder.from);
+  });
+
+  afterAll(async () => {
+    await served[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
+  });
+
+  test.each([
+    ["overview", "/"],
+    ["instance", "/instances/shop/main"],
+    ["why", "/why?address=192.0.2.3"],
+    ["requests", "/instances/shop/main/requests"],
+    ["history", "/instances/shop/main/history"],
+    ["error", "/why?address=nonsense"],
+  ])("shows its %s in light, dark and on a telephone, without a barrier", async (name, path) => {
+    for (const view of views) {
+      await using opened = await open(browser(), served.url + path, view);
+      const { page, troubles } = opened;
+      await keepScreenshot(page, `page-${name}-${view.join("-")}`);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(view[1]);
+      const back = await page.evaluate("getComputedStyle(document.body).backgroundColor");
+      expect(back).toBe(view[0] === "light" ? "rgb(245, 246, 248)" : "rgb(18, 22, 28)");
+      expect(await barriersOf(page)).toEqual([]);
+      // What an error page is about is its status.
+      expect(troubles.filter((one) => !/status of 400/.test(one))).toEqual([]);
+    }
+  });
+
+  test("draws its charts in colors, with a text for those who can't see them", async () => {
+    await using opened = await open(browser(), `${served.url}/instances/shop/main`);
+    const { page } = opened;
+    expect(await page.$$eval("figure", (all) => all.map((one) => one.getAttribute("aria-label")))).toEqual([
+      expect.stringMatching(/^Managed entries over time: blocklist from 0 to 2, /),
+    ]);
+    const strokes = await page.evaluate(
+      "[...document.querySelectorAll('figure svg path')].map((path) => getComputedStyle(path).stroke)",
+    );
+    expect(strokes).toEqual(expect.arrayContaining(["rgb(47, 111, 208)", "rgb(217, 130, 43)"]));
+    const fonts = await page.evaluate(
+      "[...new Set([...document.querySelectorAll('figure svg text')].map((text) => getComputedStyle(text).fontSize))]",
+    );
+    expect(fonts).toEqual(["13px"]);
+  });
+
+  test("answers a search that was typed by keyboard alone", async () => {
+    await using opened = await open(browser(), served.url);
+    const { page, troubles } = opened;
+    // The link that skips, the name of the program, the search.
+    for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press("Tab");
+    await page.keyboard.type("192.0.2.3");
+    await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+    expect(await page.$eval("h2", (title) => title.textContent)).toBe(
+      "192.0.2.3 is blocked on shop/main (www.shop.example)",
+    );
+    expect(troubles).toEqual([]);
+  });
+
+  test("follows what happens without being loaded again, and leaves what is being typed alone", async () => {
+    await using opened = await open(browser(), served.url);
+    const { page, troubles } = opened;
+    await page.evaluate("window.before = true");
+    await page.type("#address", "192.0.2.");
+    await folder.files.write("more.yaml", ruleDocument("more", { addresses: ["198.51.100.77"] }));
+    await runWafsync(["apply", ...folder.from]);
+    await page.waitForFunction(
+      "[...document.querySelectorAll('.tile')].some((tile) => tile.textContent.trim().match(/^Blocked\\s+3$/))",
+    );
+    expect(await page.evaluate("[window.before, document.getElementById('address').value]")).toEqual([
+      true,
+      "192.0.2.",
+    ]);
+    expect(troubles).toEqual([]);
+  });
+
+  test("shows the same without scripts", async () => {
+    await using opened = await open(browser(), served.url, ["light", 1200], false);
+    expect(await opened.page.title()).toMatch(/WAF/);
+    const { text } = await served.get("/");
+    expect(text).toContain('<noscript><meta http-equiv="refresh" content="30" /></noscript>');
+  });
+
+  test("runs nothing of what attackers wrote, also in names, and shows it as text", async () => {
+    for (const entry of hostileRows(new Date().toISOString())) {
+      folder.simulator.waf(testKey).addLogEntry(entry as never, 0);
+    }
+    folder.simulator.waf(testKey).changeDomain("</title><script>window.hit=1</script>");
+    await folder.files.write("hostile.yaml", ruleDocument("hostile", { addresses: attacks }));
+    await runWafsync(["apply", ...folder.from]);
+    await using fresh = await servePage(folder.from);
+    for (const path of [
+      "/",
+      "/instances/shop/main",
+      "/instances/shop/main/requests",
+      "/why?address=%22%3E%3Cimg%20src%3Dx%20onerror%3Dwindow.hit%3D1%3E",
+    ]) {
+      await using opened = await open(browser(), fresh.url + path);
+      const { page, troubles } = opened;
+      // Whatever wants to run gets the time for it: each event that the attacks wait for has come by then.
+      await page.$$eval("main *", (elements) => {
+        for (const element of elements) if ("focus" in element) (element as { focus(): void }).focus();
+      });
+      expect(await page.evaluate("window.hit")).toBeUndefined();
+      const foreign = "script, img, iframe, link, base, style, [onload], [onerror], [onfocus], [style]";
+      expect(await page.$$eval(`body :is(${foreign})`, (found) => found.map((one) => one.outerHTML))).toEqual([]);
+      expect(troubles.filter((one) => !/status of 400/.test(one))).toEqual([]);
+      expect(new URL(page.url()).origin).toBe(fresh.url);
+    }
+    expect((await fresh.get("/instances/shop/main/requests")).text).toContain(
+      "/&lt;script&gt;window.hit=1&lt;/script&gt;",
+    );
+  });
+});

@@ -1,0 +1,132 @@
+// The server of the page over real sockets: what it refuses, what it tells browsers, and when it loads what it serves.
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { PageRequest, PageServer } from "../../../src/cli/page/page-server.ts";
+import { startPageServer } from "../../../src/cli/page/page-server.ts";
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
+
+let server: PageServer;
+let loads = 0;
+let closes = 0;
+const problems: unknown[] = [];
+const seen: PageRequest[] = [];
+
+beforeAll(async () => {
+  server = await startPageServer({
+    bind: { host: "127.0.0.1", port: 0 },
+    load: async () => {
+      loads += 1;
+      return {
+        handle: async (asked) => {
+          seen.push(asked);
+          if (asked.path === "/broken") throw new TypeError("it is broken");
+          return { status: 200, type: "text/html; charset=utf-8", body: "<p>ü</p>" };
+        },
+        close: async () => undefined,
+      };
+    },
+    onProblem: (error) => problems.push(error),
+  });
+});
+
+afterAll(async () => await server.close());
+
+async function ask(
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  method = "GET",
+  url = server.url,
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const sent = request(new URL(url), { path, method, headers, agent: false }, (response) => {
+    let body = "";
+    response.setEncoding("utf8").on("data", (text: string) => {
+      body += text;
+    });
+    response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+  });
+  sent.on("error", reject).end();
+  return await promise;
+}
+
+describe("The server of the page", () => {
+  test("loads nothing for what it refuses, and everything once for the first page", async () => {
+    expect([(await ask("/", {}, "POST")).status, (await ask("/", { host: "evil.example" })).status]).toEqual([
+      405, 421,
+    ]);
+    expect(loads).toBe(0);
+    await Promise.all([ask("/"), ask("/"), ask("/why?address=1")]);
+    expect(loads).toBe(1);
+    expect(seen.at(-1)?.query.get("address")).toBe("1");
+  });
+
+  test.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])("refuses %s", async (method) => {
+    const { status, headers } = await ask("/", {}, method);
+    expect([status, headers["allow"]]).toEqual([405, "GET, HEAD"]);
+  });
+
+  test("answers HEAD without a body", async () => {
+    const { status, headers, body } = await ask("/", {}, "HEAD");
+    expect([status, headers["content-length"], body]).toEqual([200, "9", ""]);
+  });
+
+  test("allows browsers nothing but its own files, in no frame, and to keep nothing", async () => {
+    const { headers } = await ask("/");
+    const policy = String(headers["content-security-policy"]);
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';/);
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/unsafe|data:|\*|http/);
+    expect(headers).toMatchObject({
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "cross-origin-resource-policy": "same-origin",
+    });
+    expect(headers["access-control-allow-origin"]).toBeUndefined();
+  });
+
+  test.each([
+    ["/why?address=192.0.2.1", "cross-site", "no-cors", 403],
+    ["/why?address=192.0.2.1", "same-site", "navigate", 403],
+    ["/", "cross-site", "cors", 403],
+    ["/", "cross-site", "navigate", 200],
+    ["/why?address=192.0.2.1", "same-origin", "navigate", 200],
+    ["/why?address=192.0.2.1", "none", "navigate", 200],
+  ])("answers %s from a %s page by %s with %i", async (path, site, mode, status) => {
+    expect((await ask(path, { "sec-fetch-site": site, "sec-fetch-mode": mode })).status).toBe(status);
+  });
+
+  test("answers long and odd paths without passing on what is not a path", async () => {
+    expect((await ask(`/${"a".repeat(2_100)}`)).status).toBe(414);
+    expect((await ask("//evil.example/x")).status).toBe(200);
+    expect(seen.at(-1)?.path).not.toContain("evil.example/x/");
+  });
+
+  test("reports an unexpected error to its log, and tells the browser nothing of it", async () => {
+    const { status, body } = await ask("/broken");
+    expect([status, body]).toEqual([500, expect.stringContaining("This is a bug in wafsync")]);
+    expect(body).not.toContain("it is broken");
+    expect(problems).toHaveLength(1);
+  });
+
+  test("closes what it has loaded, and nothing that it has not", async () => {
+    const load = async () => ({
+      handle: async () => ({ status: 200, type: "text/plain", body: "" }),
+      close: async () => {
+        closes += 1;
+      },
+    });
+    const bind = { host: "127.0.0.1", port: 0 };
+    const unused = await startPageServer({ bind, load, onProblem: () => undefined });
+    await unused.close();
+    expect(closes).toBe(0);
+    const used = await startPageServer({ bind, load, onProblem: () => undefined });
+    await ask("/", {}, "GET", used.url);
+    await used.close();
+    expect(closes).toBe(1);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "@jest/globals";
+import { overviewPage, readChoice } from "../../../src/cli/page/overview-page.ts";
+import { summarize } from "../../../src/cli/page/summarize.ts";
+import type { Seen } from "../../../src/cli/targets/seen.ts";
+import { textOf } from "../../support/worlds/open-page.ts";
+
+const nothing: Seen = {
+  atMs: Date.UTC(2026, 10, 22, 12),
+  where: "in folder waf/",
+  instances: [],
+  attached: [],
+  feeds: [],
+  refused: undefined,
+  gaps: [],
+};
+const words = { version: "0.0.0", words: () => "-f waf/ ", isCluster: true };
+const choice = readChoice(new URLSearchParams());
+const condition = { type: "Ready", status: "False", reason: "TooFewEntries", message: "The new content is on hold." };
+
+function feedWith(status: Readonly<Record<string, unknown>> | undefined): Seen {
+  return { ...nothing, feeds: [{ kind: "WafFeed", namespace: "shop", name: "drop", status }] };
+}
+
+describe("The summary", () => {
+  const held = feedWith({
+    conditions: [condition],
+    entries: { used: 1_519, invalid: 2 },
+    lastGoodTime: "2026-11-22T09:00:00Z",
+    held: { hash: "c0ffee", reason: "TooFewEntries", entries: 12, since: "2026-11-22T11:00:00Z" },
+  });
+
+  test("has a feed with its counts, its age, and the command that accepts content on hold", () => {
+    const summary = summarize(held, words);
+    expect(summary.feeds).toMatchObject([{ feed: "shop/drop", ready: "False", entries: 1_519, invalid: 2 }]);
+    expect(summary.feeds[0]?.heldContent?.accept).toBe(
+      "kubectl annotate waffeed drop -n shop --overwrite wafsync.dev/accept-feed=c0ffee",
+    );
+    expect(textOf(overviewPage(summary, choice))).toMatch(/shop\/drop\s+Not ready: TooFewEntries[^]*3 h ago/);
+  });
+
+  test("names the annotation that accepts content on hold where there is no kubectl", () => {
+    const { feeds } = summarize(held, { ...words, isCluster: false });
+    expect(feeds[0]?.heldContent?.accept).toBe('wafsync.dev/accept-feed: "c0ffee"');
+  });
+
+  test("shows what was never reported as such", () => {
+    const text = textOf(overviewPage(summarize(feedWith(undefined), words), choice));
+    expect(text).toMatch(/Not reported yet\s+No reconcile run has reported on it yet\.\s+–\s+–\s+never/);
+  });
+
+  test("of nothing says that there is no WAF, and without rights it says only why", () => {
+    expect(textOf(overviewPage(summarize(nothing, words), choice))).toContain("No WafInstance is declared.");
+    const refused = summarize({ ...nothing, refused: "You are not allowed to list wafinstances." }, words);
+    const text = textOf(overviewPage(refused, choice));
+    expect(text).toContain("You are not allowed to list wafinstances.");
+    expect(text).not.toMatch(/Blocked|Pending/);
+  });
+
+  test("has the number of removals on hold, their hash and the command that approves them", () => {
+    const list = { live: 40, managed: 40, foreign: 0, pending: 0, held: 33 };
+    const group = { list: "blocklist", owners: "WafIpRule shop/feed", count: 33, reason: "Too many.", examples: [] };
+    const summary = summarize(
+      {
+        ...nothing,
+        instances: [
+          {
+            kind: "WafInstance",
+            namespace: "shop",
+            name: "main",
+            baseUrl: "",
+            isSuspended: false,
+            status: { blocklist: list, heldPlan: "9f2c", removalsOnHold: [group] },
+          },
+        ],
+      },
+      words,
+    );
+    expect(summary.totals).toMatchObject({ onHold: 33, unknown: 1 });
+    expect(summary.instances[0]).toMatchObject({
+      heldPlan: "9f2c",
+      approve: "wafsync approve -f waf/ --instance shop/main",
+      onHold: [group],
+    });
+  });
+});

@@ -1,0 +1,166 @@
+// `wafsync ui` on a folder, as a process: its page and its JSON say what the commands say, and it only reads.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { summarySchema } from "../../src/api/summary.ts";
+import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
+import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
+import { servePage, textOf } from "../support/worlds/open-page.ts";
+import type { ServedPage } from "../support/worlds/open-page.ts";
+import { keySpellings, ruleDocument, testDomain, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+const listed = "192.0.2.9";
+
+describe("wafsync ui of a folder", () => {
+  let folder: WafFolder;
+  let page: ServedPage;
+  const answers: string[] = [];
+  const get = async (path: string) => {
+    const answer = await page.get(path);
+    answers.push(answer.text);
+    return answer;
+  };
+
+  beforeAll(async () => {
+    folder = await wafFolder({ logRowsPerDay: 200 });
+    await folder.files.write("scanners.yaml", ruleDocument("scanners", { addresses: ["192.0.2.0/28", "203.0.113.7"] }));
+    await folder.files.write("office.yaml", ruleDocument("office", { action: "Allow", addresses: ["198.51.100.3"] }));
+    await runWafsync(["apply", ...folder.from]);
+    page = await servePage(folder.from);
+  });
+
+  afterAll(async () => {
+    await page[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
+  });
+
+  test("has a summary as JSON that fits its published schema and what status reports", async () => {
+    const summary = JSON.parse((await get("/summary")).text) as unknown;
+    const { totals, instances } = summarySchema.parse(summary);
+    expect(totals).toMatchObject({ instances: 1, ready: 1, blocked: 2, allowed: 1, pending: 0, onHold: 0 });
+    const status = await runWafsync(["status", ...folder.from, "-o", "json"]);
+    const [view] = (JSON.parse(status.stdout) as { instances: Record<string, unknown>[] }).instances;
+    const { gaps: _gaps, ...reported } = view ?? {};
+    expect(instances[0]).toMatchObject(reported);
+  });
+
+  test.each([listed, "198.51.100.3", "2001:db8::1"])(
+    "explains %s exactly as why does, also as JSON",
+    async (address) => {
+      const why = await runWafsync(["why", address, ...folder.from]);
+      const shown = textOf((await get(`/why?address=${encodeURIComponent(address)}`)).text);
+      const lines = why.stdout.split("\n").filter((line) => line.trim() !== "");
+      expect(lines.filter((line) => !shown.includes(line))).toEqual([]);
+      const json = await runWafsync(["why", address, ...folder.from, "-o", "json"]);
+      expect(await page.json(`/why.json?address=${encodeURIComponent(address)}`)).toEqual(JSON.parse(json.stdout));
+    },
+  );
+
+  test("explains what a file says now, not what it said when the page was opened", async () => {
+    await folder.files.write("new.yaml", ruleDocument("new", { addresses: ["203.0.113.99"] }));
+    expect(textOf((await get("/why?address=203.0.113.99")).text)).toContain("It is declared but not on the list yet.");
+    await folder.files.remove("new.yaml");
+  });
+
+  test("says what is wrong with an address, and what there is not", async () => {
+    const wrong = await get("/why?address=%3Cscript%3E");
+    expect([wrong.status, textOf(wrong.text)]).toEqual([400, expect.stringContaining("is not an address or network")]);
+    expect(wrong.text).not.toContain("<script>");
+    expect((await get("/why?address=192.0.2.1&instance=shop/other")).status).toBe(400);
+    expect((await get("/instances/shop/other")).status).toBe(404);
+    expect((await get("/instances/%2e%2e/%2e%2e%2fetc")).status).toBe(404);
+    expect((await get("/instances/shop/main/nothing")).status).toBe(404);
+  });
+
+  test("shows the lists over time and the history of a WAF", async () => {
+    const { status, text } = await get("/instances/shop/main");
+    expect(status).toBe(200);
+    expect(text).toContain("Managed entries over time: blocklist from 0 to 2, allowlist from 0 to 1");
+    expect(textOf(text)).toMatch(/Added\s+blocklist\s+192\.0\.2\.0\/28, 203\.0\.113\.7\s+WafIpRule shop\/scanners/);
+    const covered = textOf((await get("/instances/shop/main/history?address=192.0.2.3")).text);
+    expect(covered).toContain("192.0.2.0/28");
+    expect(covered).not.toContain("203.0.113.7");
+  });
+
+  test("shows removals on hold with their hash and the command that approves them", async () => {
+    await folder.files.write(
+      "many.yaml",
+      ruleDocument("many", { addresses: Array.from({ length: 80 }, (_, place) => `198.18.0.${place}`) }),
+    );
+    await runWafsync(["apply", ...folder.from]);
+    await folder.files.remove("many.yaml");
+    await runWafsync(["apply", ...folder.from]);
+    const { heldPlan } = await folder.statusOf("WafInstance/shop/main");
+    const shown = textOf((await get("/instances/shop/main")).text);
+    expect(shown).toContain(`Hash: ${String(heldPlan)}`);
+    expect(shown).toContain(`wafsync approve -f ${folder.path} --allow-insecure-http --instance shop/main`);
+    expect(shown).toMatch(/80 removals from the\s+blocklist, last declared by WafIpRule shop\/many/);
+    const overview = await page.json("/summary");
+    expect(overview["totals"]).toMatchObject({ notReady: 1, onHold: 80 });
+    const approved = await runWafsync(["approve", ...folder.from, "--yes"]);
+    expect(approved.stderr).toBe("");
+  });
+
+  test("shows what attackers wrote into the log as text, once read from the WAF, without markup or hidden characters", async () => {
+    const waf = folder.simulator.waf(testKey);
+    for (const entry of hostileRows(new Date().toISOString())) waf.addLogEntry(entry as never, 0);
+    const long = { ...hostileRows(new Date().toISOString())[0], request_path: `/${"<b>".repeat(35_000)}` };
+    waf.addLogEntry(long as never, 0);
+    const { status, text } = await get("/instances/shop/main/requests");
+    expect(status).toBe(200);
+    expect(text.length).toBeLessThan(300_000);
+    const tags = new Set([...text.matchAll(/<(?<tag>[a-z]+)/gi)].map(({ groups }) => groups?.["tag"] ?? ""));
+    expect(["img", "iframe", "base", "style", "noscript", "object"].filter((tag) => tags.has(tag))).toEqual([]);
+    expect([text.split("<script").length, text.includes(' style="')]).toEqual([2, false]);
+    expect(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text.replaceAll(/[\r\n\t]/g, ""))).toBe(false);
+    expect(textOf(text)).toContain("/<script>window.hit=1</script>");
+    const { requests } = waf.counters;
+    const client = attacks[0] ?? "";
+    await get("/instances/shop/main/requests");
+    expect((await get(`/instances/shop/main/requests?client=${encodeURIComponent(client)}`)).status).toBe(400);
+    expect(waf.counters.requests).toBe(requests);
+  });
+
+  test("writes nothing, to the WAF or to the folder, and shows no key", async () => {
+    const before = await folder.everyFile();
+    const waf = folder.simulator.waf(testKey);
+    const writes = (): string[] =>
+      Object.keys(waf.counters.byEndpoint).filter((endpoint) => !endpoint.startsWith("GET "));
+    const writesBefore = JSON.stringify([writes(), waf.counters.changes]);
+    for (const path of [
+      "/",
+      "/summary",
+      "/why?address=192.0.2.9",
+      "/instances/shop/main",
+      "/instances/shop/main/requests",
+    ])
+      await get(path);
+    expect(JSON.stringify([writes(), waf.counters.changes])).toBe(writesBefore);
+    expect((await folder.everyFile()) === before).toBe(true);
+    const told = `${answers.join("\n")}${everythingPrinted()}`;
+    expect(keySpellings().filter((spelling) => told.includes(spelling))).toEqual([]);
+    expect(told).toContain(testDomain);
+  });
+
+  test("ends with 0 when a signal stops it, having printed nothing but its address", async () => {
+    await using other = await servePage(folder.from);
+    expect(await other.end()).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringMatching(/^The page is at .*\n$/),
+    });
+  });
+
+  test.each([
+    ["0", "--bind-address 0 serves nothing"],
+    ["nonsense", "is not an address with a port"],
+  ])("refuses the address %s", async (bind, problem) => {
+    const { code, stderr } = await runWafsync(["ui", ...folder.from, "--bind-address", bind]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
+  });
+
+  test("says that its address is in use", async () => {
+    const bind = new URL(page.url).host;
+    const { code, stderr } = await runWafsync(["ui", ...folder.from, "--bind-address", bind]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`cannot listen on ${bind} (EADDRINUSE)`)]);
+  });
+});
