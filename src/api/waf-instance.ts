@@ -3,6 +3,7 @@ import * as z from "zod";
 import { grant, grantsMax } from "./access-schema.ts";
 import { logForwarding } from "./log-forwarding.ts";
 import { baseUrl } from "./host-rules.ts";
+import { managedList } from "./managed-list.ts";
 import { closingColumns, type KindDefinition, nameLengthRule } from "./kind-definition.ts";
 import {
   checkedNetwork,
@@ -19,32 +20,6 @@ import { commonStatus, count } from "./status-parts.ts";
 const instanceNameLengthMax = 63;
 /** Groups of removals on hold in a status. */
 export const heldGroupsMax = 20;
-
-const listPolicy = z
-  .enum(["Additive", "Exclusive", "Observe"])
-  .default("Additive")
-  .describe(
-    "`Additive` removes only what wafsync itself added. `Exclusive` makes the declared entries the complete list and removes all others. `Observe` plans and reports, but writes nothing.",
-  );
-
-const managedList = z.strictObject({
-  policy: listPolicy,
-  compaction: z
-    .enum(["None", "Covered", "Exact"])
-    .default("Covered")
-    .describe(
-      "Which declared entries need no call of their own. `None`: every entry is sent. `Covered`: an entry inside a wider one of the same list and namespace, which lasts at least as long, is not sent. `Exact`: in addition, adjacent networks are sent as one network if it has exactly their addresses.",
-    ),
-  maxEntries: z
-    .int()
-    .min(1)
-    .max(10_000_000)
-    .optional()
-    .meta({ format: "int32" })
-    .describe(
-      "How many entries the WAF accepts on this list. If more are declared, those of lower priority, and then those that were declared last, stay out, and the condition `Synced` is False with the reason `CapacityExceeded`. Defaults to no limit.",
-    ),
-});
 
 const guards = z.strictObject({
   maxRemovals: z

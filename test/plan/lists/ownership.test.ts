@@ -245,7 +245,15 @@ describe("The policy Observe", () => {
     expect(plan.operations).toEqual([]);
     expect(plan.observedOnly.map(operationKey)).toEqual([`blocklist +${one}`, "blocklist -192.0.2.9"]);
     expect(plan.inventoryChanged).toBe(false);
-    expect(plan.lists.blocklist).toEqual({ live: 1, managed: 1, foreign: 0, pending: 0, held: 0, covered: 0, overflow: 0 });
+    expect(plan.lists.blocklist).toEqual({
+      live: 1,
+      managed: 1,
+      foreign: 0,
+      pending: 0,
+      held: 0,
+      covered: 0,
+      overflow: 0,
+    });
     expect([...plan.inventory.entries.blocklist.keys()]).toEqual([entry("192.0.2.9")]);
   });
 });

@@ -182,6 +182,16 @@ const instanceCases: FaultyCase[] = [
     ],
   },
   {
+    title: "an unknown compaction",
+    document: instanceDocument({ blocklist: { compaction: "exact" } }),
+    faults: ['spec.blocklist.compaction: must be one of None, Covered, Exact, but is "exact"; did you mean Exact?'],
+  },
+  {
+    title: "a list without room for any entry",
+    document: instanceDocument({ allowlist: { maxEntries: 0 } }),
+    faults: ["spec.allowlist.maxEntries: must be at least 1"],
+  },
+  {
     title: "an exclusive policy for origins",
     document: instanceDocument({ origins: { policy: "Exclusive" } }),
     faults: ['spec.origins.policy: must be one of Additive, Observe, but is "Exclusive"'],
@@ -475,7 +485,7 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       requestTimeout: "100ms",
       minRequestInterval: "1m",
       blocklist: { policy: "Exclusive", compaction: "Exact", maxEntries: 10_000 },
-      allowlist: { policy: "Observe" },
+      allowlist: { policy: "Observe", compaction: "None", maxEntries: 1 },
       origins: { policy: "Observe" },
       guards: {
         maxRemovals: 0,

@@ -1,6 +1,7 @@
 // Each promise of wafsync, and the smallest change of the source that breaks it. `npm run mutate` makes each of these changes
 // in a copy and shows that something notices; docs/reliability.md has the table, and a test that both are up to date.
 
+import { compactionMutations } from "./compaction-mutations.ts";
 import { feedMutations } from "./feed-mutations.ts";
 import { networkMutations } from "./network-mutations.ts";
 
@@ -322,8 +323,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "an entry that is recorded on both lists belongs to the list that shows it",
     file: "src/plan/lists/conflicts.ts",
-    from: "managed[list].has(written) && shown?.[list].has(written) === true;",
-    to: "managed[list].has(written) && shown !== null;",
+    from: "sentAs(managed[list], written).some((sent) => shown?.[list].has(sent) === true);",
+    to: "sentAs(managed[list], written).some(() => shown !== null);",
     foundBy: "test/plan/lists/conflicts.test.ts",
   },
   {
@@ -557,6 +558,7 @@ export const mutations: readonly Mutation[] = [
     to: "if (left === -1) {",
     foundBy: "test/reconcile/converge/release.test.ts",
   },
+  ...compactionMutations,
   ...feedMutations,
   ...networkMutations,
   {

@@ -1,0 +1,107 @@
+// The promises about compaction and capacity; see mutations.ts.
+import type { Mutation } from "./mutations.ts";
+
+const simulation = "simulation";
+const runs = "test/reconcile/converge/compaction.test.ts";
+const entries = "test/plan/lists/compact-entries.test.ts";
+
+export const compactionMutations: readonly Mutation[] = [
+  {
+    guard: "a covered entry is removed only if its cover belongs on the list",
+    file: "src/plan/instance/list-draft.ts",
+    from: "return covers.every((cover) => cover !== undefined && target.has(cover)) ? covers[0] : undefined;",
+    to: "return covers[0] ?? entry;",
+    foundBy: "test/plan/instance/plan.property.test.ts",
+  },
+  {
+    guard: "a removal waits while the API refuses a declared entry inside it",
+    file: "src/plan/instance/list-draft.ts",
+    from: "waitsFor !== undefined && waitsFor.inside(entry).length > 0;",
+    to: "waitsFor !== undefined && waitsFor.inside(entry).length < 0;",
+    foundBy: runs,
+  },
+  {
+    guard: "no removal comes before it is known what a refused addition means",
+    file: "src/reconcile/converge/apply-plan.ts",
+    from: "if (isRemoval(operation) && run.ledger.refusedCount > 0) {",
+    to: "if (isRemoval(operation) && run.ledger.refusedCount < 0) {",
+    foundBy: runs,
+  },
+  {
+    guard: "what a refused entry stands for is sent immediately",
+    file: "src/reconcile/converge/apply-plan.ts",
+    from: "ledger.refusedCount >= refusedMax || standsForOthers",
+    to: "ledger.refusedCount >= refusedMax",
+    foundBy: runs,
+  },
+  {
+    guard: "no entry relies on one of another namespace",
+    file: "src/plan/lists/compact-list.ts",
+    from: 'return rule.deletionPolicy === "Retain" ? id : rule.meta.namespace;',
+    to: 'return rule.deletionPolicy === "Retain" ? id : "";',
+    foundBy: runs,
+  },
+  {
+    guard: "a rule that retains its entries relies on no other rule",
+    file: "src/plan/lists/compact-list.ts",
+    from: 'return rule.deletionPolicy === "Retain" ? id : rule.meta.namespace;',
+    to: "return id === null ? id : rule.meta.namespace;",
+    foundBy: runs,
+  },
+  {
+    guard: "an entry relies only on one that lasts as long and is as urgent",
+    file: "src/plan/lists/compact-entries.ts",
+    from: "if (endsAtMs >= terms.endsAtMs && priority >= terms.priority) return container;",
+    to: "if (endsAtMs >= 0 || priority >= terms.priority) return container;",
+    foundBy: entries,
+  },
+  {
+    guard: "nothing is compacted across an entry of the other list",
+    file: "src/plan/lists/compact-entries.ts",
+    from: "if (this.#networks.isOther(container)) return undefined;",
+    to: "if (this.#networks.isOther(container)) continue;",
+    foundBy: entries,
+  },
+  {
+    guard: "merged networks have only declared addresses",
+    file: "src/model/packed-networks.ts",
+    from: "this.#sharesBits(lower, upper, length - 1)",
+    to: "this.#sharesBits(lower, upper, length - 2)",
+    foundBy: entries,
+  },
+  {
+    guard: "what a merged entry stood for is added before it is removed",
+    file: "src/plan/instance/plan.ts",
+    from: "orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms)",
+    to: "orderForRoom([...replaced, ...orderWrites(adds, removals, basis)], rooms)",
+    foundBy: simulation,
+  },
+  {
+    guard: "the guards count what a merged entry stands for",
+    file: "src/plan/lists/removal-guard.ts",
+    from: "fresh.reduce((sum, { entry }) => sum + weightOf(entry), 0)",
+    to: "fresh.reduce((sum, { entry }) => sum + Math.min(1, weightOf(entry)), 0)",
+    foundBy: runs,
+  },
+  {
+    guard: "a merged block holds each of its parts",
+    file: "src/plan/lists/managed-parts.ts",
+    from: "return owned.has(entry) ? [entry, ...covers] : covers;",
+    to: "return owned.has(entry) ? [entry, ...covers] : noEntries;",
+    foundBy: runs,
+  },
+  {
+    guard: "`maxEntries` leaves out what is less urgent",
+    file: "src/plan/lists/capacity.ts",
+    from: "b.priority - a.priority ||",
+    to: "a.priority - b.priority ||",
+    foundBy: runs,
+  },
+  {
+    guard: "no more entries than `maxEntries` are sent",
+    file: "src/plan/lists/capacity.ts",
+    from: "if (target.size <= room) return nothingLeftOut;",
+    to: "if (target.size >= 0) return nothingLeftOut;",
+    foundBy: runs,
+  },
+];
