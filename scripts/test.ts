@@ -157,7 +157,9 @@ const deployPaths = [
   "test/operator/log-forwarding",
   "test/operator/urgent-while-loading",
   "test/cli/logs/exactness",
+  "test/cli/logs/hostile-rows",
   "test/cli/logs/program",
+  "test/cli/report/focus",
   "test/cli/report/program",
 ];
 const alwaysIgnored = ["/node_modules/", "/test/fixtures/"];

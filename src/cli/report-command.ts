@@ -1,24 +1,24 @@
-// `wafsync report`: writes a page about the blocked requests of some days. It only reads from the WAF.
-import { inThousands } from "../model/sentence.ts";
+// `wafsync report`: writes a page about the blocked requests of a period. It only reads from the WAF.
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
-import { addressesToBlock, assessClients } from "./report/report-clients.ts";
+import { counted } from "../model/sentence.ts";
 import type { LogPlan } from "../plan/logs/retention.ts";
 import { dayOf } from "../reconcile/logs/log-days.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import { logFaultError } from "./logs/log-faults.ts";
 import { describeRange, parseRange, retentionWarning } from "./logs/log-range.ts";
-import type { LogRange } from "./logs/log-range.ts";
 import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource, LogSourceOptions } from "./logs/log-source.ts";
 import { LogWatch } from "./logs/log-watch.ts";
+import { assembleReport } from "./report/assemble-report.ts";
 import { collectReport } from "./report/collect-report.ts";
-import type { ReportEnd } from "./report/collect-report.ts";
-import type { ReportData } from "./report/report-data.ts";
+import type { CollectedReport, ReportEnd, ReportQuestion } from "./report/collect-report.ts";
 import { checkReportFile, writeReportFile } from "./report/report-file.ts";
-import { suggestRule } from "./report/suggested-rule.ts";
+import type { ReportFocus } from "./report/report-focus.ts";
+import { readFocus } from "./report/report-focus.ts";
+import { isKept, periodOf, previousRange } from "./report/report-period.ts";
 import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
 import { withStopSignals } from "./stop-signals.ts";
@@ -27,6 +27,10 @@ import { editedTerminal, terminalOn } from "./terminal.ts";
 export interface ReportOptions extends LogSourceOptions {
   readonly since: string;
   readonly until: string;
+  readonly client: readonly string[];
+  readonly network: readonly string[];
+  readonly state?: string;
+  readonly compare: boolean;
   /** A file, or `-`. */
   readonly out: string;
   readonly top: number;
@@ -41,6 +45,7 @@ const standardOutput = "-";
 export async function runReport(options: ReportOptions): Promise<number> {
   const nowMs = realClock.nowMs();
   const range = parseRange(options.since, options.until, nowMs);
+  const focus = readFocus(options.client, options.network);
   if (options.out !== standardOutput) await checkReportFile(options.out);
   const source = await findLogSource(options);
   const { key } = source;
@@ -50,9 +55,17 @@ export async function runReport(options: ReportOptions): Promise<number> {
   const plan = options.plan ?? source.plan;
   const retention = plan && retentionWarning(plan, range.days, dayOf(nowMs));
   if (retention !== undefined) notes.line(`warning: ${retention}`);
+  const before = options.compare ? previousRange(range, nowMs) : undefined;
+  const question: ReportQuestion = {
+    range,
+    before: before !== undefined && isKept(plan, before, nowMs) ? before : undefined,
+    filter: focus.filter,
+    isFocused: focus.entries.length > 0,
+    topMax: options.top,
+  };
   try {
     const end = await withStopSignals(
-      async ({ stop }) => await collect(source, options.timeout * 1000, range, watch, stop),
+      async ({ stop }) => await collect(source, options.timeout * 1000, question, watch, stop),
     );
     progress.clear();
     if (end.state === "Failed") throw logFaultError(end.fault);
@@ -60,25 +73,31 @@ export async function runReport(options: ReportOptions): Promise<number> {
       notes.line("Stopped. No report was written.");
       return 130;
     }
-    const unread = listNames.flatMap((list) => {
-      const read = end[list];
-      return read.ok ? [] : [`cannot read the ${list}: ${read.fault.message}`];
-    });
+    const unread = unreadIn(end);
     for (const text of unread) notes.line(`warning: ${text}`);
     const warnings = [retention, ...unread, ...watch.warnings].filter((text) => text !== undefined);
-    await write(end, options, source, { period: describeRange(range), warnings });
+    await write(end, options, { source, focus, question, warnings, nowMs });
     const where = options.out === standardOutput ? "" : ` is in ${options.out}`;
-    notes.line(`A report of ${inThousands(end.report.total)} blocked requests${where}.`);
+    notes.line(`A report of ${counted(end.summary.total, "blocked request", "blocked requests")}${where}.`);
     return watch.isWhole && unread.length === 0 ? 0 : 1;
   } finally {
     progress.clear();
   }
 }
 
+function unreadIn(end: CollectedReport): string[] {
+  const lists = listNames.flatMap((list) => {
+    const read = end[list];
+    return read.ok ? [] : [`cannot read the ${list}: ${read.fault.message}`];
+  });
+  const { previousFault } = end;
+  return previousFault === undefined ? lists : [...lists, `cannot read the previous period: ${previousFault.message}`];
+}
+
 async function collect(
   { baseUrl, key, minRequestIntervalMs }: LogSource,
   requestTimeoutMs: number,
-  range: LogRange,
+  question: ReportQuestion,
   watch: LogWatch,
   stopping: AbortSignal,
 ): Promise<ReportEnd> {
@@ -89,36 +108,46 @@ async function collect(
   const waf = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock });
   try {
     const ports = { waf, clock, random: Math.random, stopping, onWait: watch.waiting };
-    return await collectReport(ports, key, range, watch);
+    return await collectReport(ports, key, question, watch);
   } finally {
     await registry.close();
   }
 }
 
-async function write(
-  { report, blocklist, allowlist, domain }: Extract<ReportEnd, { state: "Done" }>,
-  { top, out }: ReportOptions,
-  { key, instance }: LogSource,
-  { period, warnings }: Pick<ReportData, "period" | "warnings">,
-): Promise<void> {
-  const summary = report.summary(top);
-  const clients = assessClients(summary.clients.items, {
-    blocklist: blocklist.ok ? blocklist.value : undefined,
-    allowlist: allowlist.ok ? allowlist.value : undefined,
-  });
-  // The chart library is large, and not needed before there is something to draw.
-  const { reportPage } = await import("./report/report-page.ts");
-  const madeAtMs = realClock.nowMs();
-  const page = reportPage({
-    summary,
-    period,
-    clients,
-    domain: domain === undefined ? undefined : key.redact(domain),
-    madeAtMs,
-    suggestedRule: suggestRule(addressesToBlock(clients), instance, summary.days, madeAtMs),
-    warnings: warnings.map((text) => key.redact(text)),
+interface Known {
+  readonly source: LogSource;
+  readonly focus: ReportFocus;
+  readonly question: ReportQuestion;
+  readonly warnings: readonly string[];
+  readonly nowMs: number;
+}
+
+async function write(end: CollectedReport, options: ReportOptions, known: Known): Promise<void> {
+  const { source, focus, question, warnings, nowMs } = known;
+  const { from, out } = options;
+  const { instance, key } = source;
+  const period = periodOf(question.range, nowMs);
+  // The folder is only needed with -f, and the chart library only when there is something to draw.
+  const folder =
+    from === undefined || instance === undefined
+      ? undefined
+      : await import("./report/report-folder.ts").then(
+          async ({ readReportFolder }) => await readReportFolder(options, from, instance, { period, nowMs }),
+        );
+  const data = await assembleReport(end, {
+    redact: (text) => key.redact(text),
+    instance,
+    focus,
+    folder,
+    period: describeRange(question.range),
+    previousPeriod: question.before && describeRange(question.before),
+    isCompared: options.compare && previousRange(question.range, nowMs) !== undefined,
+    warnings,
+    madeAtMs: realClock.nowMs(),
     version: packageJson.version,
   });
+  const { reportPage } = await import("./report/report-page.ts");
+  const page = reportPage(data);
   if (out === standardOutput) process.stdout.write(page);
   else await writeReportFile(out, page);
 }

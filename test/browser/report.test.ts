@@ -3,6 +3,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "@jest/globals";
+import axe from "axe-core";
+import type { AxeResults } from "axe-core";
 import type { Browser, Page } from "puppeteer-core";
 import { parse } from "yaml";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
@@ -31,12 +33,13 @@ async function openReport(
   world: LogWorld,
   scheme: Scheme = "light",
   width = 1200,
+  more: readonly string[] = [],
 ): Promise<OpenReport> {
   const files = await scratchDirectory({});
   const file = join(files.path, "report.html");
   const range = ["--since", "2026-06-10", "--until", "2026-06-12"];
   const source = ["--base-url", world.simulator.baseUrl, "--allow-insecure-http"];
-  const { code, stderr } = await runWafsync(["report", ...source, ...range, "--out", file], {
+  const { code, stderr } = await runWafsync(["report", ...source, ...range, ...more, "--out", file], {
     environment,
   });
   expect([code, stderr]).toEqual([0, expect.stringContaining("blocked requests is in")]);
@@ -84,7 +87,8 @@ const readColours = `(() => {
     }
     return [255, 255, 255];
   };
-  const texts = [...document.querySelectorAll("main *")].filter((element) =>
+  // Titles of bars are tooltips, which the browser draws in its own colours.
+  const texts = [...document.querySelectorAll("main *:not(title)")].filter((element) =>
     [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== ""));
   return texts.map((element) => ({
     text: element.textContent.trim().slice(0, 30),
@@ -121,9 +125,11 @@ await describeWithBrowser("A report in a browser", (browser) => {
       const { page, troubles } = opened;
       expect(await page.title()).toBe(`Blocked requests of ${logDomain}`);
       expect(
-        await page.$$eval("figure svg", (charts) => charts.map((chart) => chart.getBoundingClientRect().width > 300)),
+        await page.$$eval("figure .wide svg", (charts) =>
+          charts.map((chart) => chart.getBoundingClientRect().width > 300),
+        ),
       ).toEqual([true, true, true]);
-      const bars = await page.$$eval("figure.wide svg path[ecmeta_series_index]", (paths) => paths.length);
+      const bars = await page.$$eval("#time .wide svg path.bar > title", (titles) => titles.length);
       expect(bars).toBeGreaterThan(72);
       expect(await page.$$eval("figure svg text", (texts) => texts.map((text) => text.textContent))).toEqual(
         expect.arrayContaining(["06-10 00:00", "SQL Injection", "United Kingdom"]),
@@ -191,14 +197,84 @@ await describeWithBrowser("A report in a browser", (browser) => {
     expect(troubles).toEqual([]);
   });
 
-  test("runs nothing of what attackers wrote, and shows it as text", async () => {
-    await using world = await logWorld({ now });
-    for (const entry of hostileRows("2026-06-11T05:30:00Z")) {
-      world.simulator.waf(logKey).addLogEntry(entry as never, 0);
-    }
-    world.simulator.waf(logKey).changeDomain("</title><script>window.hit=1</script>");
+  test.each([
+    ["light", 1200],
+    ["dark", 390],
+  ] as const)("has nothing that axe objects to, in %s at %i pixels", async (scheme, width) => {
+    await using world = await logWorld({ now, logRowsPerDay: 100 });
+    world.simulator.waf(logKey).add("blocklist", ["192.0.2.0/24"]);
+    await using opened = await openReport(browser(), world, scheme, width);
+    const { page } = opened;
+    await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
+    await page.evaluate(axe.source);
+    const { violations } = (await page.evaluate("axe.run(document)")) as AxeResults;
+    const found = violations.map(({ id, impact, nodes }) => [id, impact, nodes.slice(0, 3).map(({ html }) => html)]);
+    expect(found).toEqual([]);
+  });
+
+  test("sorts its tables by the keyboard, and opens what a client did", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 200 });
     await using opened = await openReport(browser(), world);
     const { page, troubles } = opened;
+    const column = async (place: number): Promise<string[]> =>
+      await page.$$eval(`#clients tbody td:nth-child(${place})`, (cells) => cells.map((cell) => cell.textContent));
+    const orders = async (): Promise<(string | null)[]> =>
+      await page.$$eval("#clients th", (heads) => heads.map((head) => head.getAttribute("aria-sort")));
+    const before = await column(2);
+    expect((await orders())[1]).toBe("descending");
+    await page.focus("#clients th:nth-child(2) button");
+    await page.keyboard.press("Enter");
+    const counts = (await column(2)).map(Number);
+    expect(counts).toEqual(before.map(Number).toSorted((a, b) => a - b));
+    expect((await orders()).map((order) => order ?? "")).toEqual(["", "ascending", "", "", "", "", "", ""]);
+    await page.focus("#clients th:nth-child(5) button");
+    await page.keyboard.press("Space");
+    expect(await column(5)).toEqual((await column(5)).toSorted());
+    expect((await orders())[4]).toBe("ascending");
+    await page.focus("#clients tbody tr:nth-child(1) a");
+    const target = await page.$eval("#clients tbody tr:nth-child(1) a", (link) => link.getAttribute("href"));
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(`${target ?? ""}[open]`);
+    expect(await page.$eval(`${target ?? ""} dl`, (list) => list.textContent)).toContain("User agents");
+    expect(troubles).toEqual([]);
+  });
+
+  test("shows the same tables and charts without its script, and no button that does nothing", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 50 });
+    await using opened = await openReport(browser(), world, "light", 390);
+    const { page } = opened;
+    const texts = async (): Promise<string[]> =>
+      await page.$$eval("main th, main td, main figure title", (found) => found.map((one) => one.textContent));
+    const withScript = await texts();
+    expect(withScript.length).toBeGreaterThan(500);
+    await page.setJavaScriptEnabled(false);
+    await page.reload();
+    expect(await texts()).toEqual(withScript);
+    expect(await page.$$eval("button:not([hidden])", (buttons) => buttons.length)).toBe(0);
+    const shown = await page.$$eval("figure > div", (charts) =>
+      charts.map((chart) => `${chart.className} ${chart.getBoundingClientRect().width > 0 ? "shown" : "hidden"}`),
+    );
+    expect([...new Set(shown)]).toEqual(["wide hidden", "narrow shown"]);
+  });
+
+  test.each([
+    ["any client", {}, []],
+    ["one client", { client_ip: "203.0.113.9" }, ["--client", "203.0.113.9"]],
+  ])("about %s runs nothing of what attackers wrote, and shows it as text", async (_who, fields, more) => {
+    await using world = await logWorld({ now });
+    for (const timestamp of ["2026-06-08T05:30:00Z", "2026-06-11T05:30:00Z"]) {
+      for (const entry of hostileRows(timestamp)) {
+        world.simulator.waf(logKey).addLogEntry({ ...entry, ...fields } as never, 0);
+      }
+    }
+    world.simulator.waf(logKey).changeDomain("</title><script>window.hit=1</script>");
+    await using opened = await openReport(browser(), world, "light", 1200, [...more, "--top", "100"]);
+    const { page, troubles } = opened;
+    await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
+    await page.evaluate("for (const one of document.querySelectorAll('th button')) one.click()");
+    const wide = await page.evaluate("document.documentElement.scrollWidth");
+    expect(wide).toBe(1200);
+    expect(await page.evaluate("document.documentElement.outerHTML.length")).toBeLessThan(400_000);
     // Whatever wants to run gets the time for it: each event that the attacks wait for has come by then.
     await page.$$eval("main *", (elements) => {
       for (const element of elements) if ("focus" in element) (element as { focus(): void }).focus();
@@ -207,7 +283,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
     expect(troubles).toEqual([]);
     expect(page.url()).toMatch(/^file:/);
     const foreign =
-      "script, img, iframe, a, link, base, form, meta[http-equiv=refresh], [onload], [onerror], [onfocus]";
+      "script, img, iframe, a:not([href^='#client-']), link, base, form, meta[http-equiv=refresh], [onload], [onerror], [onfocus]";
     expect(
       await page.$$eval(`main :is(${foreign}), head :is(script, link, base)`, (found) =>
         found.map((one) => one.outerHTML),

@@ -1,7 +1,7 @@
 // The options of `wafsync logs`.
 import { Option } from "commander";
 import type { Command } from "commander";
-import { collect, timeHelp, wholeNumber, withLogSourceOptions } from "./option-groups.ts";
+import { collect, collectList, timeHelp, wholeNumber, withLogSourceOptions } from "./option-groups.ts";
 import type { SetExitCode } from "./option-groups.ts";
 
 const formats = ["ndjson", "csv", "table", "json"];
@@ -17,12 +17,7 @@ Examples:
   $ wafsync logs -f waf/ --follow -o ndjson | jq .request_path
 `;
 
-const noFilters = { country: [], reason: [], client: [], status: [], path: [] };
-
-/** Values without a comma may be given as a list. */
-function collectList(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, ...text.split(",").map((one) => one.trim())];
-}
+const noFilters = { country: [], reason: [], client: [], network: [], status: [], path: [] };
 
 export function addLogsCommand(program: Command, setExitCode: SetExitCode): void {
   const command = program
@@ -41,6 +36,7 @@ export function addLogsCommand(program: Command, setExitCode: SetExitCode): void
     .option("--country <codes>", "only requests from these countries, for example CN,RU", collectList)
     .option("--reason <text>", "only requests whose block reason contains this; repeatable", collect)
     .option("--client <addresses>", "only requests from these IP addresses or networks", collectList)
+    .option("--network <networks>", "the same for networks; an address stands for its /24 or /64", collectList)
     .option("--status <codes>", "only requests with these HTTP statuses, for example 403 or 4xx", collectList)
     .option(
       "--path <text>",

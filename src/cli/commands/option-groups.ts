@@ -23,6 +23,11 @@ export function collect(text: string, before: readonly string[] = []): readonly 
   return [...before, text];
 }
 
+/** Values without a comma may be given as a list. */
+export function collectList(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...text.split(",").map((one) => one.trim())];
+}
+
 /** Adds the options that `withSession` reads. */
 export function withDirectoryOptions(command: Command, formats: readonly string[] = ["table", "json"]): Command {
   return command

@@ -1,6 +1,6 @@
 // The options of `wafsync report`.
 import type { Command } from "commander";
-import { timeHelp, wholeNumber, withLogSourceOptions } from "./option-groups.ts";
+import { collectList, timeHelp, wholeNumber, withLogSourceOptions } from "./option-groups.ts";
 import type { SetExitCode } from "./option-groups.ts";
 
 const examples = `
@@ -11,6 +11,7 @@ Examples:
   $ export WAFSYNC_API_KEY=…
   $ wafsync report --base-url https://waf.example.com --since 30d --out report.html
   $ wafsync report -f waf/ --instance shop/shop --since 2026-11-01 --until 2026-11-21
+  $ wafsync report -f waf/ --since 24h --client 203.0.113.9 --out client.html
 
 Exit codes: 0 the report is complete, 1 it is incomplete (the page says what is missing), 2 error, 130 stopped.
 `;
@@ -21,12 +22,16 @@ export function addReportCommand(program: Command, setExitCode: SetExitCode): vo
     .description("Make a page about the requests that the WAF blocked: when, why, from where, and whom to block next.")
     .option("--since <time>", "start of the period", "7d")
     .option("--until <time>", "end of the period", "today")
+    .option("--client <addresses>", "report on these IP addresses or networks only", collectList)
+    .option("--network <networks>", "report on these networks only; an address stands for its /24 or /64", collectList)
+    .option("--no-compare", "do not compare with the previous period")
+    .option("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)")
     .option("--out <file>", "file to write the page to; - for stdout", "report.html")
-    .option("--top <n>", "clients, reasons and paths to show", wholeNumber(1, 100), 20);
+    .option("--top <n>", "number of rows in each table", wholeNumber(1, 100), 20);
   withLogSourceOptions(command)
     .addHelpText("after", examples)
     .action(async (options) => {
       const { runReport } = await import("../report-command.ts");
-      setExitCode(await runReport(options));
+      setExitCode(await runReport({ client: [], network: [], ...options }));
     });
 }

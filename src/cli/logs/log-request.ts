@@ -9,8 +9,11 @@ import type { LogFormatName } from "./log-format.ts";
 import { formatMoment, isAbsoluteTime, isWithin, parseRange } from "./log-range.ts";
 import type { LogRange, Moments } from "./log-range.ts";
 import type { LogSourceOptions } from "./log-source.ts";
+import { parseNetwork } from "./network-option.ts";
 
 export interface LogsOptions extends LogSourceOptions, LogFilterTexts {
+  /** Networks, and addresses that stand for theirs. */
+  readonly network: readonly string[];
   readonly since?: string;
   readonly until?: string;
   readonly output?: LogFormatName;
@@ -46,12 +49,14 @@ export interface LogRequest {
 
 /** @throws CommandError that says what to write instead */
 export function readLogRequest(options: LogsOptions, nowMs: number): LogRequest {
-  const { country, reason, client, status, path, follow, resume, out, since, until } = options;
+  const { country, reason, status, path, follow, resume, out, since, until } = options;
   if (follow && until !== undefined) {
     throw new CommandError("--until cannot be combined with --follow", "Omit --until.");
   }
   if (resume && out === undefined) throw new CommandError("--resume needs a file", "Add --out FILE.");
   const range = parseRange(since ?? (follow ? "today" : "yesterday"), until ?? "today", nowMs);
+  // Clients and networks are one kind of filter, as in a report.
+  const client = [...options.client, ...options.network.map(parseNetwork)];
   const filters = { country, reason, client, status, path };
   const parsed = parseLogFilter(filters);
   if (!parsed.ok) throw new CommandError(`--${parsed.option}: ${parsed.problem}`);

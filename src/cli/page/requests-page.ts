@@ -2,14 +2,15 @@
 import type { Summary } from "../../api/summary.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
-import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
+import { dayMs, dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
 import type { LogFilter } from "../logs/log-filter.ts";
 import type { Markup } from "../report/html.ts";
 import { html } from "../report/html.ts";
-import { categoryChart, countryChart, timeChart } from "../report/report-charts.ts";
-import { countryWords, reasonWords, shareWords, timeWords } from "../report/report-data.ts";
+import { rankChart, timeChart } from "../report/report-charts.ts";
+import { countryWords, reasonWords, shareWords, timeWords } from "../report/request-words.ts";
 import { LogReport } from "../report/report-statistics.ts";
 import type { LogReportSummary } from "../report/report-statistics.ts";
+import { countryRows, reasonRows, timeBarsOf } from "../report/summary-bars.ts";
 import type { BlockedRequests } from "./blocked-requests.ts";
 import { networkOfClient } from "./blocked-requests.ts";
 import { figure } from "./page-charts.ts";
@@ -34,11 +35,11 @@ export function requestsPage(
 ): string {
   const { instance, client, fits } = choice;
   const chosen = client === "" ? rows : rows.filter((row) => fits(row));
-  const report = new LogReport({ firstDay, lastDay });
+  const report = new LogReport({ startMs: firstDay * dayMs, endMs: (lastDay + 1) * dayMs });
   for (const row of chosen) {
     const timeMs = Date.parse(row.timestamp);
     const day = Number.isNaN(timeMs) ? lastDay : Math.min(lastDay, Math.max(firstDay, dayOf(timeMs)));
-    report.add(row, day, timeMs);
+    report.add(row, day * dayMs, timeMs);
   }
   const title = client === "" ? `Blocked requests of ${instance}` : `Blocked requests of ${client}`;
   const path = `${instancePath(instance)}/requests`;
@@ -85,8 +86,8 @@ function minuteOf(timestamp = ""): string {
 }
 
 function charts(summary: LogReportSummary): Markup[] {
-  const { svg, legend } = timeChart(summary);
-  const colors = legend.map(({ name, color }) => {
+  const bars = timeBarsOf(summary);
+  const colors = bars.series.map(({ name, color }) => {
     const series = /--series-(?<name>[\da-z]+)/.exec(color)?.groups?.["name"] ?? "other";
     return html`<li><i class="color-${series}"></i>${shown(name, pathLengthMax)}</li>`;
   });
@@ -96,7 +97,7 @@ function charts(summary: LogReportSummary): Markup[] {
   return [
     html`<section>
       <h2>Over time</h2>
-      ${figure(words, svg, "wide")}
+      ${figure(words, timeChart(bars).wide, "wide")}
       <ul class="legend">
         ${colors}
       </ul>
@@ -104,11 +105,11 @@ function charts(summary: LogReportSummary): Markup[] {
     html`<div class="pair">
       <section>
         <h2>By reason</h2>
-        ${figure(`By reason: ${reasons.slice(0, topMax).join(", ")}`, categoryChart(summary).svg)}
+        ${figure(`By reason: ${reasons.slice(0, topMax).join(", ")}`, rankChart(reasonRows(summary)).wide)}
       </section>
       <section>
         <h2>By country</h2>
-        ${figure(`By country: ${countries.slice(0, topMax).join(", ")}`, countryChart(summary).svg)}
+        ${figure(`By country: ${countries.slice(0, topMax).join(", ")}`, rankChart(countryRows(summary)).wide)}
       </section>
     </div>`,
   ];

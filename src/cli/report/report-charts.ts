@@ -1,98 +1,164 @@
-// The charts of a report as SVG texts. Colours are variables of the page, so that one drawing fits light and dark.
-// The only importer of the chart library, so that other commands do not load it.
-import { inThousands } from "../../model/sentence.ts";
+// Bar charts as SVG texts. Colors are variables of the page, so that one drawing fits light and dark. Each chart is drawn twice: for
+// wide and for narrow screens. The only importer of the chart library: import this module on demand.
 import { BarChart } from "echarts/charts";
-import { GridComponent } from "echarts/components";
+import { GridComponent, MarkLineComponent } from "echarts/components";
 import { init, use } from "echarts/core";
 import type { EChartsCoreOption } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
-import { otherCategory } from "./report-statistics.ts";
-import type { Counted, LogReportSummary } from "./report-statistics.ts";
-import { dayMs } from "../../reconcile/logs/log-days.ts";
+import { inThousands } from "../../model/sentence.ts";
+import { unstyledSvg, withTooltips } from "./chart-svg.ts";
 import { visibleText } from "./html.ts";
 import { fittingLabel, labelWidth } from "./label-width.ts";
-import { countryWords, reasonWords } from "./report-data.ts";
+import { timeWords } from "./request-words.ts";
 
-use([BarChart, GridComponent, SVGRenderer]);
+use([BarChart, GridComponent, MarkLineComponent, SVGRenderer]);
 
-/** So many reasons have a colour of their own; the page defines one more, for the others. */
-const colouredMax = 6;
-const rowsMax = 12;
-/** In characters, and in pixels. */
+const dayMs = 86_400_000;
+const rankedMax = 12;
+/** With more marks, their labels would overlap. */
+const markLabelsMax = 40;
+/** In characters. */
 const labelLengthMax = 100;
-const labelWidthMax = 230;
-const wide = { width: 1080, height: 320 };
-const narrow = { width: 520, rowHeight: 28 };
 const fontFamily = "system-ui, sans-serif";
 const textStyle = { fontFamily, fontSize: 13, color: "var(--text)" };
 const quietStyle = { ...textStyle, color: "var(--quiet)" };
 const line = { lineStyle: { color: "var(--line)" } };
 
-export interface TimeChart {
-  readonly svg: string;
-  /** What the colours mean, from the bottom of the bars upwards. */
-  readonly legend: readonly { readonly name: string; readonly color: string }[];
+/** In pixels. */
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+const timeSizes: readonly [Size, Size] = [
+  { width: 1080, height: 320 },
+  { width: 340, height: 240 },
+];
+/** A row is one bar. */
+const rankSizes = [
+  { width: 520, rowHeight: 28, labelWidthMax: 230 },
+  { width: 320, rowHeight: 28, labelWidthMax: 170 },
+] as const;
+
+/** A chart for each of the two widths of screens. */
+export interface Drawings {
+  readonly wide: string;
+  readonly narrow: string;
 }
 
-/** One bar for each span of time, in which the most frequent reasons have their colours. */
-export function timeChart({ days, barMs, categories, overTime }: LogReportSummary): TimeChart {
-  const coloured = categories.filter(({ key }) => key !== otherCategory).slice(0, colouredMax);
-  const rest = overTime.map((count, bar) => count - coloured.reduce((sum, one) => sum + (one.overTime[bar] ?? 0), 0));
-  const parts = coloured.map(({ key, overTime }, place) => ({
-    name: reasonWords(key),
-    color: `var(--series-${place + 1})`,
-    data: overTime,
-  }));
-  if (rest.some((count) => count > 0)) parts.push({ name: otherCategory, color: "var(--series-other)", data: rest });
-  // The axis ends at a round number above this one.
-  const highest = 10 * Math.max(...overTime);
-  const startMs = days.firstDay * dayMs;
-  const svg = draw(wide.width, wide.height, {
-    grid: { left: labelWidth(inThousands(highest)) + 16, right: 12, top: 12, bottom: 30, outerBoundsMode: "none" },
+export interface TimeSeries {
+  readonly name: string;
+  /** For example `var(--series-1)`. */
+  readonly color: string;
+  /** One number for each bar. */
+  readonly counts: readonly number[];
+}
+
+export interface TimeBars {
+  readonly startMs: number;
+  readonly barMs: number;
+  /** Stacked, from the bottom upwards. */
+  readonly series: readonly TimeSeries[];
+  /** Vertical lines at bars, for events. */
+  readonly marks?: readonly { readonly bar: number; readonly label: string }[];
+}
+
+export function timeChart(bars: TimeBars): Drawings {
+  const [wide, narrow] = timeSizes.map((size) => drawTime(bars, size));
+  return { wide: wide ?? "", narrow: narrow ?? "" };
+}
+
+export interface RankedRow {
+  readonly label: string;
+  readonly count: number;
+}
+
+export interface RankChart extends Drawings {
+  /** Rows for which there is no space. */
+  readonly left: { readonly rows: number; readonly count: number };
+}
+
+/** The first rows as horizontal bars. */
+export function rankChart(ranked: readonly RankedRow[]): RankChart {
+  const rows = ranked.slice(0, rankedMax);
+  const rest = ranked.slice(rankedMax);
+  const [wide, narrow] = rankSizes.map((size) => drawRanks(rows, size));
+  const left = { rows: rest.length, count: rest.reduce((sum, { count }) => sum + count, 0) };
+  return { wide: wide ?? "", narrow: narrow ?? "", left };
+}
+
+/** `11-21 15:00`, or `11-21` for a bar of a day. */
+export function barLabel(timeMs: number, barMs: number): string {
+  const words = timeWords(timeMs).slice(5);
+  return barMs >= dayMs ? words.slice(0, 5) : words;
+}
+
+function drawTime({ startMs, barMs, series, marks = [] }: TimeBars, { width, height }: Size): string {
+  const bars = series[0]?.counts.length ?? 0;
+  const labels = Array.from({ length: bars }, (_, bar) => barLabel(startMs + bar * barMs, barMs));
+  const sums = labels.map((_, bar) => series.reduce((sum, { counts }) => sum + (counts[bar] ?? 0), 0));
+  // The axis ends at a round number above the highest bar.
+  const left = labelWidth(inThousands(10 * Math.max(0, ...sums))) + 16;
+  const svg = draw(width, height, {
+    // The last label extends beyond the last bar.
+    grid: { left, right: 48, top: marks.length > 0 ? 24 : 12, bottom: 30, outerBoundsMode: "none" },
     xAxis: {
       type: "category",
-      data: overTime.map((_, bar) => barLabel(startMs + bar * barMs, barMs)),
+      data: labels,
       axisLabel: { ...quietStyle, hideOverlap: true },
       axisTick: { show: false },
       axisLine: line,
     },
-    yAxis: { type: "value", minInterval: 1, axisLabel: { ...quietStyle, formatter: inThousands }, splitLine: line },
-    series: parts.map(({ name, color, data }) => ({
-      ...barSeries(name, data, color),
+    yAxis: {
+      type: "value",
+      minInterval: 1,
+      splitNumber: height < 300 ? 3 : 5,
+      axisLabel: { ...quietStyle, formatter: inThousands },
+      splitLine: line,
+    },
+    series: series.map(({ name, color, counts }, place) => ({
+      ...barSeries(name, counts, color),
       stack: "all",
-      barCategoryGap: overTime.length > 120 ? "0%" : "20%",
+      barCategoryGap: bars > 120 ? "0%" : "20%",
+      ...(place === 0 && marks.length > 0 && { markLine: markLineOf(marks) }),
     })),
   });
-  return { svg, legend: parts };
+  return withTooltips(svg, (place, bar) => {
+    const name = visibleText(series[place]?.name ?? "", labelLengthMax);
+    return `${labels[bar] ?? ""}: ${inThousands(series[place]?.counts[bar] ?? 0)} ${name} (of ${inThousands(sums[bar] ?? 0)})`;
+  });
 }
 
-export interface RankChart {
-  readonly svg: string;
-  /** What the chart has no room for. */
-  readonly left: { readonly rows: number; readonly count: number };
+function markLineOf(marks: NonNullable<TimeBars["marks"]>) {
+  return {
+    symbol: "none",
+    silent: true,
+    animation: false,
+    lineStyle: { color: "var(--mark)", type: "dashed" },
+    label: { ...textStyle, color: "var(--mark)", show: marks.length <= markLabelsMax, formatter: "{b}" },
+    data: marks.map(({ bar, label }) => ({ xAxis: bar, name: label })),
+  };
 }
 
-export function categoryChart({ categories }: LogReportSummary): RankChart {
-  return rankChart(categories.map(({ key, count }) => ({ key: reasonWords(key), count })));
-}
-
-export function countryChart({ countries }: LogReportSummary): RankChart {
-  return rankChart(countries.items.map(({ key, count }) => ({ key: countryWords(key), count })));
-}
-
-/** The most frequent as horizontal bars. */
-function rankChart(ranked: readonly Counted[]): RankChart {
-  const rows = ranked.slice(0, rowsMax).map(({ key, count }) => ({ label: labelOf(key), count }));
-  const rest = ranked.slice(rowsMax);
-  const left = Math.max(...rows.map(({ label }) => labelWidth(label))) + 12;
+function drawRanks(
+  rows: readonly RankedRow[],
+  { width, rowHeight, labelWidthMax }: (typeof rankSizes)[number],
+): string {
+  const labels = rows.map(({ label }) => fittingLabel(visibleText(label, labelLengthMax), labelWidthMax));
   const formatter = ({ value }: { value: number }): string => inThousands(value);
-  const svg = draw(narrow.width, rows.length * narrow.rowHeight, {
-    grid: { left, right: 64, top: 0, bottom: 0, outerBoundsMode: "none" },
+  const highest = Math.max(0, ...rows.map(({ count }) => count));
+  const svg = draw(width, rows.length * rowHeight, {
+    grid: {
+      left: Math.max(...labels.map(labelWidth)) + 12,
+      right: labelWidth(inThousands(highest)) + 12,
+      top: 0,
+      bottom: 0,
+      outerBoundsMode: "none",
+    },
     xAxis: { type: "value", show: false },
     yAxis: {
       type: "category",
       inverse: true,
-      data: rows.map(({ label }) => label),
+      data: labels,
       axisLabel: textStyle,
       axisTick: { show: false },
       axisLine: { show: false },
@@ -109,28 +175,22 @@ function rankChart(ranked: readonly Counted[]): RankChart {
       },
     ],
   });
-  return { svg, left: { rows: rest.length, count: rest.reduce((sum, { count }) => sum + count, 0) } };
+  return withTooltips(svg, (_, place) => {
+    const { label, count } = rows[place] ?? { label: "", count: 0 };
+    return `${visibleText(label, labelLengthMax)}: ${inThousands(count)}`;
+  });
 }
 
 function barSeries(name: string, data: readonly number[], color: string) {
   return { type: "bar", name, data, itemStyle: { color }, silent: true, emphasis: { disabled: true } };
 }
 
-function labelOf(text: string): string {
-  return fittingLabel(visibleText(text, labelLengthMax), labelWidthMax);
-}
-
-function barLabel(timeMs: number, barMs: number): string {
-  const [date = "", time = ""] = new Date(timeMs).toISOString().split("T");
-  return barMs >= dayMs ? date.slice(5) : `${date.slice(5)} ${time.slice(0, 5)}`;
-}
-
+/** Without inline styles, which the policy of a page forbids. */
 export function draw(width: number, height: number, option: EChartsCoreOption): string {
   const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
   try {
     chart.setOption({ animation: false, textStyle: { fontFamily }, ...option });
-    // Nothing moves below the pointer, so the rules for that can go.
-    return chart.renderToSVGString({ useViewBox: true }).replace(/<style[^>]*>[\s\S]*<\/style>/u, "");
+    return unstyledSvg(chart.renderToSVGString({ useViewBox: true }));
   } finally {
     chart.dispose();
   }

@@ -1,44 +1,89 @@
-// Finds clients of blocked requests that are already on the lists, and clients that a rule could block.
-import type { Entry } from "../../model/entry.ts";
-import { isOpaque } from "../../model/entry.ts";
+// Whether clients are on the lists, or exempt from blocking, and which of them a rule could block.
+import type { ListName } from "../../model/declared.ts";
 import { headOf } from "../../model/entry-head.ts";
 import { NetworkIndex, observeSpellings } from "../../model/entry-set.ts";
+import type { Entry } from "../../model/entry.ts";
+import { isOpaque } from "../../model/entry.ts";
 import { specialPurposeObjection } from "../../plan/lists/special-purpose.ts";
-import type { ClientCount } from "./report-statistics.ts";
 
 /**
- * - `Listed`, `Allowed`: `by` is the widest entry of the blocklist, or else of the allowlist, that contains the address.
- * - `Unknown`: one of the lists could not be read.
- * - `NoAddress`: what the log has for a client is no single IP address, so no rule should name it.
+ * `by` is the widest entry or network that contains the client.
+ * - `Listed`: on the blocklist, and perhaps on the allowlist, too.
+ * - `Allowed`: on the allowlist.
+ * - `Exempt`: never to be blocked, for the reason in `why`.
+ * - `Declared`: a rule blocks it, but it is not on the blocklist yet.
+ * - `Unknown`: a list could not be read.
+ * - `NoAddress`: not a single IP address, so no rule should name it.
  */
 export type ListState =
-  | { readonly state: "Listed" | "Allowed"; readonly by: Entry }
+  | { readonly state: "Listed"; readonly by: Entry; readonly allowedBy: Entry | undefined }
+  | { readonly state: "Allowed" | "Declared"; readonly by: Entry }
+  | { readonly state: "Exempt"; readonly by: Entry; readonly why: string }
   | { readonly state: "NotListed" | "NoAddress" | "Unknown" };
 
-export interface AssessedClient extends ClientCount {
-  readonly blocklist: ListState;
+/** Networks that must never be blocked, and why, for example `an Allow rule`. */
+export interface Exemption {
+  readonly why: string;
+  readonly networks: NetworkIndex;
 }
 
-/** The contents of the lists; undefined for a list that could not be read. */
-export interface ReadLists {
+export interface KnownLists {
+  /** As the WAF returned them; undefined for a list that could not be read. */
   readonly blocklist: readonly string[] | undefined;
   readonly allowlist: readonly string[] | undefined;
+  readonly exemptions?: readonly Exemption[];
+  /** The entries of the declared Block rules. */
+  readonly declared?: NetworkIndex | undefined;
 }
 
-export function assessClients(clients: readonly ClientCount[], { blocklist, allowlist }: ReadLists): AssessedClient[] {
-  const listed = indexOf(blocklist);
-  const allowed = indexOf(allowlist);
-  return clients.map((client) => ({ ...client, blocklist: stateOf(client.entry, listed, allowed) }));
+export class ClientLists {
+  readonly #listed: NetworkIndex | undefined;
+  readonly #allowed: NetworkIndex | undefined;
+  readonly #exemptions: readonly Exemption[];
+  readonly #declared: NetworkIndex | undefined;
+
+  constructor({ blocklist, allowlist, exemptions = [], declared }: KnownLists) {
+    this.#listed = indexOf(blocklist);
+    this.#allowed = indexOf(allowlist);
+    this.#exemptions = exemptions;
+    this.#declared = declared;
+  }
+
+  /** The entries of the lists inside a network, in order. */
+  inside(network: Entry): Readonly<Record<ListName, readonly Entry[]>> {
+    return {
+      blocklist: this.#listed?.inside(network) ?? [],
+      allowlist: this.#allowed?.inside(network) ?? [],
+    };
+  }
+
+  /** Of a client or a network. */
+  stateOf(entry: Entry): ListState {
+    if (isOpaque(entry)) return { state: "NoAddress" };
+    const listedBy = this.#listed?.containing(entry);
+    const allowedBy = this.#allowed?.containing(entry);
+    if (listedBy !== undefined) return { state: "Listed", by: listedBy, allowedBy };
+    if (allowedBy !== undefined) return { state: "Allowed", by: allowedBy };
+    for (const { why, networks } of this.#exemptions) {
+      const by = networks.overlaps(entry);
+      if (by !== undefined) return { state: "Exempt", by, why };
+    }
+    if (!isAddress(entry)) return { state: "NoAddress" };
+    const declaredBy = this.#declared?.containing(entry);
+    if (declaredBy !== undefined) return { state: "Declared", by: declaredBy };
+    const isUnknown = this.#listed === undefined || this.#allowed === undefined;
+    return { state: isUnknown ? "Unknown" : "NotListed" };
+  }
 }
 
 /**
- * The addresses that are on neither list, in the order of the clients. Private, loopback and other special-purpose addresses are
- * skipped: they are not clients on the public Internet, and wafsync would reject them.
+ * The addresses that a rule could block, in the given order. Private, loopback and other special-purpose addresses are skipped: they
+ * are not clients on the public Internet, and wafsync would reject them.
  */
-export function addressesToBlock(clients: readonly AssessedClient[]): Entry[] {
-  return clients
-    .filter(({ blocklist, entry }) => blocklist.state === "NotListed" && isPublic(entry))
-    .map(({ entry }) => entry);
+export function addressesToBlock(
+  clients: readonly { readonly entry: Entry; readonly lists: ListState }[],
+): readonly Entry[] {
+  return clients.filter(({ lists, entry }) => lists.state === "NotListed" && isPublic(entry)).map(({ entry }) => entry);
 }
 
 function isPublic(entry: Entry): boolean {
@@ -47,15 +92,6 @@ function isPublic(entry: Entry): boolean {
 
 function indexOf(spellings: readonly string[] | undefined): NetworkIndex | undefined {
   return spellings && new NetworkIndex(observeSpellings(spellings).keys());
-}
-
-function stateOf(entry: Entry, listed: NetworkIndex | undefined, allowed: NetworkIndex | undefined): ListState {
-  if (isOpaque(entry) || !isAddress(entry)) return { state: "NoAddress" };
-  const listedBy = listed?.containing(entry);
-  if (listedBy !== undefined) return { state: "Listed", by: listedBy };
-  const allowedBy = allowed?.containing(entry);
-  if (allowedBy !== undefined) return { state: "Allowed", by: allowedBy };
-  return { state: listed === undefined || allowed === undefined ? "Unknown" : "NotListed" };
 }
 
 /** The log of a WAF contains one client per row; blocking a network would block everyone in it. */

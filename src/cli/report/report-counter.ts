@@ -5,13 +5,12 @@ export interface Ranked<Note> {
   readonly key: string;
   /** Never more than the truth. */
   readonly count: number;
-  /** What was said last with this text. */
   readonly note: Note;
 }
 
 interface Counted<Note> {
   count: number;
-  note: Note;
+  readonly note: Note;
 }
 
 export class FrequentCounter<Note> {
@@ -25,16 +24,23 @@ export class FrequentCounter<Note> {
     this.#keptMax = keptMax;
   }
 
-  add(key: string, note: Note): void {
+  /** Returns the note of the text, which the caller may change. @param firstNote makes it when the text is new */
+  add(key: string, firstNote: () => Note): Note {
     const counted = this.#counts.get(key);
     if (counted !== undefined) {
       counted.count += 1;
-      counted.note = note;
-      return;
+      return counted.note;
     }
+    const note = firstNote();
     this.#counts.set(key, { count: 1, note });
     this.#distinctMin = Math.max(this.#distinctMin, this.#counts.size);
     if (this.#counts.size > 2 * this.#keptMax) this.#shrink();
+    return note;
+  }
+
+  /** Not more than the true count; 0 for a text that is not kept. */
+  countOf(key: string): number {
+    return this.#counts.get(key)?.count ?? 0;
   }
 
   /** By so much at most is any count too small: 0 if all of them are exact. */

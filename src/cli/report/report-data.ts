@@ -1,44 +1,52 @@
-// What a report shows, and how it says it: numbers, times and names as people read them.
-import type { AssessedClient } from "./report-clients.ts";
-import type { LogReportSummary } from "./report-statistics.ts";
+// What a report shows.
+import type { ListName } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
+import type { HistoryEvent } from "../../model/history.ts";
+import type { ListState } from "./report-clients.ts";
+import type { ClientCount, LogReportSummary, NetworkCount } from "./report-statistics.ts";
+import type { PreviousPeriod } from "./previous-period.ts";
+import type { NewestRow } from "./newest-rows.ts";
+
+export interface AssessedClient extends ClientCount {
+  readonly lists: ListState;
+}
+
+export interface AssessedNetwork extends NetworkCount {
+  readonly lists: ListState;
+}
+
+/** A client or network that the report is about, as `--client` or `--network` names it. */
+export interface FocusView {
+  readonly entry: Entry;
+  readonly lists: ListState;
+  /** The entries of the lists inside it. */
+  readonly inside: Readonly<Record<ListName, readonly Entry[]>>;
+  /** The lines of `wafsync why`; empty without a folder. */
+  readonly why: readonly string[];
+}
 
 export interface ReportData {
   readonly summary: LogReportSummary;
   /** `2026-11-15 to 2026-11-21`. */
   readonly period: string;
   readonly clients: readonly AssessedClient[];
-  /** Whose WAF it is; undefined if the API did not tell. */
+  readonly networks: readonly AssessedNetwork[];
+  /** Undefined if there is nothing to compare with. */
+  readonly before: { readonly period: string; readonly counts: PreviousPeriod } | undefined;
+  /** Empty for a report about all clients. */
+  readonly focus: readonly FocusView[];
+  /** The newest first; empty for a report about all clients. */
+  readonly newest: readonly NewestRow[];
+  /** The changes to the lists in the period, oldest first; undefined if there is no history to read. */
+  readonly changes: readonly HistoryEvent[] | undefined;
+  /** Whose WAF it is; undefined if the API did not return it. */
   readonly domain: string | undefined;
   readonly madeAtMs: number;
-  /** A rule that blocks the clients that are not on the blocklist; undefined if there is none of them. */
+  /** A rule that blocks the clients that are not on the blocklist; undefined if there are none. */
   readonly suggestedRule: string | undefined;
   /** What the reader should know: rows that are missing, days that are not kept. */
   readonly warnings: readonly string[];
+  /** What the report does not show, and why; this does not make it incomplete. */
+  readonly notes: readonly string[];
   readonly version: string;
-}
-
-/** `12.3 %`, and `< 0.1 %` for what is not nothing. */
-export function shareWords(count: number, total: number): string {
-  if (total === 0) return "0 %";
-  const percent = (count / total) * 100;
-  return percent > 0 && percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(1)} %`;
-}
-
-/** `2026-11-21 15:00`, in UTC. */
-export function timeWords(timeMs: number): string {
-  return new Date(timeMs).toISOString().slice(0, 16).replace("T", " ");
-}
-
-const regionNames = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
-
-/** The name of a country by its two letters, as far as there is one. */
-export function countryWords(code: string): string {
-  if (code === "") return "Unknown";
-  const name = /^[A-Z]{2}$/i.test(code) ? regionNames.of(code.toUpperCase()) : undefined;
-  return name ?? code;
-}
-
-/** `NONE` is what the API says for no reason. */
-export function reasonWords(reason: string): string {
-  return reason === "NONE" || reason === "" ? "No reason given" : reason;
 }

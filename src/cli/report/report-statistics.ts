@@ -1,22 +1,24 @@
-// Sums up blocked requests for a report: over time, by reason, country, client and path. The memory does not grow with the number
-// of rows, nor with what attackers write into them. Strings are kept unchanged: they are escaped when they are shown.
+// Sums up blocked requests for a report: over time, by reason, country, client, network, path, user agent, method and status. The
+// memory does not grow with the number of rows, nor with what attackers write into them.
 import { readObservedEntry } from "../../model/entry.ts";
 import type { Entry } from "../../model/entry.ts";
+import { networkOf } from "../../model/client-network.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
-import type { DayRange } from "../../plan/logs/cursor.ts";
+import { ClientDetails } from "./client-details.ts";
+import type { ClientDetail } from "./client-details.ts";
 import { FrequentCounter, byCountThenKey } from "./report-counter.ts";
+import { categoryOf, keptPath, keptText } from "./row-texts.ts";
+import { TimeBars } from "./time-bars.ts";
+import type { Period } from "./time-bars.ts";
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
-/** The widths of a bar, in hours: the first that gives few enough bars. */
-const barHours = [1, 3, 6] as const;
-const barsWanted = 72;
 /** Texts of each kind that survive when there are too many. */
 const keptMax = 10_000;
-/** Of the reasons' labels; those that come later count as others. */
+/** Of methods and statuses, of which there are few. */
+const fewKeptMax = 100;
+/** Of the labels of reasons; others count as `Other`. */
 const categoriesMax = 100;
-/** In characters; what is beyond is cut off. */
-export const reportTextLengthMax = 300;
+/** Of each kind, for one client. */
+const detailsShownMax = 5;
 export const otherCategory = "Other";
 
 export interface Counted {
@@ -29,16 +31,29 @@ export interface CategoryCount extends Counted {
   readonly overTime: readonly number[];
 }
 
-export interface ClientCount {
+/** In milliseconds since 1970; undefined if no time could be read. */
+export interface Seen {
+  readonly firstMs: number | undefined;
+  readonly lastMs: number | undefined;
+}
+
+export interface ClientCount extends Seen {
   readonly entry: Entry;
   readonly count: number;
   /** Of its last request. */
   readonly country: string | null;
-  /** In milliseconds since 1970; undefined if no time of it could be read. */
-  readonly lastMs: number | undefined;
+  /** Undefined if there was no space for it. */
+  readonly detail: ClientDetail | undefined;
 }
 
-/** What comes of one counter. `shortMax` and `distinctMin` as of `FrequentCounter`. */
+export interface NetworkCount extends Seen {
+  readonly entry: Entry;
+  readonly count: number;
+  /** How many clients are in it, of those that were kept. */
+  readonly clients: number;
+}
+
+/** The result of one counter. `shortMax` and `distinctMin` as in `FrequentCounter`. */
 export interface Ranking<Item> {
   readonly items: readonly Item[];
   readonly shortMax: number;
@@ -46,44 +61,60 @@ export interface Ranking<Item> {
 }
 
 export interface LogReportSummary {
-  readonly days: DayRange;
+  readonly period: Period;
   readonly total: number;
+  readonly barsStartMs: number;
   readonly barMs: number;
-  /** Requests of each bar, from the start of the first day. */
+  /** Requests of each bar. */
   readonly overTime: readonly number[];
   /** The labels of the reasons, the most frequent first. Always exact. */
   readonly categories: readonly CategoryCount[];
   readonly reasons: Ranking<Counted>;
   readonly countries: Ranking<Counted>;
   readonly clients: Ranking<ClientCount>;
-  /** Without what follows a question mark. */
+  readonly networks: Ranking<NetworkCount>;
+  /** Without queries. */
   readonly paths: Ranking<Counted>;
+  readonly agents: Ranking<Counted>;
+  readonly methods: Ranking<Counted>;
+  readonly statuses: Ranking<Counted>;
 }
 
-interface ClientNote {
-  readonly country: string | null;
-  readonly lastMs: number | undefined;
+interface SeenNote {
+  firstMs: number | undefined;
+  lastMs: number | undefined;
 }
+
+interface ClientNote extends SeenNote {
+  readonly entry: Entry;
+  readonly network: Entry | undefined;
+  country: string | null;
+}
+
+const plainCounts = ["reasons", "countries", "paths", "agents", "methods", "statuses"] as const;
 
 export class LogReport {
-  readonly #days: DayRange;
-  readonly #startMs: number;
-  readonly #barMs: number;
+  readonly #period: Period;
+  readonly #bars: TimeBars;
   readonly #overTime: Float64Array;
   readonly #categories = new Map<string, Float64Array>();
-  readonly #reasons = new FrequentCounter<undefined>(keptMax);
-  readonly #countries = new FrequentCounter<undefined>(keptMax);
+  readonly #counters = {
+    reasons: new FrequentCounter<undefined>(keptMax),
+    countries: new FrequentCounter<undefined>(keptMax),
+    paths: new FrequentCounter<undefined>(keptMax),
+    agents: new FrequentCounter<undefined>(keptMax),
+    methods: new FrequentCounter<undefined>(fewKeptMax),
+    statuses: new FrequentCounter<undefined>(fewKeptMax),
+  } as const satisfies Record<(typeof plainCounts)[number], unknown>;
   readonly #clients = new FrequentCounter<ClientNote>(keptMax);
-  readonly #paths = new FrequentCounter<undefined>(keptMax);
+  readonly #networks = new FrequentCounter<SeenNote>(keptMax);
+  readonly #details = new ClientDetails();
   #total = 0;
 
-  constructor(days: DayRange) {
-    const dayCount = days.lastDay - days.firstDay + 1;
-    const hours = barHours.find((hours) => (dayCount * 24) / hours <= barsWanted) ?? 24;
-    this.#days = days;
-    this.#startMs = days.firstDay * dayMs;
-    this.#barMs = hours * hourMs;
-    this.#overTime = new Float64Array((dayCount * 24) / hours);
+  constructor(period: Period) {
+    this.#period = period;
+    this.#bars = new TimeBars(period);
+    this.#overTime = new Float64Array(this.#bars.length);
   }
 
   get total(): number {
@@ -91,43 +122,68 @@ export class LogReport {
   }
 
   /**
-   * @param day The day that the API has the row under, counted from 1970; it must be one of the report.
-   * @param timeMs What the row itself says, NaN if that can't be read: then it counts for the start of its day.
+   * @param dayStartMs The start of the day under which the API lists the row.
+   * @param timeMs The time of the row, NaN if it is invalid: then it counts for the start of its day.
    */
-  add(entry: LogEntry, day: number, timeMs: number): void {
+  add(entry: LogEntry, dayStartMs: number, timeMs: number): void {
     this.#total += 1;
-    const bar = this.#barOf(day, timeMs);
-    const reason = textOf(entry.block_reason);
+    const bar = this.#bars.barOf(timeMs, dayStartMs);
+    const reason = keptText(entry.block_reason);
     const series = this.#seriesOf(categoryOf(reason));
     this.#overTime[bar] = (this.#overTime[bar] ?? 0) + 1;
     series[bar] = (series[bar] ?? 0) + 1;
-    this.#reasons.add(reason, undefined);
-    const country = entry.country === null ? null : textOf(entry.country);
-    this.#countries.add(country ?? "", undefined);
-    this.#clients.add(textOf(entry.client_ip), { country, lastMs: Number.isNaN(timeMs) ? undefined : timeMs });
-    this.#paths.add(pathOf(entry.request_path), undefined);
+    const country = entry.country === null ? null : keptText(entry.country);
+    const { reasons, countries, paths, agents, methods, statuses } = this.#counters;
+    reasons.add(reason, noNote);
+    countries.add(country ?? "", noNote);
+    paths.add(keptPath(entry.request_path), noNote);
+    agents.add(keptText(entry.user_agent ?? ""), noNote);
+    methods.add(keptText(entry.http_method), noNote);
+    statuses.add(String(entry.http_status), noNote);
+    this.#addClient(entry, country, Number.isNaN(timeMs) ? undefined : timeMs);
   }
 
-  /** @param topMax How many of each kind are wanted; of countries, all that were kept come. */
+  /** @param topMax How many of each kind are wanted; of countries, all that were kept are returned. */
   summary(topMax: number): LogReportSummary {
+    const ranked = (name: (typeof plainCounts)[number], most: number): Ranking<Counted> => {
+      const counter = this.#counters[name];
+      return rankingOf(counter, counter.ranked().slice(0, most));
+    };
+    const clients = this.#rankedClients();
+    const distinctMin = this.#clients.shortMax === 0 ? clients.length : this.#clients.distinctMin;
     return {
-      days: this.#days,
+      period: this.#period,
       total: this.#total,
-      barMs: this.#barMs,
+      barsStartMs: this.#bars.startMs,
+      barMs: this.#bars.barMs,
       overTime: [...this.#overTime],
       categories: [...this.#categories]
         .map(([key, series]) => ({ key, count: series.reduce((sum, one) => sum + one, 0), overTime: [...series] }))
         .sort(byCountThenKey),
-      reasons: rankingOf(this.#reasons, this.#reasons.ranked().slice(0, topMax)),
-      countries: rankingOf(this.#countries, this.#countries.ranked()),
-      clients: { ...rankingOf(this.#clients, []), ...mergedClients(this.#clients, topMax) },
-      paths: rankingOf(this.#paths, this.#paths.ranked().slice(0, topMax)),
+      reasons: ranked("reasons", topMax),
+      countries: ranked("countries", keptMax),
+      clients: {
+        items: clients
+          .slice(0, topMax)
+          .map((client) => ({ ...client, detail: this.#details.of(client.entry, detailsShownMax) })),
+        shortMax: this.#clients.shortMax,
+        distinctMin,
+      },
+      networks: this.#rankedNetworks(clients, topMax),
+      paths: ranked("paths", topMax),
+      agents: ranked("agents", topMax),
+      methods: ranked("methods", topMax),
+      statuses: ranked("statuses", topMax),
     };
   }
 
-  #barOf(day: number, timeMs: number): number {
-    const bar = Math.floor((timeMs - this.#startMs) / this.#barMs);
-    return bar >= 0 && bar < this.#overTime.length ? bar : Math.floor((day * dayMs - this.#startMs) / this.#barMs);
+  #addClient(entry: LogEntry, country: string | null, timeMs: number | undefined): void {
+    const text = keptText(entry.client_ip);
+    const client = this.#clients.add(text, () => newClient(text));
+    if (timeMs === undefined || timeMs >= (client.lastMs ?? 0)) client.country = country;
+    see(client, timeMs);
+    if (client.network !== undefined) see(this.#networks.add(client.network, newSeen), timeMs);
+    this.#details.add(client.entry, this.#clients.countOf(text), entry);
   }
 
   #seriesOf(category: string): Float64Array {
@@ -137,56 +193,68 @@ export class LogReport {
     this.#categories.set(key, series);
     return series;
   }
+
+  /** Two spellings of one address are one client. */
+  #rankedClients(): (Omit<ClientCount, "detail"> & { readonly network: Entry | undefined })[] {
+    const clients = new Map<Entry, Omit<ClientCount, "detail"> & { readonly network: Entry | undefined }>();
+    for (const { count, note } of this.#clients.ranked()) {
+      const { entry, network } = note;
+      const other = clients.get(entry);
+      const newest = other === undefined || (note.lastMs ?? 0) >= (other.lastMs ?? 0) ? note : other;
+      clients.set(entry, {
+        entry,
+        network,
+        count: count + (other?.count ?? 0),
+        country: newest.country,
+        firstMs: earliest(note.firstMs, other?.firstMs),
+        lastMs: newest.lastMs,
+      });
+    }
+    return [...clients.values()].sort((a, b) =>
+      byCountThenKey({ key: a.entry, count: a.count }, { key: b.entry, count: b.count }),
+    );
+  }
+
+  #rankedNetworks(clients: readonly { readonly network: Entry | undefined }[], topMax: number): Ranking<NetworkCount> {
+    const sizes = new Map<Entry, number>();
+    for (const { network } of clients) {
+      if (network !== undefined) sizes.set(network, (sizes.get(network) ?? 0) + 1);
+    }
+    const items = this.#networks
+      .ranked()
+      .slice(0, topMax)
+      .map(({ key, count, note: { firstMs, lastMs } }) => {
+        const entry = key as Entry;
+        return { entry, count, firstMs, lastMs, clients: sizes.get(entry) ?? 0 };
+      });
+    return rankingOf(this.#networks, items);
+  }
 }
 
-/** The label of a reason, without the number of the rule: `SQL Injection` for `SQL Injection 942100`. */
-export function categoryOf(reason: string): string {
-  const text = reason.trim();
-  let end = text.length;
-  while (end > 0 && isDigit(text.charCodeAt(end - 1))) end -= 1;
-  const label = text.slice(0, end).trimEnd();
-  return label === "" ? text : label;
+function noNote(): undefined {
+  return undefined;
 }
 
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
+function newSeen(): SeenNote {
+  return { firstMs: undefined, lastMs: undefined };
 }
 
-/** Without what follows a question mark. */
-function pathOf(path: string): string {
-  const mark = path.indexOf("?");
-  return mark < 0 ? textOf(path) : copyOf(path.slice(0, Math.min(mark, reportTextLengthMax)));
+function newClient(text: string): ClientNote {
+  const entry = readObservedEntry(text);
+  return { entry, network: networkOf(entry), country: null, ...newSeen() };
 }
 
-function textOf(text: string): string {
-  return text.length <= reportTextLengthMax ? text : copyOf(text.slice(0, reportTextLengthMax));
+function see(note: SeenNote, timeMs: number | undefined): void {
+  if (timeMs === undefined) return;
+  note.firstMs = earliest(note.firstMs, timeMs);
+  note.lastMs = Math.max(note.lastMs ?? timeMs, timeMs);
 }
 
-/** A part of a text keeps the whole of it in memory, which may be long; what is made of bytes stands for itself. */
-function copyOf(part: string): string {
-  return Buffer.from(part, "utf16le").toString("utf16le");
+function earliest(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
 }
 
 function rankingOf<Item>(counter: FrequentCounter<unknown>, items: readonly Item[]): Ranking<Item> {
   return { items, shortMax: counter.shortMax, distinctMin: counter.distinctMin };
-}
-
-/** Two spellings of one address are one client. */
-function mergedClients(
-  counter: FrequentCounter<ClientNote>,
-  topMax: number,
-): Pick<Ranking<ClientCount>, "items"> & { readonly distinctMin: number } {
-  const clients = new Map<Entry, ClientCount>();
-  for (const { key, count, note } of counter.ranked()) {
-    const entry = readObservedEntry(key);
-    const other = clients.get(entry);
-    const newest = other === undefined || (note.lastMs ?? 0) >= (other.lastMs ?? 0) ? note : other;
-    const { country, lastMs } = newest;
-    clients.set(entry, { entry, count: count + (other?.count ?? 0), country, lastMs });
-  }
-  const items = [...clients.values()].sort((a, b) =>
-    byCountThenKey({ key: a.entry, count: a.count }, { key: b.entry, count: b.count }),
-  );
-  const distinctMin = counter.shortMax === 0 ? items.length : counter.distinctMin;
-  return { items: items.slice(0, topMax), distinctMin };
 }

@@ -2,8 +2,8 @@
 import { stringify } from "yaml";
 import type { Entry } from "../../model/entry.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import type { DayRange } from "../../plan/logs/cursor.ts";
-import { formatDay } from "../../reconcile/logs/log-days.ts";
+import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
+import type { Period } from "./time-bars.ts";
 
 /** Addresses change hands: a rule for good is for a person to decide on. */
 const daysBlocked = 7;
@@ -17,10 +17,11 @@ const unknownInstance = "my-waf";
 export function suggestRule(
   addresses: readonly Entry[],
   instance: ObjectName | undefined,
-  { firstDay, lastDay }: DayRange,
+  { startMs, endMs }: Period,
   nowMs: number,
 ): string | undefined {
   if (addresses.length === 0) return undefined;
+  const [firstDay, lastDay] = [dayOf(startMs), dayOf(endMs - 1)];
   const rule = {
     apiVersion: "wafsync.dev/v1alpha1",
     kind: "WafIpRule",

@@ -2,9 +2,13 @@ import { describe, expect, test } from "@jest/globals";
 import { array, assert, integer, property } from "fast-check";
 import { FrequentCounter } from "../../../src/cli/report/report-counter.ts";
 
-function counted(keptMax: number, keys: readonly string[]): FrequentCounter<number> {
-  const counter = new FrequentCounter<number>(keptMax);
-  for (const [place, key] of keys.entries()) counter.add(key, place);
+interface Last {
+  place: number;
+}
+
+function counted(keptMax: number, keys: readonly string[]): FrequentCounter<Last> {
+  const counter = new FrequentCounter<Last>(keptMax);
+  for (const [place, key] of keys.entries()) counter.add(key, () => ({ place })).place = place;
   return counter;
 }
 
@@ -15,15 +19,16 @@ function trueCounts(keys: readonly string[]): Map<string, number> {
 }
 
 describe("a counter of frequent texts", () => {
-  test("is exact as long as the texts are few, with the last note of each", () => {
+  test("is exact as long as the texts are few, with one note for each", () => {
     const counter = counted(2, ["b", "a", "c", "a", "d", "b", "a"]);
     expect(counter.ranked()).toEqual([
-      { key: "a", count: 3, note: 6 },
-      { key: "b", count: 2, note: 5 },
-      { key: "c", count: 1, note: 2 },
-      { key: "d", count: 1, note: 4 },
+      { key: "a", count: 3, note: { place: 6 } },
+      { key: "b", count: 2, note: { place: 5 } },
+      { key: "c", count: 1, note: { place: 2 } },
+      { key: "d", count: 1, note: { place: 4 } },
     ]);
     expect([counter.shortMax, counter.distinctMin]).toEqual([0, 4]);
+    expect([counter.countOf("a"), counter.countOf("never")]).toEqual([3, 0]);
   });
 
   test("never counts too much, nor too little by more than it says, whatever comes in which order", () => {
@@ -55,8 +60,8 @@ describe("a counter of frequent texts", () => {
   test("keeps what is frequent below a flood of texts that come once", () => {
     const counter = new FrequentCounter<undefined>(100);
     for (let row = 0; row < 100_000; row += 1) {
-      counter.add(`flood ${row}`, undefined);
-      if (row % 10 === 0) counter.add("steady", undefined);
+      counter.add(`flood ${row}`, () => undefined);
+      if (row % 10 === 0) counter.add("steady", () => undefined);
     }
     expect(counter.ranked()[0]?.key).toBe("steady");
     expect(counter.ranked().length).toBeLessThanOrEqual(200);

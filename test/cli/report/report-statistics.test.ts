@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
-import { LogReport, categoryOf, reportTextLengthMax } from "../../../src/cli/report/report-statistics.ts";
+import { LogReport } from "../../../src/cli/report/report-statistics.ts";
 import type { LogReportSummary } from "../../../src/cli/report/report-statistics.ts";
-import { addressesToBlock, assessClients } from "../../../src/cli/report/report-clients.ts";
+import { categoryOf, reportTextLengthMax } from "../../../src/cli/report/row-texts.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
 const dayMs = 86_400_000;
@@ -13,11 +13,15 @@ function entry(fields: Partial<LogEntry> = {}): LogEntry {
   return { ...row("/"), ...fields };
 }
 
+function reportOf(dayCount: number): LogReport {
+  return new LogReport({ startMs: firstDay * dayMs, endMs: (firstDay + dayCount) * dayMs });
+}
+
 function summed(dayCount: number, entries: readonly (readonly [Partial<LogEntry>, number])[], topMax = 20) {
-  const report = new LogReport({ firstDay, lastDay: firstDay + dayCount - 1 });
+  const report = reportOf(dayCount);
   for (const [fields, hours] of entries) {
     const timeMs = firstDay * dayMs + hours * hourMs;
-    report.add(entry(fields), Math.floor(timeMs / dayMs), timeMs);
+    report.add(entry(fields), Math.floor(timeMs / dayMs) * dayMs, timeMs);
   }
   return report.summary(topMax);
 }
@@ -55,10 +59,10 @@ describe("over time", () => {
   });
 
   test("a time that can't be read, or lies outside the report, counts for the start of the day it came under", () => {
-    const report = new LogReport({ firstDay, lastDay: firstDay + 1 });
-    report.add(entry(), firstDay + 1, Number.NaN);
-    report.add(entry(), firstDay + 1, firstDay * dayMs - 1);
-    report.add(entry(), firstDay, (firstDay + 2) * dayMs);
+    const report = reportOf(2);
+    report.add(entry(), (firstDay + 1) * dayMs, Number.NaN);
+    report.add(entry(), (firstDay + 1) * dayMs, firstDay * dayMs - 1);
+    report.add(entry(), firstDay * dayMs, (firstDay + 2) * dayMs);
     const { overTime, clients } = report.summary(5);
     expect([overTime[0], overTime[24]]).toEqual([1, 2]);
     expect(overTime).toHaveLength(48);
@@ -171,78 +175,16 @@ describe("by client, country and path", () => {
   });
 
   test("a flood of clients and paths that never come again hides no frequent one", () => {
-    const report = new LogReport({ firstDay, lastDay: firstDay });
+    const report = reportOf(1);
     const frequent = entry({ client_ip: "203.0.113.5", request_path: "/login" });
     for (let place = 0; place < 60_000; place += 1) {
       const client_ip = `2001:db8::${(place >> 16).toString(16)}:${(place & 0xffff).toString(16)}`;
-      report.add(entry({ client_ip, request_path: `/${place}` }), firstDay, firstDay * dayMs);
-      if (place % 20 === 0) report.add(frequent, firstDay, firstDay * dayMs);
+      report.add(entry({ client_ip, request_path: `/${place}` }), firstDay * dayMs, firstDay * dayMs);
+      if (place % 20 === 0) report.add(frequent, firstDay * dayMs, firstDay * dayMs);
     }
     const { clients, paths, total } = report.summary(1);
     expect([clients.items[0]?.entry, paths.items[0]?.key, total]).toEqual(["203.0.113.5", "/login", 63_000]);
     expect(3_000 - (clients.items[0]?.count ?? 0)).toBeLessThanOrEqual(clients.shortMax);
     expect(clients.distinctMin).toBeGreaterThan(10_000);
-  });
-});
-
-describe("the blocklist", () => {
-  const { clients } = summed(1, [
-    [{ client_ip: "192.0.2.1" }, 0],
-    [{ client_ip: "198.51.100.7" }, 0],
-    [{ client_ip: "2001:db8::1" }, 0],
-    [{ client_ip: "not an address" }, 0],
-  ]);
-
-  test("has a client by itself, by a network in any spelling, or not at all", () => {
-    const assessed = assessClients(clients.items, {
-      blocklist: ["192.0.2.1/32", "198.51.100.99/24", "rubbish", "2001:db8:1::/48"],
-      allowlist: [],
-    });
-    expect(Object.fromEntries(assessed.map(({ entry, blocklist }) => [entry, blocklist]))).toEqual({
-      "192.0.2.1": { state: "Listed", by: "192.0.2.1" },
-      "198.51.100.7": { state: "Listed", by: "198.51.100.0/24" },
-      "2001:db8::1": { state: "NotListed" },
-      "?not an address": { state: "NoAddress" },
-    });
-    expect(addressesToBlock(assessed)).toEqual(["2001:db8::1"]);
-  });
-
-  test("omits clients on the allowlist and addresses that are not on the public Internet from the rule", () => {
-    const rows = [
-      "198.51.100.7",
-      "203.0.113.9",
-      "10.0.0.9",
-      "127.0.0.1",
-      "0.0.0.0/0",
-      "::/0",
-      "10.0.0.0/8",
-      "192.0.2.0/24",
-      "fd00::1",
-      "::1",
-      "203.0.113.10",
-    ];
-    const { clients } = summed(
-      1,
-      rows.map((client_ip) => [{ client_ip }, 0] as const),
-    );
-    const lists = { blocklist: [], allowlist: ["198.51.100.0/24", "203.0.113.9"] };
-    const assessed = assessClients(clients.items, lists);
-    const states = new Map(assessed.map(({ entry, blocklist }) => [String(entry), blocklist]));
-    expect(states.get("198.51.100.7")).toEqual({ state: "Allowed", by: "198.51.100.0/24" });
-    expect(states.get("203.0.113.9")).toEqual({ state: "Allowed", by: "203.0.113.9" });
-    expect(states.get("0.0.0.0/0")).toEqual({ state: "NoAddress" });
-    expect(addressesToBlock(assessed)).toEqual(["203.0.113.10"]);
-    expect(addressesToBlock(assessClients(clients.items, { blocklist: [], allowlist: undefined }))).toEqual([]);
-  });
-
-  test("that could not be read leaves it unknown, and nothing is to be blocked", () => {
-    const assessed = assessClients(clients.items, { blocklist: undefined, allowlist: [] });
-    expect(assessed.map(({ blocklist }) => blocklist.state).toSorted()).toEqual([
-      "NoAddress",
-      "Unknown",
-      "Unknown",
-      "Unknown",
-    ]);
-    expect(addressesToBlock(assessed)).toEqual([]);
   });
 });

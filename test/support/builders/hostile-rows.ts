@@ -22,6 +22,9 @@ export const attacks: readonly string[] = [
   "\u{202E}tpircs\u{2066}<b>",
   "\u{D800}<b>\u{DFFF}",
   "line\r\nbreak\u{2028}<b>",
+  "\u{1B}]0;window.hit\u{7}\u{1B}[2J\u{9B}31m\u{1B}]8;;http://127.0.0.1:9/\u{7}link",
+  "\u{200F}\u{2067}rtl\u{2069}\u{200B}\u{FEFF}\u{E0041}",
+  `${"<b>x".repeat(25_000)}<script>window.hit=1</script>`,
 ];
 
 /** Every attack in every text of an entry. */

@@ -255,7 +255,17 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "cli/report",
-        mayImport: ["model", "plan/logs", "plan/lists", "reconcile/ports.ts", "reconcile/logs", "cli/*.ts", "cli/logs"],
+        mayImport: [
+          "model",
+          "plan/logs",
+          "plan/lists",
+          "plan/instance",
+          "reconcile/ports.ts",
+          "reconcile/logs",
+          "cli/*.ts",
+          "cli/logs",
+          "cli/targets",
+        ],
         duty: "the report about blocked requests, as one HTML page",
       },
       {

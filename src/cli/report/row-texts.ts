@@ -1,0 +1,33 @@
+// The texts of log rows that reports count. Attackers write them and choose their length, so they are cut; otherwise they stay as
+// they are, and are escaped when they are shown.
+
+/** In characters. */
+export const reportTextLengthMax = 300;
+
+export function keptText(text: string): string {
+  return text.length <= reportTextLengthMax ? text : copyOf(text.slice(0, reportTextLengthMax));
+}
+
+/** Without the query. */
+export function keptPath(path: string): string {
+  const mark = path.indexOf("?");
+  return mark < 0 ? keptText(path) : copyOf(path.slice(0, Math.min(mark, reportTextLengthMax)));
+}
+
+/** The label of a reason, without the number of the rule: `SQL Injection` for `SQL Injection 942100`. */
+export function categoryOf(reason: string): string {
+  const text = reason.trim();
+  let end = text.length;
+  while (end > 0 && isDigit(text.charCodeAt(end - 1))) end -= 1;
+  const label = text.slice(0, end).trimEnd();
+  return label === "" ? text : label;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+/** A part of a string keeps the whole string in memory, so it is copied. */
+function copyOf(part: string): string {
+  return Buffer.from(part, "utf16le").toString("utf16le");
+}

@@ -1,0 +1,69 @@
+// What attackers write into requests commands no terminal: whole programs that print rows with such texts.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { LogEntry } from "../../../src/model/log-entry.ts";
+import { hostileRows } from "../../support/builders/hostile-rows.ts";
+import { runWafsync } from "../../support/processes/wafsync-process.ts";
+import { logKey, logWorld } from "../../support/worlds/log-world.ts";
+import type { LogWorld } from "../../support/worlds/log-world.ts";
+import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
+import { instanceDocument, secretDocument } from "../../support/worlds/waf-folder.ts";
+
+const nowMs = Date.now();
+const client = "203.0.113.9";
+/** Whatever is not seen, but for the end of a line. */
+const harmful = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+const rows = hostileRows(new Date(nowMs - 60_000).toISOString());
+
+describe("Rows that attackers wrote", () => {
+  let world: LogWorld;
+
+  beforeAll(async () => {
+    world = await logWorld({ now: new Date(nowMs).toISOString() });
+    const last = { ...rows[0], client_ip: client, request_path: rows.map(({ request_path }) => request_path).join("") };
+    for (const row of [...rows, last]) world.simulator.waf(logKey).addLogEntry(row as never, 0);
+  });
+  afterAll(async () => await world[Symbol.asyncDispose]());
+
+  const source = () => ["--base-url", world.simulator.baseUrl, "--allow-insecure-http", "--since", "yesterday"];
+  const environment = { WAFSYNC_API_KEY: logKey };
+
+  test.each(["table", "ndjson", "json"])(
+    "are printed by `logs -o %s` without a character that is not seen",
+    async (format) => {
+      const { code, stdout, stderr } = await runWafsync(["logs", ...source(), "-o", format], { environment });
+      expect(code).toBe(0);
+      expect(`${stdout}${stderr}`).not.toMatch(harmful);
+      if (format === "table") {
+        const lines = stdout.trimEnd().split("\n");
+        expect(lines).toHaveLength(rows.length + 2);
+        expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(1_000);
+      } else {
+        const parsed =
+          format === "json"
+            ? JSON.parse(stdout)
+            : stdout
+                .trimEnd()
+                .split("\n")
+                .map((line) => JSON.parse(line));
+        const paths = (parsed as LogEntry[]).map(({ request_path }) => request_path.toWellFormed());
+        expect(paths).toEqual(expect.arrayContaining(rows.map(({ request_path }) => request_path.toWellFormed())));
+      }
+    },
+  );
+
+  test("are shown as text by `why`, and do nothing in what `report` prints", async () => {
+    await using files = await scratchDirectory({
+      "main.yaml": instanceDocument(world.simulator.baseUrl, { spec: "  logs: {enabled: true}\n" }),
+      "secret.yaml": secretDocument(logKey),
+    });
+    const from = ["-f", files.path, "--allow-insecure-http"];
+    const why = await runWafsync(["why", client, ...from]);
+    expect(why.stdout).toContain("Last blocked request");
+    expect(`${why.stdout}${why.stderr}`).not.toMatch(harmful);
+    expect(why.stdout.length).toBeLessThan(2_000);
+    const report = await runWafsync(["report", ...from, "--client", client, "--out", "-"]);
+    expect([report.code, report.stderr]).toEqual([0, "A report of 1 blocked request.\n"]);
+    expect(report.stdout).not.toMatch(harmful);
+    expect(report.stdout.length).toBeLessThan(100_000);
+  });
+});

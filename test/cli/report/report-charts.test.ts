@@ -1,0 +1,38 @@
+import { describe, expect, test } from "@jest/globals";
+import { rankChart, timeChart } from "../../../src/cli/report/report-charts.ts";
+
+const hourMs = 3_600_000;
+
+describe("a chart", () => {
+  const bars = {
+    startMs: Date.parse("2026-11-21T00:00:00Z"),
+    barMs: hourMs,
+    series: [
+      { name: "SQL <b>", color: "var(--series-1)", counts: [1_200, 0, 3] },
+      { name: "Other", color: "var(--series-other)", counts: [0, 0, 1] },
+    ],
+    marks: [{ bar: 2, label: "7" }],
+  };
+
+  test("has a tooltip on each bar, and neither styles, classes nor data of the library", () => {
+    const { wide, narrow } = timeChart(bars);
+    for (const svg of [wide, narrow]) {
+      expect([...svg.matchAll(/<title>(?<tooltip>.*?)<\/title>/g)].map(({ groups }) => groups?.["tooltip"])).toEqual([
+        "11-21 00:00: 1,200 SQL &lt;b&gt; (of 1,200)",
+        "11-21 02:00: 3 SQL &lt;b&gt; (of 4)",
+        "11-21 02:00: 1 Other (of 4)",
+      ]);
+      expect(svg).not.toMatch(/style|ecmeta|class="(?!bar")/);
+      expect(svg).toContain(">7</text>");
+      expect(svg).toContain("var(--mark)");
+    }
+  });
+
+  test("of ranked rows shows the first twelve, and counts the others", () => {
+    const rows = Array.from({ length: 15 }, (_, place) => ({ label: `<i>${place}`, count: 100 - place }));
+    const { wide, left } = rankChart(rows);
+    expect(wide.match(/<title>/g)).toHaveLength(12);
+    expect(wide).not.toContain("<i>");
+    expect(left).toEqual({ rows: 3, count: 88 + 87 + 86 });
+  });
+});

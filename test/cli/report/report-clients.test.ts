@@ -1,0 +1,86 @@
+import { describe, expect, test } from "@jest/globals";
+import { NetworkIndex } from "../../../src/model/entry-set.ts";
+import { readObservedEntry } from "../../../src/model/entry.ts";
+import { ClientLists, addressesToBlock } from "../../../src/cli/report/report-clients.ts";
+import type { KnownLists } from "../../../src/cli/report/report-clients.ts";
+
+function assessed(clients: readonly string[], known: KnownLists) {
+  const lists = new ClientLists(known);
+  return clients.map(readObservedEntry).map((entry) => ({ entry, lists: lists.stateOf(entry) }));
+}
+
+function statesOf(found: ReturnType<typeof assessed>): Record<string, unknown> {
+  return Object.fromEntries(found.map(({ entry, lists }) => [entry, lists]));
+}
+
+function networks(...texts: readonly string[]): NetworkIndex {
+  return new NetworkIndex(texts.map(readObservedEntry));
+}
+
+describe("the lists", () => {
+  const clients = ["192.0.2.1", "198.51.100.7", "2001:db8::1", "not an address"];
+
+  test("contain a client by itself, by a network in any spelling, or not at all", () => {
+    const found = assessed(clients, {
+      blocklist: ["192.0.2.1/32", "198.51.100.99/24", "rubbish", "2001:db8:1::/48"],
+      allowlist: ["198.51.100.0/28"],
+    });
+    expect(statesOf(found)).toEqual({
+      "192.0.2.1": { state: "Listed", by: "192.0.2.1" },
+      "198.51.100.7": { state: "Listed", by: "198.51.100.0/24", allowedBy: "198.51.100.0/28" },
+      "2001:db8::1": { state: "NotListed" },
+      "?not an address": { state: "NoAddress" },
+    });
+    expect(addressesToBlock(found)).toEqual(["2001:db8::1"]);
+  });
+
+  test("omit from the rule clients on the allowlist, and addresses that are not on the public Internet", () => {
+    const rows = [
+      "198.51.100.7",
+      "203.0.113.9",
+      "10.0.0.9",
+      "127.0.0.1",
+      "0.0.0.0/0",
+      "::/0",
+      "10.0.0.0/8",
+      "192.0.2.0/24",
+      "fd00::1",
+      "::1",
+      "203.0.113.10",
+    ];
+    const found = assessed(rows, { blocklist: [], allowlist: ["198.51.100.0/24", "203.0.113.9"] });
+    const states = statesOf(found);
+    expect(states["198.51.100.7"]).toEqual({ state: "Allowed", by: "198.51.100.0/24" });
+    expect(states["203.0.113.9"]).toEqual({ state: "Allowed", by: "203.0.113.9" });
+    expect(states["0.0.0.0/0"]).toEqual({ state: "NoAddress" });
+    expect(addressesToBlock(found)).toEqual(["203.0.113.10"]);
+    expect(addressesToBlock(assessed(rows, { blocklist: [], allowlist: undefined }))).toEqual([]);
+  });
+
+  test("omit from the rule what is exempt, in either direction, and what a rule blocks already", () => {
+    const rows = ["192.0.2.1", "198.51.100.7", "203.0.113.9", "203.0.113.10", "203.0.113.0/24"];
+    const found = assessed(rows, {
+      blocklist: [],
+      allowlist: [],
+      exemptions: [
+        { why: "an Allow rule", networks: networks("192.0.2.0/28") },
+        { why: "neverBlock", networks: networks("203.0.113.9") },
+      ],
+      declared: networks("198.51.100.0/24", "192.0.2.1"),
+    });
+    expect(statesOf(found)).toEqual({
+      "192.0.2.1": { state: "Exempt", by: "192.0.2.0/28", why: "an Allow rule" },
+      "198.51.100.7": { state: "Declared", by: "198.51.100.0/24" },
+      "203.0.113.9": { state: "Exempt", by: "203.0.113.9", why: "neverBlock" },
+      "203.0.113.10": { state: "NotListed" },
+      "203.0.113.0/24": { state: "Exempt", by: "203.0.113.9", why: "neverBlock" },
+    });
+    expect(addressesToBlock(found)).toEqual(["203.0.113.10"]);
+  });
+
+  test("that could not be read leave the state unknown, and nothing is to be blocked", () => {
+    const found = assessed(clients, { blocklist: undefined, allowlist: [] });
+    expect(found.map(({ lists }) => lists.state).toSorted()).toEqual(["NoAddress", "Unknown", "Unknown", "Unknown"]);
+    expect(addressesToBlock(found)).toEqual([]);
+  });
+});
