@@ -157,6 +157,7 @@ const deployPaths = [
   "test/fleet",
   "test/operator/log-forwarding",
   "test/operator/shards-under-stress",
+  "test/operator/urgent-while-loading",
   "test/cli/logs/exactness",
   "test/cli/logs/hostile-rows",
   "test/cli/logs/program",

@@ -5,6 +5,20 @@ import type { Clock } from "./clock.ts";
 /** Short enough not to be noticeable. */
 export const sliceMsMax = 10;
 
+/** Does work that comes in slices, and lets other work run in between. */
+export async function inSlices<T>(
+  clock: Pick<Clock, "monotonicMs" | "sleep">,
+  work: Generator<undefined, T>,
+): Promise<T> {
+  const slices = new TimeSlices(clock);
+  let slice = work.next();
+  while (slice.done !== true) {
+    if (slices.isOver) await slices.pause();
+    slice = work.next();
+  }
+  return slice.value;
+}
+
 export class TimeSlices {
   readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
   #beganMs: number;

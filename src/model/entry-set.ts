@@ -5,18 +5,25 @@ import { type Entry, readObservedEntry } from "./entry.ts";
 import { type EntryHead, headOf } from "./entry-head.ts";
 import type { AddressFamily } from "./network.ts";
 import type { ObservedEntries } from "./observed.ts";
+import { observeAgain } from "./observed-again.ts";
 
 /**
  * Reads the texts of a list, in its order: the same network may be shown more than once. A text that `known` has is taken for
- * canonical as it stands and not parsed: pass the declared entries, and a synced list of 100,000 costs 100,000 look-ups.
+ * canonical as it stands and not parsed: pass the declared entries, and a synced list of 100,000 costs 100,000 look-ups. `last` is
+ * the result of an earlier read: if nothing has changed since, it is the result.
  */
 export function observeSpellings(
   spellings: readonly string[],
   known: { has(text: string): boolean } = new Set<string>(),
+  last?: ObservedEntries,
 ): ObservedEntries {
+  const entryOf = (spelling: string): Entry =>
+    known.has(spelling) ? (spelling as Entry) : readObservedEntry(spelling);
+  const again = last === undefined ? undefined : observeAgain(spellings, last, entryOf);
+  if (again !== undefined) return again;
   const observed = new Map<Entry, string[]>();
   for (const spelling of spellings) {
-    const entry = known.has(spelling) ? (spelling as Entry) : readObservedEntry(spelling);
+    const entry = entryOf(spelling);
     const others = observed.get(entry);
     if (others === undefined) observed.set(entry, [spelling]);
     else others.push(spelling);

@@ -1,6 +1,7 @@
 // Addresses and networks in their one canonical spelling, so that equal entries are equal strings.
 // What users declare is read strictly: a text that two programs might read differently is refused, never guessed at.
 // What the WAF shows is read leniently: whatever it made of an address, it is still that address.
+import { isCanonicalIpv4 } from "./canonical-ipv4.ts";
 import { type EntryFault, entryLengthMax, hostBitsFault, mappedFault, unreadableFault } from "./entry-fault.ts";
 import {
   type AddressFamily,
@@ -29,6 +30,7 @@ const opaqueMark = "?";
  * bits. Every network is accepted, however wide: guards decide on that.
  */
 export function parseDeclaredEntry(text: string): ParsedEntry {
+  if (isCanonicalIpv4(text)) return { ok: true, entry: text as Entry };
   const network = text.length > entryLengthMax ? undefined : readNetwork(text, "strict");
   if (network === undefined) return { ok: false, fault: unreadableFault(text) };
   if (isMapped(network)) return { ok: false, fault: mappedFault(text, network) };
@@ -41,6 +43,7 @@ export function parseDeclaredEntry(text: string): ParsedEntry {
  * declared one, so that it counts as foreign.
  */
 export function readObservedEntry(text: string): Entry {
+  if (isCanonicalIpv4(text)) return text as Entry;
   const trimmed = text.trim();
   const network = readNetwork(trimmed, "lenient");
   if (network === undefined) return `${opaqueMark}${trimmed}` as Entry;

@@ -5,6 +5,7 @@ import type { ListName } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import { decodeWord, encodeWord } from "../model/encoded-word.ts";
 import type { Entry } from "../model/entry.ts";
+import { finished } from "../model/finished.ts";
 import type { RolloutRecord } from "../model/workload.ts";
 import {
   decodeIdentity,
@@ -58,9 +59,16 @@ export type DecodedInventory =
 
 /** The sections of an inventory. The order of refusals, disputes and triggers is not kept: they are sorted. */
 export function encodeInventory(inventory: Inventory): Record<string, string> {
+  return finished(encodeInSlices(inventory));
+}
+
+/** The same in slices: a million entries block the event loop for a second. */
+export function* encodeInSlices(inventory: Inventory): Generator<undefined, Record<string, string>> {
   const writer = new EntryWriter();
-  const blocklist = joinLines(writer.lines(inventory.entries.blocklist));
-  const allowlist = joinLines(writer.lines(inventory.entries.allowlist));
+  const blocklist = joinSorted(yield* writer.sortedLines(inventory.entries.blocklist));
+  yield undefined;
+  const allowlist = joinSorted(yield* writer.sortedLines(inventory.entries.allowlist));
+  yield undefined;
   const otherDomains = joinLines(otherDomainLines(inventory.otherDomains, writer));
   const parts = joinLines(listNames.flatMap((list) => [...partLines(list, inventory.entries[list])]));
   return {

@@ -7,11 +7,14 @@ import { createHash } from "node:crypto";
 import { decodeWord, encodeWord } from "../model/encoded-word.ts";
 import { parseOwners, unknownOwners } from "../model/entry-owners.ts";
 import { type Entry, isOpaque } from "../model/entry.ts";
+import { sortInSlices } from "../model/entry-order.ts";
 import type { OwnedEntry } from "../model/inventory.ts";
 import { decodeTime, encodeTime } from "./inventory-lines.ts";
 
 const idLength = 10;
 const noTime = "-";
+/** A few milliseconds. */
+const sliceEntries = 10_000;
 /** The optional suffix of an entry's line. */
 const suffixPattern =
   /^(?: (?<id>[0-9a-z]{10}))?(?: retained-by=(?<retainedBy>\S+))?(?: missing-since=(?<missing>\S+))?$/;
@@ -29,6 +32,23 @@ export class EntryWriter {
 
   *lines(entries: ReadonlyMap<Entry, OwnedEntry>): Iterable<string> {
     for (const [entry, record] of entries) yield encodeWord(entry) + this.#suffixOf(record);
+  }
+
+  /** The same, sorted as text and in slices. What follows an entry on its line is less than any character of an entry. */
+  *sortedLines(entries: ReadonlyMap<Entry, OwnedEntry>): Generator<undefined, string[]> {
+    const opaque: string[] = [];
+    const items: { readonly entry: Entry; readonly line: string }[] = [];
+    let count = 0;
+    for (const [entry, record] of entries) {
+      if (isOpaque(entry)) opaque.push(encodeWord(entry) + this.#suffixOf(record));
+      else items.push({ entry, line: entry + this.#suffixOf(record) });
+      count += 1;
+      if (count % sliceEntries === 0) yield undefined;
+    }
+    const lines: string[] = [];
+    for (const { line } of yield* sortInSlices(items)) lines.push(line);
+    // What the WAF shows and is no address is rarely managed.
+    return opaque.length === 0 ? lines : [...lines, ...opaque].sort();
   }
 
   /** The rows of all lines so far. */

@@ -29,14 +29,16 @@ import type { EntryGuards } from "../lists/guards.ts";
 import { compileGuards } from "../lists/guards.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
+import type { WantedEntries } from "../lists/wanted-entries.ts";
+import { WantedLists } from "../lists/wanted-entries.ts";
 import { holdsOfObjects } from "./broken-references.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
   /** What belongs on each list after compaction, with the rules that need it there: never an empty array. */
-  readonly lists: Readonly<Record<ListName, ReadonlyMap<Entry, readonly CompiledRule[]>>>;
+  readonly lists: Readonly<Record<ListName, WantedEntries>>;
   /** The same before compaction: who declares each entry. */
-  readonly declared: Readonly<Record<ListName, ReadonlyMap<Entry, readonly CompiledRule[]>>>;
+  readonly declared: Readonly<Record<ListName, WantedEntries>>;
   /** What the entries of `lists` stand for. */
   readonly compacted: Readonly<Record<ListName, CompactedList>>;
   /** By host. */
@@ -91,8 +93,9 @@ export function compileDesired(
   const ofObjects = holdsOfObjects(gathered, drafts, nowMs);
   const held = heldBlocks({ holds, ofObjects }, gathered, managed);
   const { namespace: home } = instance.meta;
+  const wanted = wantedListsOf(instance);
   const rules = replaceCarved(protectOthers(settled.rules, { home, managed, held }));
-  const declared = { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) };
+  const declared = { blocklist: wanted.on("blocklist", rules), allowlist: wanted.on("allowlist", rules) };
   const compacted = compactLists(gathered, rules, declared);
   return {
     instance,
@@ -217,25 +220,16 @@ function compactLists(
   return { blocklist: of("blocklist"), allowlist: of("allowlist") };
 }
 
-/** Entries that the same rules declare share one array, which saves memory and allows comparison by identity. */
-function wantedOn(list: ListName, rules: readonly CompiledRule[]): ReadonlyMap<Entry, readonly CompiledRule[]> {
-  const wanted = new Map<Entry, readonly CompiledRule[]>();
-  for (const rule of rules) {
-    if (rule.list !== list) continue;
-    const only = [rule];
-    const joined = new Map<readonly CompiledRule[], readonly CompiledRule[]>();
-    for (const entry of rule.entries) {
-      const others = wanted.get(entry);
-      if (others === undefined) {
-        wanted.set(entry, only);
-        continue;
-      }
-      const all = joined.get(others) ?? [...others, rule];
-      joined.set(others, all);
-      wanted.set(entry, all);
-    }
-  }
-  return wanted;
+// The lists of an instance are compiled again and again from nearly the same rules. A new status of the instance makes it another
+// object with the same guards.
+const wantedLists = new WeakMap<Guards, WantedLists>();
+
+function wantedListsOf({ guards }: DeclaredInstance): WantedLists {
+  const known = wantedLists.get(guards);
+  if (known !== undefined) return known;
+  const lists = new WantedLists();
+  wantedLists.set(guards, lists);
+  return lists;
 }
 
 function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | undefined {

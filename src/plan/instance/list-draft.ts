@@ -17,9 +17,11 @@ import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { Contested } from "../lists/disputes.ts";
 import type { HoldIndex } from "../lists/holds.ts";
 import { type ListTarget, targetOf } from "../lists/list-target.ts";
+import { missingKeys } from "../lists/missing-keys.ts";
 import type { WantedAdd } from "../lists/order.ts";
 import { removableEntries } from "../lists/ownership.ts";
 import { standingRefusal, versionOfRules } from "../lists/refusals.ts";
+import { keysOf } from "../lists/wanted-entries.ts";
 import type { DesiredState } from "./desired.ts";
 
 export interface ListDraft {
@@ -74,7 +76,12 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   const leftOut = leftOutOf({ target: whole, live, owned, maxEntries, exclusive, rules: desired.rules });
   const target = leftOut.size === 0 ? whole : without(whole, leftOut);
   const { adds, stuck, missing } = additionsTo(target, list, live, desired, blockers);
-  const found = removableEntries({ exclusive, owned, wanted: target, observed: live, existingRules });
+  const found = removableEntries({
+    exclusive,
+    owned,
+    undeclared: undeclaredOn(live, target, missing),
+    existingRules,
+  });
   const sorted = sortRemovals(found.removals, { desired, list, target, leftOut, owned, live });
   const waitsFor = stuck.length === 0 ? undefined : new NetworkIndex(stuck);
   const isWaiting = (entry: Entry): boolean => waitsFor !== undefined && waitsFor.inside(entry).length > 0;
@@ -159,11 +166,10 @@ function additionsTo(
 ): Additions {
   const adds: WantedAdd[] = [];
   const stuck: Entry[] = [];
-  let missing = 0;
   const { standsFor } = compacted[list];
-  for (const [entry, rules] of target) {
-    if (live.has(entry)) continue;
-    missing += 1;
+  const missing = missingKeys(keysOf(target), live);
+  for (const entry of missing) {
+    const rules = target.get(entry) ?? [];
     if (blockers.blocksAddition(entry, rules)) stuck.push(entry);
     else if (standsFor.size === 0) adds.push({ list, entry, rules });
     else {
@@ -171,7 +177,14 @@ function additionsTo(
       adds.push(standing === undefined ? { list, entry, rules } : { list, entry, rules, standsFor: standing });
     }
   }
-  return { adds, stuck, missing };
+  return { adds, stuck, missing: missing.size };
+}
+
+/** In the order of the list, which the status shows. Usually a list shows nothing but what is declared. */
+function undeclaredOn(live: ObservedEntries, target: ListTarget, missing: number): Iterable<Entry> {
+  if (live.size === target.size - missing) return [];
+  const undeclared = missingKeys(live, keysOf(target));
+  return undeclared.size === 1 ? undeclared : [...live.keys()].filter((entry) => undeclared.has(entry));
 }
 
 interface SortedRemovals {

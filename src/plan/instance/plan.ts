@@ -156,7 +156,8 @@ function splitByPolicy(
     maxEntries: desired.instance.lists[list].maxEntries,
   }));
   const writes = orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms);
-  const all: Operation[] = [...origins.operations, ...writes];
+  const all: readonly Operation[] = [...origins.operations, ...writes];
+  if (all.every((operation) => writesTo(partOf(operation)))) return { operations: all, observedOnly: [], writesTo };
   const operations: Operation[] = [];
   const observedOnly: Operation[] = [];
   for (const operation of all) (writesTo(partOf(operation)) ? operations : observedOnly).push(operation);
@@ -224,7 +225,7 @@ function nextInventory(
           declared: desired.declared[list],
           standsFor: desired.compacted[list].standsFor,
           observed: observed.lists[list],
-          adds: drafts[list].adds.map(({ entry }) => entry),
+          adds: drafts[list].adds,
           // The rule that retains an entry may only be out of sight.
           retained: drafts[list].retained.filter(
             (entry) => holds.on(list, inventory.entries[list].get(entry)).length === 0,

@@ -1,12 +1,13 @@
 // The numbers of a plan: the progress of each list and each rule.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
+import type { Inventory, Refusal } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
 import { type CompiledRule, faultsIn } from "../lists/compiled-rule.ts";
 import type { HoldIndex } from "../lists/holds.ts";
+import { missingKeys } from "../lists/missing-keys.ts";
 import type { HeldRemovals } from "../lists/removal-guard.ts";
 import type { DesiredState } from "./desired.ts";
 
@@ -39,12 +40,12 @@ export function summarizeLists(
 ): Readonly<Record<ListName, ListSummary>> {
   const of = (list: ListName): ListSummary => {
     const live = observed.lists[list];
-    const managed = countOwned(live, inventory.entries[list]);
+    const foreign = missingKeys(live, inventory.entries[list]).size;
     return {
       live: live.size,
-      managed,
-      foreign: live.size - managed,
-      pending: operations.filter((operation) => partOf(operation) === list).length,
+      managed: live.size - foreign,
+      foreign,
+      pending: countOf(list, operations),
       held: decided.held?.removals[list].length ?? 0,
       covered: decided.coveredOn(list),
       overflow: decided.overflowOn(list),
@@ -67,9 +68,9 @@ export function countCovered(
   return covered.size;
 }
 
-function countOwned(live: ReadonlyMap<Entry, unknown>, owned: ReadonlyMap<Entry, OwnedEntry>): number {
+function countOf(list: ListName, operations: readonly Operation[]): number {
   let count = 0;
-  for (const entry of owned.keys()) if (live.has(entry)) count += 1;
+  for (const operation of operations) if (partOf(operation) === list) count += 1;
   return count;
 }
 

@@ -2,20 +2,18 @@
 
 export interface AddressLine {
   readonly text: string;
-  /** Where a person finds it, for example `ConfigMap feeds/ipsum, key list, line 12`. */
-  readonly source: string;
+  /** From 1, in its text or list. */
+  readonly number: number;
 }
 
-/** The entries of a text, in its order. `source` names the text; each entry's own source adds its line, from 1. */
-export function readAddressLines(text: string, source: string): AddressLine[] {
-  const lines: AddressLine[] = [];
-  let lineNumber = 0;
+/** The entries of a text, in its order, each with the number of its line. */
+export function* readAddressLines(text: string): Generator<AddressLine, void> {
+  let number = 0;
   for (const line of text.split("\n")) {
-    lineNumber += 1;
+    number += 1;
     const entry = entryOnLine(line);
-    if (entry !== "") lines.push({ text: entry, source: `${source}, line ${lineNumber}` });
+    if (entry !== "") yield { text: entry, number };
   }
-  return lines;
 }
 
 /** Without its comment and the white space around it; empty if there is nothing else. */

@@ -79,7 +79,7 @@ function coversOf(rules: readonly CompiledRule[], input: GroupInput): Covers {
   const intern = new TermsTable();
   const terms = rules.map((rule) => intern.of(endOf(rule), rule.rule.priority));
   const [first] = sets;
-  if (first === undefined) return noCovers;
+  if (first === undefined || (input.mode === "Covered" && !sets.some(hasNetwork))) return noCovers;
   const known = answered.get(first);
   if (known !== undefined && isSameQuestion(known, { ...input, sets, terms })) return known.covers;
   const covers = compactEntries({
@@ -91,6 +91,18 @@ function coversOf(rules: readonly CompiledRule[], input: GroupInput): Covers {
   });
   answered.set(first, { ...input, sets, terms, covers });
   return covers;
+}
+
+const withNetworks = new WeakMap<ReadonlySet<Entry>, boolean>();
+
+/** Only a network covers anything. Remembered, so that a change of one rule looks at no entry of the others. */
+function hasNetwork(entries: ReadonlySet<Entry>): boolean {
+  const known = withNetworks.get(entries);
+  if (known !== undefined) return known;
+  let isFound = false;
+  for (const entry of entries) isFound ||= entry.includes("/");
+  withNetworks.set(entries, isFound);
+  return isFound;
 }
 
 function isSameQuestion(known: Answered, { mode, others, widest, sets, terms }: Omit<Answered, "covers">): boolean {

@@ -64,7 +64,7 @@ export function settleConflicts(rules: readonly CompiledRule[], holders: Holders
   return { rules: rules.map((rule) => withoutLost(rule, winners, holders)), hasConflicts };
 }
 
-/** The entries that are wanted on both lists: few, so that the many others cost one look each. */
+/** The entries that are wanted on both lists. */
 function onBothLists(rules: readonly CompiledRule[]): ReadonlySet<Entry> {
   const allowed = new Set<Entry>();
   for (const { list, entries } of rules) {
@@ -73,7 +73,9 @@ function onBothLists(rules: readonly CompiledRule[]): ReadonlySet<Entry> {
   const both = new Set<Entry>();
   if (allowed.size === 0) return both;
   for (const { list, entries } of rules) {
-    if (list === "blocklist") for (const entry of entries) if (allowed.has(entry)) both.add(entry);
+    if (list !== "blocklist") continue;
+    const [fewer, others] = entries.size < allowed.size ? [entries, allowed] : [allowed, entries];
+    for (const entry of fewer) if (others.has(entry)) both.add(entry);
   }
   return both;
 }

@@ -29,15 +29,16 @@ export interface EntryGuards {
  */
 export function compileGuards(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
   const hosts = origins.map(({ host }) => host).join("\n");
-  const known = compiled.get(instance);
+  const known = compiled.get(instance.guards);
   if (known?.hosts === hosts) return known.guards;
   const guards = compileAnew(instance, origins);
-  compiled.set(instance, { hosts, guards });
+  compiled.set(instance.guards, { hosts, guards });
   return guards;
 }
 
-// The same object while nothing changes, because the answers of guards are remembered by it.
-const compiled = new WeakMap<DeclaredInstance, { readonly hosts: string; readonly guards: EntryGuards }>();
+// The same object while nothing changes, because the answers of guards are remembered by it. A new status of the instance makes
+// it another object with the same guards.
+const compiled = new WeakMap<Guards, { readonly hosts: string; readonly guards: EntryGuards }>();
 
 function compileAnew(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
   const networks: Entry[] = [];
@@ -71,6 +72,8 @@ interface Answered {
   readonly guards: EntryGuards;
   readonly list: ListName;
   readonly grant: Grant | undefined;
+  /** The sources that are feeds. */
+  readonly feeds: string;
   readonly answer: GuardedEntries;
 }
 
@@ -84,12 +87,13 @@ export function guardEntries(
   declared: ReadonlyMap<Entry, string>,
   origins: EntryOrigins = {},
 ): GuardedEntries {
-  const { fromFeeds, grant } = origins;
-  if (fromFeeds !== undefined && fromFeeds.size > 0) return guardAnew(guards, list, declared, origins);
+  const { fromFeeds = [], grant } = origins;
+  const feeds = [...fromFeeds].join("\n");
   const known = answered.get(declared);
-  if (known?.guards === guards && known.list === list && known.grant === grant) return known.answer;
+  const isSame = known?.guards === guards && known.list === list && known.grant === grant && known.feeds === feeds;
+  if (isSame) return known.answer;
   const answer = guardAnew(guards, list, declared, origins);
-  answered.set(declared, { guards, list, grant, answer });
+  answered.set(declared, { guards, list, grant, feeds, answer });
   return answer;
 }
 
@@ -102,19 +106,23 @@ function guardAnew(
   const entries = new Set<Entry>();
   const rejected: RejectedEntry[] = [];
   const carved: CarvedEntry[] = [];
-  for (const [entry, source] of declared) {
-    if (fromFeeds.has(source) && isNoiseOfFeed(guards, list, entry)) continue;
+  for (const entry of declared.keys()) {
     const wide = grant === undefined ? undefined : tooWide(entry, grant);
     const finding = wide === undefined ? guardEntry(guards, list, entry) : rejectedFor(wide, narrower);
-    if (finding.kind === "Rejected") {
-      const { objection, remedy } = finding;
-      // Who uses a feed can't follow the advice.
-      if (fromFeeds.has(source)) rejected.push({ entry, source, message: asSentence(objection), isOfFeed: true });
-      else rejected.push({ entry, source, message: remedy === undefined ? objection : `${objection}: ${remedy}.` });
+    if (finding.kind !== "Rejected") entries.add(entry);
+    if (finding.kind === "Accepted") continue;
+    const source = declared.get(entry) ?? "";
+    if (finding.kind === "Carved") {
+      carved.push({ entry, source, leftOut: finding.leftOut, pieces: finding.pieces });
       continue;
     }
-    entries.add(entry);
-    if (finding.kind === "Carved") carved.push({ entry, source, leftOut: finding.leftOut, pieces: finding.pieces });
+    const { objection, remedy } = finding;
+    if (!fromFeeds.has(source)) {
+      rejected.push({ entry, source, message: remedy === undefined ? objection : `${objection}: ${remedy}.` });
+    } else if (!isNoiseOfFeed(guards, list, entry)) {
+      // Who uses a feed can't follow the advice.
+      rejected.push({ entry, source, message: asSentence(objection), isOfFeed: true });
+    }
   }
   return { entries, rejected, carved };
 }

@@ -71,7 +71,7 @@ export function tooWide(entry: Entry, grant: Grant): string | undefined {
 
 /** Counts the entries of each guest namespace across all its rules, oldest rule first. */
 export class EntryQuota {
-  readonly #used = new Map<string, Set<string>>();
+  readonly #used = new Map<string, UsedEntries>();
 
   /** Accepts the entries that still fit, in order, and returns the others as rejected. */
   take(
@@ -81,20 +81,63 @@ export class EntryQuota {
     grant: Grant,
     sourceOf: (entry: Entry) => string,
   ): { readonly entries: ReadonlySet<Entry>; readonly rejected: readonly RejectedEntry[] } {
-    const used = this.#used.get(namespace) ?? new Set<string>();
+    const used = this.#used.get(namespace) ?? new UsedEntries();
     this.#used.set(namespace, used);
+    if (used.countMax + entries.size <= grant.maxEntries) {
+      used.addAll(list, entries);
+      return { entries, rejected: [] };
+    }
     const fitting = new Set<Entry>();
     const rejected: RejectedEntry[] = [];
     const message = `The instance grants ${inThousands(grant.maxEntries)} entries to this namespace, across all its rules: remove other entries, or ask the owner to raise maxEntries in spec.access.`;
     for (const entry of entries) {
-      const key = `${list} ${entry}`;
-      if (!used.has(key) && used.size >= grant.maxEntries) {
+      if (!used.has(list, entry) && used.count >= grant.maxEntries) {
         rejected.push({ entry, source: sourceOf(entry), message });
         continue;
       }
-      used.add(key);
+      used.add(list, entry);
       fitting.add(entry);
     }
     return rejected.length === 0 ? { entries, rejected } : { entries: fitting, rejected };
+  }
+}
+
+/** The different entries of one namespace. They are only compared with each other when the limit is near. */
+class UsedEntries {
+  readonly #counted: Readonly<Record<ListName, Set<Entry>>> = { blocklist: new Set(), allowlist: new Set() };
+  #uncounted: (readonly [ListName, ReadonlySet<Entry>])[] = [];
+  #countMax = 0;
+
+  /** Includes those that several rules declare more than once. */
+  get countMax(): number {
+    return this.#countMax;
+  }
+
+  get count(): number {
+    this.#countAll();
+    return this.#counted.blocklist.size + this.#counted.allowlist.size;
+  }
+
+  addAll(list: ListName, entries: ReadonlySet<Entry>): void {
+    this.#uncounted.push([list, entries]);
+    this.#countMax += entries.size;
+  }
+
+  add(list: ListName, entry: Entry): void {
+    this.#countAll();
+    this.#counted[list].add(entry);
+    this.#countMax = this.#counted.blocklist.size + this.#counted.allowlist.size;
+  }
+
+  has(list: ListName, entry: Entry): boolean {
+    this.#countAll();
+    return this.#counted[list].has(entry);
+  }
+
+  #countAll(): void {
+    if (this.#uncounted.length === 0) return;
+    for (const [list, entries] of this.#uncounted) for (const entry of entries) this.#counted[list].add(entry);
+    this.#uncounted = [];
+    this.#countMax = this.#counted.blocklist.size + this.#counted.allowlist.size;
   }
 }

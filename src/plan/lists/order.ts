@@ -10,6 +10,7 @@
 //
 // So no address that is blocked (or allowed) both before and after is briefly unblocked in between.
 import type { Entry } from "../../model/entry.ts";
+import { sortByEntry } from "../../model/entry-order.ts";
 import { inThousands } from "../../model/sentence.ts";
 import { narrowestContainers } from "../../model/entry-set.ts";
 import type { Operation } from "../../model/operation.ts";
@@ -33,15 +34,16 @@ export interface WantedAdd {
  * @param urgencyOf the priority of what waits for an addition, if that is higher than its own
  */
 export function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd) => number = () => 0): AddEntry[] {
+  const combinations = byRules(adds);
   const left = new Map<CompiledRule, number>();
-  for (const { rules } of adds) for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + 1);
+  for (const [rules, { length }] of combinations) {
+    for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + length);
+  }
   const rank = rankRules(left);
-  const groups = new Map<CompiledRule, WantedAdd[]>();
-  for (const add of adds) {
-    const first = leading(add.rules, rank);
-    const group = groups.get(first);
-    if (group === undefined) groups.set(first, [add]);
-    else group.push(add);
+  const groups = new Map<CompiledRule, (readonly WantedAdd[])[]>();
+  for (const [rules, some] of combinations) {
+    const first = leading(rules, rank);
+    groups.set(first, [...(groups.get(first) ?? []), some]);
   }
   const byPriority = new Map<number, Map<string, AddEntry[]>>();
   const turnsOf = (priority: number, namespace: string): AddEntry[] => {
@@ -53,14 +55,28 @@ export function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd
   };
   for (const rule of rank.keys()) {
     const { priority, meta } = rule.rule;
-    const group = groups.get(rule) ?? [];
-    const reasonFor = reasons(rule, left.get(rule) ?? 0);
-    for (const add of group.toSorted(byEntry)) {
-      turnsOf(Math.max(priority, urgencyOf(add)), meta.namespace).push(toOperation(add, rule, reasonFor));
+    const group = (groups.get(rule) ?? []).flat();
+    const toOperation = operationsFor(rule, left.get(rule) ?? 0);
+    for (const add of sortByEntry(group)) {
+      turnsOf(Math.max(priority, urgencyOf(add)), meta.namespace).push(toOperation(add));
     }
   }
   const inOrder = [...byPriority].toSorted(([a], [b]) => b - a);
   return exceptionsFirst(inOrder.flatMap(([, namespaces]) => takingTurns([...namespaces.values()])));
+}
+
+/** Few combinations of rules want many entries, and entries of the same rules nearly always follow each other. */
+function byRules(adds: readonly WantedAdd[]): ReadonlyMap<readonly CompiledRule[], readonly WantedAdd[]> {
+  const combinations = new Map<readonly CompiledRule[], WantedAdd[]>();
+  let last: WantedAdd[] | undefined;
+  for (const add of adds) {
+    if (last?.[0]?.rules !== add.rules) {
+      last = combinations.get(add.rules) ?? [];
+      combinations.set(add.rules, last);
+    }
+    last.push(add);
+  }
+  return combinations;
 }
 
 /** Takes one item of each queue in turn, until all are empty. */
@@ -91,11 +107,6 @@ function leading(rules: readonly CompiledRule[], rank: ReadonlyMap<CompiledRule,
   return rules.reduce((best, rule) => ((rank.get(rule) ?? 0) < (rank.get(best) ?? 0) ? rule : best));
 }
 
-function byEntry(a: WantedAdd, b: WantedAdd): number {
-  if (a.entry === b.entry) return 0;
-  return a.entry < b.entry ? -1 : 1;
-}
-
 /** Why a rule adds an entry, by the number of other rules that declare it: one shared string for all such entries. */
 function reasons({ id, rule }: CompiledRule, left: number): (others: number, parts: number) => string {
   const priority = rule.priority === 0 ? "" : `, priority ${rule.priority}`;
@@ -111,18 +122,25 @@ function reasons({ id, rule }: CompiledRule, left: number): (others: number, par
   };
 }
 
-function toOperation(
-  { list, entry, rules, standsFor }: WantedAdd,
-  first: CompiledRule,
-  reasonFor: (others: number, parts: number) => string,
-): AddEntry {
-  const others = rules.filter((rule) => rule !== first);
-  const ids = [first.id, ...others.map(({ id }) => id)];
-  const add = { kind: "AddEntry", list, entry, rules: ids } as const;
-  if (first.judged !== undefined)
-    return { ...add, reason: `listed by ${ruleLabel(first.id)}: ${placeOf(first, entry)}` };
-  if (standsFor === undefined) return { ...add, reason: reasonFor(others.length, 1) };
-  return { ...add, reason: reasonFor(others.length, standsFor.length), parts: standsFor.length };
+/** Makes the operations of additions that are made for the same rule. Those that the same rules want share their names. */
+function operationsFor(first: CompiledRule, left: number): (add: WantedAdd) => AddEntry {
+  const reasonFor = reasons(first, left);
+  const named = new Map<readonly CompiledRule[], Pick<AddEntry, "rules" | "reason">>();
+  return ({ list, entry, rules, standsFor }) => {
+    let names = named.get(rules);
+    if (names === undefined) {
+      const others = rules.filter((rule) => rule !== first);
+      names = { rules: [first.id, ...others.map(({ id }) => id)], reason: reasonFor(others.length, 1) };
+      named.set(rules, names);
+    }
+    if (first.judged !== undefined) {
+      const reason = `listed by ${ruleLabel(first.id)}: ${placeOf(first, entry)}`;
+      return { kind: "AddEntry", list, entry, rules: names.rules, reason };
+    }
+    if (standsFor === undefined) return { kind: "AddEntry", list, entry, rules: names.rules, reason: names.reason };
+    const reason = reasonFor(names.rules.length - 1, standsFor.length);
+    return { kind: "AddEntry", list, entry, rules: names.rules, reason, parts: standsFor.length };
+  };
 }
 
 /** Puts each Allow entry in front of the first Block entry that shares an address with it, and leaves all else in place. */

@@ -45,6 +45,11 @@ export class OwnerLookup {
     return combination.always ?? answerOf(combination, entry);
   }
 
+  /** The same for all entries of these rules; undefined if it depends on the entry. */
+  always(rules: readonly CompiledRule[]): WantedBy | undefined {
+    return this.#combinationOf(rules).always;
+  }
+
   #combinationOf(rules: readonly CompiledRule[]): Combination {
     const known = this.#combinations.get(rules);
     if (known !== undefined) return known;

@@ -5,11 +5,14 @@ import type { EntryOwners } from "../../model/entry-owners.ts";
 import { joinOwners, unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Manner, OwnedEntry } from "../../model/inventory.ts";
+import { withChanges } from "../../model/overlaid-map.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { ObservedEntries } from "../../model/observed.ts";
 import type { WantedBy } from "./owner-lookup.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
+import { entriesToUpdate, isOf, type WantedParts } from "./outdated-records.ts";
+import { rulesIn, type WantedEntries } from "./wanted-entries.ts";
 
 /** The annotation with which a rule or an origin adopts existing entries. */
 export const adoptAnnotation = "wafsync.dev/adopt";
@@ -35,13 +38,13 @@ export interface ListOwnership {
  */
 export function ownEntries(input: {
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
-  readonly wanted: ReadonlyMap<Entry, readonly CompiledRule[]>;
+  readonly wanted: WantedEntries;
   /** Before compaction. */
-  readonly declared: ReadonlyMap<Entry, readonly CompiledRule[]>;
+  readonly declared: WantedEntries;
   /** The declared entries that wanted ones stand for. */
   readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
   readonly observed: ObservedEntries;
-  readonly adds: readonly Entry[];
+  readonly adds: readonly { readonly entry: Entry; readonly rules: readonly CompiledRule[] }[];
   readonly retained: readonly Entry[];
   /** The recorded owners that can't be read now, and therefore stay. */
   readonly unreadable: (owners: EntryOwners) => EntryOwners;
@@ -52,37 +55,43 @@ export function ownEntries(input: {
   readonly nowMs: number;
 }): ListOwnership {
   const { owned, wanted, declared, observed, adds, retained, unreadable, readAtMs, windowMs, nowMs } = input;
-  const records = new Records(input, nowMs);
+  const lookup = new OwnerLookup();
+  const records = new Records(lookup, input, nowMs);
   const dropped = new Set(retained);
-  const next = new Map<Entry, OwnedEntry>();
+  const changes = new Map<Entry, OwnedEntry | undefined>();
   let change: ListOwnership["change"] = "None";
   let lookAgainMs: number | undefined;
   const wasMissing = ({ missingSinceMs }: OwnedEntry): boolean =>
     windowMs === 0 || (missingSinceMs !== undefined && readAtMs - missingSinceMs >= windowMs);
-  for (const [entry, before] of owned) {
+  for (const entry of entriesToUpdate(owned, wanted, lookup)) {
+    const before = owned.get(entry);
+    if (before === undefined) continue;
     const rules = wanted.get(entry);
     // The last entries of an unreadable source stay recorded even if they are not on the list: nothing else records them.
     const isMissing = rules === undefined && !observed.has(entry) && unreadable(before.owners) === unknownOwners;
     if (rules === undefined && (dropped.has(entry) || (isMissing && wasMissing(before)))) {
       change = "Entries";
+      changes.set(entry, undefined);
       continue;
     }
     const record = rules === undefined ? records.unwanted(before, isMissing) : records.updated(before, rules, entry);
     if (record.missingSinceMs !== before.missingSinceMs) change = "Entries";
     else if (record !== before && change === "None") change = "Owners";
     lookAgainMs = earlier(lookAgainMs, record.missingSinceMs);
-    next.set(entry, record);
+    if (record !== before) changes.set(entry, record);
   }
-  const take = (entry: Entry, manner: Manner): void => {
-    if (next.has(entry)) return;
-    next.set(entry, records.fresh(wanted.get(entry) ?? declared.get(entry) ?? [], entry, manner));
+  const isManaged = (entry: Entry): boolean =>
+    changes.has(entry) ? changes.get(entry) !== undefined : owned.has(entry);
+  const take = (entry: Entry, rules: readonly CompiledRule[], manner: Manner): void => {
+    if (isManaged(entry)) return;
+    changes.set(entry, records.fresh(rules, entry, manner));
     change = "Entries";
   };
-  for (const entry of adds) take(entry, "Added");
-  const adopted = adoptable(wanted, observed, next);
-  for (const entry of adopted) take(entry, "Adopted");
+  for (const { entry, rules } of adds) take(entry, rules, "Added");
+  const adopted = adoptable(wanted, observed, isManaged);
+  for (const entry of adopted) take(entry, wanted.get(entry) ?? declared.get(entry) ?? [], "Adopted");
   const atMs = lookAgainMs === undefined ? undefined : lookAgainMs + windowMs;
-  return { owned: change === "None" ? owned : next, change, adopted, lookAgainMs: atMs };
+  return { owned: withChanges(owned, changes), change, adopted, lookAgainMs: atMs };
 }
 
 function earlier(a: number | undefined, b: number | undefined): number | undefined {
@@ -93,7 +102,7 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
 class Records {
   readonly #input: RecordsInput;
   readonly #nowMs: number;
-  readonly #owners = new OwnerLookup();
+  readonly #owners: OwnerLookup;
   readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
   /** The latest successor of a record: a change nearly always applies to all entries that share it. */
   readonly #successors = new Map<OwnedEntry, OwnedEntry>();
@@ -101,7 +110,8 @@ class Records {
   readonly #missing = new Map<OwnedEntry, OwnedEntry>();
   readonly #found = new Map<OwnedEntry, OwnedEntry>();
 
-  constructor(input: RecordsInput, nowMs: number) {
+  constructor(owners: OwnerLookup, input: RecordsInput, nowMs: number) {
+    this.#owners = owners;
     this.#input = input;
     this.#nowMs = nowMs;
   }
@@ -171,29 +181,8 @@ class Records {
 
 interface RecordsInput {
   readonly unreadable: (owners: EntryOwners) => EntryOwners;
-  readonly declared: ReadonlyMap<Entry, readonly CompiledRule[]>;
+  readonly declared: WantedEntries;
   readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
-}
-
-interface WantedParts extends WantedBy {
-  readonly standsFor?: readonly Entry[];
-}
-
-function isOf(record: OwnedEntry, { owners, retainedBy, standsFor }: WantedParts): boolean {
-  return (
-    record.owners === owners &&
-    record.retainedBy === retainedBy &&
-    record.missingSinceMs === undefined &&
-    areSameEntries(record.standsFor, standsFor)
-  );
-}
-
-/** In any order. */
-function areSameEntries(a: readonly Entry[] | undefined, b: readonly Entry[] | undefined): boolean {
-  if (a === b) return true;
-  if (a === undefined || b === undefined || a.length !== b.length) return false;
-  const known = new Set(a);
-  return b.every((entry) => known.has(entry));
 }
 
 /** The record of an entry that is not missing. */
@@ -203,20 +192,14 @@ function found(record: OwnedEntry): OwnedEntry {
 }
 
 function adoptable(
-  wanted: ReadonlyMap<Entry, readonly CompiledRule[]>,
+  wanted: WantedEntries,
   observed: ObservedEntries,
-  managed: ReadonlyMap<Entry, unknown>,
+  isManaged: (entry: Entry) => boolean,
 ): readonly Entry[] {
-  const adopting = new Set<CompiledRule>();
-  let last: readonly CompiledRule[] | undefined;
-  for (const rules of wanted.values()) {
-    if (rules === last) continue;
-    last = rules;
-    for (const rule of rules) if (asksToAdopt(rule.rule.meta)) adopting.add(rule);
-  }
   const found = new Set<Entry>();
-  for (const rule of adopting) {
-    for (const entry of rule.entries) if (observed.has(entry) && !managed.has(entry)) found.add(entry);
+  for (const rule of rulesIn(wanted)) {
+    if (!asksToAdopt(rule.rule.meta)) continue;
+    for (const entry of rule.entries) if (observed.has(entry) && !isManaged(entry)) found.add(entry);
   }
   return [...found];
 }
@@ -231,18 +214,17 @@ export function isRetained(record: OwnedEntry | undefined, existingRules: Readon
   return record?.retainedBy !== undefined && !existingRules.has(record.retainedBy);
 }
 
-/** What the removals of one list may take: by policy, ownership and `deletionPolicy`. `wanted` entries are never taken. */
+/** What the removals of one list may take: by policy, ownership and `deletionPolicy`. Declared entries are never taken. */
 export function removableEntries(input: {
   readonly exclusive: boolean;
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
-  readonly wanted: ReadonlyMap<Entry, readonly CompiledRule[]>;
-  readonly observed: ObservedEntries;
+  /** The entries on the list that no rule declares. */
+  readonly undeclared: Iterable<Entry>;
   readonly existingRules: ReadonlySet<string>;
 }): { readonly removals: readonly Entry[]; readonly retained: readonly Entry[] } {
   const removals: Entry[] = [];
   const retained: Entry[] = [];
-  for (const entry of input.observed.keys()) {
-    if (input.wanted.has(entry)) continue;
+  for (const entry of input.undeclared) {
     const record = input.owned.get(entry);
     if (isRetained(record, input.existingRules) && !input.exclusive) retained.push(entry);
     else if (record !== undefined || input.exclusive) removals.push(entry);

@@ -24,12 +24,14 @@ export interface Protection {
 /** Removes rejected entries from guests' rules. The rules are ordered oldest first, without conflicts about the same entry. */
 export function protectOthers(rules: readonly CompiledRule[], protection: Protection): readonly CompiledRule[] {
   if (rules.every(({ isOwners }) => isOwners)) return rules;
-  const owners = new NetworkIndex(entriesOf(rules.filter(({ isOwners, list }) => isOwners && list === "allowlist")));
+  const ofOwner = entriesOf(rules.filter(({ isOwners, list }) => isOwners && list === "allowlist"));
+  const owners = new NetworkIndex(ofOwner);
   const allowed = entriesOf(rules.filter(({ isOwners, list }) => !isOwners && list === "allowlist"));
   const blocked = allowed.length === 0 ? undefined : blockedNear(allowed, rules, protection);
   return rules.map((rule) => {
     if (rule.isOwners || rule.entries.size === 0) return rule;
     if (rule.list === "blocklist") {
+      if (ofOwner.length === 0) return rule;
       return refusing(rule, (entry) => owners.containing(entry) !== undefined, "allowed");
     }
     const { namespace } = rule.rule.meta;

@@ -1,11 +1,20 @@
-// The entries of one rule: parsed, made canonical, without duplicates. Nothing here depends on other rules.
+// The entries of one rule: parsed, made canonical, without duplicates. Nothing here depends on other rules. A text that was parsed
+// is not parsed again, and of a new version of a text only the lines that are new.
 import type { AddressText, GatheredRule } from "../../model/gathered.ts";
 import type { Entry } from "../../model/entry.ts";
+import { isCanonicalIpv4 } from "../../model/canonical-ipv4.ts";
 import { parseDeclaredEntry } from "../../model/entry.ts";
+import { finished } from "../../model/finished.ts";
+import { nameKey } from "../../model/resource.ts";
 import { type AddressLine, readAddressLines } from "./address-lines.ts";
+import { MappedMap } from "./mapped-map.ts";
 
 /** A millisecond or two. */
 const sliceLines = 500;
+/** The number of sources whose latest entries spare the next version of the same source its parsing; then all are forgotten. */
+const latestMax = 10_000;
+/** V8 keeps the whole text alive for each part of it that is at least so long. */
+const sharedLengthMin = 13;
 
 export interface RejectedEntry {
   /** As the user wrote it. */
@@ -39,19 +48,23 @@ type MissingText = Extract<AddressText, { state: "Missing" }>;
 
 interface ParsedAddresses extends RulePart {
   readonly invalid: readonly RejectedEntry[];
+  /** The entries of texts that were not canonical. */
+  readonly spellings: ReadonlyMap<string, Entry>;
 }
 
 // Sources hand out the same object while its content is unchanged, so that a change of one rule does not parse all others.
 const parsedInline = new WeakMap<readonly string[], ParsedAddresses>();
 const parsedTexts = new WeakMap<AddressText, ParsedAddresses>();
+/** What each source said last, as long as anything still uses it. */
+const latest = new Map<string, WeakRef<ParsedAddresses>>();
 
 /** Parses what a rule says itself and what its ConfigMaps say. Pure: the same input gives the same answer. */
 export function readRuleEntries({ rule, texts }: GatheredRule): RuleEntries {
-  const parsed = [remembered(parsedInline, rule.addresses, () => parseInline(rule.addresses))];
+  const parsed = [parsedInline.get(rule.addresses) ?? finished(parseInline(rule))];
   const missing: MissingText[] = [];
   for (const text of texts) {
     if (text.state === "Missing") missing.push(text);
-    else parsed.push(remembered(parsedTexts, text, () => readText(text)));
+    else parsed.push(parsedTexts.get(text) ?? finished(parseText(text)));
   }
   const parts = parsed.filter(({ entries }) => entries.size > 0);
   return { entries: mergeParts(parts), parts, invalid: parsed.flatMap(({ invalid }) => invalid), missing };
@@ -62,74 +75,101 @@ export function readRuleEntries({ rule, texts }: GatheredRule): RuleEntries {
  * caller can run other work in between.
  */
 export function* parseInSlices({ rule, texts }: GatheredRule): Generator<undefined> {
-  if (!parsedInline.has(rule.addresses)) {
-    const inline = { source: undefined, ...(yield* parseLines(linesOf(rule.addresses))) };
-    parsedInline.set(rule.addresses, inline);
-  }
+  if (!parsedInline.has(rule.addresses)) yield* parseInline(rule);
   for (const text of texts) {
     if (text.state !== "Read" || parsedTexts.has(text)) continue;
-    parsedTexts.set(text, yield* parseText(text.text, text.source));
+    yield* parseText(text);
     yield undefined;
   }
 }
 
-function mergeParts(parts: readonly RulePart[]): ReadonlyMap<Entry, string> {
-  const [only] = parts;
-  if (parts.length === 1 && only !== undefined) return only.entries;
-  const merged = new Map<Entry, string>();
-  for (const { entries } of parts) {
-    for (const [entry, place] of entries) if (!merged.has(entry)) merged.set(entry, place);
+const merged = new WeakMap<RulePart, { readonly parts: readonly RulePart[]; readonly entries: RulePart["entries"] }>();
+
+/** The same parts give the same map, because the answers of guards are remembered by it. */
+function mergeParts(parts: readonly RulePart[]): RulePart["entries"] {
+  const [first] = parts;
+  if (first === undefined) return new Map();
+  if (parts.length === 1) return first.entries;
+  const known = merged.get(first);
+  if (known?.parts.length === parts.length && known.parts.every((part, index) => part === parts[index])) {
+    return known.entries;
   }
-  return merged;
+  const partOf = new Map<Entry, RulePart>();
+  for (const part of parts) {
+    for (const entry of part.entries.keys()) if (!partOf.has(entry)) partOf.set(entry, part);
+  }
+  const entries = new MappedMap(partOf, (part, entry) => part.entries.get(entry) ?? "");
+  merged.set(first, { parts, entries });
+  return entries;
 }
 
-function remembered<K extends object>(
-  memory: WeakMap<K, ParsedAddresses>,
-  key: K,
-  parse: () => ParsedAddresses,
-): ParsedAddresses {
-  const known = memory.get(key);
-  if (known !== undefined) return known;
-  const parsed = parse();
-  memory.set(key, parsed);
+function* parseInline({ meta, addresses }: GatheredRule["rule"]): Generator<undefined, ParsedAddresses> {
+  const key = `WafIpRule ${nameKey(meta)}`;
+  const lines = addresses.map((text, index) => ({ text, number: index }));
+  const parsed = { source: undefined, ...(yield* parseLines(lines, describeIndex, latest.get(key)?.deref())) };
+  parsedInline.set(addresses, parsed);
+  remember(key, parsed);
   return parsed;
 }
 
-function parseInline(addresses: readonly string[]): ParsedAddresses {
-  return { source: undefined, ...finished(parseLines(linesOf(addresses))) };
+function describeIndex(index: number): string {
+  return `spec.addresses[${index}]`;
 }
 
-function linesOf(addresses: readonly string[]): readonly AddressLine[] {
-  return addresses.map((text, index) => ({ text, source: `spec.addresses[${index}]` }));
-}
-
-function readText(text: Exclude<AddressText, MissingText>): ParsedAddresses {
-  if (text.state === "Read") return finished(parseText(text.text, text.source));
+function* parseText(text: Exclude<AddressText, MissingText>): Generator<undefined, ParsedAddresses> {
   const { source } = text;
-  return { source, entries: new Map(text.entries.map((entry) => [entry, source])), isOfFeed: true, invalid: [] };
+  if (text.state === "Listed") {
+    const entries = new Map(text.entries.map((entry) => [entry, source]));
+    const listed = { source, entries, isOfFeed: true, invalid: [], spellings: noSpellings } as const;
+    parsedTexts.set(text, listed);
+    return listed;
+  }
+  const describeLine = (line: number): string => `${source}, line ${line}`;
+  const lines = readAddressLines(text.text);
+  const parsed = { source, ...(yield* parseLines(lines, describeLine, latest.get(source)?.deref(), detached)) };
+  parsedTexts.set(text, parsed);
+  remember(source, parsed);
+  return parsed;
 }
 
-function* parseText(text: string, source: string): Generator<undefined, ParsedAddresses> {
-  return { source, ...(yield* parseLines(readAddressLines(text, source))) };
+const noSpellings: ReadonlyMap<string, Entry> = new Map();
+
+function remember(key: string, parsed: ParsedAddresses): void {
+  if (latest.size >= latestMax) latest.clear();
+  latest.set(key, new WeakRef(parsed));
 }
 
-function* parseLines(lines: readonly AddressLine[]): Generator<undefined, Omit<ParsedAddresses, "source">> {
-  const entries = new Map<Entry, string>();
+function* parseLines(
+  lines: Iterable<AddressLine>,
+  describe: (number: number) => string,
+  before: ParsedAddresses | undefined,
+  copyOf: (entry: Entry) => Entry = (entry) => entry,
+): Generator<undefined, Pick<ParsedAddresses, "entries" | "invalid" | "spellings">> {
+  const numbers = new Map<Entry, number>();
+  const spellings = new Map<string, Entry>();
   const invalid: RejectedEntry[] = [];
   let count = 0;
-  for (const { text, source } of lines) {
-    const parsed = parseDeclaredEntry(text);
-    if (!parsed.ok) invalid.push({ entry: text, source, message: parsed.fault.message });
-    else if (!entries.has(parsed.entry)) entries.set(parsed.entry, source);
+  for (const { text, number } of lines) {
+    const known = knownEntry(text, before);
+    const parsed = known === undefined ? parseDeclaredEntry(text) : ({ ok: true, entry: known } as const);
+    if (!parsed.ok) invalid.push({ entry: text, source: describe(number), message: parsed.fault.message });
+    else {
+      if (parsed.entry !== text) spellings.set(text, parsed.entry);
+      if (!numbers.has(parsed.entry)) numbers.set(copyOf(parsed.entry), number);
+    }
     count += 1;
     if (count % sliceLines === 0) yield undefined;
   }
-  return { entries, invalid };
+  return { entries: new MappedMap(numbers, describe), invalid, spellings };
 }
 
-/** All slices at once. */
-function finished<T>(slices: Generator<undefined, T>): T {
-  let slice = slices.next();
-  while (slice.done !== true) slice = slices.next();
-  return slice.value;
+/** The entry of a text that needs no parsing. */
+function knownEntry(text: string, before: ParsedAddresses | undefined): Entry | undefined {
+  if (isCanonicalIpv4(text)) return text as Entry;
+  return before?.entries.has(text as Entry) === true ? (text as Entry) : before?.spellings.get(text);
+}
+
+/** A copy that does not keep the text alive of which it is a part. */
+function detached(entry: Entry): Entry {
+  return entry.length < sharedLengthMin ? entry : (` ${entry}`.slice(1) as Entry);
 }

@@ -1,6 +1,7 @@
 // Read position of a follower that polls: days up to `nextDay` were read at least once, and of the latest of them the forwarded
 // rows are known, so that rows that arrive late are forwarded and the others are not forwarded twice.
 // Days are whole numbers, counted from 1970.
+import { finished } from "../../model/finished.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { decodeTally, encodeTally } from "./tally-codec.ts";
 import { LogTally } from "./tally.ts";
@@ -118,11 +119,16 @@ export class LogCursor {
   }
 
   save(): SavedLogCursor {
-    const days = [...this.#marks].map(([day, { tally, total }]) => ({
-      day,
-      ...(total !== undefined && { total }),
-      handedOn: Buffer.from(encodeTally(tally)).toString("base64"),
-    }));
+    return finished(this.saveInSlices());
+  }
+
+  /** The cursor must not be changed before the last slice. */
+  *saveInSlices(): Generator<undefined, SavedLogCursor> {
+    const days: SavedLogCursor["days"][number][] = [];
+    for (const [day, { tally, total }] of this.#marks) {
+      const handedOn = Buffer.from(yield* encodeTally(tally)).toString("base64");
+      days.push({ day, ...(total !== undefined && { total }), handedOn });
+    }
     return { version: 2, seed: this.#seed, firstDay: this.#firstDay, nextDay: this.#nextDay, days };
   }
 }

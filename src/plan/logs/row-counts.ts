@@ -5,6 +5,15 @@
 const capacityMin = 16;
 /** A table that is fuller is slow. */
 const loadMax = 0.75;
+/** Identities are below this. */
+const identityEnd = 2 ** 52;
+/** Rows that are sorted at a time, and slots that are looked at: a few milliseconds. */
+const bucketRows = 32_768;
+const sliceSlots = 131_072;
+
+function bucketOf(identity: number, count: number): number {
+  return Math.floor((identity / identityEnd) * count);
+}
 
 export class RowCounts {
   /** Each identity plus one, because 0 is a free slot. */
@@ -43,14 +52,41 @@ export class RowCounts {
     return left > 0;
   }
 
-  /** Smallest first. */
-  identities(): Float64Array {
+  /** Smallest first. In slices: sorting a million rows at once blocks the event loop. */
+  *identities(): Generator<undefined, Float64Array> {
     const identities = new Float64Array(this.#size);
-    let next = 0;
+    const ends = this.#bucketEnds();
+    const starts = ends.map((_, bucket) => ends[bucket - 1] ?? 0);
+    const next = starts.slice();
+    yield undefined;
     for (let slot = 0; slot < this.#keys.length; slot += 1) {
-      if ((this.#counts[slot] ?? 0) > 0) identities[next++] = (this.#keys[slot] ?? 0) - 1;
+      if (slot % sliceSlots === 0) yield undefined;
+      if ((this.#counts[slot] ?? 0) === 0) continue;
+      const identity = (this.#keys[slot] ?? 0) - 1;
+      const bucket = bucketOf(identity, ends.length);
+      const place = next[bucket] ?? 0;
+      identities[place] = identity;
+      next[bucket] = place + 1;
     }
-    return identities.sort();
+    for (const [bucket, end] of ends.entries()) {
+      identities.subarray(starts[bucket], end).sort();
+      yield undefined;
+    }
+    return identities;
+  }
+
+  /** Where the rows of each bucket end, if they are ordered by bucket. */
+  #bucketEnds(): Uint32Array {
+    const ends = new Uint32Array(Math.ceil(this.#size / bucketRows));
+    for (let slot = 0; slot < this.#keys.length; slot += 1) {
+      if ((this.#counts[slot] ?? 0) === 0) continue;
+      const bucket = bucketOf((this.#keys[slot] ?? 0) - 1, ends.length);
+      ends[bucket] = (ends[bucket] ?? 0) + 1;
+    }
+    for (let bucket = 1; bucket < ends.length; bucket += 1) {
+      ends[bucket] = (ends[bucket] ?? 0) + (ends[bucket - 1] ?? 0);
+    }
+    return ends;
   }
 
   #usedSlotOf(identity: number): number {

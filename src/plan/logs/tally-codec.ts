@@ -7,17 +7,23 @@ import type { RowIdentity } from "./row-identity.ts";
 const groupSize = 128;
 /** Eight groups for a distance of 53 bits, and eight for a count. */
 const bytesPerRowMax = 16;
+/** A few milliseconds. */
+const sliceRows = 16_384;
 
-export function encodeTally(tally: LogTally): Uint8Array {
+/** In slices, because a million rows take half a second. */
+export function* encodeTally(tally: LogTally): Generator<undefined, Uint8Array> {
   const bytes = new Uint8Array(tally.size * bytesPerRowMax);
   let length = 0;
   let before = 0;
-  for (const identity of tally.identities()) {
+  let rows = 0;
+  for (const identity of yield* tally.identities()) {
     const count = tally.countOf(identity);
     // Nearly every row is forwarded once: that costs no byte of its own.
     length = writeNumber(bytes, length, (identity - before) * 2 + (count > 1 ? 1 : 0));
     if (count > 1) length = writeNumber(bytes, length, count);
     before = identity;
+    rows += 1;
+    if (rows % sliceRows === 0) yield undefined;
   }
   return bytes.slice(0, length);
 }

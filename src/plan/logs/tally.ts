@@ -35,8 +35,8 @@ export class LogTally {
     return this.#handedOn.size;
   }
 
-  /** Every identity that was forwarded, smallest first. */
-  identities(): Float64Array {
+  /** Every identity that was forwarded, smallest first; in slices. */
+  identities(): Generator<undefined, Float64Array> {
     return this.#handedOn.identities();
   }
 

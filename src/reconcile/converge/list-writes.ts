@@ -1,6 +1,7 @@
 // The writes to one list since it was last read, laid over what that read showed.
 import type { Entry } from "../../model/entry.ts";
 import type { ObservedEntries } from "../../model/observed.ts";
+import { withChanges } from "../../model/overlaid-map.ts";
 
 export class ListWrites {
   readonly #added = new Set<Entry>();
@@ -36,14 +37,13 @@ export class ListWrites {
   /** What the list shows by now. An added entry is spelled as it was sent. */
   over(read: ObservedEntries): ObservedEntries {
     if (this.isEmpty) return read;
-    const entries = new Map(read);
+    const changes = new Map<Entry, readonly string[] | undefined>();
     for (const entry of this.#removed.keys()) {
       const left = this.#left(entry, read);
-      if (left.length === 0) entries.delete(entry);
-      else entries.set(entry, left);
+      changes.set(entry, left.length === 0 ? undefined : left);
     }
-    for (const entry of this.#added) entries.set(entry, [entry]);
-    return entries;
+    for (const entry of this.#added) changes.set(entry, [entry]);
+    return withChanges(read, changes);
   }
 
   #left(entry: Entry, read: ObservedEntries): readonly string[] {

@@ -7,20 +7,25 @@ import type { DesiredState } from "../../plan/instance/desired.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import type { CallOptions, WafPort } from "../ports.ts";
 
-/** `desired` only spares the parsing of spellings that are canonical already. */
+/** What spares the parsing of a list: the declared entries, and what was read before. */
+export interface KnownEntries {
+  readonly desired: DesiredState;
+  readonly last: Observed | undefined;
+}
+
 export async function observeWaf(
   waf: WafPort,
-  desired: DesiredState,
+  known: KnownEntries,
   clock: Pick<Clock, "nowMs">,
   options: CallOptions,
 ): Promise<WafResult<Observed>> {
   const origins = await waf.readOrigins(options);
   if (!origins.ok) return origins;
   const blocklistAtMs = clock.nowMs();
-  const blocklist = await observeList(waf, "blocklist", desired, options);
+  const blocklist = await observeList(waf, "blocklist", known, options);
   if (!blocklist.ok) return blocklist;
   const allowlistAtMs = clock.nowMs();
-  const allowlist = await observeList(waf, "allowlist", desired, options);
+  const allowlist = await observeList(waf, "allowlist", known, options);
   if (!allowlist.ok) return allowlist;
   return {
     ok: true,
@@ -36,12 +41,12 @@ export async function observeWaf(
 export async function observeList(
   waf: WafPort,
   list: ListName,
-  desired: DesiredState,
+  { desired, last }: KnownEntries,
   options: CallOptions,
 ): Promise<WafResult<ObservedEntries>> {
   const read = await waf.readList(list, options);
   if (!read.ok) return read;
-  return { ok: true, value: observeSpellings(read.value, desired.lists[list]) };
+  return { ok: true, value: observeSpellings(read.value, desired.lists[list], last?.lists[list]) };
 }
 
 /** The same after one list was read again. */

@@ -241,7 +241,8 @@ export class Run {
   async readAgain(): Promise<RunResult | undefined> {
     for (const list of this.ledger.unread) {
       const atMs = this.ports.clock.nowMs();
-      const read = await observeList(this.waf, list, this.#view.desired, { signal: this.ports.abandon });
+      const { desired, observed: last } = this.#view;
+      const read = await observeList(this.waf, list, { desired, last }, { signal: this.ports.abandon });
       if (!read.ok) return resultOfFault(read.fault);
       const view = { ...this.#view, observed: withListRead(this.#view.observed, list, read.value, atMs) };
       noteSettled(this.ports, this.name, this.ledger.takeSettled(list, read.value), view);

@@ -176,7 +176,9 @@ async function begin(
   opening.begin(factsWithoutRead(declared, { phase: "Started", nowMs: startedMs }));
   // Observe the WAF, and make sure that it is the right one.
   const waf = ports.openWaf(instance, admission.key);
-  const read = await observeWaf(waf, declared.desired, ports.clock, { signal: ports.abandon });
+  const read = await observeWaf(waf, { desired: declared.desired, last: memory.lastObserved }, ports.clock, {
+    signal: ports.abandon,
+  });
   await opening.begun();
   if (!read.ok) return ended(resultOfFault(read.fault));
   const domain = decideDomain(instance, stored.inventory, read.value.domain, admission.key);

@@ -5,6 +5,7 @@ import { listNames } from "../../model/declared.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { resourceKey } from "../../model/resource.ts";
 import type { Observed } from "../../model/observed.ts";
+import { keysToCompare } from "../../model/overlaid-map.ts";
 import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import { attemptOf } from "../../plan/access/admit-instance.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
@@ -48,8 +49,9 @@ export function orphansEntries({ inventory, observed }: Pick<View, "inventory" |
   for (const host of inventory.origins.keys()) if (!next.origins.has(host)) return true;
   return listNames.some((list) => {
     const live = observed.lists[list];
-    for (const entry of inventory.entries[list].keys()) {
-      if (live.has(entry) && !next.entries[list].has(entry)) return true;
+    const before = inventory.entries[list];
+    for (const entry of keysToCompare(before, next.entries[list])) {
+      if (before.has(entry) && live.has(entry) && !next.entries[list].has(entry)) return true;
     }
     return false;
   });

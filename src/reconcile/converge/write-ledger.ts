@@ -8,6 +8,7 @@ import { unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory, Manner, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
+import { keysToCompare, withChanges } from "../../model/overlaid-map.ts";
 import type { Operation } from "../../model/operation.ts";
 import { operationKey } from "../../model/operation.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
@@ -92,9 +93,10 @@ export class WriteLedger {
     this.#done = { ...this.#done, adopted: this.#done.adopted + adoptions };
     for (const list of listNames) {
       const live = observed.lists[list];
-      for (const entry of after.entries[list].keys()) {
-        const isShown = this.#writes[list].shows(entry, live);
-        if (!before.entries[list].has(entry) && !isShown) this.#unsent[list].add(entry);
+      const now = after.entries[list];
+      for (const entry of keysToCompare(before.entries[list], now)) {
+        const isNew = now.has(entry) && !before.entries[list].has(entry);
+        if (isNew && !this.#writes[list].shows(entry, live)) this.#unsent[list].add(entry);
       }
     }
     for (const [host, origin] of after.origins) {
@@ -223,8 +225,7 @@ export class WriteLedger {
   #disowned(inventory: Inventory, list: ListName, candidates: readonly Entry[]): Inventory {
     const lost = candidates.filter((entry) => this.#unsent[list].delete(entry) && inventory.entries[list].has(entry));
     if (lost.length === 0) return inventory;
-    const entries = new Map(inventory.entries[list]);
-    for (const entry of lost) entries.delete(entry);
+    const entries = withChanges(inventory.entries[list], new Map(lost.map((entry) => [entry, undefined])));
     return { ...inventory, entries: { ...inventory.entries, [list]: entries } };
   }
 }

@@ -14,13 +14,13 @@ import { dayDefects } from "./day-defects.ts";
 import { daysToRead, firstOfLookback } from "./forward-days.ts";
 import { dayProblem, restOfDay, restOfHour } from "./forward-limits.ts";
 import type { Resting } from "./forward-limits.ts";
-import type { ForwardLogsPorts, ForwardMemory, LogRecord } from "./forward-ports.ts";
+import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
 import { faultFinding, reportLogs } from "./forward-status.ts";
 import type { LogsFinding } from "./forward-status.ts";
 import { judging } from "./judge-rows.ts";
 import type { JudgeRows } from "./judge-rows.ts";
 import { formatDay } from "./log-days.ts";
-import { readLogRecord } from "./log-record.ts";
+import { makeLogRecord, readLogRecord } from "./log-record.ts";
 import { randomSeed, readLogs } from "./read-logs.ts";
 import type { LogPiece } from "./read-logs.ts";
 
@@ -238,10 +238,7 @@ export class ForwardRun {
     if (cursor === undefined) return undefined;
     memory.savedAtMs = clock.nowMs();
     for (;;) {
-      const { forwarded, lastEntryMs } = memory;
-      const judges = memory.judges.save();
-      const newest = lastEntryMs === undefined ? {} : { lastEntryMs };
-      const record: LogRecord = { cursor: cursor.save(), forwarded, judges, ...newest };
+      const record = await makeLogRecord(clock, cursor, memory);
       const saved = await records.save(meta, record, memory.revision);
       if (saved.state === "Saved") {
         memory.revision = saved.revision;

@@ -1,7 +1,19 @@
-// Reads a record of forwarded entries, which may be from another version or damaged.
-import { loadLogCursor } from "../../plan/logs/cursor.ts";
+// Makes the record of forwarded entries, and reads one, which may be from another version or damaged.
+import type { Clock } from "../../async/clock.ts";
+import { inSlices } from "../../async/time-slices.ts";
 import { Judges } from "../../plan/blocking/judges.ts";
-import type { LogRecord } from "./forward-ports.ts";
+import { type LogCursor, loadLogCursor } from "../../plan/logs/cursor.ts";
+import type { ForwardMemory, LogRecord } from "./forward-ports.ts";
+
+export async function makeLogRecord(
+  clock: Pick<Clock, "monotonicMs" | "sleep">,
+  cursor: LogCursor,
+  { forwarded, lastEntryMs, judges }: Pick<ForwardMemory, "forwarded" | "lastEntryMs" | "judges">,
+): Promise<LogRecord> {
+  const judged = judges.save();
+  const position = await inSlices(clock, cursor.saveInSlices());
+  return { cursor: position, forwarded, judges: judged, ...(lastEntryMs !== undefined && { lastEntryMs }) };
+}
 
 /** Undefined if it cannot be used. */
 export function readLogRecord(record: unknown) {

@@ -86,6 +86,7 @@ class Records implements ClusterRecords {
     this.former = options.migratesConfigMaps ? this.#former() : undefined;
     this.#inventories = createInventoryRecords({
       api,
+      clock,
       holderOf: (instance) => recordHolderOf(objectOf({ kind: "WafInstance", ...instance })),
       mayWrite,
       wasUninstalled: () => source.hasGaps(),

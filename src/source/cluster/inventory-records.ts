@@ -8,16 +8,15 @@ import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { type Inventory, emptyInventory, type LoadedInventory, type SavedInventory } from "../../model/inventory.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { asSentence } from "../../model/sentence.ts";
-import { decodeInventory, encodeInventory } from "../inventory-codec.ts";
-import { joinShards, shardInventory } from "../inventory-shards.ts";
+import { decodeInventory } from "../inventory-codec.ts";
+import { joinShards } from "../inventory-shards.ts";
 import type { FormerInventories } from "./config-map-records.ts";
+import { refused, unlisted, unreachable } from "./inventory-faults.ts";
 import { parseRevision, revisionOf, type Shards } from "./inventory-revision.ts";
 import type { RecordData, RecordHolder } from "./record-object.ts";
+import { shardsOf, type ShardOptions } from "./shards-of-inventory.ts";
 import { describeShard, type InventoryShard, isHeldFor, isNumbered, RecordShardStore } from "./record-shard-store.ts";
 
-/** Maximum bytes of text in an object: etcd accepts 1.5 MiB, including escapes and metadata. */
-const shardBytesMaxDefault = 900 * 1024;
 /** The number of instances whose text is cached. For others, every save writes all shards. */
 const knownMax = 100;
 
@@ -42,7 +41,7 @@ export interface InventoryRecords {
   sweep(): Promise<readonly ObjectName[]>;
 }
 
-export interface InventoryRecordsOptions {
+export interface InventoryRecordsOptions extends ShardOptions {
   readonly api: ApiServer;
   /** Undefined if the instance does not exist. */
   readonly holderOf: (instance: ObjectName) => RecordHolder | undefined;
@@ -54,7 +53,6 @@ export interface InventoryRecordsOptions {
   readonly wasUninstalled?: () => boolean;
   /** The inventories of an older version; undefined if they must not be moved. */
   readonly former?: FormerInventories | undefined;
-  readonly shardBytesMax?: number;
 }
 
 /** Equals no revision. */
@@ -71,6 +69,9 @@ class StoredInventories implements InventoryRecords {
   readonly #known = new LruMap<string, { readonly revision: string; readonly shards: Shards }>(knownMax);
   /** The last complete set, which stays unchanged if a save fails because the CRD is being deleted. */
   readonly #recoverable = new LruMap<string, Shards>(knownMax);
+
+  /** What was loaded last: plans compare only what changed since. */
+  readonly #decoded = new LruMap<string, Extract<LoadedInventory, { state: "Loaded" }>>(knownMax);
 
   constructor(options: InventoryRecordsOptions) {
     this.#options = options;
@@ -90,9 +91,16 @@ class StoredInventories implements InventoryRecords {
       const problem = `${describeShard(instance, misnamed[0])} is damaged: its \`spec.part\` is not the number in its name.`;
       return { state: "Unreadable", problem };
     }
+    const revision = revisionOf(shards);
+    const last = this.#decoded.get(nameKey(instance));
+    if (last?.revision === revision) return last;
     const joined = joinShards([...shards.values()].map(({ data }) => data));
     const decoded = joined.ok ? decodeInventory(joined.record) : joined;
-    if (decoded.ok) return { state: "Loaded", inventory: decoded.inventory, revision: revisionOf(shards) };
+    if (decoded.ok) {
+      const loaded = { state: "Loaded", inventory: decoded.inventory, revision } as const;
+      this.#decoded.set(nameKey(instance), loaded);
+      return loaded;
+    }
     const names = [...shards.keys()].sort((left, right) => left - right).map((index) => describeShard(instance, index));
     return { state: "Unreadable", problem: `${names.join(", ")}: ${decoded.problem}` };
   }
@@ -104,10 +112,10 @@ class StoredInventories implements InventoryRecords {
     const stored = new Map(known?.revision === revision ? known.shards : parseRevision(revision));
     // After a failure, its revision is unknown. Its content is kept: its CRD may be gone, and then it is written again.
     if (known !== undefined) this.#known.set(nameKey(instance), { ...known, revision: unknownRevision });
-    const wanted = this.#shardsOf(inventory);
+    const wanted = await this.#shardsOf(inventory);
     if (wanted.length > 1 && !stored.has(1)) {
       // So that a crash before the last write leaves a complete set.
-      const begun = await this.#store.write(instance, holder, 1, this.#shardsOf(emptyInventory)[0] ?? {}, undefined);
+      const begun = await this.#store.write(instance, holder, 1, await this.#emptyShard(), undefined);
       if (!begun.ok) return refused(instance, 1, begun.fault);
       stored.set(1, begun.value);
     }
@@ -123,6 +131,7 @@ class StoredInventories implements InventoryRecords {
 
   async remove(instance: ObjectName): Promise<string | undefined> {
     this.#known.delete(nameKey(instance));
+    this.#decoded.delete(nameKey(instance));
     this.#recoverable.delete(nameKey(instance));
     const found = await this.#store.find(instance);
     if (!found.ok) return unreachable(instance, found.fault);
@@ -130,7 +139,7 @@ class StoredInventories implements InventoryRecords {
     const first = shards.get(1);
     if (first !== undefined && shards.size > 1) {
       // Empty it before the others are deleted, because a set with missing shards cannot be read.
-      const empty = this.#shardsOf(emptyInventory)[0] ?? {};
+      const empty = await this.#emptyShard();
       const emptied = await this.#store.write(instance, this.#options.holderOf(instance), 1, empty, first);
       if (!emptied.ok) return unreachable(instance, emptied.fault);
       shards.set(1, emptied.value);
@@ -204,7 +213,7 @@ class StoredInventories implements InventoryRecords {
     if (read.state !== "Loaded") return read;
     if (mayWrite?.() === false)
       return { state: "Unreachable", problem: "This process must not move the inventory now." };
-    const shards = await this.#begin(instance, holder, this.#shardsOf(read.inventory), found);
+    const shards = await this.#begin(instance, holder, await this.#shardsOf(read.inventory), found);
     if (!("state" in shards)) await former.remove(instance, read);
     return shards;
   }
@@ -263,8 +272,13 @@ class StoredInventories implements InventoryRecords {
     return undefined;
   }
 
-  #shardsOf(inventory: Inventory): Record<string, string>[] {
-    return shardInventory(encodeInventory(inventory), this.#options.shardBytesMax ?? shardBytesMaxDefault);
+  async #emptyShard(): Promise<RecordData> {
+    const [shard = {}] = await this.#shardsOf(emptyInventory);
+    return shard;
+  }
+
+  async #shardsOf(inventory: Inventory): Promise<Record<string, string>[]> {
+    return await shardsOf(inventory, this.#options);
   }
 
   #know(instance: ObjectName, shards: Shards): void {
@@ -275,25 +289,7 @@ class StoredInventories implements InventoryRecords {
   }
 }
 
-function refused(instance: ObjectName, index: number, fault: ApiFault): SavedInventory {
-  const name = describeShard(instance, index);
-  // NotFound: another writer deleted what was loaded.
-  if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
-    return { state: "Conflict", problem: `${name} was changed by another writer after wafsync read it.` };
-  }
-  return { state: "Failed", problem: `${name} could not be written: ${fault.message}` };
-}
-
 function sameData(left: InventoryShard["data"], right: InventoryShard["data"]): boolean {
   const names = Object.keys(left);
   return names.length === Object.keys(right).length && names.every((name) => left[name] === right[name]);
-}
-
-function unreachable(instance: ObjectName, fault: ApiFault): string {
-  return `The inventory of ${nameKey(instance)} can't be accessed: ${asSentence(fault.message)}`;
-}
-
-function unlisted(instance: ObjectName, fault: ApiFault): string {
-  if (fault.code !== "NotFound") return unreachable(instance, fault);
-  return `The inventory of ${nameKey(instance)} can't be accessed: the API server does not know the kind WafRecord. Install the CRDs.`;
 }

@@ -308,8 +308,8 @@ describe("A label selector", () => {
 });
 
 test("Lines of a ConfigMap are counted from 1, comments and blank lines included", () => {
-  expect(readAddressLines("\n# all\n 192.0.2.1 #x\r\n\t\n192.0.2.2", "ConfigMap a/b, key c")).toEqual([
-    { text: "192.0.2.1", source: "ConfigMap a/b, key c, line 3" },
-    { text: "192.0.2.2", source: "ConfigMap a/b, key c, line 5" },
+  expect([...readAddressLines("\n# all\n 192.0.2.1 #x\r\n\t\n192.0.2.2")]).toEqual([
+    { text: "192.0.2.1", number: 3 },
+    { text: "192.0.2.2", number: 5 },
   ]);
 });

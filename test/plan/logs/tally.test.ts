@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
+import { finished } from "../../../src/model/finished.ts";
 import { createRowIdentity } from "../../../src/plan/logs/row-identity.ts";
 import { decodeTally, encodeTally } from "../../../src/plan/logs/tally-codec.ts";
 import { LogTally } from "../../../src/plan/logs/tally.ts";
@@ -65,7 +66,7 @@ function countsOf(items: readonly number[]): Map<number, number> {
 }
 
 function countsIn(tally: LogTally): Map<number, number> {
-  return new Map([...tally.identities()].map((identity) => [identity, tally.countOf(identity)]));
+  return new Map([...finished(tally.identities())].map((identity) => [identity, tally.countOf(identity)]));
 }
 
 describe("a tally", () => {
@@ -134,23 +135,37 @@ describe("a tally as bytes", () => {
       fc.property(identities, (items) => {
         const tally = new LogTally(identityOf);
         for (const item of items) tally.take(item);
-        const back = decodeTally(encodeTally(tally), identityOf);
+        const back = decodeTally(finished(encodeTally(tally)), identityOf);
         expect(back && countsIn(back)).toEqual(countsIn(tally));
       }),
     );
+  });
+
+  test("comes in slices of at most 131,072 rows or slots, whatever its size", () => {
+    const tally = new LogTally(identityOf);
+    const random = seededRandom(11);
+    for (let index = 0; index < 200_000; index += 1) tally.take(Math.floor(random() * 2 ** 52));
+    const slices = encodeTally(tally);
+    let count = 1;
+    let slice = slices.next();
+    for (; slice.done !== true; slice = slices.next()) count += 1;
+    // 7 buckets are sorted, 2 ** 19 slots are looked at, and 200,000 rows are written.
+    expect(count).toBeGreaterThan(7 + 4 + 12);
+    const back = decodeTally(slice.value, identityOf);
+    expect(finished(back!.identities())).toEqual(finished(tally.identities()));
   });
 
   test("takes about five bytes a row", () => {
     const tally = new LogTally(identityOf);
     const logDay = { seed: 3, day: 20_000, rowCount: 20_000, lateMsMax: 0 };
     for (let index = 0; index < 20_000; index += 1) tally.take(identityOf(makeLogEntry(logDay, index)));
-    expect(encodeTally(tally).length / 20_000).toBeLessThan(6);
+    expect(finished(encodeTally(tally)).length / 20_000).toBeLessThan(6);
   });
 
   test("is refused when it is cut, or none at all", () => {
     const tally = new LogTally(identityOf);
     for (const item of [5, 5, 2 ** 40]) tally.take(item);
-    const bytes = encodeTally(tally);
+    const bytes = finished(encodeTally(tally));
     expect(decodeTally(bytes.subarray(0, bytes.length - 1), identityOf)).toBeUndefined();
     expect(decodeTally(new Uint8Array(40).fill(255), identityOf)).toBeUndefined();
     fc.assert(

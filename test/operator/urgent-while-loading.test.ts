@@ -1,0 +1,106 @@
+// A rule for one address does not wait for 10,000 others, on 50 WAFs that are all being loaded at the same time: it is called within
+// two calls of its lane and 250 ms. `WAFSYNC_URGENT=small` takes 5 WAFs and 10 rules.
+import { setTimeout as realDelay } from "node:timers/promises";
+import { afterEach, expect, test } from "@jest/globals";
+import type { Simulator } from "../../src/simulator/start-simulator.ts";
+import { startSimulator } from "../../src/simulator/start-simulator.ts";
+import { addresses, configMap, instance, keySecret, rule } from "../support/builders/manifests.ts";
+import { slow } from "../support/processes/slowness.ts";
+import { eachInParallel } from "../support/worlds/kube-requests.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+
+const isSmall = process.env["WAFSYNC_URGENT"] === "small";
+const wafCount = isSmall ? 5 : 50;
+const urgentCount = isSmall ? 10 : 100;
+const loadedCount = 10_000;
+/** Enough on each list to be sure that it is being loaded, and few enough to be loading for minutes. */
+const begunCount = 20;
+const callMs = 50;
+const callsMax = 2;
+const delayMsMax = 250;
+const startMsMax = 180_000;
+/** Between two urgent rules: none meets the one before. */
+const pauseMs = 100;
+
+interface Loading {
+  readonly namespace: string;
+  readonly domain: string;
+  /** Requests that the WAF got so far. */
+  calls: number;
+}
+
+interface Arrival {
+  readonly atMs: number;
+  /** Requests that the WAF had got before. */
+  readonly before: number;
+}
+
+let simulator: Simulator | undefined;
+afterEach(async () => {
+  await simulator?.close();
+  simulator = undefined;
+});
+
+await describeOperator("an urgent rule", (world) => {
+  test(`is called within ${callsMax} calls and ${delayMsMax} ms while ${wafCount} WAFs are being loaded`, async () => {
+    const keys = Array.from({ length: wafCount }, (_, number) => ({
+      key: `made+up/key=${number}%of-loading`,
+      domain: `loading-${number}.example`,
+    }));
+    const wafs = new Map<string, Loading>();
+    const arrivals = new Map<string, Arrival>();
+    simulator = await startSimulator({
+      keys,
+      latencyMs: callMs,
+      overlap: "Record",
+      onRequest: ({ domain = "", parameters }) => {
+        const waf = wafs.get(domain);
+        if (waf === undefined) return;
+        const { ip } = parameters;
+        if (ip !== undefined && !arrivals.has(ip)) arrivals.set(ip, { atMs: performance.now(), before: waf.calls });
+        waf.calls += 1;
+      },
+    });
+    const { baseUrl } = simulator;
+    await world().startOperator();
+    const list = addresses(loadedCount).join("\n");
+    await eachInParallel(keys, async ({ key, domain }) => {
+      const namespace = await world().newNamespace("loading");
+      wafs.set(domain, { namespace, domain, calls: 0 });
+      await world().apply(keySecret(namespace, key), configMap(namespace, "list", list));
+      const addressesFrom = [{ configMapKeyRef: { name: "list", key: "list.txt" } }];
+      await world().apply(instance(namespace, baseUrl), rule(namespace, "big", [], { addressesFrom }));
+    });
+    const isLoading = (): boolean => [...wafs.values()].every(({ calls }) => calls > begunCount);
+    await world().eventually("all lists are being loaded", isLoading, startMsMax);
+
+    const delaysMs: number[] = [];
+    const callsBetween: number[] = [];
+    const all = [...wafs.values()];
+    for (let index = 0; index < urgentCount; index += 1) {
+      const waf = all[index % wafCount];
+      if (waf === undefined) throw new Error("there are no WAFs");
+      const address = `203.0.113.${index + 1}`;
+      const startMs = performance.now();
+      await world().apply(rule(waf.namespace, `urgent-${index}`, [address]));
+      const callsThen = waf.calls;
+      await world().eventually(`the call for ${address}`, () => arrivals.has(address));
+      const { atMs, before } = arrivals.get(address) ?? { atMs: Number.NaN, before: Number.NaN };
+      delaysMs.push(atMs - startMs);
+      callsBetween.push(Math.max(0, before - callsThen));
+      await realDelay(pauseMs);
+    }
+    const leastLoaded = Math.min(...simulator.wafs().map(({ blocklist }) => loadedCount - blocklist.length));
+    const slowest = delaysMs.toSorted((a, b) => b - a);
+    const most = callsBetween.toSorted((a, b) => b - a);
+    const [median, worst] = [Math.floor(urgentCount / 2), Math.floor(urgentCount / 100)];
+    console.log(
+      `${urgentCount} urgent rules beside ${wafCount} lists: ${Math.round(slowest[worst] ?? 0)} ms (99 of 100), ${Math.round(slowest[median] ?? 0)} ms (median); calls between: ${most[worst]} (99 of 100), ${most[0]} (most)`,
+    );
+    // All were being loaded until the end.
+    expect(leastLoaded).toBeGreaterThan(0);
+    expect(most[worst]).toBeLessThanOrEqual(callsMax);
+    expect(slowest[worst]).toBeLessThan(slow(delayMsMax));
+    expect(simulator.wafs().filter(({ overlaps }) => overlaps > 0)).toEqual([]);
+  });
+});
