@@ -9,7 +9,7 @@ import { addresses } from "../test/support/builders/declare.ts";
 import type { Bench, BenchOutcome, BenchTable } from "./bench.ts";
 import { inMilliseconds, inSeconds, median } from "./bench.ts";
 import { buildGoProgram } from "./go-program.ts";
-import { measurePlans } from "./plan-time.ts";
+import { planCases } from "./plan-times.ts";
 import { benchFolder } from "./run-once.ts";
 import type { Floor } from "./serial-floor.ts";
 import { startServer } from "./server-process.ts";
@@ -78,7 +78,8 @@ async function measureExternalDns(report: (line: string) => void): Promise<Bench
     const program = await buildGoProgram("external-dns", folder);
     const rows: (readonly string[])[] = [];
     for (const count of planCounts) {
-      const { coldMs, unchangedMs } = measurePlans(count);
+      const coldMs = planCases.cold(count, planRounds);
+      const unchangedMs = planCases.inSync(count, planRounds);
       const { stdout } = await run(program, [String(count), String(planRounds)]);
       const [theirColdMs = 0, theirUnchangedMs = 0] = stdout.trim().split(" ").map(Number);
       const row = (what: string, ownMs: number, theirMs: number): readonly string[] => [

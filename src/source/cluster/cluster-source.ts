@@ -1,11 +1,6 @@
 // The desired state from a cluster. Watches update the stores; a changed object only increases the version of the affected
 // instances. `gather` assembles the objects of an instance from the stores, `confirm` from fresh reads. Secrets and unlabeled
 // ConfigMaps are read on demand and cached; the ConfigMaps are polled for changes.
-import type { Clock } from "../../async/clock.ts";
-import type { ApiServer } from "../../kube/api-server.ts";
-import type { KubeObject } from "../../kube/kube-object.ts";
-import type { ListWatchProblem } from "../../kube/list-watch.ts";
-import type { ObjectChange } from "../../kube/reflector.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered, GatheredKey } from "../../model/gathered.ts";
@@ -20,6 +15,7 @@ import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys, type UsableKey } from "./api-keys.ts";
 import { type ClusterObject, dataKeysOf, instanceNameOf, typeOfKind } from "./cluster-object.ts";
 import { BrokenReferenceIndex } from "./broken-reference-index.ts";
+import type { ClusterSourceOptions } from "./cluster-source-options.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
 import { findTerminatingCrd } from "./confirm-instance.ts";
 import { FeedObjects } from "./feed-objects.ts";
@@ -30,25 +26,6 @@ import { parseInstance } from "./parse-object.ts";
 import { removeObject } from "./remove-object.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
 import { type Unattached, UnattachedLookup } from "./unattached-objects.ts";
-
-export interface ClusterSourceOptions {
-  readonly api: ApiServer;
-  readonly clock: Clock;
-  /** A number from 0 to below 1. */
-  readonly random: () => number;
-  /** The only namespace to watch, for which Roles suffice; all namespaces if undefined. */
-  readonly namespace: string | undefined;
-  /** Called when something that concerns the instance has changed, even if it does not exist. Must return immediately. */
-  readonly onChange: (instance: ObjectName, reason: string) => void;
-  /** Called when an object has changed that no run covers. Must return immediately. */
-  readonly onUnattachedChange?: () => void;
-  /** Called when a feed has changed. Must return immediately. */
-  readonly onFeedChange?: () => void;
-  /** Called with each change of a stored object. Must return immediately. */
-  readonly onStored?: (change: ObjectChange<KubeObject>) => void;
-  /** Called when a watch or a background request fails. `subject` names the resource, for example `wafiprules`. */
-  readonly onProblem?: (subject: string, problem: Pick<ListWatchProblem, "code" | "message" | "error">) => void;
-}
 
 export interface ClusterSource {
   /** Watches, and polls for references that no watch covers, until the signal aborts. Never rejects. */

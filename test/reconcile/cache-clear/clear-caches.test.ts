@@ -80,7 +80,8 @@ describe("A WafCacheClear", () => {
     });
     await world.pass();
     expect(seen).toEqual([
-      ["ReadList", "False Waiting", undefined],
+      // The first status is written while the first list is read.
+      ["ReadList", undefined, undefined],
       ["ReadList", "False Waiting", undefined],
       ["ClearCache", "False Running", 1],
     ]);

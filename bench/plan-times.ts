@@ -1,6 +1,4 @@
-// `node scripts/plan-times.ts [--rounds 5] [--counts 1000,10000] [--case change]`: how long plans take, from declared resources to
-// ordered operations, by the number of entries. Prints a table; asserts nothing, because the machine decides.
-import { parseArgs } from "node:util";
+// How long plans take, from declared resources to ordered operations. Each case is the best of a few rounds.
 import type { Entry } from "../src/model/entry.ts";
 import { observeSpellings } from "../src/model/entry-set.ts";
 import type { GatheredRule } from "../src/model/gathered.ts";
@@ -29,6 +27,13 @@ const syncedInstance = anInstance();
 function planned({ rules, observed: shown, inventory }: World, instance = syncedInstance): Plan {
   const desired = compileDesired(gathered({ instance, rules }), 0);
   return planInstance({ desired, observed: shown, inventory, nowMs: 0 });
+}
+
+/** Milliseconds for a plan that must have so many operations. */
+function timedPlan(world: World, operations: number, instance = syncedInstance): number {
+  const { ms, result } = timed(() => planned(world, instance));
+  if (result.operations.length === operations) return ms;
+  throw new Error(`${result.operations.length} operations were planned, and not ${operations}`);
 }
 
 function timed<T>(act: () => T): { readonly ms: number; readonly result: T } {
@@ -77,19 +82,19 @@ function changed(lines: readonly string[], round: number): string[] {
  * again. `unchanged`: it shows the same as at the last read. `change`: ten entries of one rule are replaced by others;
  * `changeOfText`: the same for a list that is a single text.
  */
-const cases: Readonly<Record<string, (count: number, rounds: number) => number>> = {
+export const planCases = {
   cold: (count, rounds) => {
     const empty = { observed: observed({}), inventory: anInventory({}) };
     return bestOf(rounds, () => {
       const [rules, instance] = [rulesOf(count), anInstance()];
-      return timed(() => planned({ rules, ...empty }, instance)).ms;
+      return timedPlan({ rules, ...empty }, count, instance);
     });
   },
   coldOfGuests: (count, rounds) => {
     const empty = { observed: observed({}), inventory: anInventory({}) };
     return bestOf(rounds, () => {
       const [rules, instance] = [rulesOf(count, "guest"), anInstance()];
-      return timed(() => planned({ rules, ...empty }, instance)).ms;
+      return timedPlan({ rules, ...empty }, count, instance);
     });
   },
   inSync: (count, rounds) => {
@@ -97,12 +102,12 @@ const cases: Readonly<Record<string, (count: number, rounds: number) => number>>
     const world = synced(rulesOf(count), lines);
     return bestOf(rounds, () => {
       const again = { ...world, observed: readAgain(lines) };
-      return timed(() => planned(again)).ms;
+      return timedPlan(again, 0);
     });
   },
   unchanged: (count, rounds) => {
     const world = synced(rulesOf(count), addresses(count));
-    return bestOf(rounds, () => timed(() => planned(world)).ms);
+    return bestOf(rounds, () => timedPlan(world, 0));
   },
   change: (count, rounds) => {
     const world = synced(rulesOf(count), addresses(count));
@@ -111,7 +116,7 @@ const cases: Readonly<Record<string, (count: number, rounds: number) => number>>
       const [first, ...others] = world.rules;
       if (first === undefined) throw new Error("no rule");
       const rule = { ...first.rule, addresses: received(changed(first.rule.addresses, round)) };
-      return timed(() => planned({ ...world, rules: [{ ...first, rule }, ...others] })).ms;
+      return timedPlan({ ...world, rules: [{ ...first, rule }, ...others] }, 2 * changedEntries);
     });
   },
   changeOfText: (count, rounds) => {
@@ -120,27 +125,13 @@ const cases: Readonly<Record<string, (count: number, rounds: number) => number>>
     planned(world);
     return bestOf(rounds, (round) => {
       const rules = [textRule(changed(lines, round))];
-      return timed(() => planned({ ...world, rules })).ms;
+      return timedPlan({ ...world, rules }, 2 * changedEntries);
     });
   },
-};
+} as const satisfies Readonly<Record<string, (count: number, rounds: number) => number>>;
 
 function bestOf(rounds: number, measureMs: (round: number) => number): number {
   let bestMs = Number.POSITIVE_INFINITY;
   for (let round = 0; round < rounds; round += 1) bestMs = Math.min(bestMs, measureMs(round));
   return bestMs;
-}
-
-const { values } = parseArgs({
-  options: {
-    rounds: { type: "string", default: "5" },
-    counts: { type: "string", default: "1000,10000,100000,1000000" },
-    case: { type: "string" },
-  },
-});
-const titles = Object.keys(cases).filter((name) => values.case === undefined || name === values.case);
-console.log(["entries", ...titles].map((title) => title.padStart(14)).join(""));
-for (const count of values.counts.split(",").map(Number)) {
-  const cells = titles.map((title) => `${(cases[title]?.(count, Number(values.rounds)) ?? 0).toFixed(1)} ms`);
-  console.log([count.toLocaleString("en"), ...cells].map((cell) => cell.padStart(14)).join(""));
 }
