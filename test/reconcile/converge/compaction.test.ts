@@ -5,7 +5,7 @@ import type { GatheredRule } from "../../../src/model/gathered.ts";
 import type { WafIpRuleStatus } from "../../../src/api/waf-ip-rule.ts";
 import { viewInstance } from "../../../src/cli/instance-view.ts";
 import { planLines } from "../../../src/cli/print-plan.ts";
-import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
+import { addresses, allowing, anInstance, blocking } from "../../support/builders/declare.ts";
 import { entry } from "../../support/builders/gathered.ts";
 import { crash } from "../../support/fakes/crash.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
@@ -163,9 +163,11 @@ describe("With Exact,", () => {
   });
 
   test("an Allow rule does not lift the block of a part, which the merged entry holds", async () => {
-    const world = await worldWith({ rules: [blocking("hosts", four)], compaction: "Exact" });
-    const allow = blocking("office", [inside], { action: "Allow", meta: { createdAtMs: 1 } });
-    declare(world, { rules: [blocking("hosts", four), allow], compaction: "Exact" });
+    // The Allow rule is older, so only what is on the list decides for the block.
+    const hosts = blocking("hosts", four, { meta: { createdAtMs: 2 } });
+    const world = await worldWith({ rules: [hosts], compaction: "Exact" });
+    const allow = allowing("office", [inside], { meta: { createdAtMs: 1 } });
+    declare(world, { rules: [hosts, allow], compaction: "Exact" });
     expect(await writesOf(world)).toEqual([]);
     expect(world.waf.lists.blocklist).toEqual([merged]);
   });
