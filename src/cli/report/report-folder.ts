@@ -73,5 +73,9 @@ function exemptionsOf({ gathered }: InstanceSight, { rules }: DesiredState): Exe
       "a declared origin",
       gathered.origins.map(({ host }) => host),
     ),
+    exemptionOf(
+      "a WafAutoBlock",
+      (gathered.autoBlocks ?? []).flatMap(({ exempt }) => exempt),
+    ),
   ];
 }

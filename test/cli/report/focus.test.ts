@@ -33,6 +33,12 @@ async function folderOf(world: LogWorld) {
     "scanners.yaml": ruleDocument("scanners", { addresses: ["203.0.113.9", "203.0.113.10"] }),
     "partners.yaml": ruleDocument("partners", { action: "Allow", addresses: ["198.51.100.0/24"] }),
     "origin.yaml": originDocument("standby", "203.0.113.77"),
+    "attackers.yaml": [
+      "apiVersion: wafsync.dev/v1alpha1",
+      "kind: WafAutoBlock",
+      "metadata: {name: attackers, namespace: shop}",
+      "spec: {instanceRef: {name: main}, threshold: 1000, window: 10m, exempt: [192.0.2.200]}",
+    ].join("\n"),
   });
 }
 
@@ -41,13 +47,14 @@ describe("a report about a folder's WAF", () => {
     await using world = await logWorld({ now });
     await using files = await folderOf(world);
     const from = ["-f", files.path, "--allow-insecure-http"];
-    expect((await runWafsync(["apply", ...from])).code).toBe(0);
+    expect(await runWafsync(["apply", ...from])).toMatchObject({ code: 0 });
     addRows(world, 6, 2, { client_ip: "203.0.113.9" });
     addRows(world, 3, 30, { client_ip: "203.0.113.9" });
     addRows(world, 5, 2, { client_ip: "198.51.100.7" });
     addRows(world, 4, 2, { client_ip: "192.0.2.66" });
     addRows(world, 3, 2, { client_ip: "203.0.113.77", http_method: "POST", http_status: 429, user_agent: null });
     addRows(world, 2, 2, { client_ip: "192.0.2.99" });
+    addRows(world, 1, 2, { client_ip: "192.0.2.200" });
     const { code, stdout } = await runWafsync(["report", ...from, "--since", "24h", "--out", "-"]);
     expect(code).toBe(0);
     expect(tableOf(stdout, "clients").map((cells) => [cells[0], cells[1], cells[3], cells.at(-1)])).toEqual([
@@ -56,15 +63,16 @@ describe("a report about a folder's WAF", () => {
       ["192.0.2.66", "4", "new", "exempt (neverBlock)"],
       ["203.0.113.77", "3", "new", "exempt (a declared origin)"],
       ["192.0.2.99", "2", "new", "not on a list"],
+      ["192.0.2.200", "1", "new", "exempt (a WafAutoBlock)"],
     ]);
     expect(parse(ruleOf(stdout))).toMatchObject({ spec: { addresses: ["192.0.2.99"] } });
     expect(tableOf(stdout, "networks").map((cells) => [cells[0], cells[1], cells[4]])).toEqual([
       ["203.0.113.0/24", "9", "2"],
-      ["192.0.2.0/24", "6", "2"],
+      ["192.0.2.0/24", "7", "3"],
       ["198.51.100.0/24", "5", "1"],
     ]);
     expect(tableOf(stdout, "methods").map((cells) => cells.slice(0, 2))).toEqual([
-      ["GET", "17"],
+      ["GET", "18"],
       ["POST", "3"],
     ]);
     expect(tableOf(stdout, "statuses").map(([status]) => status)).toEqual(["403", "429"]);
@@ -79,7 +87,7 @@ describe("a report about a folder's WAF", () => {
       expect.stringContaining("203.0.113.10"),
       "WafIpRule shop/scanners",
     ]);
-    expect(stdout).toContain("+567 %: 3 in the previous period");
+    expect(stdout).toContain("+600 %: 3 in the previous period");
   });
 
   test("about one client and one network shows what they did, and what `why` says", async () => {
