@@ -1,6 +1,6 @@
 // All benches, in the order in which they run and stand in bench/results.json. A new bench is one module, one line here, and a
 // place `{{NAME.TABLE}}` in bench/performance-template.md.
-import { autoBlocksBench } from "./auto-blocks.ts";
+import { blocksBench } from "./blocks.ts";
 import type { Bench } from "./bench.ts";
 import { bundleBench } from "./bundle.ts";
 import { feedsBench } from "./feeds.ts";
@@ -18,5 +18,5 @@ export const benches: readonly Bench[] = [
   bundleBench,
   operatorBench,
   logsBench,
-  autoBlocksBench,
+  blocksBench,
 ];

@@ -55,8 +55,11 @@ export const thoroughTests: readonly string[] = [
   "test/kube/list-watch-model.test.ts",
   "test/model/api-key.test.ts",
   "test/model/entry.test.ts",
+  "test/plan/blocking/judge.test.ts",
   "test/plan/instance/explain.test.ts",
+  "test/plan/instance/incremental.test.ts",
   "test/plan/instance/plan.property.test.ts",
+  "test/plan/lists/compact-entries.test.ts",
   "test/reconcile/logs/forward-logs-walk.test.ts",
   "test/simulation/simulation.test.ts",
 ];

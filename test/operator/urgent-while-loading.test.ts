@@ -57,7 +57,7 @@ await describeOperator("an urgent rule", (world) => {
         const waf = wafs.get(domain);
         if (waf === undefined) return;
         const { ip } = parameters;
-        if (ip !== undefined && !arrivals.has(ip)) arrivals.set(ip, { atMs: performance.now(), before: waf.calls });
+        if (ip !== undefined && !arrivals.has(ip)) arrivals.set(ip, { atMs: Date.now(), before: waf.calls });
         waf.calls += 1;
       },
     });
@@ -81,7 +81,7 @@ await describeOperator("an urgent rule", (world) => {
       const waf = all[index % wafCount];
       if (waf === undefined) throw new Error("there are no WAFs");
       const address = `203.0.113.${index + 1}`;
-      const startMs = performance.now();
+      const startMs = Date.now();
       await world().apply(rule(waf.namespace, `urgent-${index}`, [address]));
       const callsThen = waf.calls;
       await world().eventually(`the call for ${address}`, () => arrivals.has(address));

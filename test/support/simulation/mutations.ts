@@ -359,8 +359,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a guest has no more entries than its quota",
     file: "src/plan/lists/guest-limits.ts",
-    from: "if (!used.has(key) && used.size >= grant.maxEntries) {",
-    to: "if (!used.has(key) && used.size > 2_000_000 + grant.maxEntries) {",
+    from: "if (!used.has(list, entry) && used.count >= grant.maxEntries) {",
+    to: "if (!used.has(list, entry) && used.count > 2_000_000 + grant.maxEntries) {",
     foundBy: simulation,
   },
   {
@@ -414,9 +414,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     guard: "declared entries are never removed",
-    file: "src/plan/lists/ownership.ts",
-    from: "if (input.wanted.has(entry)) continue;",
-    to: "",
+    file: "src/plan/instance/list-draft.ts",
+    from: "const undeclared = missingKeys(live, keysOf(target));",
+    to: "const undeclared = new Set(live.keys());",
     foundBy: simulation,
   },
   {

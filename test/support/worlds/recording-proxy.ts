@@ -21,6 +21,8 @@ export interface RecordingProxy {
   overlaps(): string[];
   /** The replicas that called with the key since then, in order, each once. */
   callers(key: string, sinceMs?: number): string[];
+  /** The moment for `callers`. */
+  now(): number;
   close(): Promise<void>;
 }
 
@@ -69,6 +71,7 @@ export async function startRecordingProxy(targetUrl: string): Promise<RecordingP
       const since = calls.filter((call) => call.key === key && call.fromMs >= sinceMs);
       return [...new Set(since.map(({ replica }) => replica))];
     },
+    now: () => performance.now(),
     close: async () => {
       server.closeAllConnections();
       server.close();

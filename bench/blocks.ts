@@ -87,8 +87,8 @@ async function measure(): Promise<BenchOutcome> {
   return { state: "Measured", tables: { weeks: weeksTable(), hour: hourTable() } };
 }
 
-export const autoBlocksBench: Bench = {
-  name: "auto-blocks",
+export const blocksBench: Bench = {
+  name: "blocks",
   title: `automatic blocks: a simulated week, and ${rowsPerHour.toLocaleString("en-US")} rows of an hour from ${clients.toLocaleString("en-US")} clients`,
   measure,
 };
