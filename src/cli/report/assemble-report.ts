@@ -57,6 +57,7 @@ export async function assembleReport(end: CollectedReport, context: ReportContex
     domain: domain === undefined ? undefined : redact(domain),
     madeAtMs,
     suggestedRule: suggestRule(addressesToBlock(clients), instance, summary.period, madeAtMs),
+    suggestions: (folder?.suggestions ?? []).map((one) => ({ ...one, rule: redact(one.rule) })),
     warnings: context.warnings.map(redact),
     notes: [...before.notes, ...(folder?.notes ?? [])].map(redact),
     version,

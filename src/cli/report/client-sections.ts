@@ -11,6 +11,7 @@ import { agentWords, countryWords, reasonWords, shareWords, timeWords } from "./
 import { previousCells, previousColumns } from "./previous-column.ts";
 import { listCell, listWords } from "./list-mark.ts";
 import type { AssessedClient, ReportData } from "./report-data.ts";
+import { ruleToCopy } from "./rule-to-copy.ts";
 import { tableSection } from "./table-section.ts";
 
 const addressLengthMax = 60;
@@ -89,16 +90,8 @@ export function networkSection({ networks, summary, before }: ReportData): Marku
 
 export function ruleSection(rule: string | undefined): Markup {
   if (rule === undefined) return html``;
-  return html`<section id="rule">
-    <div class="head">
-      <div>
-        <h2>Block the top clients that are not on a list</h2>
-        <p class="quiet">Review the addresses. Then save the rule in your folder, or pass it to kubectl apply -f.</p>
-      </div>
-      <button type="button" data-copies="rule-yaml" hidden>Copy</button>
-    </div>
-    <pre id="rule-yaml" tabindex="0" aria-label="The rule as YAML">${rule}</pre>
-  </section>`;
+  const advice = "Review the addresses. Then save the rule in your folder, or pass it to kubectl apply -f.";
+  return ruleToCopy({ id: "rule", title: "Block the top clients that are not on a list", advice, rule });
 }
 
 export function timeCell(timeMs: number | undefined): Cell {

@@ -2,6 +2,7 @@
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { HistoryEvent } from "../../model/history.ts";
+import type { BlockSuggestions } from "./block-suggestions.ts";
 import type { ListState } from "./report-clients.ts";
 import type { ClientCount, LogReportSummary, NetworkCount } from "./report-statistics.ts";
 import type { PreviousPeriod } from "./previous-period.ts";
@@ -44,6 +45,8 @@ export interface ReportData {
   readonly madeAtMs: number;
   /** A rule that blocks the clients that are not on the blocklist; undefined if there are none. */
   readonly suggestedRule: string | undefined;
+  /** What WafAutoBlocks suggest; empty without a folder. */
+  readonly suggestions: readonly BlockSuggestions[];
   /** What the reader should know: rows that are missing, days that are not kept. */
   readonly warnings: readonly string[];
   /** What the report does not show, and why; this does not make it incomplete. */

@@ -7,6 +7,7 @@ import type { DesiredState } from "../../plan/instance/desired.ts";
 import { compileDesired } from "../../plan/instance/desired.ts";
 import type { Exemption } from "./report-clients.ts";
 import type { Period } from "./time-bars.ts";
+import { type BlockSuggestions, suggestionsIn } from "./block-suggestions.ts";
 import { exemptionOf } from "./exempt-hosts.ts";
 import { CommandError } from "../describe-error.ts";
 import { openFolder } from "../targets/folder-target.ts";
@@ -21,6 +22,7 @@ export interface ReportFolder {
   /** Undefined if it can't be read. */
   readonly changes: readonly HistoryEvent[] | undefined;
   readonly notes: readonly string[];
+  readonly suggestions: readonly BlockSuggestions[];
   /** The lines of `wafsync why`. */
   whyLines(entry: Entry, live: LiveLists): Promise<readonly string[]>;
 }
@@ -42,6 +44,7 @@ export async function readReportFolder(
       declared: new NetworkIndex(desired.lists.blocklist.keys()),
       changes: history.events?.filter(({ atMs }) => atMs >= period.startMs && atMs < period.endMs),
       notes: [...sight.gaps, ...(history.problem === undefined ? [] : [history.problem])],
+      suggestions: suggestionsIn(desired),
       whyLines: async (entry, live) =>
         whyLines(entry, await viewWhy(entry, { ...sight, live }, nowMs), (_style, text) => text),
     };

@@ -8,6 +8,7 @@ import { contentPolicy } from "./page-policy.ts";
 import { pageScript } from "./page-script.ts";
 import { pageStyle } from "./page-style.ts";
 import { changeWords, timeWords } from "./request-words.ts";
+import { suggestionSections } from "./block-suggestions.ts";
 import { markChanges } from "./change-marks.ts";
 import { changeSection } from "./change-section.ts";
 import { chartSections } from "./chart-sections.ts";
@@ -27,7 +28,7 @@ export function reportPage(data: ReportData): string {
   const changes = data.changes && markChanges(data.changes, summary, data.focus);
   const sections =
     summary.total === 0
-      ? [...focusSections(data), emptySection(), changeSection(changes)]
+      ? [...focusSections(data), emptySection(), changeSection(changes), ...suggestionSections(data.suggestions)]
       : [
           ...focusSections(data),
           chartSections(summary, changes?.marks ?? []),
@@ -35,6 +36,7 @@ export function reportPage(data: ReportData): string {
           ...clientSections(data),
           networkSection(data),
           ruleSection(data.suggestedRule),
+          ...suggestionSections(data.suggestions),
           ...rankingSections(data),
           newestSection(data),
         ];

@@ -18,6 +18,8 @@ export function tableOf(page: string, section: string): string[][] {
   );
 }
 
-export function ruleOf(page: string): string {
-  return unescaped(/<pre id="rule-yaml"[^>]*>(?<yaml>.*?)<\/pre>/s.exec(page)?.groups?.["yaml"] ?? "");
+/** @param section the one whose rule it is */
+export function ruleOf(page: string, section = "rule"): string {
+  const rule = new RegExp(`<pre id="${section}-yaml"[^>]*>(?<yaml>.*?)</pre>`, "s").exec(page);
+  return unescaped(rule?.groups?.["yaml"] ?? "");
 }
