@@ -271,6 +271,9 @@ export class Ledger {
     complain: (why: string) => void,
   ): void {
     const { maxRemovals, maxRemovalPercent } = confirmed.instance.guards;
+    const wanted = [...this.#wanted(confirmed, this.#nowMs())[list]];
+    // No guard counts what other entries replace: `#uncoveredBy` judges that.
+    if (isCoveredBy(entry, wanted)) return;
     const { refusals, disputes } = this.#inventory();
     // These are left alone for a while, and so are no part of the plan.
     const waits = (other: Entry): boolean =>
@@ -284,7 +287,6 @@ export class Ledger {
     );
     const count = new Set([...left, entry]).size;
     if (count > maxRemovals) complain(`${count} would go at once, and ${maxRemovals} may`);
-    const wanted = [...this.#wanted(confirmed, this.#nowMs())[list]];
     // What a missing source holds on the other list is not added to this one.
     const opposite = list === "blocklist" ? "allowlist" : "blocklist";
     const added = wanted.filter((other) => !this.#inventory().entries[opposite].has(other));
