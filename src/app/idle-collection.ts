@@ -46,9 +46,15 @@ export class IdleCollection {
   }
 }
 
+/** A larger heap takes longer to collect than anything may block the event loop. In bytes. */
+const heapMax = 96 * 1024 * 1024;
+
 /** Undefined without `--expose-gc`, which the image gives Node.js. */
 export function garbageCollector(): (() => void) | undefined {
   const { gc } = globalThis;
-  // Any other flavor collects, but gives no memory back to the system.
-  return gc === undefined ? undefined : () => gc({ type: "major", execution: "sync", flavor: "last-resort" });
+  if (gc === undefined) return undefined;
+  return () => {
+    // Any other flavor collects, but gives no memory back to the system.
+    if (process.memoryUsage().heapUsed <= heapMax) gc({ type: "major", execution: "sync", flavor: "last-resort" });
+  };
 }

@@ -50,6 +50,7 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
       metrics.entryWritten(instance, "blocklist", "Added");
       metrics.synced(instance, realClock.nowMs() - 5000);
       metrics.feedSeen("edge/ipsum", { entries: 7, confirmedAtMs: realClock.nowMs() - 5000, isStale: false });
+      metrics.autoBlockSeen("edge/attackers", { listed: 3, leftOut: 1, rows: 120 });
       metrics.feedFetched("edge/ipsum", "Fetched");
       metrics.feedFetched("edge/ipsum", "Unavailable");
       reconciles.ended("success", 7);

@@ -142,6 +142,7 @@ export function statusCases(): StatusCase[] {
     ...acceptedCases(),
     ...removalsHeldCases(),
     ...logsCases(),
+    ...autoBlockCases(),
     ...cacheClearCases(),
     ...feedCases(),
     ...oddCases(),
@@ -202,6 +203,21 @@ function logsCases(): StatusCase[] {
       nowMs,
     );
     return made("WafInstance", `LogsForwarded ${reason}`, conditions, healthy);
+  });
+}
+
+/** Logs that can't be judged make what is listed no less as declared, and neither do clients for which there is no room. */
+function autoBlockCases(): StatusCase[] {
+  const caseOf = (type: "LogsJudged" | "Incomplete", reason: string, status: Condition["status"]): StatusCase => {
+    const judged = { type, status, reason, message, observedGeneration: generation } as Parameters<
+      typeof setCondition
+    >[1];
+    const conditions = setCondition(assessed(accepted, finding("Synced", "Settled")), judged, nowMs);
+    return made("WafAutoBlock", `${type} ${reason}`, conditions, healthy);
+  };
+  return (["LogsJudged", "Incomplete"] as const).flatMap((type) => {
+    const reasons = Object.entries<{ readonly statuses: readonly Condition["status"][] }>(conditionFacts[type].reasons);
+    return reasons.map(([reason, { statuses }]) => caseOf(type, reason, statuses[0] ?? "Unknown"));
   });
 }
 
