@@ -107,7 +107,8 @@ await describeOperator("shards", (world) => {
   test("what a killed replica worked on is taken over within a lease", async () => {
     await first.operator.end("SIGKILL");
     await replicas.everyInstanceWorks();
-    expect(await replicas.shardsHeld()).toEqual([shards]);
+    // A shard without instances may be taken over last.
+    await world().eventually("all shards are held", async () => (await replicas.shardsHeld()).join() === `${shards}`);
     expect(replicas.overlaps()).toEqual([]);
   });
 

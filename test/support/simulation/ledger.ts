@@ -61,6 +61,8 @@ export class Ledger {
   /** The hashes that a person gave, and those that were acted on. */
   readonly #given = new Set<string>();
   readonly #used = new Set<string>();
+  /** What was recorded before the last save. */
+  #formerInventory: Inventory | undefined;
   readonly #waf: SimWaf;
   readonly #inventory: () => Inventory;
   readonly #nowMs: () => number;
@@ -253,9 +255,16 @@ export class Ledger {
     const [first, ...others] = [this.#nowMs(), knowledge.confirmedAtMs ?? 0].flatMap((atMs) =>
       this.#bothWanted(confirmed, atMs, knowledge.seen, list),
     );
+    // What a missing source may still want on the other list is a conflict: the rule for this list is told to wait.
+    const opposite = list === "blocklist" ? "allowlist" : "blocklist";
+    const isAwaited = (entry: Entry): boolean =>
+      recordedAs(this.#inventory(), opposite, entry).some(
+        (sent) => this.#forbidden(opposite, sent, confirmed) !== undefined,
+      );
     return [...(first ?? [])].find(
       (entry) =>
         sharesAddress(entry, removed) &&
+        !isAwaited(entry) &&
         others.every((wanted) => wanted.has(entry)) &&
         isCoveredBy(entry, before) &&
         !isCoveredBy(entry, after),
@@ -361,10 +370,10 @@ export class Ledger {
       for (const { entry, holds } of held.removals[list]) {
         entries[list].push(entry);
         if (holds.length === 0 || gathered.unconfirmed !== undefined) continue;
-        const recorded = recordedOf(inventory, list, entry);
-        // A rule may have expired since the plan was made.
-        const isDue = [nowMs, nowMs - runMsMax].every(
-          (atMs) => removalForbidden(gathered, list, recorded, atMs) === undefined,
+        // The plan was made with what was recorded before it, and a rule may have expired since.
+        const records = [inventory, this.#formerInventory ?? inventory].map((one) => recordedOf(one, list, entry));
+        const isDue = [nowMs, nowMs - runMsMax].every((atMs) =>
+          records.every((recorded) => removalForbidden(gathered, list, recorded, atMs) === undefined),
         );
         if (isDue) this.violation(`${entry} is kept on the ${list}, though nothing that can't be read may want it`);
       }
@@ -413,6 +422,7 @@ export class Ledger {
 
   /** What may be forgotten: what is not there, what others own, and what a deleted rule or origin leaves there. */
   saved(before: Inventory, after: Inventory, { gathered, seen }: Knowledge): void {
+    this.#formerInventory = before;
     this.#judgeApproval(before, after);
     // With the instance go all that refer to it.
     const isGoing = gathered?.instance.meta.deleting === true;
