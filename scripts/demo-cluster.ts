@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { findControlPlane } from "../test/support/control-plane/find.ts";
 import type { ControlPlane } from "../test/support/control-plane/start.ts";
 import { startControlPlane } from "../test/support/control-plane/start.ts";
+import { freePorts } from "../test/support/processes/operator-process.ts";
 import { DemoFailure, Stage, colour } from "./demo/stage.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -69,16 +70,6 @@ async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
     "The operator",
     "In a cluster it is a Deployment (deploy/kustomize). Here it runs on this terminal, and says what it does.",
   );
-  const ports = [
-    "--host",
-    "127.0.0.1",
-    "--health-port",
-    "0",
-    "--metrics-port",
-    "0",
-    "--ui-bind-address",
-    "127.0.0.1:0",
-  ];
   const how = [
     "--kubeconfig",
     kubeconfig,
@@ -86,7 +77,7 @@ async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
     "--allow-private-networks",
     "--log-format",
     "text",
-    ...ports,
+    ...freePorts,
   ];
   const operator = stage.start(["operator", ...how], true);
   const page = (await operator.line(/serving page .*url[=:] ?"?(http:\S+?)"?$/))[1] ?? "";

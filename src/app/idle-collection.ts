@@ -4,7 +4,7 @@ import type { CancelTimer, Clock } from "../async/clock.ts";
 
 /** Changes of WAFs that leave enough garbage behind. */
 const writesMin = 500;
-/** Whoever waits for the end of the work must not wait for the collection too, which takes a tenth of a second. */
+/** Callers that wait for the end of the work should not also wait for the collection, which takes a tenth of a second. */
 const quietMs = 5_000;
 
 export interface IdleCollectionOptions {

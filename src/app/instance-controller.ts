@@ -10,7 +10,7 @@ import type { QueuePriority } from "../async/queue-rank.ts";
 import type { Park, WorkResult } from "../async/workers.ts";
 import { runWorkers } from "../async/workers.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
+import { nameKey, nameOfKey } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { reconcileInstance } from "../reconcile/converge/run.ts";
 import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
@@ -22,6 +22,7 @@ import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-r
 import { garbageCollector, IdleCollection } from "./idle-collection.ts";
 import { parkingPorts } from "./parked-waits.ts";
 import { reconcileResult } from "./reconcile-result.ts";
+import { endingRun, type RunElsewhere, type StartedRun } from "./started-run.ts";
 
 /** Runs mostly wait for the WAF, so many may be in progress; the calls with one key still follow one another. */
 const workersDefault = 64;
@@ -34,20 +35,12 @@ const progressIntervalMsOfRun = 1_000;
 const requeueBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
 
 /** What one run works with, created when it starts. */
-export interface InstanceRun {
+export interface InstanceRun extends StartedRun {
   readonly ports: ReconcilePorts;
   /** Called at the end of the run. Must not throw. */
   readonly onOutcome?: (outcome: ReconcileOutcome, result: ReconcileResult, durationMs: number) => void;
   /** Called if the run threw, which is a bug in wafsync. Must not throw. */
   readonly onError?: (error: unknown) => void;
-  /** Called last, whatever became of the run. Must not throw. */
-  readonly onEnd?: () => void;
-}
-
-/** Another process works on the instance: nothing is done, and what is known of it is forgotten. */
-export interface RunElsewhere {
-  /** When to ask again if nothing changes (wall time). */
-  readonly elsewhereUntilMs: number;
 }
 
 export interface InstanceControllerOptions {
@@ -90,7 +83,7 @@ export class InstanceController {
     this.#queue = new KeyedQueue<string>({
       clock,
       random,
-      groupOf: (key) => parseName(key).namespace,
+      groupOf: (key) => nameOfKey(key).namespace,
       ...(queueObserver === undefined ? {} : { observer: queueObserver }),
     });
   }
@@ -138,25 +131,15 @@ export class InstanceController {
 
   async #handle(key: string, reasons: readonly string[], park: Park): Promise<WorkResult> {
     const { clock, version } = this.#options;
-    const name = parseName(key);
+    const name = nameOfKey(key);
     const settled = this.#settled.get(key);
     if (settled !== undefined && settled.version === version(name) && clock.nowMs() < settled.untilMs) {
       return { kind: "Settled", wakeAtMs: settled.untilMs };
     }
-    return await this.#reconcile(key, name, reasons, park);
-  }
-
-  async #reconcile(key: string, name: ObjectName, reasons: readonly string[], park: Park): Promise<WorkResult> {
-    const run = await this.#options.startRun(name, reasons);
-    if ("elsewhereUntilMs" in run) {
-      this.forget(name);
-      return { kind: "Settled", wakeAtMs: run.elsewhereUntilMs };
-    }
-    try {
-      return await this.#carryOut(key, name, run, park);
-    } finally {
-      run.onEnd?.();
-    }
+    return await endingRun(this.#options.startRun(name, reasons), {
+      carryOut: async (run) => await this.#carryOut(key, name, run, park),
+      forget: () => this.forget(name),
+    });
   }
 
   async #carryOut(key: string, name: ObjectName, run: InstanceRun, park: Park): Promise<WorkResult> {
@@ -211,9 +194,4 @@ export class InstanceController {
     const attempt = this.#requeues.get(key) ?? 1;
     return upwardBackOffDelayMs({ ...requeueBackOff, attempt, random: this.#options.random });
   }
-}
-
-function parseName(key: string): ObjectName {
-  const slash = key.indexOf("/");
-  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }

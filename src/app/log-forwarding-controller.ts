@@ -6,25 +6,23 @@ import { KeyedQueue } from "../async/keyed-queue.ts";
 import type { Park, WorkResult } from "../async/workers.ts";
 import { runWorkers } from "../async/workers.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
+import { nameKey, nameOfKey } from "../model/resource.ts";
 import { forwardLogs } from "../reconcile/logs/forward-logs.ts";
 import type { ForwardOutcome } from "../reconcile/logs/forward-logs.ts";
 import type { ForwardLogsPorts, ForwardMemory } from "../reconcile/logs/forward-ports.ts";
 import { newForwardMemory } from "../reconcile/logs/forward-ports.ts";
-import type { RunElsewhere } from "./instance-controller.ts";
 import { parkingLogPorts } from "./parked-waits.ts";
+import { endingRun, type RunElsewhere, type StartedRun } from "./started-run.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
 
 /** Runs at the same time. Each holds a page or two in memory. */
 const workers = 8;
 
 /** What one run works with, created when it starts. */
-export interface ForwardRun {
+export interface ForwardRun extends StartedRun {
   readonly ports: ForwardLogsPorts;
   /** Called if the run threw, which is a bug in wafsync. Must not throw. */
   readonly onError?: (error: unknown) => void;
-  /** Called last, whatever became of the run. Must not throw. */
-  readonly onEnd?: () => void;
 }
 
 export interface LogForwardingOptions {
@@ -81,18 +79,11 @@ export class LogForwardingController {
   }
 
   async #handle(key: string, reasons: readonly string[], park: Park): Promise<WorkResult> {
-    const slash = key.indexOf("/");
-    const name = { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-    const run = await this.#options.startRun(name, reasons);
-    if ("elsewhereUntilMs" in run) {
-      this.forget(name);
-      return { kind: "Settled", wakeAtMs: run.elsewhereUntilMs };
-    }
-    try {
-      return await this.#carryOut(key, name, run, park);
-    } finally {
-      run.onEnd?.();
-    }
+    const name = nameOfKey(key);
+    return await endingRun(this.#options.startRun(name, reasons), {
+      carryOut: async (run) => await this.#carryOut(key, name, run, park),
+      forget: () => this.forget(name),
+    });
   }
 
   async #carryOut(key: string, name: ObjectName, run: ForwardRun, park: Park): Promise<WorkResult> {

@@ -2,7 +2,7 @@
 // annotation of its Leases. They read the Secrets of these instances again; the annotation itself decides nothing.
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../async/clock.ts";
-import { nameKey, type ObjectName } from "../model/resource.ts";
+import { nameKey, nameOfKey, type ObjectName } from "../model/resource.ts";
 
 export const movedAnnotation = "wafsync.dev/moved-instances";
 /** Longer than the others need to read it. */
@@ -45,8 +45,7 @@ export class MovedInstances {
     if (this.#seen.get(shard) === text) return;
     this.#seen.set(shard, text);
     for (const name of text.split(" ").slice(1, 1 + toldMax)) {
-      const slash = name.indexOf("/");
-      if (slash > 0) this.#onMoved({ namespace: name.slice(0, slash), name: name.slice(slash + 1) });
+      if (name.indexOf("/") > 0) this.#onMoved(nameOfKey(name));
     }
   }
 }

@@ -3,7 +3,7 @@ import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { HeldShard } from "./held-shard.ts";
-import type { InstanceRun, RunElsewhere } from "./instance-controller.ts";
+import type { InstanceRun } from "./instance-controller.ts";
 import type { ForwardRun } from "./log-forwarding-controller.ts";
 import { type LogForwardingParts, logForwardingPorts } from "./log-forwarding-ports.ts";
 import { type LoggedStatusOptions, loggedStatus } from "./logged-status.ts";
@@ -12,6 +12,7 @@ import { type OperatorParts, operatorPorts } from "./operator-ports.ts";
 import type { OperatorShards } from "./operator-shards.ts";
 import { runFields } from "./run-fields.ts";
 import { logPortsWithin, portsWithin } from "./shard-ports.ts";
+import type { RunElsewhere } from "./started-run.ts";
 
 export interface OperatorRunsOptions {
   readonly parts: OperatorParts;
@@ -27,7 +28,7 @@ export interface OperatorRunsOptions {
   readonly requeue: (instance: ObjectName, reason: string) => void;
 }
 
-/** An instance that no longer exists: whoever notices it forgets it, and writes nothing. */
+/** For an instance that no longer exists: each process forgets it, and none writes anything. */
 const nobody = { mayWrite: () => false, mayRecord: () => false };
 
 export class OperatorRuns {

@@ -69,7 +69,7 @@ export class ShardAdmission implements CallShare {
     if (!isRecent && this.#heldFor(instance) !== undefined) await source.readKey(instance, timings.leaseDurationMs);
     const usable = source.usableKey(instance);
     const later = (delayMs: number): Admission => ({ kind: "Elsewhere", wakeAtMs: clock.nowMs() + delayMs });
-    // Without an answer, nobody knows whose instance it is.
+    // Without a response, the owner of the instance is unknown.
     if (usable === undefined) return later(unreachableRetryMs);
     const held = this.#heldFor(instance);
     const waitMs = await this.#waitMs(instance, usable, held);

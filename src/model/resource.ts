@@ -50,6 +50,12 @@ export function nameKey({ namespace, name }: ObjectName): string {
   return `${namespace}/${name}`;
 }
 
+/** The name that `nameKey` made the key of. */
+export function nameOfKey(key: string): ObjectName {
+  const slash = key.indexOf("/");
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
 /** `WafIpRule namespace/name`: unique among all objects, and readable in a message. */
 export function resourceKey(ref: ResourceRef): string {
   return `${ref.kind} ${nameKey(ref)}`;

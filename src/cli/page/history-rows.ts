@@ -7,6 +7,7 @@ import { rowOf, valuesShownMax } from "../history-command.ts";
 import type { Markup } from "../report/html.ts";
 import { html } from "../report/html.ts";
 import { scrolling, shown } from "./page-frame.ts";
+import { tableHead } from "./table-head.ts";
 
 export interface ShownHistory {
   /** Newest first. */
@@ -28,16 +29,7 @@ export function newestRows(
 export function historyTable({ rows, left }: ShownHistory): Markup {
   if (rows.length === 0) return html`<p>No changes are recorded.</p>`;
   const table = html`<table>
-    <thead>
-      <tr>
-        <th scope="col">Time</th>
-        <th scope="col">Event</th>
-        <th scope="col">List</th>
-        <th scope="col">Entries</th>
-        <th scope="col">For</th>
-        <th scope="col">Note</th>
-      </tr>
-    </thead>
+    ${tableHead(["Time", "Event", "List", "Entries", "For", "Note"])}
     <tbody>
       ${rows.map(tableRow)}
     </tbody>

@@ -9,6 +9,7 @@ import { historyTable, newestRows } from "./history-rows.ts";
 import { stateMark, tiles } from "./overview-page.ts";
 import { entriesChart } from "./page-charts.ts";
 import { framed, instancePath, part, scrolling, shown, warnings } from "./page-frame.ts";
+import { tableHead } from "./table-head.ts";
 
 const historyRowsMax = 20;
 
@@ -125,14 +126,7 @@ function objectSection({ objects, notReady }: InstanceSummary): Markup[] {
       </tr>`,
   );
   const table = html`<table>
-    <thead>
-      <tr>
-        <th scope="col">Object</th>
-        <th scope="col">State</th>
-        <th scope="col" class="number">Progress</th>
-        <th scope="col">Why it waits</th>
-      </tr>
-    </thead>
+    ${tableHead(["Object", "State", { number: "Progress" }, "Why it waits"])}
     <tbody>
       ${rows}
     </tbody>

@@ -6,6 +6,7 @@ import type { Markup } from "../report/html.ts";
 import { html } from "../report/html.ts";
 import { framed, instancePath, part, scrolling, shown, warnings } from "./page-frame.ts";
 import { heldOf, pendingOf } from "./summarize.ts";
+import { stackHead } from "./table-head.ts";
 
 const rowsMax = 100;
 const feedsMax = 100;
@@ -101,18 +102,7 @@ function instanceSection({ instances }: Summary, { page, find }: OverviewChoice)
   const at = Math.min(page, pages);
   const rows = found.slice((at - 1) * rowsMax, at * rowsMax).map(instanceRow);
   const table = html`<table class="stack" role="table">
-    <thead role="rowgroup">
-      <tr role="row">
-        <th scope="col" role="columnheader">WAF</th>
-        <th scope="col" role="columnheader">State</th>
-        <th scope="col" role="columnheader">Why it waits</th>
-        <th scope="col" role="columnheader" class="number">Blocked</th>
-        <th scope="col" role="columnheader" class="number">Allowed</th>
-        <th scope="col" role="columnheader" class="number">Pending</th>
-        <th scope="col" role="columnheader" class="number">On hold</th>
-        <th scope="col" role="columnheader">Last sync</th>
-      </tr>
-    </thead>
+    ${stackHead(["WAF", "State", "Why it waits", { number: "Blocked" }, { number: "Allowed" }, { number: "Pending" }, { number: "On hold" }, "Last sync"])}
     <tbody role="rowgroup">
       ${rows}
     </tbody>
@@ -183,17 +173,7 @@ function feedSection({ feeds, generatedAt }: Summary): Markup[] {
   const shownFeeds = feeds.toSorted((a, b) => order[a.ready] - order[b.ready]).slice(0, feedsMax);
   const left = feeds.length - shownFeeds.length;
   const table = html`<table class="stack" role="table">
-    <thead role="rowgroup">
-      <tr role="row">
-        <th scope="col" role="columnheader">Feed</th>
-        <th scope="col" role="columnheader">State</th>
-        <th scope="col" role="columnheader">Why it waits</th>
-        <th scope="col" role="columnheader" class="number">Entries</th>
-        <th scope="col" role="columnheader" class="number">Invalid</th>
-        <th scope="col" role="columnheader">Confirmed</th>
-        <th scope="col" role="columnheader">Next fetch</th>
-      </tr>
-    </thead>
+    ${stackHead(["Feed", "State", "Why it waits", { number: "Entries" }, { number: "Invalid" }, "Confirmed", "Next fetch"])}
     <tbody role="rowgroup">
       ${shownFeeds.map((feed) => feedRow(feed, generatedAt))}
     </tbody>

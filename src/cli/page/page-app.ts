@@ -178,7 +178,7 @@ class App implements PreparedPageApp {
       return isJson ? json(400, { error: choose }) : page(200, chooseInstancePage(frame, all, searchedMax));
     }
     const views: readonly WhyView[] = await this.#inTurn(async () => {
-      // The files may have changed since the summary was read; objects are read anew in any case.
+      // The files may have changed since the summary was read; objects are always read again.
       if (!isCluster) await target.see();
       return await explainOn(target, names, address);
     });

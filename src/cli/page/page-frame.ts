@@ -1,4 +1,4 @@
-// What all pages have in common: the head, the search, the place of what is told to screen readers, and the two assets.
+// The parts that all pages share: the head, the search, the region for screen reader announcements, and the two assets.
 import { createHash } from "node:crypto";
 import type { Markup } from "../report/html.ts";
 import { html, visibleText } from "../report/html.ts";

@@ -16,6 +16,7 @@ import { networkOfClient } from "./blocked-requests.ts";
 import { figure } from "./page-charts.ts";
 import { framed, instancePath, scrolling, shown, warnings } from "./page-frame.ts";
 import { tiles } from "./overview-page.ts";
+import { stackHead, tableHead } from "./table-head.ts";
 
 const topMax = 15;
 const newestMax = 50;
@@ -201,13 +202,7 @@ function ranking(
       </tr>`,
   );
   const table = html`<table>
-    <thead>
-      <tr>
-        <th scope="col">${column}</th>
-        <th scope="col" class="number">Requests</th>
-        <th scope="col" class="number">Share</th>
-      </tr>
-    </thead>
+    ${tableHead([column, { number: "Requests" }, { number: "Share" }])}
     <tbody>
       ${rows}
     </tbody>
@@ -236,16 +231,7 @@ function newest(rows: readonly LogEntry[]): Markup {
       </tr>`,
   );
   const table = html`<table class="stack" role="table">
-    <thead role="rowgroup">
-      <tr role="row">
-        <th scope="col" role="columnheader">Time</th>
-        <th scope="col" role="columnheader">Client</th>
-        <th scope="col" role="columnheader">Request</th>
-        <th scope="col" role="columnheader" class="number">Status</th>
-        <th scope="col" role="columnheader">Reason</th>
-        <th scope="col" role="columnheader">Country</th>
-      </tr>
-    </thead>
+    ${stackHead(["Time", "Client", "Request", { number: "Status" }, "Reason", "Country"])}
     <tbody role="rowgroup">
       ${lines}
     </tbody>

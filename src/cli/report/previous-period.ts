@@ -5,7 +5,8 @@ import { networkOf } from "../../model/client-network.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { LogReportSummary } from "./report-statistics.ts";
 import { otherCategory } from "./report-statistics.ts";
-import { categoryOf, keptPath, keptText } from "./row-texts.ts";
+import { labelOfReason } from "../../plan/logs/row-tests.ts";
+import { keptPath, keptText } from "./row-texts.ts";
 
 export const comparedKinds = [
   "categories",
@@ -48,7 +49,7 @@ export class PreviousPeriod {
   add(entry: LogEntry): void {
     this.#total += 1;
     const reason = keptText(entry.block_reason);
-    const category = categoryOf(reason);
+    const category = labelOfReason(reason);
     this.#count("categories", this.#counts.categories.has(category) ? category : otherCategory);
     this.#count("reasons", reason);
     this.#count("countries", entry.country === null ? "" : keptText(entry.country));

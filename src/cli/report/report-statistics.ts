@@ -7,7 +7,8 @@ import type { LogEntry } from "../../model/log-entry.ts";
 import { ClientDetails } from "./client-details.ts";
 import type { ClientDetail } from "./client-details.ts";
 import { FrequentCounter, byCountThenKey } from "./report-counter.ts";
-import { categoryOf, keptPath, keptText } from "./row-texts.ts";
+import { labelOfReason } from "../../plan/logs/row-tests.ts";
+import { keptPath, keptText } from "./row-texts.ts";
 import { TimeBars } from "./time-bars.ts";
 import type { Period } from "./time-bars.ts";
 
@@ -129,7 +130,7 @@ export class LogReport {
     this.#total += 1;
     const bar = this.#bars.barOf(timeMs, dayStartMs);
     const reason = keptText(entry.block_reason);
-    const series = this.#seriesOf(categoryOf(reason));
+    const series = this.#seriesOf(labelOfReason(reason));
     this.#overTime[bar] = (this.#overTime[bar] ?? 0) + 1;
     series[bar] = (series[bar] ?? 0) + 1;
     const country = entry.country === null ? null : keptText(entry.country);

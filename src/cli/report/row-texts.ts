@@ -14,19 +14,6 @@ export function keptPath(path: string): string {
   return mark < 0 ? keptText(path) : copyOf(path.slice(0, Math.min(mark, reportTextLengthMax)));
 }
 
-/** The label of a reason, without the number of the rule: `SQL Injection` for `SQL Injection 942100`. */
-export function categoryOf(reason: string): string {
-  const text = reason.trim();
-  let end = text.length;
-  while (end > 0 && isDigit(text.charCodeAt(end - 1))) end -= 1;
-  const label = text.slice(0, end).trimEnd();
-  return label === "" ? text : label;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
-}
-
 /** A part of a string keeps the whole string in memory, so it is copied. */
 function copyOf(part: string): string {
   return Buffer.from(part, "utf16le").toString("utf16le");

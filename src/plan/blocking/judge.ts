@@ -1,6 +1,6 @@
 // Judges the clients in the log rows of one WafAutoBlock: who reached the threshold, until when that counts, and how often before.
 // A client is listed when its requests within one window, by their own times, reach the threshold. While it is listed, its further
-// requests are evidence and nothing else; only requests after the end count anew, so that every entry ends on time. Each further
+// requests are evidence and nothing else; only requests after the end count again, so that every entry ends on time. Each further
 // time, the entry lasts longer. Rows are judged once each: who feeds a judge saves it together with the position in the log.
 import type { DeclaredAutoBlock, JudgedEntry, Judgement, ReasonCount, RowCounts } from "../../model/auto-block.ts";
 import type { Entry } from "../../model/entry.ts";

@@ -4,7 +4,7 @@
 // existing instance was moved, and causes no hold.
 import type { EntryOwner } from "../../model/entry-owners.ts";
 import type { BrokenReference, Gathered } from "../../model/gathered.ts";
-import { resourceKey } from "../../model/resource.ts";
+import { nameOfKey, resourceKey } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
 import { asSentence } from "../../model/sentence.ts";
 import { decideAttachment } from "../../model/attachment.ts";
@@ -86,8 +86,7 @@ function mayAttach({ instance, namespaceLabels }: Gathered, { kind, namespace }:
 }
 
 function refOf({ kind, name }: EntryOwner): ResourceRef {
-  const slash = name.indexOf("/");
-  return { kind, namespace: name.slice(0, slash), name: name.slice(slash + 1) };
+  return { kind, ...nameOfKey(name) };
 }
 
 function plainKey({ kind, name }: Pick<ResourceRef, "kind" | "name">): string {

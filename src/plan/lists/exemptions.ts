@@ -1,4 +1,4 @@
-// Which addresses no automatic decision may block: the one answer for suggestions, for automatic blocks and for reports. An entry
+// Which addresses no automatic decision may block, for suggestions and automatic blocks. Reports name further exemptions. An entry
 // is exempt if it shares a single address with something protected, because a wider block would reach that address too.
 import type { Entry } from "../../model/entry.ts";
 import { parseDeclaredEntry } from "../../model/entry.ts";

@@ -75,7 +75,7 @@ export class KeyLockFiles {
     } catch (error) {
       await own.remove();
       this.#tell(error);
-      // Tried again with the next call.
+      // The next call retries.
       return { state: "Held", release: async () => undefined, isWanted: async () => true };
     }
   }
@@ -183,7 +183,7 @@ class OwnClaim {
     return others;
   }
 
-  /** Whether there is another claim. If that is unknown, the claim is better made anew. */
+  /** Whether there is another claim. If that is unknown, it is safer to claim again. */
   async isFollowed(): Promise<boolean> {
     return await this.others().then(
       (others) => others.length > 0,

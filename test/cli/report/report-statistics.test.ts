@@ -2,7 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { LogReport } from "../../../src/cli/report/report-statistics.ts";
 import type { LogReportSummary } from "../../../src/cli/report/report-statistics.ts";
-import { categoryOf, reportTextLengthMax } from "../../../src/cli/report/row-texts.ts";
+import { reportTextLengthMax } from "../../../src/cli/report/row-texts.ts";
+import { labelOfReason } from "../../../src/plan/logs/row-tests.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
 const dayMs = 86_400_000;
@@ -95,13 +96,13 @@ describe("by reason", () => {
     ["", ""],
     ["Überlast٣ 7", "Überlast٣"],
   ])("%j is of the category %j", (reason, category) => {
-    expect(categoryOf(reason)).toBe(category);
+    expect(labelOfReason(reason)).toBe(category);
   });
 
   test("a long run of digits takes no longer than its length", () => {
     const digits = "1".repeat(1_000_000);
-    expect(categoryOf(`a ${digits}`)).toBe("a");
-    expect(categoryOf(`${digits}a`)).toHaveLength(1_000_001);
+    expect(labelOfReason(`a ${digits}`)).toBe("a");
+    expect(labelOfReason(`${digits}a`)).toHaveLength(1_000_001);
   });
 
   test("rules of one label are one category, and reasons of their own", () => {

@@ -36,24 +36,18 @@ const fastOperator = join(import.meta.dirname, "fast-operator.ts");
 /** Only ends what hangs. */
 const endTimeoutMs = 300_000;
 
+/** All servers of an operator on free ports of the loopback interface. */
+export const freePorts: readonly string[] =
+  "--host 127.0.0.1 --health-port 0 --metrics-port 0 --ui-bind-address 127.0.0.1:0".split(" ");
+
 /** Resolves when it serves its health port: before its caches are synced. */
 export async function startOperator(start: OperatorStart): Promise<OperatorProcess> {
   const { kubeconfig, parameters = [], podName = "wafsync-0", timesAsFast, callsLoopback, ...options } = start;
   const loopback = callsLoopback === false ? [] : ["--allow-private-networks"];
   const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", ...loopback, "--log-level", "debug"];
-  const ports = [
-    "--host",
-    "127.0.0.1",
-    "--health-port",
-    "0",
-    "--metrics-port",
-    "0",
-    "--ui-bind-address",
-    "127.0.0.1:0",
-  ];
   const process_ =
     timesAsFast === undefined
-      ? startWafsync(["operator", ...own, ...ports, ...parameters], {
+      ? startWafsync(["operator", ...own, ...freePorts, ...parameters], {
           ...options,
           environment: { POD_NAME: podName, ...options.environment },
         })

@@ -1,0 +1,30 @@
+// A run that a controller starts: in this process, or not at all because another one works on the instance.
+import type { WorkResult } from "../async/workers.ts";
+
+export interface StartedRun {
+  /** Called last, whatever the outcome. Must not throw. */
+  readonly onEnd?: () => void;
+}
+
+/** Another process works on the instance: nothing is done, and what is known of it is forgotten. */
+export interface RunElsewhere {
+  /** When to ask again if nothing changes (wall time). */
+  readonly elsewhereUntilMs: number;
+}
+
+/** Carries the run out and ends it; or forgets the instance if another process works on it. */
+export async function endingRun<Run extends StartedRun>(
+  started: Run | Promise<Run | RunElsewhere>,
+  { carryOut, forget }: { readonly carryOut: (run: Run) => Promise<WorkResult>; readonly forget: () => void },
+): Promise<WorkResult> {
+  const run = await started;
+  if ("elsewhereUntilMs" in run) {
+    forget();
+    return { kind: "Settled", wakeAtMs: run.elsewhereUntilMs };
+  }
+  try {
+    return await carryOut(run);
+  } finally {
+    run.onEnd?.();
+  }
+}

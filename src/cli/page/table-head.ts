@@ -1,0 +1,31 @@
+// The heads of the tables of the page.
+import { html } from "../report/html.ts";
+import type { Markup } from "../report/html.ts";
+
+/** A title, or one whose column has numbers. */
+export type Heading = string | { readonly number: string };
+
+export function tableHead(headings: readonly Heading[]): Markup {
+  return html`<thead>
+    <tr>
+      ${headings.map((heading) =>
+        typeof heading === "string"
+          ? html`<th scope="col">${heading}</th>`
+          : html`<th scope="col" class="number">${heading.number}</th>`,
+      )}
+    </tr>
+  </thead>`;
+}
+
+/** With explicit roles, because the styles of narrow screens remove the implicit ones from the class `stack`. */
+export function stackHead(headings: readonly Heading[]): Markup {
+  return html`<thead role="rowgroup">
+    <tr role="row">
+      ${headings.map((heading) =>
+        typeof heading === "string"
+          ? html`<th scope="col" role="columnheader">${heading}</th>`
+          : html`<th scope="col" role="columnheader" class="number">${heading.number}</th>`,
+      )}
+    </tr>
+  </thead>`;
+}
