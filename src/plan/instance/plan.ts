@@ -178,7 +178,7 @@ function splitByPolicy(
   }));
   const writes = orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms);
   const all: readonly Operation[] = [...origins.operations, ...writes];
-  if (all.every((operation) => writesTo(partOf(operation)))) return { operations: all, observedOnly: [], writesTo };
+  if (([...listNames, "origins"] as const).every(writesTo)) return { operations: all, observedOnly: [], writesTo };
   const operations: Operation[] = [];
   const observedOnly: Operation[] = [];
   for (const operation of all) (writesTo(partOf(operation)) ? operations : observedOnly).push(operation);
