@@ -43,7 +43,7 @@ export interface ListWatchHealth {
 export interface ListWatchOptions<T extends KubeObject> {
   readonly api: ApiServer;
   readonly clock: Clock;
-  /** A number from 0 to below 1. */
+  /** A number of at least 0 and less than 1. */
   readonly random: () => number;
   readonly type: ResourceType;
   /** All namespaces if undefined. */

@@ -3,7 +3,7 @@
 import { DecodedText, type TextRange, decode, foldCase } from "./decoded-text.ts";
 import { LinearSearch } from "./linear-search.ts";
 
-/** A secret of fewer characters is looked for as a word of its own, so that `test` leaves `latest` alone. */
+/** A secret of fewer characters is only found as a separate word, so that `test` does not match `latest`. */
 export const distinctiveLengthMin = 8;
 /** A secret of fewer characters is not looked for in base64: three letters of base64 are in every other word. */
 const base64LengthMin = 4;

@@ -1,7 +1,7 @@
 // Workloads whose rollouts clear the cache of an instance, as they are seen wherever they live.
 import type { WorkloadRef } from "./declared.ts";
 
-/** Where a rollout is, by the rules of `kubectl rollout status`, in a sentence. */
+/** The progress of a rollout in a sentence, by the rules of `kubectl rollout status`. */
 export interface RolloutProgress {
   /** `Failed`: it exceeded its deadline, and may still succeed. `Untracked`: its rollouts can't be followed. */
   readonly state: "Complete" | "Progressing" | "Failed" | "Untracked";

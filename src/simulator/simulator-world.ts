@@ -97,7 +97,7 @@ export class SimulatorWorld {
     return true;
   }
 
-  /** The text without any key, plain or percent-encoded. `alsoKey` is what a request brought as its key. */
+  /** The text without any key, plain or percent-encoded. `alsoKey` is the key that a request contained. */
   redact(text: string, alsoKey?: string): string {
     return [...this.#wafs.keys(), alsoKey ?? ""]
       .filter((key) => key.length >= redactedLengthMin)

@@ -26,7 +26,7 @@ export type TurnResult<T> =
 
 /** What callers see of a lane. */
 export interface Lane {
-  /** Waits for its turn and runs `act`, while nothing else runs in the lane. A failure of `act` is thrown on. */
+  /** Waits for its turn and runs `act`, while nothing else runs in the lane. Rejects with the error of `act`. */
   run<T>(turn: Turn, act: (connection: Connection) => Promise<T>): Promise<TurnResult<T>>;
   /** No turn starts before this time of the clock's `monotonicMs`. An earlier time than was set before changes nothing. */
   pauseUntil(timeMs: number): void;

@@ -1,4 +1,4 @@
-// Charts in a page: the drawings for both widths of screens, and the same numbers as a table, for screen readers and for reading.
+// Charts in a page: a drawing for wide screens, one for narrow screens, and the same numbers as a table for screen readers.
 import { inThousands } from "../../model/sentence.ts";
 import { barLabel } from "./report-charts.ts";
 import type { Drawings, RankChart, RankedRow, TimeBars } from "./report-charts.ts";

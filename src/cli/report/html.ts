@@ -39,7 +39,7 @@ function textOf(part: Part): string {
   return "text" in part ? part.text : part.map(({ text }) => text).join("");
 }
 
-/** Characters that are not seen, or that turn the text around them. */
+/** Characters that are invisible, or that change the direction of the text around them. */
 const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}]/gu;
 
 /** One line of at most so many characters, in which nothing is hidden. */

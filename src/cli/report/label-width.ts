@@ -5,7 +5,7 @@ const narrowWidth = 5.5;
 const latinWidth = 8.2;
 const capitalWidth = 9.6;
 const widestLatinWidth = 13.5;
-/** Chinese characters, emojis and all else. */
+/** All other characters, such as Chinese characters and emojis. */
 const otherWidth = 18;
 
 /** In pixels. */

@@ -12,7 +12,7 @@ import { keptPath, keptText } from "./row-texts.ts";
 import { TimeBars } from "./time-bars.ts";
 import type { Period } from "./time-bars.ts";
 
-/** Texts of each kind that survive when there are too many. */
+/** How many texts of each kind are kept when there are too many. */
 const keptMax = 10_000;
 /** Of methods and statuses, of which there are few. */
 const fewKeptMax = 100;

@@ -51,7 +51,7 @@ export function decideRollouts(situation: RolloutSituation): RolloutDecision {
   return { records: isSame ? records : next, pending, dueMs: pending.length === 0 ? undefined : dueMs };
 }
 
-/** What is known of the workload after a look at it. */
+/** What is known about the workload after it was read. */
 function look(workload: string, known: RolloutRecord | undefined, seen: SeenWorkload): RolloutRecord {
   const { uid, revision, content } = seen;
   if (known === undefined) {

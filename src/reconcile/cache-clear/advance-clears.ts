@@ -92,7 +92,7 @@ export function advanceClearsAtEnd(
   return { ...advanced, nextMs: earliest(advanced.nextMs, rollouts.nextMs) };
 }
 
-/** Deletes the objects whose time after their finish is over, where objects can be deleted. */
+/** Deletes the finished objects whose `ttlSecondsAfterFinished` has passed, where objects can be deleted. */
 export async function removeOutlived(
   { source, stopping }: Pick<ReconcilePorts, "source" | "stopping">,
   { outlived }: AdvancedClears,

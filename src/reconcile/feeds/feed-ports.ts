@@ -52,7 +52,7 @@ export interface FeedPorts {
   readonly forget?: (feed: ObjectName) => void;
   readonly status: StatusPort;
   readonly clock: Clock;
-  /** A number from 0 to below 1. */
+  /** A number of at least 0 and less than 1. */
   readonly random: () => number;
   readonly observer?: FeedObserver;
 }

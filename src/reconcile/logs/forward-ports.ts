@@ -87,7 +87,7 @@ export interface ForwardLogsPorts {
   readonly limits?: Partial<LogLimits>;
   readonly status: LogStatusPort;
   readonly clock: Clock;
-  /** A number from 0 to below 1. */
+  /** A number of at least 0 and less than 1. */
   readonly random: () => number;
   /** Whether this process is the one that forwards: asked before each write to the output. */
   readonly mayForward: () => boolean;

@@ -1,4 +1,4 @@
-// Fetches pages of logs one after another, the next one while the last is still worked on. One call at a time, never more.
+// Fetches pages of logs one after another, the next one while the last one is processed. Never makes two calls at a time.
 import type { LogPage } from "../../model/log-entry.ts";
 import type { WafResult } from "../../model/waf-result.ts";
 import { formatDay } from "./log-days.ts";

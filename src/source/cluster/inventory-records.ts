@@ -257,7 +257,7 @@ class StoredInventories implements InventoryRecords {
     return await this.#store.write(instance, holder, index, data, stored);
   }
 
-  /** Deletes the shards after `last`, the highest number first. After a failure, the rest is as after a crash. */
+  /** Deletes the shards after `last`, the highest number first. A failure leaves the same state as a crash. */
   async #releaseAfter(
     instance: ObjectName,
     last: number,
