@@ -58,6 +58,7 @@ export async function withSession(
   work: (session: Session) => Promise<number>,
 ): Promise<number> {
   await requireFolder(options.from);
+  if (options.state !== undefined) await requireOwnFolder(options.from, options.state);
   const redactor = new Redactor();
   const stopping = createStopping(realClock);
   const redact = (text: string): string => redactor.redact(text);
@@ -149,6 +150,13 @@ export function printTroubles({ standalone, notes, paintNotes }: Session, views:
 export function noInstance(isFaulty: boolean, act: string): string {
   if (isFaulty) return `No WafInstance in this folder is valid, so there is nothing to ${act}.`;
   return `There is no WafInstance in this folder, so there is nothing to ${act}.`;
+}
+
+/** The state directory is left out of the folder: if they were the same, nothing would be declared. */
+async function requireOwnFolder(from: string, state: string): Promise<void> {
+  const [folder, other] = await Promise.all([from, state].map(async (path) => await stat(path).catch(() => undefined)));
+  if (folder === undefined || other === undefined || folder.dev !== other.dev || folder.ino !== other.ino) return;
+  throw new CommandError(`${state} is the folder with the YAML files`, "Set --state to a directory of its own.");
 }
 
 async function requireFolder(path: string): Promise<void> {

@@ -4,21 +4,13 @@ import { CommanderError } from "commander";
 import { describeError } from "./describe-error.ts";
 import { renameFormerOptions } from "./former-options.ts";
 import { callOf } from "./invocation.ts";
+import { outliveReaders } from "./output-faults.ts";
 import { createProgram } from "./program.ts";
 
 const exitError = 2;
 
-/** The reader of the output may stop reading (`| head`): the work is completed, and the exit code reports its result. */
-function outliveReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
-  }
-}
-
 async function main(): Promise<number> {
-  outliveReaders();
+  const faults = outliveReaders(process);
   let exitCode = 0;
   const { name, completes, words } = callOf(process);
   const program = createProgram(name, (code) => {
@@ -33,7 +25,7 @@ async function main(): Promise<number> {
     const renamed = renameFormerOptions(program, words);
     for (const warning of renamed.warnings) process.stderr.write(`warning: ${warning}\n`);
     await program.parseAsync(renamed.words, { from: "user" });
-    return exitCode;
+    return faults.hasLost ? exitError : exitCode;
   } catch (error) {
     // Commander has printed its own message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitError;
