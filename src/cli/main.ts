@@ -10,7 +10,6 @@ import { createProgram } from "./program.ts";
 const exitError = 2;
 
 async function main(): Promise<number> {
-  const faults = outliveReaders(process);
   let exitCode = 0;
   const { name, completes, words } = callOf(process);
   const program = createProgram(name, (code) => {
@@ -25,7 +24,7 @@ async function main(): Promise<number> {
     const renamed = renameFormerOptions(program, words);
     for (const warning of renamed.warnings) process.stderr.write(`warning: ${warning}\n`);
     await program.parseAsync(renamed.words, { from: "user" });
-    return faults.hasLost ? exitError : exitCode;
+    return exitCode;
   } catch (error) {
     // Commander has printed its own message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitError;
@@ -35,6 +34,11 @@ async function main(): Promise<number> {
   }
 }
 
+const faults = outliveReaders(process);
 void main().then((code) => {
   process.exitCode = code;
+  // The last line may be lost as well.
+  process.once("exit", () => {
+    if (faults.hasLost) process.exitCode = exitError;
+  });
 });

@@ -29,6 +29,13 @@ describe("A full disk", () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
+  test.each([["--version"], ["logs", "-f", "."], ["plan", "--help"]])("behind stdout of `%s` is no success", async (...line) => {
+    await using full = await open("/dev/full", "w");
+    const options = { files: { stdout: full.fd }, workingDirectory: world.path };
+    const { code, stderr } = await runWafsync([...line, ...(line[0] === "logs" ? ["--allow-insecure-http"] : [])], options);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("error: stdout cannot be written (ENOSPC)")]);
+  });
+
   test("behind stdout and stderr does not end run, which goes on with the WAF", async () => {
     await using full = await open("/dev/full", "w");
     const running = startWafsync(["run", ...world.from], { files: { stdout: full.fd, stderr: full.fd } });
