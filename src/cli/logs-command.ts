@@ -14,6 +14,7 @@ import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
 import { logFaultError } from "./logs/log-faults.ts";
 import { createLogFormat } from "./logs/log-format.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
+import { lockOutput } from "./logs/output-lock.ts";
 import { describeRange, retentionWarning } from "./logs/log-range.ts";
 import { readLogRequest, resumeQuestion, rowFilter } from "./logs/log-request.ts";
 import type { LogRequest, LogsOptions } from "./logs/log-request.ts";
@@ -64,7 +65,9 @@ async function runWith(
     clock: realClock,
   });
   const ports = { waf, clock: realClock, random: Math.random, stopping, onWait: watch.waiting };
+  let unlock: (() => Promise<void>) | undefined;
   try {
+    if (request.file !== undefined) unlock = await lockOutput(request.file, realClock);
     const checkpoint = await findCheckpoint(request);
     const question = resumeQuestion(request, baseUrl, checkpoint?.question);
     const days = { firstDay: question.firstDay, lastDay: question.lastDay ?? request.range.days.lastDay };
@@ -104,6 +107,7 @@ async function runWith(
       await output.close();
     }
   } finally {
+    await unlock?.();
     await registry.close();
   }
 }
