@@ -57,8 +57,7 @@ export async function withSession(
   },
   work: (session: Session) => Promise<number>,
 ): Promise<number> {
-  await requireFolder(options.from);
-  if (options.state !== undefined) await requireOwnFolder(options.from, options.state);
+  await requireFolder(options);
   const redactor = new Redactor();
   const stopping = createStopping(realClock);
   const redact = (text: string): string => redactor.redact(text);
@@ -159,10 +158,11 @@ async function requireOwnFolder(from: string, state: string): Promise<void> {
   throw new CommandError(`${state} is the folder with the YAML files`, "Set --state to a directory of its own.");
 }
 
-async function requireFolder(path: string): Promise<void> {
+async function requireFolder({ from: path, state }: Pick<DirectoryOptions, "from" | "state">): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined)
     throw new CommandError(`there is no folder ${path}`, "Set -f to the folder with the YAML files.");
   if (!found.isDirectory())
     throw new CommandError(`${path} is a file, not a folder`, "Set -f to the folder that contains it.");
+  if (state !== undefined) await requireOwnFolder(path, state);
 }

@@ -40,12 +40,21 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const warning = plan && retentionWarning(plan, request.range.days, dayOf(nowMs));
   if (warning !== undefined) notes.line(`warning: ${warning}`);
   try {
-    const end = await withStopSignals(async ({ stop }) => await runWith(request, source, watch, stop));
+    const end = await withStopSignals(async ({ stop }) => {
+      return await withOutput(request, async () => await runWith(request, source, watch, stop));
+    });
     progress?.clear();
     return report(end, request, watch);
   } finally {
     progress?.clear();
   }
+}
+
+/** One process at a time writes a file. */
+async function withOutput<T>({ file }: LogRequest, work: () => Promise<T>): Promise<T> {
+  if (file === undefined) return await work();
+  const unlock = await lockOutput(file, realClock);
+  return await work().finally(unlock);
 }
 
 async function runWith(
@@ -65,9 +74,7 @@ async function runWith(
     clock: realClock,
   });
   const ports = { waf, clock: realClock, random: Math.random, stopping, onWait: watch.waiting };
-  let unlock: (() => Promise<void>) | undefined;
   try {
-    if (request.file !== undefined) unlock = await lockOutput(request.file, realClock);
     const checkpoint = await findCheckpoint(request);
     const question = resumeQuestion(request, baseUrl, checkpoint?.question);
     const days = { firstDay: question.firstDay, lastDay: question.lastDay ?? request.range.days.lastDay };
@@ -107,7 +114,6 @@ async function runWith(
       await output.close();
     }
   } finally {
-    await unlock?.();
     await registry.close();
   }
 }

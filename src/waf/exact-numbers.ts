@@ -3,7 +3,10 @@
 
 /** Of ECMAScript's "JSON.parse source text access", which all supported versions of Node.js have. */
 interface SourceAccess {
-  parse(text: string, reviver: (name: string, value: unknown, context: { readonly source?: string }) => unknown): unknown;
+  parse(
+    text: string,
+    reviver: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
+  ): unknown;
   rawJSON(text: string): RawNumber;
   isRawJSON(value: unknown): value is RawNumber;
 }

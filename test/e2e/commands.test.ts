@@ -287,12 +287,16 @@ describe("run", () => {
 
   test("begins a call that waits for its interval as soon as the file has a shorter one", async () => {
     await using folder = await folderWithRule();
-    await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl, { spec: "  minRequestInterval: 1m\n" }));
+    await folder.files.write(
+      "main.yaml",
+      instanceDocument(folder.simulator.baseUrl, { spec: "  minRequestInterval: 1m\n" }),
+    );
     const running = startWafsync(["run", ...folder.from]);
     await running.hasPrinted(/Watching/);
     while (folder.simulator.requests().length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl));
-    while (folder.simulator.waf(testKey).blocklist.length < blocked.length) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (folder.simulator.waf(testKey).blocklist.length < blocked.length)
+      await new Promise((resolve) => setTimeout(resolve, 20));
     running.child.kill("SIGTERM");
     expect((await running.ended).code).toBe(0);
   });

@@ -29,12 +29,18 @@ describe("A full disk", () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  test.each([["--version"], ["logs", "-f", "."], ["plan", "--help"]])("behind stdout of `%s` is no success", async (...line) => {
-    await using full = await open("/dev/full", "w");
-    const options = { files: { stdout: full.fd }, workingDirectory: world.path };
-    const { code, stderr } = await runWafsync([...line, ...(line[0] === "logs" ? ["--allow-insecure-http"] : [])], options);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("error: stdout cannot be written (ENOSPC)")]);
-  });
+  test.each([["--version"], ["logs", "-f", "."], ["plan", "--help"]])(
+    "behind stdout of `%s` is no success",
+    async (...line) => {
+      await using full = await open("/dev/full", "w");
+      const options = { files: { stdout: full.fd }, workingDirectory: world.path };
+      const { code, stderr } = await runWafsync(
+        [...line, ...(line[0] === "logs" ? ["--allow-insecure-http"] : [])],
+        options,
+      );
+      expect([code, stderr]).toEqual([2, expect.stringContaining("error: stdout cannot be written (ENOSPC)")]);
+    },
+  );
 
   test("behind stdout and stderr does not end run, which goes on with the WAF", async () => {
     await using full = await open("/dev/full", "w");
@@ -56,8 +62,16 @@ describe("The state directory", () => {
   });
 
   test("may not be the folder itself, by whatever path", async () => {
-    const { code, stderr } = await runWafsync(["apply", ...world.from, "--state", `${world.path}/../${basename(world.path)}`]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("is the folder with the YAML files\n  Set --state to a")]);
+    const { code, stderr } = await runWafsync([
+      "apply",
+      ...world.from,
+      "--state",
+      `${world.path}/../${basename(world.path)}`,
+    ]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("is the folder with the YAML files\n  Set --state to a"),
+    ]);
   });
 
   test("that is deleted while run uses it comes back with the record: entries stay managed", async () => {

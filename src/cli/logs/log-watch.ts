@@ -66,7 +66,9 @@ export class LogWatch {
       this.#warn(`${date}: the WAF announces ${inThousands(total)} entries but sends ${inThousands(came)}`);
     if (surplus > 0) {
       const rows = surplus === 1 ? "1 entry is" : `${inThousands(surplus)} entries are`;
-      this.#warn(`${date}: ${rows} not in the last answer of the WAF, but in an earlier one, and may be there too often`);
+      this.#warn(
+        `${date}: ${rows} not in the last answer of the WAF, but in an earlier one, and may be there too often`,
+      );
     }
   }
 

@@ -171,7 +171,11 @@ export class LogDayReading {
     const { came, totalMin, totalMax, broken, brokenCount } = this.#reading;
     // A total that grows while the pages come is no contradiction: what came in between may be there or not.
     const total = came >= totalMin && came <= totalMax ? came : totalMax;
-    return { next: "Nothing", rows, summary: { came, total, broken, brokenCount, surplus: this.#tally?.unconfirmed ?? 0 } };
+    return {
+      next: "Nothing",
+      rows,
+      summary: { came, total, broken, brokenCount, surplus: this.#tally?.unconfirmed ?? 0 },
+    };
   }
 }
 

@@ -142,7 +142,12 @@ function wakeTime(
   switch (result.kind) {
     case "Done": {
       const arrivalMs = memory.arrivedAtMs === undefined ? nowMs : wallTimeOf(clock, memory.arrivedAtMs);
-      return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs, lookAgainMs ?? resyncMs, arrivalMs > nowMs ? arrivalMs : resyncMs);
+      return Math.min(
+        resyncMs,
+        desired.nextExpiryMs ?? resyncMs,
+        lookAgainMs ?? resyncMs,
+        arrivalMs > nowMs ? arrivalMs : resyncMs,
+      );
     }
     case "Blocked":
     case "Failed":

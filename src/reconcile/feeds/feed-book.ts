@@ -145,7 +145,9 @@ export class FeedBook {
 
   #dueMs({ feed, state, storeProblem, storeRetryAtMs }: Known): number | undefined {
     const dueMs = fetchDueMs(state, feed, this.#ports.clock.nowMs());
-    return dueMs === undefined || storeProblem === undefined ? dueMs : Math.max(dueMs, wallTimeOf(this.#ports.clock, storeRetryAtMs));
+    return dueMs === undefined || storeProblem === undefined
+      ? dueMs
+      : Math.max(dueMs, wallTimeOf(this.#ports.clock, storeRetryAtMs));
   }
 
   #forget(key: string, feed: DeclaredFeed): void {

@@ -45,7 +45,11 @@ export async function lockFolder(folder: string, processId: number, clock: Clock
   }
   if (others.length === 0 && claimed) {
     await writeFile(path, `${heldMark} since ${new Date(clock.nowMs()).toISOString()}\n`);
-    return { ok: true, look: async () => await lookFor(folder, own), release: async () => await rm(path, { force: true }) };
+    return {
+      ok: true,
+      look: async () => await lookFor(folder, own),
+      release: async () => await rm(path, { force: true }),
+    };
   }
   if (claimed) await rm(path, { force: true });
   const winner = others.find(({ held }) => held) ?? others[0];

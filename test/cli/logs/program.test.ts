@@ -70,17 +70,20 @@ test("a file that another download writes is left to it, also while that one is 
   const file = join(files.path, "rows.ndjson");
   let running: RunningProcess | undefined;
   let requests = 0;
+  const stopped = Promise.withResolvers<void>();
   await using world = await logWorld({
     now,
     logRowsPerDay: 500,
     onRequest: () => {
       requests += 1;
-      if (requests === 7) running?.child.kill("SIGSTOP");
+      if (requests !== 7) return;
+      running?.child.kill("SIGSTOP");
+      stopped.resolve();
     },
   });
   const parameters = logs(world.simulator, ...range, "--page-size", "200", "--out", file, "--resume");
   running = startWafsync(parameters, { environment });
-  while (requests < 7) await new Promise((resolve) => setTimeout(resolve, 10));
+  await stopped.promise;
   const second = await runWafsync(parameters, { environment });
   expect([second.code, second.stderr]).toEqual([
     2,

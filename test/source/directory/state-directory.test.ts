@@ -229,7 +229,10 @@ describe("the state directory", () => {
 describe("a state directory that goes while it is used", () => {
   test.each([
     ["is deleted", async (path: string) => await rm(path, { recursive: true })],
-    ["is emptied", async (path: string) => await Promise.all((await readdir(path)).map((name) => rm(join(path, name))))],
+    [
+      "is emptied",
+      async (path: string) => await Promise.all((await readdir(path)).map((name) => rm(join(path, name)))),
+    ],
     ["is moved away", async (path: string) => await rename(path, `${path}-moved`)],
   ])("and %s is created and locked again, with what must not be lost", async (_, strike) => {
     await using scratch = await scratchDirectory();
