@@ -54,7 +54,11 @@ export async function runLogs(options: LogsOptions): Promise<number> {
 async function withOutput<T>({ file }: LogRequest, work: () => Promise<T>): Promise<T> {
   if (file === undefined) return await work();
   const unlock = await lockOutput(file, realClock);
-  return await work().finally(unlock);
+  try {
+    return await work();
+  } finally {
+    await unlock();
+  }
 }
 
 async function runWith(
