@@ -5,6 +5,7 @@ import { compactionMutations } from "./compaction-mutations.ts";
 import { feedMutations } from "./feed-mutations.ts";
 import { networkMutations } from "./network-mutations.ts";
 import { shardMutations } from "./shard-mutations.ts";
+import { surroundingsMutations } from "./surroundings-mutations.ts";
 
 export interface Mutation {
   /** What is switched off. */
@@ -296,7 +297,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a fresh read is valid for 30 s",
     file: "src/reconcile/converge/run-state.ts",
-    from: "this.ports.clock.nowMs() - this.#confirmedMs < confirmedForMs;",
+    from: "this.ports.clock.monotonicMs() - this.#confirmedMs < confirmedForMs;",
     to: "this.#confirmedMs < Infinity;",
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
@@ -563,6 +564,7 @@ export const mutations: readonly Mutation[] = [
   ...feedMutations,
   ...networkMutations,
   ...shardMutations,
+  ...surroundingsMutations,
   {
     guard: "one call at a time",
     file: "src/waf/lane.ts",
