@@ -13,6 +13,7 @@ import { emitEntryChanges } from "../status/emit-entry-changes.ts";
 import { emitOutcome } from "../status/emit-events.ts";
 import { forgetRulesBut } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
+import { releaseEndsMs } from "./release.ts";
 import { reportFacts } from "./report.ts";
 import type { Run } from "./run-state.ts";
 import type { Declared } from "./view.ts";
@@ -99,7 +100,7 @@ function noteResult(
   memory.failures = hasFailed ? memory.failures + 1 : 0;
   if (result.kind === "Failed") ports.observer.failed?.(declared.gathered.instance.meta, result.fault);
   const lookAgainMs = ending.kind === "Ran" ? ending.run.plan.lookAgainMs : undefined;
-  const wakeAtMs = wakeTime(ports, memory, declared, result, lookAgainMs);
+  const wakeAtMs = byReleaseDeadline(memory, wakeTime(ports, memory, declared, result, lookAgainMs), ports.clock.nowMs());
   memory.backOff =
     wakeAtMs !== undefined && hasFailed
       ? { untilMs: wakeAtMs, result, attempted: attemptIn(declared.gathered) }
@@ -121,6 +122,12 @@ function rememberLists(memory: InstanceMemory, run: Run, result: RunResult): voi
 /** Cache clears have times of their own: a retry, a deadline, the end of a time to live. */
 function wakeWithClears(wakeAtMs: number | undefined, { due, waiting, nextMs }: AdvancedClears) {
   return { wakeAtMs: earliest(wakeAtMs, nextMs), pendingClears: due.length + waiting.length };
+}
+
+/** A deletion does not wait for the end of a backoff, but ends in time. */
+function byReleaseDeadline(memory: InstanceMemory, wakeAtMs: number | undefined, nowMs: number): number | undefined {
+  const endsMs = releaseEndsMs(memory);
+  return endsMs === undefined || endsMs <= nowMs || wakeAtMs === undefined ? wakeAtMs : Math.min(wakeAtMs, endsMs);
 }
 
 /** When to run again without a change: the next expiry, resync or second read, or the backoff after a failure. */

@@ -56,8 +56,10 @@ export interface InstanceMemory {
   arrivedAtMs: number | undefined;
   /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
   key: KnownKey | undefined;
-  /** When the release of a deleted instance began. */
+  /** When the release of a deleted instance began, or last got further. */
   releasingSinceMs: number | undefined;
+  /** The least number of removals that a run of the release left. */
+  removalsLeft: number | undefined;
   /** When an entry of the rule last changed on the WAF, by `namespace/name`. */
   readonly ruleChangedMs: Map<string, number>;
   readonly cacheClears: ClearMemory;
@@ -79,6 +81,7 @@ export function newInstanceMemory(): InstanceMemory {
     arrivedAtMs: undefined,
     key: undefined,
     releasingSinceMs: undefined,
+    removalsLeft: undefined,
     ruleChangedMs: new Map(),
     cacheClears: new ClearMemory(),
     emitted: new EmittedEvents(),

@@ -11,6 +11,7 @@ import {
   blocking,
   createdMs,
 } from "../../support/builders/declare.ts";
+import { disputesMax } from "../../../src/plan/lists/disputes.ts";
 import { anInventory, entry } from "../../support/builders/gathered.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
 
@@ -607,6 +608,37 @@ describe("A fight over an entry", () => {
     expect(world.status.eventReasons()).toContain("Contested");
     expect(world.waf.lists.blocklist).toContain("192.0.2.2");
     expect(world.status.faults).toEqual([]);
+  });
+
+  test("over 1,400 entries ends in a pause for all of them", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(1_400))] } });
+    await world.pass();
+    const added: number[] = [];
+    for (let time = 0; time < 7; time += 1) {
+      world.waf.lists.blocklist = [];
+      const before = world.waf.writes().length;
+      await world.clock.advance(2_000);
+      await world.pass();
+      added.push(world.waf.writes().length - before);
+    }
+    expect(added).toEqual([1_400, 1_400, 1_400, 0, 0, 0, 0]);
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Contested");
+    expect(world.status.message(world.instance, "Synced")).not.toContain("remembers no more");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("over more entries than are remembered pauses these, corrects the others, and the status says so", async () => {
+    const feed = addresses(disputesMax + 2);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
+    const atMs = [4, 3, 2, 1].map((minutes) => world.clock.nowMs() - minutes * 60_000);
+    const disputes = feed
+      .slice(0, disputesMax)
+      .map((text) => ({ list: "blocklist" as const, entry: entry(text), atMs }));
+    world.inventory.put(world.instance, anInventory({ blocklist: feed, disputes }));
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(feed.slice(disputesMax));
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Contested");
+    expect(world.status.message(world.instance, "Synced")).toContain("wafsync remembers no more than these");
   });
 
   test("is none when somebody adds again what wafsync removed, and the policy leaves it there", async () => {
