@@ -66,6 +66,8 @@ const originMap = fc
 const anyManaged = fc
   .record({ entries: fc.record({ blocklist: entryMap, allowlist: entryMap }), origins: originMap })
   .filter((managed) => countManaged(managed) > 0);
+const anyCount = fc.record({ atMs: anyTime, weight: fc.integer({ min: 1, max: 999_999_999 }) });
+const countMap = fc.array(fc.tuple(anyEntry, anyCount), { maxLength: 5 }).map((pairs) => new Map(pairs));
 const anyInventory: fc.Arbitrary<Inventory> = fc.record({
   domain: maybe(fc.domain()),
   waf: maybe(fc.record({ baseUrl: fc.webUrl(), keyMark: fc.stringMatching(/^[0-9a-f]{10}$/) })),
@@ -108,6 +110,7 @@ const anyInventory: fc.Arbitrary<Inventory> = fc.record({
     }),
   ),
   approvals: fc.nat({ max: 999_999_999 }),
+  counted: fc.record({ blocklist: countMap, allowlist: countMap }),
 });
 
 /** Refusals, disputes and triggers are sets: their order, and what is there twice, carries no meaning. */
@@ -182,6 +185,10 @@ const sample: Inventory = {
     holds: new Set(["c0ffee"]),
   },
   approvals: 3,
+  counted: {
+    blocklist: new Map([[entry("203.0.113.9"), { atMs: 0, weight: 2 }]]),
+    allowlist: new Map(),
+  },
 };
 
 describe("the text of an inventory", () => {

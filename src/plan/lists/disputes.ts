@@ -38,7 +38,9 @@ export function noteDisputes(
   }
   // An entry that is already contested keeps its place: otherwise the fights over too many entries would never end.
   const weight = ({ atMs }: Dispute): number => Math.min(atMs.length, correctionsMax + 1);
-  const kept = [...byKey.values()].toSorted((a, b) => weight(b) - weight(a) || (b.atMs.at(-1) ?? 0) - (a.atMs.at(-1) ?? 0));
+  const kept = [...byKey.values()].toSorted(
+    (a, b) => weight(b) - weight(a) || (b.atMs.at(-1) ?? 0) - (a.atMs.at(-1) ?? 0),
+  );
   return kept.slice(0, disputesMax);
 }
 

@@ -100,7 +100,11 @@ function noteResult(
   memory.failures = hasFailed ? memory.failures + 1 : 0;
   if (result.kind === "Failed") ports.observer.failed?.(declared.gathered.instance.meta, result.fault);
   const lookAgainMs = ending.kind === "Ran" ? ending.run.plan.lookAgainMs : undefined;
-  const wakeAtMs = byReleaseDeadline(memory, wakeTime(ports, memory, declared, result, lookAgainMs), ports.clock.nowMs());
+  const wakeAtMs = byReleaseDeadline(
+    memory,
+    wakeTime(ports, memory, declared, result, lookAgainMs),
+    ports.clock.nowMs(),
+  );
   memory.backOff =
     wakeAtMs !== undefined && hasFailed
       ? { untilMs: wakeAtMs, result, attempted: attemptIn(declared.gathered) }

@@ -131,7 +131,8 @@ export class Run {
     const { olderRefusals } = this.memory;
     this.#view = { ...this.#view, ...learned, desired };
     const observed = this.ledger.shown(this.#view.observed);
-    const plan = planInstance({ ...this.#view, observed, olderRefusals, nowMs });
+    const countsRemovals = this.#confirmedMs !== undefined;
+    const plan = planInstance({ ...this.#view, observed, olderRefusals, countsRemovals, nowMs });
     const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
     this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
     this.#next = 0;

@@ -134,7 +134,8 @@ describe("The deletion of an instance", () => {
     const world = await deletedWorld({ consistencyWindowMs: 5_000 });
     const startMs = world.clock.nowMs();
     world.onCall((call) => {
-      if (call.name === "RemoveEntry") world.waf.lists.blocklist.push(...addresses(3));
+      if (call.name !== "ReadList") return;
+      world.waf.lists.blocklist = [...new Set([...world.waf.lists.blocklist, ...addresses(3)])];
     });
     for (let passes = 0; passes < 200; passes += 1) {
       const { result, wakeAtMs } = await world.pass();
