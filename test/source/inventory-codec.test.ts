@@ -211,7 +211,8 @@ describe("the text of an inventory", () => {
       triggers:
         '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n' +
         '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","begun":"true","clearedAt":"1970-01-01T00:00:00.000Z","attempts":"1","attemptedAt":""}\n',
-      approval: "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nf00d origins standby.example\nused 3\n",
+      approval:
+        "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nf00d origins standby.example\nremoved blocklist 203.0.113.9 1970-01-01T00:00:00.000Z 2\nused 3\n",
       "other-domains": "staging.example.com blocklist 203.0.113.99 gw7es57ubw\n",
     });
   });

@@ -125,7 +125,7 @@ describe("The window of the guards", () => {
       addresses(3, 10_000).map((text) => [entry(text), { atMs: nowMs, weight: 1 }]),
     );
     const next = planOf({ ...situation, inventory: { ...situation.inventory, counted: plan.inventory.counted } });
-    expect(next.inventory.counted).toBe(plan.inventory.counted);
+    expect(next.inventory.counted.blocklist).toBe(plan.inventory.counted.blocklist);
   });
 
   test("does not count what was approved", () => {
@@ -135,18 +135,18 @@ describe("The window of the guards", () => {
 
   test("does not count what expires, or leaves a feed, which has guards of its own", () => {
     const gone = addresses(40, 10_000);
-    const feed = { namespace: "shop", name: "ipsum" };
+    const feed = { namespace: "edge", name: "ipsum" };
     const expired = aRule("ends", { addresses: gone.slice(0, 20), expiresAtMs: nowMs - 1 });
     const fed = aRule("fed", {
       feeds: [feed],
-      texts: [{ state: "Listed", source: "WafFeed shop/ipsum", entries: [] }],
+      texts: [{ state: "Listed", source: "WafFeed edge/ipsum", entries: [] }],
     });
     const situation = (rules: GatheredRule[]): Situation => ({
       gathered: { rules: [blocking("feed", addresses(200)), ...rules] },
       observed: { blocklist: [...addresses(200), ...gone] },
       inventory: {
         blocklist: gone.map((text, index) =>
-          index < 20 ? ownedBy(text, ["shop/ends"]) : ownedBy(text, ["shop/fed"], "WafFeed shop/ipsum"),
+          index < 20 ? ownedBy(text, ["edge/ends"]) : ownedBy(text, ["edge/fed"], "WafFeed edge/ipsum"),
         ),
       },
     });
@@ -223,6 +223,22 @@ describe("An approval", () => {
       inventory: { blocklist: ["192.0.2.1"], approval },
     };
     expect(planOf(wanted).inventory.approval).toBeUndefined();
+  });
+
+  test("no longer covers what is wanted again, also where nothing else is to be recorded", () => {
+    const approval: Approval = {
+      hash: "abc",
+      removals: { blocklist: new Set(["192.0.2.1", "192.0.2.2"].map(entry)), allowlist: new Set() },
+      origins: new Set(),
+      holds: new Set(),
+    };
+    const plan = planOf({
+      gathered: { instance: anInstance({ policies: { blocklist: "Observe" } }), rules: [blocking("a", ["192.0.2.1"])] },
+      observed: { blocklist: ["192.0.2.1", "192.0.2.2"] },
+      inventory: { blocklist: ["192.0.2.1", "192.0.2.2"], approval },
+    });
+    expect(plan.inventoryChanged).toBe(true);
+    expect([...(plan.inventory.approval?.removals.blocklist ?? [])]).toEqual(["192.0.2.2"]);
   });
 
   test("waits, and stays, while a source is broken", () => {
