@@ -268,6 +268,33 @@ describe("More removals than the guards allow", () => {
     expect(world.waf.lists.blocklist).toEqual([]);
   });
 
+  test("by several plans count together, also those of a process that was killed, until the window has passed", async () => {
+    const all = addresses(400);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", all)] } });
+    await world.passesUntilDone();
+    world.declare({ rules: [blocking("feed", all.slice(60))] });
+    world.waf.failOn({ on: "RemoveEntry", nth: 30, effect: "After", fault: "Crash" });
+    await world.passesUntilDone();
+    expect(world.waf.lists.blocklist).toHaveLength(340);
+    world.restart();
+    world.declare({ rules: [blocking("feed", all.slice(101))] });
+    await world.pass();
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Held");
+    expect(world.status.message(world.instance, "Synced")).toContain(
+      "guards allow at most 100 removals and 30 % of a list per plan and within 1h, in which 60 entries were removed before.",
+    );
+    world.declare({ rules: [blocking("feed", all.slice(100))] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(300);
+    world.declare({ rules: [blocking("feed", all.slice(101))] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(300);
+    await world.clock.advance(3_600_000);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(299);
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+  });
+
   test("are not let through because the additions of the same plan make the list longer", async () => {
     const world = await worldAfter(12, { declared: { instance: anInstance() } });
     world.declare({ rules: [blocking("new", addresses(40, 100))] });

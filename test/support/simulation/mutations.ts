@@ -46,14 +46,14 @@ export const mutations: readonly Mutation[] = [
     file: "src/plan/lists/removal-guard.ts",
     from: "const isHeld = added.length > 0 && exceeds(weightOfAll(counted) + weigh(added), sizes, guards);",
     to: "const isHeld = added.length > 0 && exceeds(weigh(added), sizes, guards);",
-    foundBy: simulation,
+    foundBy: "test/plan/lists/removal-guard.test.ts",
   },
   {
     guard: "removals are counted ahead of their calls",
     file: "src/plan/instance/plan.ts",
     from: "    countsRemovals && writesTo(list)",
     to: "    countsRemovals && nowMs < 0",
-    foundBy: simulation,
+    foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
     guard: "an approved removal that is wanted again is no longer approved",
