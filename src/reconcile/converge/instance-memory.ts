@@ -16,7 +16,10 @@ import { EmittedEvents } from "../status/emitted-events.ts";
 /** How many removed entries of one list are remembered, the latest; one that comes back later is not reported as drift. */
 export const removedMax = 10_000;
 
-/** How many refusals beyond those of the inventory are remembered, the latest; those forgotten are tried again earlier. */
+/**
+ * How many refusals beyond those of the inventory are remembered, the latest, besides those of the current run. The next run tries
+ * those forgotten again, once.
+ */
 export const olderRefusalsMax = 100_000;
 
 export interface BackOff {
@@ -105,12 +108,17 @@ export function noteWrite({ removed, ruleChangedMs }: InstanceMemory, operation:
   }
 }
 
-/** Remembers a refusal that the inventory has no room for. */
-export function noteRefusal({ olderRefusals }: InstanceMemory, refusal: Refusal, nowMs: number): void {
+/** Remembers a refusal that the inventory has no room for. A run forgets none of its own: it would try them again without end. */
+export function noteRefusal(
+  { olderRefusals }: InstanceMemory,
+  refusal: Refusal,
+  { nowMs, startedMs }: { readonly nowMs: number; readonly startedMs: number },
+): void {
   olderRefusals.delete(refusal.operation);
   olderRefusals.set(refusal.operation, refusal);
   for (const [operation, oldest] of olderRefusals) {
-    if (nowMs < refusalEndsAtMs(oldest) && olderRefusals.size <= olderRefusalsMax) break;
+    const isOfRun = oldest.refusedAtMs >= startedMs;
+    if (nowMs < refusalEndsAtMs(oldest) && (isOfRun || olderRefusals.size <= olderRefusalsMax)) break;
     olderRefusals.delete(operation);
   }
 }

@@ -79,7 +79,8 @@ export class Run {
     this.ports = ports;
     this.memory = memory;
     this.waf = waf;
-    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs()));
+    const times = () => ({ nowMs: ports.clock.nowMs(), startedMs });
+    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, times()));
     this.domain = new DomainCheck(waf);
     this.progress = new ProgressReporter(ports, memory, startedMs);
     this.startedMs = startedMs;
