@@ -69,8 +69,8 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
   return { kind: "Unsettled" };
 }
 
-function isTurnOver({ ledger, left, ports, startedMs }: Run): boolean {
-  const elapsedMs = ports.clock.nowMs() - startedMs;
+function isTurnOver({ ledger, left, ports, beganMs }: Run): boolean {
+  const elapsedMs = ports.clock.monotonicMs() - beganMs;
   return left > 0 && ports.isTurnOver?.({ writes: writesOf(ledger.done), elapsedMs }) === true;
 }
 
@@ -156,7 +156,7 @@ async function follow(
 /** The API asks for a wait beyond the time that a deletion has. */
 function isTooLong({ memory, ports }: Run, { retryAfterMs = 0 }: WafFault): boolean {
   const endsMs = releaseEndsMs(memory);
-  return endsMs !== undefined && ports.clock.nowMs() + retryAfterMs > endsMs;
+  return endsMs !== undefined && ports.clock.monotonicMs() + retryAfterMs > endsMs;
 }
 
 async function waitAsAsked(run: Run, fault: WafFault, attempt: number): Promise<RunResult | undefined> {

@@ -23,6 +23,7 @@ export const removedMax = 10_000;
 export const olderRefusalsMax = 100_000;
 
 export interface BackOff {
+  /** Of the monotonic clock. */
   readonly untilMs: number;
   readonly result: RunResult;
   /** A new key is tried immediately. */
@@ -55,11 +56,11 @@ export interface InstanceMemory {
   managed: Inventory["entries"] | undefined;
   /** `namespace/name` of the instance whose record was taken over or no longer exists. */
   continued: string | undefined;
-  /** Until when removals are on hold for the objects of an instance that continues another one. */
+  /** Until when removals are on hold for the objects of an instance that continues another one, by the monotonic clock. */
   arrivedAtMs: number | undefined;
   /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
   key: KnownKey | undefined;
-  /** When the release of a deleted instance began, or last got further. */
+  /** When the release of a deleted instance began, or last got further, by the monotonic clock. */
   releasingSinceMs: number | undefined;
   /** The least number of removals that a run of the release left. */
   removalsLeft: number | undefined;
@@ -112,7 +113,8 @@ export function noteWrite({ removed, ruleChangedMs }: InstanceMemory, operation:
 export function noteRefusal(
   { olderRefusals }: InstanceMemory,
   refusal: Refusal,
-  { nowMs, startedMs }: { readonly nowMs: number; readonly startedMs: number },
+  nowMs: number,
+  startedMs: number,
 ): void {
   olderRefusals.delete(refusal.operation);
   olderRefusals.set(refusal.operation, refusal);

@@ -65,8 +65,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a deletion does not wait longer than ten minutes",
     file: "src/reconcile/converge/finish.ts",
-    from: "? wakeAtMs : Math.min(wakeAtMs, endsMs);",
-    to: "? wakeAtMs : Math.max(wakeAtMs, endsMs);",
+    from: "return Math.min(wakeAtMs, wallTimeOf(clock, endsMs));",
+    to: "return Math.max(wakeAtMs, wallTimeOf(clock, endsMs));",
     foundBy: "test/reconcile/converge/release.test.ts",
   },
   {
@@ -324,7 +324,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a fresh read is valid for 30 s",
     file: "src/reconcile/converge/run-state.ts",
-    from: "this.ports.clock.nowMs() - this.#confirmedMs < confirmedForMs;",
+    from: "this.ports.clock.monotonicMs() - this.#confirmedMs < confirmedForMs;",
     to: "this.#confirmedMs < Infinity;",
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
