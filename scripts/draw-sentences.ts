@@ -32,10 +32,7 @@ function paragraphsOfPage(markdown: string): string[] {
 
 /** Comments, and the strings that look like messages. */
 function paragraphsOfSource(source: string): string[] {
-  const lines = source.replace(/^\s*\/\/ ?(.*)\n(?=\s*\/\/)/gm, "\u0000$1 ");
-  const comments = [...lines.matchAll(/(?:^\s*\/\/ ?|\u0000)(.*)$/gm)].map(([, text = ""]) =>
-    text.replaceAll("\u0000", ""),
-  );
+  const comments = [...source.matchAll(/(?:^\s*\/\/.*\n)+/gm)].map(([lines]) => lines.replaceAll(/^\s*\/\/ ?/gm, ""));
   const docs = [...source.matchAll(/\/\*\*(.*?)\*\//gs)].map(([, text = ""]) => text.replace(/^\s*\* ?/gm, ""));
   const strings = [...source.matchAll(/"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)].map(([, a, b]) => a ?? b ?? "");
   return [...comments, ...docs, ...strings.filter((text) => /^[A-Z].* .* /.test(text) && !text.includes("\n"))];

@@ -20,6 +20,7 @@ import type { DesiredState } from "./desired.ts";
 import { existingRulesOf } from "./desired.ts";
 import type { ListSummary } from "./progress.ts";
 import { countAwaited, countCovered, summarizeLists } from "./progress.ts";
+import { countedOn, countsOverTime } from "./counted-removals.ts";
 import { draftList, type ListDraft } from "./list-draft.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { contestedNow } from "../lists/disputes.ts";
@@ -35,7 +36,7 @@ import { asksToAdopt, ownEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
 import { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
-import { decideRemovals, isAutomatic } from "../lists/removal-guard.ts";
+import { decideRemovals, isAutomatic, isSameApproval } from "../lists/removal-guard.ts";
 
 export interface Plan {
   /** In the order in which they are done. */
@@ -72,6 +73,8 @@ export interface PlanInput {
   readonly inventory: Inventory;
   /** Refusals that the inventory has no room for, by `operationKey`. */
   readonly olderRefusals?: ReadonlyMap<string, Refusal>;
+  /** Whether its removals count for `guards.window` from now on: what is declared was confirmed, so they will be done. */
+  readonly countsRemovals?: boolean;
   readonly nowMs: number;
 }
 
@@ -102,7 +105,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     nowMs,
   };
   const decision = decideRemovals(
-    { ...removalRequests(drafts, inventory, { holds, existingRules }), origins: originRemovals(originsInput) },
+    { ...removalRequests(drafts, input, { holds, existingRules }), origins: originRemovals(originsInput) },
     desired.removalGuards,
     desired.instance.meta.annotations[approvalAnnotation],
     inventory,
@@ -138,7 +141,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
 
 function removalRequests(
   drafts: Readonly<Record<ListName, ListDraft>>,
-  inventory: Inventory,
+  { desired, inventory, nowMs }: PlanInput,
   { holds, existingRules }: { readonly holds: HoldIndex; readonly existingRules: ReadonlySet<string> },
 ) {
   return eachList((list) => ({
@@ -149,6 +152,8 @@ function removalRequests(
     size: drafts[list].size,
     sizeMax: drafts[list].sizeMax,
     endsByItself: (entry: Entry) => isAutomatic(inventory.entries[list].get(entry)?.owners, existingRules),
+    countsOverTime: countsOverTime(list, desired, inventory),
+    window: { windowMs: desired.instance.removalWindowMs, counted: inventory.counted[list], nowMs },
   }));
 }
 
@@ -229,7 +234,7 @@ interface Decided extends Pick<Split, "writesTo"> {
 }
 
 function nextInventory(
-  { desired, observed, inventory, nowMs }: PlanInput,
+  { desired, observed, inventory, nowMs, countsRemovals = false }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
   { writesTo, decision, origins, holds }: Decided,
 ): {
@@ -260,8 +265,15 @@ function nextInventory(
   );
   const refusals = withoutEnded(inventory.refusals, nowMs);
   const originChange = writesTo("origins") ? origins.change : "None";
-  const others = refusals !== inventory.refusals || decision.approval?.hash !== inventory.approval?.hash;
-  const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, others ? "Entries" : "None"];
+  const others = refusals !== inventory.refusals || !isSameApproval(decision.approval, inventory.approval);
+  const counted = eachList((list) =>
+    countsRemovals && writesTo(list)
+      ? countedOn(list, inventory, desired, nowMs, { allowed: decision.counting[list], weights: drafts[list].weights })
+      : inventory.counted[list],
+  );
+  const counts = listNames.some((list) => counted[list] !== inventory.counted[list]);
+  const otherChange = others ? "Entries" : counts ? "Owners" : "None";
+  const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, otherChange];
   const looks = listNames.flatMap((list) => ownership[list].lookAgainMs ?? []);
   const lookAgainMs = looks.length === 0 ? undefined : Math.min(...looks);
   if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [], lookAgainMs };
@@ -273,6 +285,7 @@ function nextInventory(
       refusals,
       approval: decision.approval,
       approvals: decision.approvals,
+      counted,
     },
     change: changes.includes("Entries") ? "Entries" : "Owners",
     adoptions: listNames.flatMap((list) => adoptionsOf(list, ownership[list].adopted, desired)),

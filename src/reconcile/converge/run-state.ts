@@ -24,6 +24,7 @@ import { observeList, withListRead } from "./observe-waf.ts";
 import { PlanPace } from "./plan-pace.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
 import { factsOfRun, type RunEnd } from "./run-facts.ts";
+import type { RunStart } from "./run-start.ts";
 import type { View } from "./view.ts";
 import { countUnmanaged, isSameWaf, orphansEntries, showsSame } from "./view.ts";
 import { WriteLedger, isRemoval } from "./write-ledger.ts";
@@ -32,21 +33,6 @@ import { WriteLedger, isRemoval } from "./write-ledger.ts";
 const confirmedForMs = 30_000;
 /** How often a run waits for changing objects before it starts again. */
 const settleRoundsMax = 1_000;
-
-export interface RunStart {
-  readonly name: ObjectName;
-  readonly ports: ReconcilePorts;
-  readonly memory: InstanceMemory;
-  readonly waf: WafPort;
-  readonly startedMs: number;
-  /** The same moment of the monotonic clock. */
-  readonly beganMs: number;
-  readonly view: View;
-  /** The inventory as stored; what the view has beyond it is still to be recorded. */
-  readonly stored: { readonly inventory: Inventory; readonly revision: string };
-  /** False for an instance that is being deleted: nothing that is declared from now on matters. */
-  readonly followsSource: boolean;
-}
 
 /** What a run learns: it compiles the desired state from it. */
 type Learned = Partial<Omit<View, "desired">>;
@@ -85,12 +71,12 @@ export class Run {
   }
 
   private constructor(start: RunStart, plan: Plan) {
-    const { name, ports, memory, waf, beganMs, view, stored, followsSource } = start;
+    const { name, ports, memory, waf, startedMs, beganMs, view, stored, followsSource } = start;
     this.name = name;
     this.ports = ports;
     this.memory = memory;
     this.waf = waf;
-    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs()));
+    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs(), startedMs));
     this.domain = new DomainCheck(waf);
     this.progress = new ProgressReporter(ports, memory, beganMs);
     this.beganMs = beganMs;
@@ -136,7 +122,9 @@ export class Run {
     const desired = yield* this.#compileInSlices(learned, nowMs);
     const view = { ...this.#view, ...learned, desired };
     const observed = this.ledger.shown(view.observed);
-    const plan = yield* planInSlices({ ...view, observed, olderRefusals: this.memory.olderRefusals, nowMs });
+    const { olderRefusals } = this.memory;
+    const countsRemovals = this.#confirmedMs !== undefined;
+    const plan = yield* planInSlices({ ...view, observed, olderRefusals, countsRemovals, nowMs });
     const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
     this.#view = view;
     this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };

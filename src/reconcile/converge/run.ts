@@ -29,7 +29,7 @@ import { finishRun } from "./finish.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { noteDrift } from "./note-history.ts";
 import { observeWaf } from "./observe-waf.ts";
-import { completeRelease, decideRelease, givesUp } from "./release.ts";
+import { completeRelease, decideRelease, givesUp, isReleaseOver, lastFailure, noteReleased } from "./release.ts";
 import { OpeningReport, reportFacts } from "./report.ts";
 import { Run } from "./run-state.ts";
 import { takeOverRecord } from "./take-over.ts";
@@ -117,14 +117,21 @@ async function release(
   if (decided.kind === "Leave") {
     return { kind: "Unread", declared, result: await completeRelease(ports, meta, decided.stored, decided) };
   }
+  const last = lastFailure(memory, declared, ports.clock.monotonicMs());
+  if (last !== undefined) {
+    const left = { why: last, keepsRecord: false, isWanted: false };
+    return { kind: "Unread", declared, result: await completeRelease(ports, meta, decided.stored, left) };
+  }
   const begun = await begin(name, ports, memory, decided.nothing, { opening, followsSource: false });
   const result = begun.kind === "Ended" ? begun.result : await carryOut(begun.run);
-  if (begun.kind === "Begun") emitEntryChanges(ports.status, declared, begun.run.ledger.changes());
+  if (begun.kind === "Begun") {
+    emitEntryChanges(ports.status, declared, begun.run.ledger.changes());
+    noteReleased(memory, begun.run, ports.clock.monotonicMs());
+  }
   // An entry that only a stale read lacks would be orphaned, so it is dropped from the record after a second read.
   if (begun.kind === "Begun" && begun.run.plan.lookAgainMs !== undefined)
     return { kind: "Ran", run: begun.run, result };
-  const releasingMs = ports.clock.monotonicMs() - (memory.releasingSinceMs ?? 0);
-  const why = givesUp(result, releasingMs);
+  const why = givesUp(result, isReleaseOver(memory, ports.clock.monotonicMs()));
   if (why === undefined) return { kind: "Unread", declared, result };
   const inventory = begun.kind === "Begun" && result.kind === "Done" ? begun.run.view.inventory : decided.stored;
   const gone = await completeRelease(ports, meta, inventory, { why, keepsRecord: false, isWanted: false });

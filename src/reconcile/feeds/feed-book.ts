@@ -6,7 +6,8 @@ import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { FeedContent } from "../../model/feed.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { type FeedView, feedSourceName } from "../../plan/feeds/feed-access.ts";
+import { feedSourceName } from "../../model/feed.ts";
+import type { FeedView } from "../../plan/feeds/feed-access.ts";
 import { judgeFeed, staleSinceMs } from "../../plan/feeds/feed-verdict.ts";
 import {
   adaptFeedState,

@@ -3,7 +3,7 @@
 import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
-import { readOwners } from "../../../src/model/entry-owners.ts";
+import { readOwners, unknownOwners } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
@@ -18,6 +18,7 @@ import {
   wantedOrigins,
   writtenForRule,
 } from "./oracle.ts";
+import { RemovalCounts } from "./removal-counts.ts";
 import { isCoveredBy, sharesAddress } from "./oracle-cover.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 
@@ -52,6 +53,7 @@ export class Ledger {
   readonly #ownOrigins = new Set<string>();
   readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #approvedOrigins = new Set<string>();
+  readonly #counts = new RemovalCounts();
   /** When an inventory was last deleted with its instance. */
   #forgottenMs = 0;
   /** What was said to be on hold, by the hash that approves it. */
@@ -236,6 +238,10 @@ export class Ledger {
     const forbidden = this.#forbidden(list, entry, confirmed);
     if (forbidden !== undefined) complain(forbidden);
     this.#judgeCount(list, entry, knowledge, confirmed, complain);
+    // Several plans within the window remove no more than one.
+    const owners = this.#inventory().entries[list].get(entry)?.owners ?? unknownOwners;
+    const count = this.#counts.note(list, entry, owners, confirmed, this.#nowMs());
+    if (count !== undefined) complain(`${count} went within the window of the guards`);
   }
 
   /** What is declared can be in several pictures: one for each content of a feed. */
@@ -459,6 +465,7 @@ export class Ledger {
   /** The inventory is deleted with its instance. */
   forgotten(before: Inventory, { gathered, saidLeftBehind = false }: Knowledge): void {
     this.#forgottenMs = this.#nowMs();
+    this.#counts.forget();
     if (gathered?.instance.meta.deleting !== true) this.violation("An inventory was deleted, and its instance was not");
     for (const list of listNames) {
       for (const entry of before.entries[list].keys()) {
