@@ -90,6 +90,7 @@ await describeOperator("a WAF with guests", (world) => {
     const after = rule(guest, "after", ["203.0.113.51"], of);
     await world().apply(after);
     await world().allReady(guest);
+    await world().atRest();
     expect(waf.view.blocklist).toEqual(["203.0.113.50", "203.0.113.51"]);
   });
 
