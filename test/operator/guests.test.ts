@@ -52,7 +52,7 @@ await describeOperator("a WAF with guests", (world) => {
   });
 
   test("a guest without the grants declares no origin, no Allow rule and no cache clear", async () => {
-    const { guest, waf, of } = await shared("plain", {});
+    const { namespace, guest, waf, of } = await shared("plain", {});
     const asked = [
       origin(guest, "mine", "standby.example.com", of),
       rule(guest, "partners", ["203.0.113.0/24"], { ...of, action: "Allow" }),
@@ -60,6 +60,8 @@ await describeOperator("a WAF with guests", (world) => {
     ];
     await world().apply(...asked);
     for (const one of asked) await becomes(one, "Accepted", "False NotGranted");
+    await world().allReady(namespace);
+    await world().atRest();
     expect([waf.view.origins, waf.view.allowlist]).toEqual([[], []]);
     expect(callsOf(waf)["GET /clear"] ?? 0).toBe(0);
   });
@@ -86,6 +88,8 @@ await describeOperator("a WAF with guests", (world) => {
     const annotated = { ...greedy, metadata: { ...greedy.metadata, annotations: { "wafsync.dev/adopt": "true" } } };
     await world().apply(annotated);
     await becomes(annotated, "Accepted", "False NotGranted");
+    // A rule is judged before the WAF is read for the first time.
+    await becomes(annotated, "Synced", "True Synced");
     await world().remove(annotated);
     const after = rule(guest, "after", ["203.0.113.51"], of);
     await world().apply(after);
@@ -155,6 +159,8 @@ await describeOperator("a WAF with guests", (world) => {
     await becomes(mine, "Accepted", "False NotAllowed");
     const told = conditionOf(await world().read("WafIpRule", stranger, "mine"), "Accepted")?.message ?? "";
     expect(told).not.toContain("secret-label");
+    await world().allReady(namespace);
+    await world().atRest();
     expect(waf.view.blocklist).toEqual([]);
   });
 });
