@@ -4,6 +4,7 @@ import type { BaseUrlPolicy } from "../../src/app/base-url-policy.ts";
 import { connectionsOf } from "../../src/app/base-url-policy.ts";
 import { WafClients } from "../../src/app/waf-clients.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
+import { searchedLengthMax } from "../../src/model/first-words.ts";
 import { Redactor } from "../../src/model/redactor.ts";
 import { anInstance } from "../support/builders/declare.ts";
 import { json, startScriptedWaf } from "../support/fakes/scripted-waf.ts";
@@ -16,16 +17,15 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-function clientsOf(policy: BaseUrlPolicy): WafClients {
+function clientsOf(policy: BaseUrlPolicy, redactor = new Redactor()): WafClients {
   const permit = () => ({ permitted: true }) as const;
-  const redactor = new Redactor();
   const clients = new WafClients({ clock: createVirtualClock(), redactor, permit, ...connectionsOf(policy) });
   closers.push(async () => await clients.close());
   return clients;
 }
 
-async function aWaf(body: unknown) {
-  const server = await startScriptedWaf(json(200, body));
+async function aWaf(body: unknown, status = 200) {
+  const server = await startScriptedWaf(json(status, body));
   closers.push(async () => await server.close());
   return { server, baseUrl: server.baseUrl.replace("127.0.0.1", "localhost") };
 }
@@ -61,4 +61,22 @@ test("After a key was rotated, an answer that shows the former one is refused", 
     expect(read).toMatchObject({ ok: false, fault: { code: "ContractBroken" } });
   }
   expect(await clients.open(instance, new ApiKey(former)).readList("allowlist")).toMatchObject({ ok: false });
+});
+
+test("Only the beginning of a message is searched for the keys of everyone", async () => {
+  const lengths: number[] = [];
+  class MeasuredRedactor extends Redactor {
+    override redact(text: string): string {
+      lengths.push(text.length);
+      return super.redact(text);
+    }
+  }
+  const redactor = new MeasuredRedactor();
+  redactor.add(new ApiKey("a-key-of-another-team-7"));
+  const message = `No: a-key-of-another-team-7 ${"%41 ".repeat(15_000)}`;
+  const { baseUrl } = await aWaf({ success: false, domain: "shop.example", message }, 400);
+  const client = clientsOf({ ...strict, allowPrivateNetworks: true }, redactor).open(anInstance({ baseUrl }), key);
+  expect(JSON.stringify(await client.addEntry("blocklist", "192.0.2.1"))).toContain("No: [api key]");
+  expect(Math.max(...lengths)).toBeGreaterThan(1_000);
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(searchedLengthMax + 2);
 });
