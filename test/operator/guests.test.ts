@@ -66,7 +66,7 @@ await describeOperator("a WAF with guests", (world) => {
     expect(callsOf(waf)["GET /clear"] ?? 0).toBe(0);
   });
 
-  test("an Allow rule of a guest lifts no block of the owner, however old it is", async () => {
+  test("an Allow rule of a guest lifts no block of the owner, however old or wide it is", async () => {
     const { namespace, guest, waf, of } = await shared("conflict", { actions: ["Block", "Allow"] });
     const partner = rule(guest, "partner", ["203.0.113.9", "203.0.113.10"], { ...of, action: "Allow" });
     await world().apply(partner);
@@ -79,6 +79,16 @@ await describeOperator("a WAF with guests", (world) => {
     expect(waf.view.allowlist).toEqual(["203.0.113.10"]);
     const told = conditionOf(await world().read("WafIpRule", guest, "partner"), "Accepted")?.message ?? "";
     expect(told).not.toContain(`${namespace}/scanners`);
+    const wide = rule(guest, "wide", ["203.0.113.0/24"], { ...of, action: "Allow" });
+    await world().apply(wide);
+    await world().eventually("the wider exception is rejected", async () => {
+      const status = (await world().read("WafIpRule", guest, "wide"))?.status as {
+        readonly rejected?: readonly unknown[];
+      };
+      return status?.rejected?.length === 1;
+    });
+    await world().atRest();
+    expect(waf.view.allowlist).toEqual(["203.0.113.10"]);
   });
 
   test("a guest does not adopt unmanaged entries, so they are not removed with its rule", async () => {
