@@ -64,16 +64,19 @@ test("a collector that never finishes its response costs one deadline, and is no
     clock,
     abandon: new AbortController().signal,
   });
-  const problem = "The OpenTelemetry collector does not finish its response within 20 s.";
-  const writing = outputs.of("OTLP").write(origin, [anEntry()]);
-  await asked.promise;
-  await clock.advance(collectorMsMax);
-  expect(await writing).toBe(problem);
-  await dropped.promise;
-  const other = { ...origin, instance: { namespace: "edge", name: "other" } };
-  expect(await outputs.of("OTLP").write(other, [anEntry()])).toBe(problem);
-  expect(requests).toEqual(["/v1/logs"]);
-  await outputs.close();
-  collector.closeAllConnections();
-  await new Promise((resolve) => collector.close(resolve));
+  try {
+    const problem = "The OpenTelemetry collector does not finish its response within 20 s.";
+    const writing = outputs.of("OTLP").write(origin, [anEntry()]);
+    await asked.promise;
+    await clock.advance(collectorMsMax);
+    expect(await writing).toBe(problem);
+    await dropped.promise;
+    const other = { ...origin, instance: { namespace: "edge", name: "other" } };
+    expect(await outputs.of("OTLP").write(other, [anEntry()])).toBe(problem);
+    expect(requests).toEqual(["/v1/logs"]);
+  } finally {
+    await outputs.close();
+    collector.closeAllConnections();
+    await new Promise((resolve) => collector.close(resolve));
+  }
 });
