@@ -3,9 +3,10 @@ import { platform, release } from "node:os";
 import type { Clock } from "../async/clock.ts";
 import { ApiKey, validateApiKey } from "../model/api-key.ts";
 import type { CrowdsecFeed, DeclaredFeed, HttpFeed, SecretKeyRef } from "../model/declared-feed.ts";
-import { secretsIn } from "../model/header-secrets.ts";
+import { headerValueLengthMax, secretsIn } from "../model/header-secrets.ts";
 import type { Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
+import { inThousands } from "../model/sentence.ts";
 import { fetchFeed } from "../feed/fetch/fetch-feed.ts";
 import { CrowdsecSource } from "../feed/crowdsec/crowdsec-source.ts";
 import { isPublicAddress } from "../net/address-policy.ts";
@@ -98,8 +99,8 @@ async function pullDecisions(
   if (!secret.ok) return missing(secret.problem).outcome;
   const key = validateApiKey(secret.value.reveal());
   if (!key.ok) return missing(`The API key in Secret ${source.apiKeySecretRef.name} ${key.problem}.`).outcome;
-  options.redactor.add(key.key);
   const name = nameKey(feed.meta);
+  options.redactor.add(key.key, `WafFeed ${name}`);
   const known = clients.get(name);
   const client = known?.sourceKey === sourceKey ? known.client : newClient(options);
   clients.set(name, { sourceKey, client });
@@ -128,7 +129,13 @@ async function readHeaders(
     const value = secret.value.reveal().replace(/\r?\n$/u, "");
     if (!/^[\x20-\x7e]+$/u.test(value))
       return missing(`The Secret ${secretKeyRef.name} has a value that is not valid in an HTTP header.`);
-    for (const part of secretsIn(value)) redactor.add(new ApiKey(part));
+    if (value.length > headerValueLengthMax) {
+      const limit = inThousands(headerValueLengthMax);
+      return missing(
+        `The Secret ${secretKeyRef.name} has more than ${limit} characters, the limit for an HTTP header.`,
+      );
+    }
+    for (const part of secretsIn(value)) redactor.add(new ApiKey(part), `WafFeed ${nameKey(meta)} ${name}`);
     headers[name.toLowerCase()] = value;
   }
   return { ok: true, headers };

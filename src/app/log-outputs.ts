@@ -1,6 +1,7 @@
 // The outputs of log forwarding: stdout of the operator, to which nothing else writes, or an OpenTelemetry collector.
 import { write } from "node:fs";
 import type { Clock } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
 import { Turns } from "../async/turns.ts";
 import { jsonLineOf } from "../model/json-line.ts";
 import type { LogForwarding } from "../model/declared.ts";
@@ -11,8 +12,14 @@ import type { OtlpLogs } from "../telemetry/otlp-logs.ts";
 
 const stdoutDescriptor = 1;
 const stoppingProblem = "The operator is stopping.";
+const noAnswerProblem = "The OpenTelemetry collector does not finish its response within 20 s.";
 /** The delay before the next attempt to write to a full pipe. */
 const busyPauseMs = 20;
+/** How long a collector may take for one page of rows. */
+export const collectorMsMax = 20_000;
+/** A failure that took longer than this is the answer to everyone for `awayMs`, so that a slow collector holds few workers. */
+const slowFailureMs = 5_000;
+const awayMs = 30_000;
 
 export interface LogOutputsOptions {
   /** Undefined if there is no collector. */
@@ -90,6 +97,7 @@ async function writeSome(bytes: Buffer): Promise<number | string> {
 class CollectorLogs implements LogOutputPort {
   readonly #options: LogOutputsOptions;
   #opened: Promise<OtlpLogs> | undefined;
+  #away: { readonly untilMs: number; readonly problem: string } | undefined;
 
   constructor(options: LogOutputsOptions) {
     this.#options = options;
@@ -100,15 +108,21 @@ class CollectorLogs implements LogOutputPort {
     if (endpoint === undefined) {
       return "The operator knows no OpenTelemetry collector: it needs --otlp-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT.";
     }
+    if (this.#away !== undefined && clock.monotonicMs() < this.#away.untilMs) return this.#away.problem;
     this.#opened ??= import("../telemetry/otlp-logs.ts").then(({ createOtlpLogs }) =>
       createOtlpLogs({ endpoint, version, serviceInstance: podName }),
     );
     const logs = await this.#opened;
-    const { promise, resolve } = Promise.withResolvers<string | undefined>();
-    const giveUp = (): void => resolve(stoppingProblem);
-    abandon.addEventListener("abort", giveUp, { once: true });
-    void logs.send({ instance: nameKey(instance), domain }, entries, clock.nowMs()).then(resolve);
-    return await promise.finally(() => abandon.removeEventListener("abort", giveUp));
+    const startMs = clock.monotonicMs();
+    const sent = await withDeadline({ clock, timeoutMs: collectorMsMax, signal: abandon }, async () => {
+      return await logs.send({ instance: nameKey(instance), domain }, entries, clock.nowMs());
+    });
+    if (abandon.aborted) return stoppingProblem;
+    if (!sent.inTime) logs.cancel();
+    const problem = sent.inTime ? sent.value : noAnswerProblem;
+    const nowMs = clock.monotonicMs();
+    if (problem !== undefined && nowMs - startMs >= slowFailureMs) this.#away = { untilMs: nowMs + awayMs, problem };
+    return problem;
   }
 
   async close(): Promise<void> {

@@ -31,7 +31,7 @@ export interface ShardAdmissionOptions {
   readonly timings: LeaseTimings;
   readonly clock: Clock;
   /** Called with every key that was read. */
-  readonly onKey: (key: ApiKey) => void;
+  readonly onKey: (instance: ObjectName, key: ApiKey) => void;
   /** Called when this process no longer works on an instance although it still holds the shard of its former key. */
   readonly onMoved: (instance: ObjectName) => void;
 }
@@ -128,7 +128,7 @@ export class ShardAdmission implements CallShare {
   #heldFor(instance: ObjectName): HeldShard | undefined {
     const { source, onKey, shards, held } = this.#options;
     const key = source.usableKey(instance)?.key;
-    if (key !== undefined) onKey(key);
+    if (key !== undefined) onKey(instance, key);
     return held(shardOfKey(key?.fingerprint() ?? printOfName(instance), shards));
   }
 

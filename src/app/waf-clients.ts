@@ -3,6 +3,7 @@
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
+import { firstWords } from "../model/first-words.ts";
 import type { Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { AnswerLimits, CallRecord, Permission, WafClient } from "../waf/client.ts";
@@ -12,9 +13,13 @@ import type { KeyLocks } from "../waf/key-lock.ts";
 import type { HeldLane } from "../waf/lane-registry.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import type { WriteName } from "../waf/operations.ts";
+import { formerKeysMax } from "../waf/own-keys.ts";
 
 interface Opened {
   readonly identity: string;
+  readonly key: ApiKey;
+  /** The newest first. */
+  readonly formerKeys: readonly ApiKey[];
   readonly lane: HeldLane;
   readonly client: WafClient;
   minRequestIntervalMs: number;
@@ -65,7 +70,7 @@ export class WafClients {
       this.pace(instance);
       return before.client;
     }
-    const opened = this.#connect(instance, key, identity);
+    const opened = this.#connect(instance, key, { identity, formerKeys: formerKeysOf(before, key) });
     this.#opened.set(name, opened);
     void before?.lane.release();
     return opened.client;
@@ -91,7 +96,11 @@ export class WafClients {
     await this.#registry.close();
   }
 
-  #connect(instance: DeclaredInstance, key: ApiKey, identity: string): Opened {
+  #connect(
+    instance: DeclaredInstance,
+    key: ApiKey,
+    { identity, formerKeys }: Pick<Opened, "identity" | "formerKeys">,
+  ): Opened {
     const { baseUrl, minRequestIntervalMs, requestTimeoutMs } = instance;
     const { clock, permit, share, onCall, hidesCause, redactor, limits } = this.#options;
     const { namespace, name: plainName } = instance.meta;
@@ -103,7 +112,8 @@ export class WafClients {
     const client = createWafClient({
       baseUrl,
       key,
-      redact: (text) => redactor.redact(text),
+      formerKeys,
+      redact: (text) => redactor.redact(firstWords(text)),
       requestTimeoutMs,
       lane,
       permit: share === undefined ? permit : () => share.permit(own, key),
@@ -113,8 +123,14 @@ export class WafClients {
       hidesCause,
       onCall: report,
     });
-    return { identity, lane, client, minRequestIntervalMs };
+    return { identity, key, formerKeys, lane, client, minRequestIntervalMs };
   }
+}
+
+function formerKeysOf(before: Opened | undefined, key: ApiKey): readonly ApiKey[] {
+  if (before === undefined) return [];
+  const known = [before.key, ...before.formerKeys].filter((one) => one.fingerprint() !== key.fingerprint());
+  return known.slice(0, formerKeysMax);
 }
 
 /** The same lane, but every turn begins with `prepare`. */

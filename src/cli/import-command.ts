@@ -4,6 +4,7 @@ import { mkdir, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { ApiKey } from "../model/api-key.ts";
+import { visibleText } from "../model/visible-text.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import type { Import, ImportedFile, SkippedEntry } from "./import-documents.ts";
 import { buildImport } from "./import-documents.ts";
@@ -131,7 +132,9 @@ function secretCommand(options: ImportOptions): string {
 
 function skippedLines(skipped: readonly SkippedEntry[]): string[] {
   if (skipped.length === 0) return [];
-  const shown = skipped.slice(0, skippedShownMax).map(({ list, spelling, why }) => `  ${list} ${spelling}: ${why}`);
+  const shown = skipped
+    .slice(0, skippedShownMax)
+    .map(({ list, spelling, why }) => visibleText(`  ${list} ${spelling}: ${why}`));
   const left = skipped.length - shown.length;
   const title = `Left out, and unmanaged as before: ${inThousands(skipped.length)}.`;
   return [title, ...shown, ...(left > 0 ? [`  … and ${inThousands(left)} more (-o json lists all)`] : [])];

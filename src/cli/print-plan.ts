@@ -1,5 +1,6 @@
 // Formats a plan for people: writes, and all other differences from the declared state.
 import { inThousands } from "../model/sentence.ts";
+import { visibleText } from "../model/visible-text.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
 import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
@@ -71,10 +72,12 @@ const marks: Readonly<Record<OperationView["operation"], Mark>> = {
 /** One line per item, in columns; long series with the same reason and long plans are shortened. */
 function groupLines(items: readonly Item[], paint: Paint, fixed?: Mark): string[] {
   const groups = groupByReason(items, operationsPerReasonMax);
-  const shown = groups.flatMap((group) => group.shown);
+  // An entry is shown as the list of the WAF spells it, which may have line breaks around it.
+  const visible = groups.map((group) => ({ ...group, shown: group.shown.map(visibleItem) }));
+  const shown = visible.flatMap((group) => group.shown);
   const targetWidth = Math.max(...shown.map(({ target }) => target.length));
   const valueWidth = Math.max(...shown.map(({ value }) => value.length));
-  const lines = groups.flatMap((group) => {
+  const lines = visible.flatMap((group) => {
     const texts = group.shown.map(({ operation, target, value, reason }) => {
       const { mark, style } = fixed ?? marks[operation ?? "AddEntry"];
       const text = `  ${mark} ${target.padEnd(targetWidth)}  ${value.padEnd(valueWidth)}`;
@@ -87,6 +90,10 @@ function groupLines(items: readonly Item[], paint: Paint, fixed?: Mark): string[
   if (lines.length <= operationsShownMax) return lines;
   const left = inThousands(lines.length - operationsShownMax);
   return [...lines.slice(0, operationsShownMax), paint("dim", `  … and ${left} more lines (-o json shows all)`)];
+}
+
+function visibleItem(item: Item): Item {
+  return { ...item, value: visibleText(item.value), reason: visibleText(item.reason) };
 }
 
 export interface ItemGroup<T> {

@@ -45,7 +45,12 @@ export class ApiKey {
 
   /** Whether `redact` would change the text. */
   occursIn(text: string): boolean {
-    return this.#find().occursIn(new DecodedText(text));
+    return this.isIn(new DecodedText(text));
+  }
+
+  /** The same for a text that is searched for several keys. */
+  isIn(text: DecodedText): boolean {
+    return this.#find().occursIn(text);
   }
 
   /** Whether the key is long enough for its letters not to turn up in a host name or an address by chance. */

@@ -1,34 +1,45 @@
 // Redacts all API keys that the process knows, including former ones, as the last step before a string leaves the process. For
-// speed, a string is searched only for keys of which it contains a fragment.
+// speed, a string is searched only for keys of which it contains a fragment. No owner of keys can displace those of others or
+// slow down the search for all: only the newest keys of each owner are known.
 import { type ApiKey, redactedKey } from "./api-key.ts";
 import { DecodedText } from "./decoded-text.ts";
 import { replaceRanges } from "./secret-finder.ts";
 
 /** More keys than this are never held; those not seen for longest go first. */
 export const redactorKeysMax = 2000;
+/** The keys of one owner: the current one and former ones, or the parts of one header. */
+export const keysOfOwnerMax = 16;
 /** The length of the fragment of a key. */
 const gramLength = 4;
 
+interface Known {
+  readonly key: ApiKey;
+  readonly owners: Set<string>;
+}
+
 export class Redactor {
-  readonly #keys = new Map<string, ApiKey>();
+  readonly #keys = new Map<string, Known>();
+  /** The fingerprints of each owner's keys, the oldest first. */
+  readonly #byOwner = new Map<string, string[]>();
   /** The keys by their fragments, for each spelling without escapes. */
   readonly #byGram = new Map<string, Set<ApiKey>>();
   /** Keys without a fragment, which are searched in every string. */
   readonly #always = new Set<ApiKey>();
 
-  /** From now on the key is redacted. Adding it again keeps it from being forgotten. */
-  add(key: ApiKey): void {
+  /**
+   * From now on the key is redacted. Adding it again keeps it from being forgotten.
+   *
+   * @param owner an instance, or one header of a feed; omit it for keys of the person who runs the command
+   */
+  add(key: ApiKey, owner?: string): void {
     const fingerprint = key.fingerprint();
-    const known = this.#keys.get(fingerprint);
-    this.#keys.delete(fingerprint);
-    this.#keys.set(fingerprint, known ?? key);
-    if (known !== undefined) return;
-    this.#index(key);
-    const oldest = this.#keys.entries().next();
-    if (this.#keys.size > redactorKeysMax && oldest.done !== true) {
-      this.#keys.delete(oldest.value[0]);
-      this.#unindex(oldest.value[1]);
-    }
+    const known = this.#keys.get(fingerprint) ?? { key, owners: new Set() };
+    const isNew = !this.#keys.delete(fingerprint);
+    this.#keys.set(fingerprint, known);
+    if (isNew) this.#index(key);
+    if (!known.owners.has(owner ?? "")) this.#own(fingerprint, known, owner ?? "");
+    const oldest = this.#keys.keys().next();
+    if (this.#keys.size > redactorKeysMax && oldest.done !== true) this.#forget(oldest.value);
   }
 
   /** The text without any of the keys. A key that holds another one inside is replaced as a whole. */
@@ -40,13 +51,37 @@ export class Redactor {
   }
 
   #candidates(text: DecodedText): Iterable<ApiKey> {
-    if (text.hidesLetters) return this.#keys.values();
     const candidates = new Set(this.#always);
-    const { folded } = text.plain;
-    for (let start = 0; start + gramLength <= folded.length; start += 1) {
-      for (const key of this.#byGram.get(folded.slice(start, start + gramLength)) ?? []) candidates.add(key);
+    for (const { folded } of text.hidesLetters ? text.layers : [text.plain]) {
+      for (let start = 0; start + gramLength <= folded.length; start += 1) {
+        for (const key of this.#byGram.get(folded.slice(start, start + gramLength)) ?? []) candidates.add(key);
+      }
     }
     return candidates;
+  }
+
+  #own(fingerprint: string, { owners }: Known, owner: string): void {
+    const owned = this.#byOwner.get(owner) ?? [];
+    this.#byOwner.set(owner, owned);
+    owned.push(fingerprint);
+    owners.add(owner);
+    const oldest = owner !== "" && owned.length > keysOfOwnerMax ? owned.shift() : undefined;
+    if (oldest === undefined) return;
+    const known = this.#keys.get(oldest);
+    known?.owners.delete(owner);
+    if (known?.owners.size === 0) this.#forget(oldest);
+  }
+
+  #forget(fingerprint: string): void {
+    const known = this.#keys.get(fingerprint);
+    if (known === undefined) return;
+    this.#keys.delete(fingerprint);
+    this.#unindex(known.key);
+    for (const owner of known.owners) {
+      const rest = (this.#byOwner.get(owner) ?? []).filter((one) => one !== fingerprint);
+      if (rest.length === 0) this.#byOwner.delete(owner);
+      else this.#byOwner.set(owner, rest);
+    }
   }
 
   #index(key: ApiKey): void {

@@ -1,5 +1,7 @@
 // Sends blocked requests as OpenTelemetry log records by OTLP over HTTP, with the official SDK. Attributes have the names of
 // the semantic conventions where there is one. Importing this file loads the SDK: import it only when it is needed.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { ClientRequest } from "node:http";
 import { SeverityNumber } from "@opentelemetry/api";
 import type { Attributes, LogRecord } from "@opentelemetry/api";
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
@@ -30,11 +32,15 @@ export interface OtlpLogs {
     entries: readonly LogEntry[],
     nowMs: number,
   ): Promise<string | undefined>;
+  /** Drops all running requests. The SDK has no limit for a response that arrives one byte at a time. */
+  cancel(): void;
   close(): Promise<void>;
 }
 
 export function createOtlpLogs({ endpoint, version, serviceInstance }: OtlpLogsOptions): OtlpLogs {
-  const exporter = new OTLPLogExporter({ url: `${endpoint.replace(/\/+$/, "")}/v1/logs`, timeoutMillis: timeoutMs });
+  const url = `${endpoint.replace(/\/+$/, "")}/v1/logs`;
+  const exporter = new OTLPLogExporter({ url, timeoutMillis: timeoutMs });
+  const requests = runningRequests(url);
   let emitted: ReadableLogRecord[] = [];
   // The SDK's processors swallow export errors.
   const collecting = {
@@ -63,10 +69,31 @@ export function createOtlpLogs({ endpoint, version, serviceInstance }: OtlpLogsO
       });
       return await promise;
     },
+    cancel: () => requests.cancel(),
     close: async () => {
+      requests.close();
       await provider.shutdown();
       await exporter.shutdown();
     },
+  };
+}
+
+/** The SDK gives no access to its requests, and an agent of our own would replace the certificates that it reads. */
+function runningRequests(url: string): { cancel(): void; close(): void } {
+  const { pathname, hostname } = new URL(url);
+  const running = new Set<ClientRequest>();
+  const onStart = (message: unknown): void => {
+    const { request } = message as { readonly request: ClientRequest };
+    if (request.path !== pathname || request.host !== hostname) return;
+    running.add(request);
+    request.once("close", () => running.delete(request));
+  };
+  subscribe("http.client.request.start", onStart);
+  return {
+    cancel: () => {
+      for (const request of running) request.destroy();
+    },
+    close: () => void unsubscribe("http.client.request.start", onStart),
   };
 }
 

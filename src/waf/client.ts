@@ -13,6 +13,7 @@ import { faultOf } from "./exchange-fault.ts";
 import type { Lane, TurnRefusal } from "./lane.ts";
 import { endpointOf, isWrite, wafOperations } from "./operations.ts";
 import type { OperationName, WriteName } from "./operations.ts";
+import { OwnKeys } from "./own-keys.ts";
 import { isSuccess, sendRequest } from "./request.ts";
 import { listLengthMax } from "./wire.ts";
 import type { Exchange } from "./request.ts";
@@ -54,6 +55,8 @@ export interface WafClientOptions {
   /** Must have passed `normalizeBaseUrl`; otherwise an error with the code `InvalidBaseUrl` is thrown. */
   readonly baseUrl: string;
   readonly key: ApiKey;
+  /** Of the same WAF, the newest first: the API may show them, too. */
+  readonly formerKeys?: readonly ApiKey[] | undefined;
   /** Also redacts former keys in the API's messages; the current key is always redacted. */
   readonly redact?: ((text: string) => string) | undefined;
   /** From the start of the turn to the last byte of the answer; of a write at most `writeTimeoutMsMax`. */
@@ -141,6 +144,7 @@ interface Call<T> {
 
 class Caller {
   readonly #options: WafClientOptions;
+  readonly #keys: OwnKeys;
   readonly #origin: string;
   readonly #path: string;
   /** Encoded once, for all calls. */
@@ -149,6 +153,7 @@ class Caller {
   constructor(options: WafClientOptions) {
     const { origin, path } = requireBaseUrl(options.baseUrl);
     this.#options = options;
+    this.#keys = new OwnKeys(options.key, options.formerKeys);
     this.#keyParameter = new URLSearchParams({ api_key: options.key.reveal() }).toString();
     this.#origin = origin;
     this.#path = path;
@@ -200,9 +205,9 @@ class Caller {
   }
 
   #judge<T>({ name, read }: Call<T>, exchange: Exchange, timeoutMs: number): WafResult<T> {
-    const { key, clock, lane, hidesCause = false } = this.#options;
+    const { clock, lane, hidesCause = false } = this.#options;
     const { status, body } = exchange;
-    const answer = isSuccess(status) && body.state === "Whole" ? read(body.text, key, this.#redact) : undefined;
+    const answer = isSuccess(status) && body.state === "Whole" ? read(body.text, this.#keys, this.#redact) : undefined;
     if (answer?.ok === true) return { ok: true, value: answer.value };
     const fault = faultOf(exchange, {
       effect: wafOperations[name].effect,

@@ -1,7 +1,9 @@
 // Feeds over time, with a real server and a clock that the test moves.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { createFeedFetcher } from "../../src/app/feed-fetcher.ts";
-import { Redactor } from "../../src/model/redactor.ts";
+import { ApiKey } from "../../src/model/api-key.ts";
+import { Redactor, redactorKeysMax } from "../../src/model/redactor.ts";
+import { initialFeedState } from "../../src/plan/feeds/feed-state.ts";
 import { FeedBook } from "../../src/reconcile/feeds/feed-book.ts";
 import { aFeed, someAddresses } from "../support/builders/declare-feed.ts";
 import { FeedServer } from "../support/fakes/feed-server.ts";
@@ -88,4 +90,35 @@ test("A server that is down for an hour is queried with backoff, and its content
   expect(book.problems()).toEqual([]);
   expect(used()).toHaveLength(101);
   expect(await toNextFetch()).toBe(60);
+});
+
+/** Fetches with this value of a header. */
+async function fetchWithHeader(value: string, redactor: Redactor) {
+  const { fetch } = createFeedFetcher({
+    policy: { allowInsecureHttp: true, allowPrivateFeeds: true },
+    readSecret: async () => ({ ok: true, value: new ApiKey(value) }),
+    clock,
+    redactor,
+    version: "1.2.3",
+  });
+  const headersFrom = [{ name: "X-Words", secretKeyRef: { name: "words", key: "words" } }];
+  const feed = aFeed({ source: { type: "Http", url: server.url(), headersFrom, format: { type: "Plain" } } });
+  const state = initialFeedState(feed);
+  return await fetch(feed, { validators: { etag: undefined, lastModified: undefined }, state }, never);
+}
+
+test("Headers with many words do not make wafsync forget the keys of others", async () => {
+  const redactor = new Redactor();
+  redactor.add(new ApiKey("the-key-of-another-team"), "shop/main");
+  for (let round = 0; round < redactorKeysMax / 16; round += 1) {
+    await fetchWithHeader(Array.from({ length: 20 }, (_, index) => `word-${index}-of-${round}`).join(" "), redactor);
+  }
+  expect(redactor.redact("Not the-key-of-another-team")).toBe("Not [api key]");
+});
+
+test("A Secret of a megabyte is no header, and is not searched for in any text", async () => {
+  const before = process.cpuUsage();
+  const outcome = await fetchWithHeader("x1y2z3".repeat(160_000), new Redactor());
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
+  expect(outcome).toMatchObject({ kind: "Failed", fault: { code: "MissingSecret" } });
 });

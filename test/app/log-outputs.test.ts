@@ -1,6 +1,8 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect, test } from "@jest/globals";
 import type { LogEntry } from "../../src/model/log-entry.ts";
-import { createLogOutputs, logLines } from "../../src/app/log-outputs.ts";
+import { collectorMsMax, createLogOutputs, logLines } from "../../src/app/log-outputs.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 
@@ -39,4 +41,42 @@ test("no text of an entry can pretend another origin, begin a line or command a 
   // oxlint-disable-next-line no-control-regex -- these are what must not be there
   expect(lines.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
   expect(JSON.parse(lines)).toEqual({ ...entry, waf_instance: "edge/shop", domain: "shop.example" });
+});
+
+test("a collector that never finishes its response costs one deadline, and is not asked by others for a while", async () => {
+  const requests: string[] = [];
+  const asked = Promise.withResolvers<void>();
+  const dropped = Promise.withResolvers<void>();
+  const collector = createServer((request, response) => {
+    requests.push(request.url ?? "");
+    request.resume();
+    response.writeHead(200).write("x");
+    response.once("close", () => dropped.resolve());
+    asked.resolve();
+  });
+  await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
+  const { port } = collector.address() as AddressInfo;
+  const clock = createVirtualClock();
+  const outputs = createLogOutputs({
+    otlpEndpoint: `http://127.0.0.1:${port}`,
+    version: "0",
+    podName: "pod",
+    clock,
+    abandon: new AbortController().signal,
+  });
+  try {
+    const problem = "The OpenTelemetry collector does not finish its response within 20 s.";
+    const writing = outputs.of("OTLP").write(origin, [anEntry()]);
+    await asked.promise;
+    await clock.advance(collectorMsMax);
+    expect(await writing).toBe(problem);
+    await dropped.promise;
+    const other = { ...origin, instance: { namespace: "edge", name: "other" } };
+    expect(await outputs.of("OTLP").write(other, [anEntry()])).toBe(problem);
+    expect(requests).toEqual(["/v1/logs"]);
+  } finally {
+    await outputs.close();
+    collector.closeAllConnections();
+    await new Promise((resolve) => collector.close(resolve));
+  }
 });

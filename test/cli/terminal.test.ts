@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "@jest/globals";
+import { terminalOn } from "../../src/cli/terminal.ts";
 import { addresses } from "../support/builders/declare.ts";
 import { builtProgram } from "../support/processes/built-program.ts";
 import { describeWithProgram } from "../support/processes/describe-with-program.ts";
@@ -11,6 +12,13 @@ import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
 const controlC = "\u0003";
 const controlD = "\u0004";
+
+test("Lines for a terminal obey nothing but wafsync's own styles", () => {
+  const written: string[] = [];
+  const stream = { write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream;
+  terminalOn(stream).line("\u001b[1mbold\u001b[22m \u001b[2Jgone \u001b[8mhidden \u202eturned");
+  expect(written).toEqual([`\u001b[1mbold\u001b[22m ${String.raw`\u001b[2Jgone \u001b[8mhidden \u202eturned`}\n`]);
+});
 
 describeWithProgram("script", "On a terminal", (script) => {
   const program = builtProgram();

@@ -5,7 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import type { ScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import { configMapDocument, instanceDocument, ruleDocument, secretDocument } from "../support/worlds/waf-folder.ts";
+import {
+  configMapDocument,
+  instanceDocument,
+  ruleDocument,
+  secretDocument,
+  testKey,
+} from "../support/worlds/waf-folder.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 
 const escape = "\u001b";
@@ -61,6 +67,21 @@ describe("A text that commands a terminal is shown, and not obeyed,", () => {
       expect(printed).toContain("contains an invisible character");
     },
   );
+
+  test("in the white space around an entry, which is a part of its spelling", async () => {
+    [list, message, domain] = [["\r\n::stop-commands::token", "\n192.0.2.9\t"], "done", "shop.example"];
+    const spec = "  blocklist: {policy: Exclusive}\n  guards: {maxRemovalPercent: 100}\n";
+    const planned = await output(["plan"], { "main.yaml": instanceDocument(waf.baseUrl, { spec }) });
+    const environment = { WAFSYNC_API_KEY: testKey };
+    const address = ["--base-url", waf.baseUrl, "--allow-insecure-http", "--instance", "main"];
+    const imported = await runWafsync(["import", ...address], { environment });
+    for (const printed of [planned, imported.stdout, imported.stderr]) {
+      expect(printed).not.toMatch(harmful);
+      expect(printed).not.toBe("");
+    }
+    expect(planned).toContain("stop-commands");
+    expect(imported.stderr).toContain("stop-commands");
+  });
 
   test("in a domain", async () => {
     [list, message, domain] = [[], "done", hostile];

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { secretsIn } from "../../src/model/header-secrets.ts";
+import { headerValueLengthMax, secretsIn } from "../../src/model/header-secrets.ts";
 
 test.each([
   ["Bearer abcdefgh.ijkl", ["Bearer abcdefgh.ijkl", "abcdefgh.ijkl"]],
@@ -12,4 +12,11 @@ test.each([
   ["on", []],
 ])("The header value %j has the secrets %j", (value, secrets) => {
   expect(secretsIn(value)).toEqual(secrets);
+});
+
+test("A header value of many words has a limited number of secrets, the value as a whole among them", () => {
+  const value = Array.from({ length: 500 }, (_, index) => `word-${index}-x`).join(",");
+  expect(value.length).toBeLessThan(headerValueLengthMax);
+  expect(secretsIn(value)).toHaveLength(16);
+  expect(secretsIn(value)).toContain(value);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
-import { Redactor, redactorKeysMax } from "../../src/model/redactor.ts";
+import { firstWords, searchedLengthMax } from "../../src/model/first-words.ts";
+import { Redactor, keysOfOwnerMax, redactorKeysMax } from "../../src/model/redactor.ts";
 
 describe("a redactor", () => {
   test("takes all of its keys out of a text", () => {
@@ -44,11 +45,52 @@ describe("a redactor", () => {
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
   });
 
+  test("does not slow down with the number of keys of others where letters are escaped", () => {
+    const redactor = new Redactor();
+    for (let index = 0; index < redactorKeysMax; index += 1) {
+      redactor.add(new ApiKey(`${"-".repeat(40)}b${index}-${(index * 7919).toString(36).padStart(4, "x")}`));
+    }
+    const text = `%41${"-".repeat(61)}`.repeat(searchedLengthMax / 64);
+    redactor.redact(text);
+    const before = process.cpuUsage();
+    redactor.redact(text);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(100);
+  });
+
+  test("forgets only keys of the owner that has too many", () => {
+    const redactor = new Redactor();
+    redactor.add(new ApiKey("a-former-key-of-shop"), "shop/main");
+    redactor.add(new ApiKey("the-key-of-shop"), "shop/main");
+    redactor.add(new ApiKey("the-key-of-both"), "shop/main");
+    redactor.add(new ApiKey("the-key-of-both"), "hostile/main");
+    const hostileKeys = redactorKeysMax + 1;
+    for (let index = 0; index < hostileKeys; index += 1) {
+      redactor.add(new ApiKey(`hostile-${index}-key`), "hostile/main");
+    }
+    expect(redactor.redact("a-former-key-of-shop the-key-of-shop the-key-of-both")).toBe(
+      "[api key] [api key] [api key]",
+    );
+    const [known, forgotten] = [hostileKeys - keysOfOwnerMax, hostileKeys - keysOfOwnerMax - 1];
+    expect(redactor.redact(`hostile-${known}-key hostile-${forgotten}-key`)).toBe(`[api key] hostile-${forgotten}-key`);
+  });
+
   test("forgets the key that was added least recently when it holds too many", () => {
     const redactor = new Redactor();
     for (let index = 0; index < redactorKeysMax; index += 1) redactor.add(new ApiKey(`key-number-${index}-`));
     redactor.add(new ApiKey("key-number-0-"));
     redactor.add(new ApiKey("one-key-too-many"));
     expect(redactor.redact("key-number-0- key-number-1- one-key-too-many")).toBe("[api key] key-number-1- [api key]");
+  });
+});
+
+describe("the beginning of a text that is searched for the keys of everyone", () => {
+  test("is the whole text up to the limit, and ends between two words beyond it", () => {
+    const short = "a ".repeat(searchedLengthMax / 2);
+    expect(firstWords(short)).toBe(short);
+    const key = "a-key-that-would-be-cut";
+    expect(firstWords(`${"a ".repeat(searchedLengthMax / 2 - 4)}${key}`)).toBe(
+      `${"a ".repeat(searchedLengthMax / 2 - 5)}a …`,
+    );
+    expect(firstWords("a".repeat(searchedLengthMax + 1))).toBe(" …");
   });
 });

@@ -26,6 +26,10 @@ describe("A text from outside", () => {
     );
   });
 
+  test.each(["8", "7", "30", "38;2;0;0;0", "0;8", ""])("of several lines is not hidden by the code %j", (code) => {
+    expect(visibleLines(`+ a\n\u001b[${code}m- b`)).toBe(`+ a\n${String.raw`\u001b`}[${code}m- b`);
+  });
+
   test("is the same value when it is read as JSON", () => {
     const value = { text: "a\u009b\u202e\u2028😀" };
     const line = visibleLines(JSON.stringify(value, undefined, 2));

@@ -52,7 +52,7 @@ await describeOperator("a WAF with guests", (world) => {
   });
 
   test("a guest without the grants declares no origin, no Allow rule and no cache clear", async () => {
-    const { guest, waf, of } = await shared("plain", {});
+    const { namespace, guest, waf, of } = await shared("plain", {});
     const asked = [
       origin(guest, "mine", "standby.example.com", of),
       rule(guest, "partners", ["203.0.113.0/24"], { ...of, action: "Allow" }),
@@ -60,11 +60,13 @@ await describeOperator("a WAF with guests", (world) => {
     ];
     await world().apply(...asked);
     for (const one of asked) await becomes(one, "Accepted", "False NotGranted");
+    await world().allReady(namespace);
+    await world().atRest();
     expect([waf.view.origins, waf.view.allowlist]).toEqual([[], []]);
     expect(callsOf(waf)["GET /clear"] ?? 0).toBe(0);
   });
 
-  test("an Allow rule of a guest lifts no block of the owner, however old it is", async () => {
+  test("an Allow rule of a guest lifts no block of the owner, however old or wide it is", async () => {
     const { namespace, guest, waf, of } = await shared("conflict", { actions: ["Block", "Allow"] });
     const partner = rule(guest, "partner", ["203.0.113.9", "203.0.113.10"], { ...of, action: "Allow" });
     await world().apply(partner);
@@ -77,6 +79,16 @@ await describeOperator("a WAF with guests", (world) => {
     expect(waf.view.allowlist).toEqual(["203.0.113.10"]);
     const told = conditionOf(await world().read("WafIpRule", guest, "partner"), "Accepted")?.message ?? "";
     expect(told).not.toContain(`${namespace}/scanners`);
+    const wide = rule(guest, "wide", ["203.0.113.0/24"], { ...of, action: "Allow" });
+    await world().apply(wide);
+    await world().eventually("the wider exception is rejected", async () => {
+      const status = (await world().read("WafIpRule", guest, "wide"))?.status as {
+        readonly rejected?: readonly unknown[];
+      };
+      return status?.rejected?.length === 1;
+    });
+    await world().atRest();
+    expect(waf.view.allowlist).toEqual(["203.0.113.10"]);
   });
 
   test("a guest does not adopt unmanaged entries, so they are not removed with its rule", async () => {
@@ -86,10 +98,13 @@ await describeOperator("a WAF with guests", (world) => {
     const annotated = { ...greedy, metadata: { ...greedy.metadata, annotations: { "wafsync.dev/adopt": "true" } } };
     await world().apply(annotated);
     await becomes(annotated, "Accepted", "False NotGranted");
+    // A rule is judged before the WAF is read for the first time.
+    await becomes(annotated, "Synced", "True Synced");
     await world().remove(annotated);
     const after = rule(guest, "after", ["203.0.113.51"], of);
     await world().apply(after);
     await world().allReady(guest);
+    await world().atRest();
     expect(waf.view.blocklist).toEqual(["203.0.113.50", "203.0.113.51"]);
   });
 
@@ -154,6 +169,8 @@ await describeOperator("a WAF with guests", (world) => {
     await becomes(mine, "Accepted", "False NotAllowed");
     const told = conditionOf(await world().read("WafIpRule", stranger, "mine"), "Accepted")?.message ?? "";
     expect(told).not.toContain("secret-label");
+    await world().allReady(namespace);
+    await world().atRest();
     expect(waf.view.blocklist).toEqual([]);
   });
 });

@@ -125,6 +125,12 @@ await describeOperator("a hostile WAF", (world) => {
     const told = `${await refused()}${JSON.stringify(await world().events(namespace))}${await ready(namespace)}`;
     expect(told.toLowerCase()).not.toContain(former);
     expect(told).toContain("[api key]");
+    hostile.play(next, { origins: json(200, { success: true, domain: former, origin: "origin.example" }) });
+    await world().patch(instance(namespace, ""), {
+      metadata: { annotations: { "wafsync.dev/requested-at": "again" } },
+    });
+    await becomes(namespace, /^False UnexpectedAnswer: /);
+    expect(await textsOf(namespace)).not.toContain(former);
   });
 
   test("can't hide or forge text in statuses and events", async () => {

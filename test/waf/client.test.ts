@@ -8,6 +8,7 @@ import type { CallRecord, WafClient } from "../../src/waf/client.ts";
 import { writeBodyBytesMax, writeTimeoutMsMax } from "../../src/waf/client.ts";
 import { messageLengthMax } from "../../src/waf/exchange-fault.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
 import { clientFor, json, raw, silent, startScriptedWaf, testKey, text } from "../support/fakes/scripted-waf.ts";
 import type { Script } from "../support/fakes/scripted-waf.ts";
 
@@ -114,6 +115,25 @@ describe("an answer beyond the limits of the process", () => {
 });
 
 describe("a former key that the API repeats", () => {
+  test("is refused where it stands for data, and taken out of rows of logs", async () => {
+    const former = "the-former-key-0123456789-abcdefghij";
+    const formerKeys = [new ApiKey("another-former-key-0"), new ApiKey(former)];
+    const host = `${former}.example`;
+    const { server, waf } = await start(json(200, { success: true, domain: host, origin: "a.example" }), {
+      formerKeys,
+    });
+    expect(faultIn(await waf.readOrigins())).toMatchObject({ code: "ContractBroken" });
+    server.answer(json(200, { success: true, domain, origin: host }));
+    expect(faultIn(await waf.readOrigins())).toMatchObject({ code: "ContractBroken" });
+    server.answer(json(200, ["192.0.2.1", former]));
+    expect(faultIn(await read(waf))).toMatchObject({ code: "ContractBroken" });
+    const row = anEntry({ request_path: `/?api_key=${encodeURIComponent(former)}` });
+    server.answer(json(200, { _scroll_id: null, hits: { total: { value: 1 }, hits: [{ ...row, [former]: former }] } }));
+    const page = await waf.scrollLogs("x");
+    expect(JSON.stringify(page)).not.toContain("the-former");
+    expect(page).toMatchObject({ ok: true, value: { entries: [{ request_path: "/?api_key=[api key]" }] } });
+  });
+
   test("is in no message, and no half of it is left where a message is cut", async () => {
     const former = "the-former-key-0123456789-abcdefghij";
     const redactor = new Redactor();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { jsonLineOf } from "../../src/model/json-line.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
+import { OwnKeys } from "../../src/waf/own-keys.ts";
 import { readLogAnswer } from "../../src/waf/answer.ts";
 import { parseExactly } from "../../src/waf/exact-numbers.ts";
 import { row } from "../support/fakes/scripted-logs.ts";
@@ -29,18 +30,18 @@ describe("A number of JSON", () => {
 });
 
 describe("A log row with a field of 64 bits", () => {
-  const key = new ApiKey("9876543210987654321");
+  const keys = new OwnKeys(new ApiKey("9876543210987654321"));
   const page = (id: string) =>
     `{"_scroll_id":null,"hits":{"total":{"value":1},"hits":[${jsonLineOf(row("/a")).slice(0, -1)},"request_id":${id},"list":[${id}]}]}}`;
 
   test("is handed on exactly", () => {
-    const answer = readLogAnswer(page("12345678901234567890"), key, String);
+    const answer = readLogAnswer(page("12345678901234567890"), keys, String);
     const [entry] = answer.ok ? answer.value.entries : [];
     expect(jsonLineOf(entry ?? {})).toContain('"request_id":12345678901234567890,"list":[12345678901234567890]}');
   });
 
   test("shows no API key that is a number", () => {
-    const answer = readLogAnswer(page("9876543210987654321"), key, String);
+    const answer = readLogAnswer(page("9876543210987654321"), keys, String);
     expect(answer).toMatchObject({ ok: true });
     expect(JSON.stringify(answer)).not.toContain("9876543210987654321");
   });

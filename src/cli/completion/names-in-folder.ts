@@ -22,12 +22,15 @@ export async function namesInFolder(directory: string): Promise<readonly string[
   return names;
 }
 
+/** Names of Kubernetes. A shell would run parts of any other name that it puts on the command line. */
+const validName = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
+
 /** In the form `namespace/name`. */
 export function namesIn(text: string): string[] {
   const documents = parseAllDocuments(text).map((document) => document.toJS() as Declared | null);
   return documents.flatMap((declared) => {
     const { namespace = "default", name } = declared?.metadata ?? {};
     if (declared?.kind !== kind || typeof namespace !== "string" || typeof name !== "string") return [];
-    return [`${namespace}/${name}`];
+    return validName.test(namespace) && validName.test(name) ? [`${namespace}/${name}`] : [];
   });
 }

@@ -6,6 +6,7 @@ import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/turns.ts";
 import { resourceKey, resourceKinds } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
+import { visibleText } from "../../model/visible-text.ts";
 import { objectFileName } from "./object-file-name.ts";
 import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
 
@@ -143,9 +144,20 @@ class WrittenStatus implements StatusFiles {
   }
 }
 
-/** The status as it is stored now; undefined if there is none. */
+/**
+ * The status as it is stored now, to be shown; undefined if there is none. Somebody else may have written it: a repository can
+ * contain a state directory.
+ */
 export function readStatusFile(state: StateDirectory, object: ResourceRef): Status | undefined {
-  return readFileOf(state, object)?.status;
+  const status = readFileOf(state, object)?.status;
+  return status === undefined ? undefined : (withVisibleTexts(status) as Status);
+}
+
+function withVisibleTexts(value: unknown): unknown {
+  if (typeof value === "string") return visibleText(value);
+  if (Array.isArray(value)) return value.map(withVisibleTexts);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value as object).map(([name, field]) => [name, withVisibleTexts(field)]));
 }
 
 function readFileOf(
@@ -162,11 +174,19 @@ function readFileOf(
   }
 }
 
-/** Damaged conditions would crash every command that derives the next status from them. */
+/** Damaged lists would crash every command that derives the next status from them. */
 function isStatus(value: unknown): value is Status {
   if (!isObject(value)) return false;
   const { conditions = [] } = value as { readonly conditions?: unknown };
-  return Array.isArray(conditions) && conditions.every(isObject);
+  return Array.isArray(conditions) && conditions.every(isObject) && !hasDamagedList(value);
+}
+
+/** Whether any list contains what wafsync never writes into one. */
+function hasDamagedList(value: unknown): boolean {
+  if (Array.isArray(value)) {
+    return value.some((item) => (typeof item !== "string" && !isObject(item)) || hasDamagedList(item));
+  }
+  return isObject(value) && Object.values(value as object).some(hasDamagedList);
 }
 
 function isObject(value: unknown): boolean {

@@ -30,6 +30,8 @@ test.each([
     ["default/a", "default/b"],
   ],
   ["what is no YAML", "\u0000: [kind: WafInstance", []],
+  ["names that a shell would run", instance('  name: "a;touch${IFS}x;"\n  namespace: "$(id)"\n'), []],
+  ["names that a terminal would obey", instance('  name: "a\\e[31m"\n') + "---\n" + instance('  name: "a\\nb"\n'), []],
 ])("The names of instances are found in documents with %s", (_, text, names) => {
   expect(namesIn(text)).toEqual(names);
 });

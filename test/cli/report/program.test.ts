@@ -1,4 +1,4 @@
-import { readFile, readdir } from "node:fs/promises";
+import { readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
@@ -208,6 +208,7 @@ describe("the file", () => {
     for (const rows of [15, 30]) {
       const { code, stderr } = await runWafsync(report(world.simulator, "--out", file), { environment });
       expect([code, stderr]).toEqual([0, `A report of ${rows} blocked requests is in ${file}.\n`]);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
       addRows(world, Array<LogEntry>(15).fill(row("/more", { timestamp: "2026-06-11T05:30:00Z" })));
     }
     const calls = world.simulator.requests().length;

@@ -184,6 +184,14 @@ describe("deletionPolicy Retain", () => {
     expect(outcome(situation)).toEqual({ operations: [], owned: {} });
   });
 
+  test("keeps the entry of a deleted rule also if another rule declares it, with which it then does not go", () => {
+    const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a"] as const] } };
+    expect(outcome({ ...situation, gathered: { rules: [blocking("b", [one])] } })).toEqual({
+      operations: [],
+      owned: {},
+    });
+  });
+
   test("keeps it also while the deletion of the rule takes a while", () => {
     const rules = [blocking("a", [one], { ...retain, meta: { deleting: true } })];
     const situation = {

@@ -340,6 +340,13 @@ describe("files that are hard to read", () => {
     expect(snapshot.secrets.size).toBe(0);
   });
 
+  test("a name with characters that nobody sees is a fault, and its file is not read", async () => {
+    await using scratch = await scratchDirectory({ "a\u202e.yaml": instanceYaml });
+    const snapshot = await readDirectory(scratch.path, [], new Map());
+    expect(snapshot.instances.size).toBe(0);
+    expect(texts(snapshot)).toEqual([String.raw`a\u202e.yaml: the name contains invisible characters: rename it`]);
+  });
+
   test("a directory that is a link itself is read", async () => {
     await using scratch = await scratchDirectory({ "real/a.yaml": instanceYaml });
     await symlink("real", join(scratch.path, "link"));

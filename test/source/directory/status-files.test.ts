@@ -3,8 +3,13 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ResourceRef } from "../../../src/model/resource.ts";
-import { openStateDirectory } from "../../../src/source/directory/state-directory.ts";
-import { type StatusFiles, createStatusFiles, eventsBytesMax } from "../../../src/source/directory/status-files.ts";
+import { openStateDirectory, viewStateDirectory } from "../../../src/source/directory/state-directory.ts";
+import {
+  type StatusFiles,
+  createStatusFiles,
+  eventsBytesMax,
+  readStatusFile,
+} from "../../../src/source/directory/status-files.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 
 const rule: ResourceRef = { kind: "WafIpRule", namespace: "shop", name: "office" };
@@ -73,6 +78,29 @@ describe("status in files", () => {
       expect(files.reopen().read(rule)).toBeUndefined();
     },
   );
+
+  test.each(["rejected: [null]", "rejected: [[]]", "held: {groups: [7]}"])(
+    "with the damaged list %s counts as missing",
+    async (text) => {
+      await using files = await openStatus();
+      await files.status.write(rule, { conditions: [] });
+      await writeFile(join(files.path, "status/WafIpRule/shop/office.yaml"), `status: {${text}}\n`);
+      expect(files.reopen().read(rule)).toBeUndefined();
+    },
+  );
+
+  test("that somebody else wrote is shown without characters that command a terminal", async () => {
+    await using files = await openStatus();
+    await files.status.write(rule, {
+      rejected: [{ entry: "1\u001b[8m2", message: "a\u202eb" }],
+      trigger: "1\u001b[31m",
+    });
+    expect(readStatusFile(viewStateDirectory(files.path), rule)).toEqual({
+      rejected: [{ entry: String.raw`1\u001b[8m2`, message: String.raw`a\u202eb` }],
+      trigger: String.raw`1\u001b[31m`,
+    });
+    expect(files.reopen().read(rule)).toMatchObject({ trigger: "1\u001b[31m" });
+  });
 
   test("of objects that are gone is removed", async () => {
     await using files = await openStatus();

@@ -1,0 +1,82 @@
+// The clients of the operator, as its policy for base URLs and the keys that it knows make them.
+import { afterEach, expect, test } from "@jest/globals";
+import type { BaseUrlPolicy } from "../../src/app/base-url-policy.ts";
+import { connectionsOf } from "../../src/app/base-url-policy.ts";
+import { WafClients } from "../../src/app/waf-clients.ts";
+import { ApiKey } from "../../src/model/api-key.ts";
+import { searchedLengthMax } from "../../src/model/first-words.ts";
+import { Redactor } from "../../src/model/redactor.ts";
+import { anInstance } from "../support/builders/declare.ts";
+import { json, startScriptedWaf } from "../support/fakes/scripted-waf.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+
+const closers: (() => Promise<void>)[] = [];
+const key = new ApiKey("the-key-of-today-0123456789");
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+function clientsOf(policy: BaseUrlPolicy, redactor = new Redactor()): WafClients {
+  const permit = () => ({ permitted: true }) as const;
+  const clients = new WafClients({ clock: createVirtualClock(), redactor, permit, ...connectionsOf(policy) });
+  closers.push(async () => await clients.close());
+  return clients;
+}
+
+async function aWaf(body: unknown, status = 200) {
+  const server = await startScriptedWaf(json(status, body));
+  closers.push(async () => await server.close());
+  return { server, baseUrl: server.baseUrl.replace("127.0.0.1", "localhost") };
+}
+
+const strict = { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: false };
+
+test("Without an allowed URL, a name that leads to an inner address is not connected to, and its fault hides the cause", async () => {
+  const { server, baseUrl } = await aWaf([]);
+  const client = clientsOf(strict).open(anInstance({ baseUrl }), key);
+  const read = await client.readList("blocklist");
+  expect(read).toMatchObject({ ok: false, fault: { cause: "ADDRESS_REFUSED" } });
+  expect(JSON.stringify(read)).toContain("wafsync cannot connect to");
+  expect(server.connections()).toBe(0);
+});
+
+test("An allowed URL may have any address, and its fault names the cause", async () => {
+  const { baseUrl } = await aWaf([]);
+  const allowed = clientsOf({ ...strict, allowedBaseUrls: [baseUrl] });
+  expect(await allowed.open(anInstance({ baseUrl }), key).readList("blocklist")).toEqual({ ok: true, value: [] });
+  const closed = "http://127.0.0.1:1";
+  const read = await allowed.open(anInstance({ baseUrl: closed }), key).readList("blocklist");
+  expect(JSON.stringify(read)).toContain("(ECONNREFUSED)");
+});
+
+test("After a key was rotated, an answer that shows the former one is refused", async () => {
+  const former = "a-former-key-0123456789";
+  const { baseUrl } = await aWaf([`192.0.2.1`, `${former}.example`]);
+  const clients = clientsOf({ ...strict, allowPrivateNetworks: true });
+  const instance = anInstance({ baseUrl });
+  clients.open(instance, new ApiKey(former));
+  for (const current of [key, new ApiKey("the-key-of-tomorrow-01234")]) {
+    const read = await clients.open(instance, current).readList("blocklist");
+    expect(read).toMatchObject({ ok: false, fault: { code: "ContractBroken" } });
+  }
+  expect(await clients.open(instance, new ApiKey(former)).readList("allowlist")).toMatchObject({ ok: false });
+});
+
+test("Only the beginning of a message is searched for the keys of everyone", async () => {
+  const lengths: number[] = [];
+  class MeasuredRedactor extends Redactor {
+    override redact(text: string): string {
+      lengths.push(text.length);
+      return super.redact(text);
+    }
+  }
+  const redactor = new MeasuredRedactor();
+  redactor.add(new ApiKey("a-key-of-another-team-7"));
+  const message = `No: a-key-of-another-team-7 ${"%41 ".repeat(15_000)}`;
+  const { baseUrl } = await aWaf({ success: false, domain: "shop.example", message }, 400);
+  const client = clientsOf({ ...strict, allowPrivateNetworks: true }, redactor).open(anInstance({ baseUrl }), key);
+  expect(JSON.stringify(await client.addEntry("blocklist", "192.0.2.1"))).toContain("No: [api key]");
+  expect(Math.max(...lengths)).toBeGreaterThan(1_000);
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(searchedLengthMax + 2);
+});
