@@ -173,6 +173,17 @@ export class SimProcess {
     for (const letGo of this.delayed) letGo();
   }
 
+  /**
+   * At the end of a simulation. Node.js keeps every composite signal that has a listener until it is aborted, and with it the
+   * whole world of a process that never goes on.
+   */
+  discard(): void {
+    this.kill();
+    this.abandon();
+    this.#giving.stop.abort();
+    this.#giving.abandon.abort();
+  }
+
   knows(instance: ObjectName): Knowledge {
     const name = nameKey(instance);
     const known = this.knowledge.get(name) ?? { seen: {} };
@@ -186,10 +197,10 @@ export class SimProcess {
 
   /** A call of a port. Whoever is killed at it never learns what came of it. */
   async #call<T>(where: string, effect: () => T): Promise<T> {
-    if (!this.#world.survives(this, `before ${where}`)) return await never;
+    if (!this.#world.survives(this, `before ${where}`)) return await forever();
     await this.#world.pause(this);
     const value = effect();
-    if (!this.#world.survives(this, `after ${where}`)) return await never;
+    if (!this.#world.survives(this, `after ${where}`)) return await forever();
     return value;
   }
 
@@ -336,7 +347,10 @@ function parsed(name: string): ObjectName {
   return { namespace, name: plain };
 }
 
-const never = new Promise<never>(() => undefined);
+/** A promise for each that waits: one for all would keep every process that was ever killed. */
+async function forever(): Promise<never> {
+  return await new Promise<never>(() => undefined);
+}
 
 function describeError(error: unknown): string {
   return Error.isError(error) ? (error.stack ?? error.message) : String(error);

@@ -47,7 +47,7 @@ export class SimTime {
   /** Moves on by this much, waking one sleeper after the other, until `isOver` holds. */
   async advance(delayMs: number, isOver: () => boolean = () => false): Promise<void> {
     const targetMs = this.#elapsedMs + delayMs;
-    await settle();
+    await this.settle();
     while (!isOver()) {
       const due = this.#next(targetMs);
       if (due === undefined) {
@@ -58,8 +58,13 @@ export class SimTime {
       this.#elapsedMs = Math.max(this.#elapsedMs, due.atMs);
       this.steps += 1;
       due.wake();
-      await settle();
+      await this.settle();
     }
+  }
+
+  /** Every promise that needs no time is kept before the event loop turns. */
+  async settle(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   #next(limitMs: number): Sleeper | undefined {
@@ -85,7 +90,3 @@ export class SimTime {
   }
 }
 
-/** Every promise that needs no time is kept before the event loop turns. */
-async function settle(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-}

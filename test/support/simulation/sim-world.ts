@@ -65,6 +65,7 @@ export class SimWorld {
   readonly writes: string[] = [];
   readonly counts = { faults: 0, kills: 0, points: 0, clears: 0, processes: 0 };
   processes: SimProcess[] = [];
+  readonly #everStarted: SimProcess[] = [];
   /** Which fault the next request meets, if any. */
   chooseFault: (request: SimRequest) => SimFault | undefined = () => undefined;
   /** How old what the next read of a list shows is. */
@@ -110,8 +111,15 @@ export class SimWorld {
     this.counts.processes += 1;
     const process = new SimProcess(this, this.counts.processes, seen);
     this.processes = [...this.processes.filter(({ life }) => life.alive), process];
+    this.#everStarted.push(process);
     this.note(process, "starts");
     return process;
+  }
+
+  /** Nothing of this world is used any more. */
+  async discard(): Promise<void> {
+    for (const process of this.#everStarted) process.discard();
+    await this.time.settle();
   }
 
   worksOn(process: SimProcess): boolean {

@@ -41,7 +41,9 @@ export const callsToSettleMax = 300;
 export async function simulateSeed(seed: number): Promise<SeedReport> {
   const life = new Installation(seed);
   await life.run();
-  return life.report();
+  const report = life.report();
+  await life.discard();
+  return report;
 }
 
 class Installation {
@@ -120,6 +122,10 @@ class Installation {
       processes: counts.processes,
       callsToSettle: this.#callsToSettle,
     };
+  }
+
+  async discard(): Promise<void> {
+    await this.#world.discard();
   }
 
   #isBroken(): boolean {
