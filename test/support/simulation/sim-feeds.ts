@@ -15,6 +15,7 @@ import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { type Answer, keyOf, objectionTo, type Served, spokenEntries } from "./feed-oracle.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
+import { describeSaveFault } from "./sim-world.ts";
 
 const names: readonly ObjectName[] = [
   { namespace: "edge", name: "threats" },
@@ -122,6 +123,7 @@ export class SimFeeds {
     if (!process.mayWrite) return "The Lease is lost.";
     if (problems.api !== undefined) return problems.api;
     const fault = saveFault();
+    if (fault !== undefined) this.#world.cover(describeSaveFault(fault), "save of feed");
     if (fault !== undefined) return `The record cannot be written: ${fault}.`;
     const name = nameKey(feed);
     const was = this.#stored.get(name);
