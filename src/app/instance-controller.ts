@@ -2,7 +2,7 @@
 // Namespaces take turns, long runs yield to others, and a run that waits for a WAF occupies no worker.
 import type { BackOff } from "../async/back-off.ts";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
-import type { Clock } from "../async/clock.ts";
+import { type Clock, monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
 import { earliest } from "../async/earliest.ts";
 import type { QueueObserver, QueueStats } from "../async/keyed-queue.ts";
 import { KeyedQueue } from "../async/keyed-queue.ts";
@@ -70,6 +70,7 @@ export class InstanceController {
   /** How many runs in a row could not write a status. */
   readonly #requeues = new Map<string, number>();
   readonly #memories = new Map<string, InstanceMemory>();
+  /** `untilMs` is a time of the monotonic clock, because the wall clock may be set back. */
   readonly #settled = new Map<string, { readonly version: number; readonly untilMs: number }>();
   /** How many runs have begun and not ended. */
   #running = 0;
@@ -133,8 +134,8 @@ export class InstanceController {
     const { clock, version } = this.#options;
     const name = nameOfKey(key);
     const settled = this.#settled.get(key);
-    if (settled !== undefined && settled.version === version(name) && clock.nowMs() < settled.untilMs) {
-      return { kind: "Settled", wakeAtMs: settled.untilMs };
+    if (settled !== undefined && settled.version === version(name) && clock.monotonicMs() < settled.untilMs) {
+      return { kind: "Settled", wakeAtMs: wallTimeOf(clock, settled.untilMs) };
     }
     return await endingRun(this.#options.startRun(name, reasons), {
       carryOut: async (run) => await this.#carryOut(key, name, run, park),
@@ -185,7 +186,9 @@ export class InstanceController {
     if (result.kind === "Gone") this.#memories.delete(key);
     if (wakeAtMs === undefined) return { kind: "Stuck" };
     // A change that came during the run and that the run has taken into account needs no run of its own.
-    if (result.kind === "Done") this.#settled.set(key, { version, untilMs: wakeAtMs });
+    if (result.kind === "Done") {
+      this.#settled.set(key, { version, untilMs: monotonicTimeOf(this.#options.clock, wakeAtMs) });
+    }
     if (hasFailed || isUnwritten) return { kind: "Failed", wakeAtMs };
     return { kind: "Settled", wakeAtMs, priority: result.kind === "Done" ? "Resync" : "Retry" };
   }

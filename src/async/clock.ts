@@ -27,6 +27,19 @@ export const realClock: Clock = {
   },
 };
 
+/**
+ * The wall time of a moment of `monotonicMs`, for reports and timers. Durations are measured by `monotonicMs` alone: the wall clock
+ * can be set forward or back at any time.
+ */
+export function wallTimeOf(clock: Pick<Clock, "nowMs" | "monotonicMs">, monotonicMs: number): number {
+  return clock.nowMs() + monotonicMs - clock.monotonicMs();
+}
+
+/** The reverse of `wallTimeOf`. */
+export function monotonicTimeOf(clock: Pick<Clock, "nowMs" | "monotonicMs">, wallMs: number): number {
+  return clock.monotonicMs() + wallMs - clock.nowMs();
+}
+
 /** The `sleep` of a clock that has a `schedule`. */
 export function sleepBy(clock: Pick<Clock, "schedule">, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return Promise.resolve();

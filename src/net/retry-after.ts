@@ -1,4 +1,5 @@
-// The Retry-After header of RFC 9110: a number of seconds, or one of the three forms of an HTTP date.
+// The Retry-After header of RFC 9110: a number of seconds, or one of the three forms of an HTTP date. A date is compared with the
+// Date header of the same response, because the clocks of server and client may differ by hours.
 
 /** Unless the caller says otherwise: no server holds a lane for longer than this with one answer. */
 export const retryAfterMsMax = 3_600_000;
@@ -8,19 +9,30 @@ const fixedDate = /^[a-z]{3}, (?<day>\d{2}) (?<month>[a-z]{3}) (?<year>\d{4}) (?
 const rfc850Date = /^[a-z]{6,9}, (?<day>\d{2})-(?<month>[a-z]{3})-(?<year>\d{2}) (?<time>\d{2}:\d{2}:\d{2}) gmt$/;
 const asctimeDate = /^[a-z]{3} (?<month>[a-z]{3}) (?<day>[ \d]\d) (?<time>\d{2}:\d{2}:\d{2}) (?<year>\d{4})$/;
 
+export interface DelayHeaders {
+  readonly retryAfter: string | undefined;
+  /** The time of the server. Without it, that of this machine counts. */
+  readonly date: string | undefined;
+}
+
 /**
  * How long to wait, between 0 and the most that the caller waits; undefined if the header is missing or invalid.
  * A date in the past is 0.
  */
 export function parseRetryAfter(
-  header: string | undefined,
+  { retryAfter, date }: DelayHeaders,
   nowMs: number,
   longestMs = retryAfterMsMax,
 ): number | undefined {
-  const text = header?.trim().toLowerCase() ?? "";
+  const text = normalized(retryAfter);
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, longestMs);
-  const dateMs = parseHttpDate(text, nowMs);
-  return dateMs === undefined ? undefined : Math.min(Math.max(dateMs - nowMs, 0), longestMs);
+  const untilMs = parseHttpDate(text, nowMs);
+  const serverMs = parseHttpDate(normalized(date), nowMs) ?? nowMs;
+  return untilMs === undefined ? undefined : Math.min(Math.max(untilMs - serverMs, 0), longestMs);
+}
+
+function normalized(header: string | undefined): string {
+  return header?.trim().toLowerCase() ?? "";
 }
 
 function parseHttpDate(text: string, nowMs: number): number | undefined {

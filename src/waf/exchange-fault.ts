@@ -57,7 +57,7 @@ export function faultOf(exchange: Exchange, context: ExchangeContext): WafFault 
 }
 
 function rateLimited(exchange: Exchange, context: ExchangeContext): WafFault {
-  const retryAfterMs = parseRetryAfter(exchange.retryAfter, context.nowMs);
+  const retryAfterMs = parseRetryAfter(exchange, context.nowMs);
   const wait = retryAfterMs === undefined ? "without saying for how long" : `for ${Math.ceil(retryAfterMs / 1000)} s`;
   const message = `The WAF asks to wait ${wait} (429).`;
   return { code: "RateLimited", message, status: 429, ...(retryAfterMs !== undefined && { retryAfterMs }) };
@@ -94,7 +94,7 @@ function serverError(exchange: Exchange, context: ExchangeContext): WafFault {
   const quoted = words === undefined ? "" : `: ${words}`;
   if (context.effect === "Write")
     return unclear("ContractBroken", `the WAF answered ${exchange.status}${quoted}`, exchange, context);
-  const retryAfterMs = parseRetryAfter(exchange.retryAfter, context.nowMs);
+  const retryAfterMs = parseRetryAfter(exchange, context.nowMs);
   const message = asSentence(`The WAF answered ${exchange.status}${quoted}`);
   return { code: "Unavailable", message, ...withStatus(exchange), ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }

@@ -40,6 +40,8 @@ export interface Exchange {
   /** Of the final answer, also if its body did not arrive. */
   readonly status: number | undefined;
   readonly retryAfter: string | undefined;
+  /** The time of the server, as it wrote it. */
+  readonly date: string | undefined;
   readonly body: ReceivedBody;
 }
 
@@ -87,6 +89,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
   #retryAfter: string | undefined;
+  #date: string | undefined;
   #isSettled = false;
 
   constructor(bodyBytesMax: number, resetConnection: () => void) {
@@ -123,8 +126,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     // Interim answers, such as 103, precede the real one.
     if (status < 200) return;
     this.#status = status;
-    const retryAfter = headers["retry-after"];
-    this.#retryAfter = typeof retryAfter === "string" ? retryAfter : retryAfter?.[0];
+    this.#retryAfter = firstOf(headers["retry-after"]);
+    this.#date = firstOf(headers["date"]);
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -152,9 +155,14 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #settle(body: ReceivedBody): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    this.#resolve({ sent: this.#controller !== undefined, status: this.#status, retryAfter: this.#retryAfter, body });
+    const sent = this.#controller !== undefined;
+    this.#resolve({ sent, status: this.#status, retryAfter: this.#retryAfter, date: this.#date, body });
     this.#chunks.length = 0;
   }
+}
+
+function firstOf(header: string | string[] | undefined): string | undefined {
+  return typeof header === "string" ? header : header?.[0];
 }
 
 export function isSuccess(status: number | undefined): boolean {

@@ -4,6 +4,8 @@ import { parseRetryAfter, retryAfterMsMax } from "../../src/net/retry-after.ts";
 
 const nowMs = Date.UTC(2026, 10, 6, 8, 49, 0);
 
+const parse = (retryAfter: string | undefined, atMs = nowMs) => parseRetryAfter({ retryAfter, date: undefined }, atMs);
+
 describe("Retry-After", () => {
   test.each([
     ["0", 0],
@@ -18,7 +20,7 @@ describe("Retry-After", () => {
     ["Sunday, 06-Nov-94 08:49:37 GMT", 0],
     ["Fri, 06 Nov 2099 08:49:37 GMT", retryAfterMsMax],
   ])("%j is %d ms", (header, expected) => {
-    expect(parseRetryAfter(header, nowMs)).toBe(expected);
+    expect(parse(header)).toBe(expected);
   });
 
   test.each([
@@ -35,7 +37,21 @@ describe("Retry-After", () => {
     ["Fri, 06 Nov 2026 24:00:00 GMT"],
     ["Fri, 06 Xyz 2026 08:49:37 GMT"],
   ])("%j means nothing", (header) => {
-    expect(parseRetryAfter(header, nowMs)).toBeUndefined();
+    expect(parse(header)).toBeUndefined();
+  });
+
+  test.each([-300_000, 300_000, -7_200_000, 7_200_000])(
+    "as a date is compared with the Date of the server, also if the own clock is off by %i ms",
+    (offMs) => {
+      const headers = { retryAfter: "Fri, 06 Nov 2026 08:49:37 GMT", date: "Fri, 06 Nov 2026 08:49:00 GMT" };
+      expect(parseRetryAfter(headers, nowMs + offMs)).toBe(37_000);
+      expect(parseRetryAfter({ ...headers, retryAfter: "Fri, 06 Nov 2026 08:48:00 GMT" }, nowMs + offMs)).toBe(0);
+      expect(parseRetryAfter({ ...headers, retryAfter: "5" }, nowMs + offMs)).toBe(5_000);
+    },
+  );
+
+  test("as a date is compared with the own clock if the server sends no valid Date", () => {
+    expect(parseRetryAfter({ retryAfter: "Fri, 06 Nov 2026 08:49:37 GMT", date: "today" }, nowMs)).toBe(37_000);
   });
 
   test("is never outside its bounds, whatever the header", () => {
@@ -47,7 +63,7 @@ describe("Retry-After", () => {
           fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
         ),
         (header) => {
-          const delayMs = parseRetryAfter(header, nowMs);
+          const delayMs = parse(header);
           expect(delayMs === undefined || (delayMs >= 0 && delayMs <= retryAfterMsMax)).toBe(true);
         },
       ),
@@ -61,7 +77,7 @@ describe("Retry-After", () => {
         fc.date({ min: new Date(0), max: new Date("2090-01-01"), noInvalidDate: true }),
         (seconds, now) => {
           const wholeMs = Math.floor(now.getTime() / 1000) * 1000;
-          expect(parseRetryAfter(new Date(wholeMs + seconds * 1000).toUTCString(), wholeMs)).toBe(seconds * 1000);
+          expect(parse(new Date(wholeMs + seconds * 1000).toUTCString(), wholeMs)).toBe(seconds * 1000);
         },
       ),
     );

@@ -579,6 +579,12 @@ describe("429", () => {
     expect(await read(waf)).toMatchObject({ ok: true });
   });
 
+  test("with a date asks for the time from the Date of the same answer, however wrong the own clock is", async () => {
+    const headers = { "retry-after": "Sun, 22 Nov 2026 10:00:02 GMT", date: "Sun, 22 Nov 2026 10:00:00 GMT" };
+    const { waf } = await start(text(429, "", headers), { clock: createVirtualClock(Date.UTC(2031, 0, 1)) });
+    expect(faultIn(await write(waf))).toMatchObject({ code: "RateLimited", retryAfterMs: 2_000 });
+  });
+
   test("counts as such when its body does not arrive, and 503 hands its delay on", async () => {
     const { server, waf } = await start(raw("HTTP/1.1 429 Too Many\r\nretry-after: 0\r\ncontent-length: 9\r\n\r\nx"));
     expect(faultIn(await write(waf))).toMatchObject({ code: "RateLimited", retryAfterMs: 0 });

@@ -20,6 +20,7 @@ export interface RequestsOptions {
 
 interface Kept {
   readonly requests: BlockedRequests;
+  /** Of the monotonic clock. */
   readonly readAtMs: number;
 }
 
@@ -36,7 +37,7 @@ export class KeptRequests {
   /** Undefined if they were not read yet, or too long ago. */
   get(instance: ObjectName): BlockedRequests | undefined {
     const kept = this.#kept.get(nameKey(instance));
-    return kept !== undefined && this.#options.clock.nowMs() - kept.readAtMs < keptMs ? kept.requests : undefined;
+    return kept !== undefined && this.#options.clock.monotonicMs() - kept.readAtMs < keptMs ? kept.requests : undefined;
   }
 
   /** @throws CommandError if the log may not be read */
@@ -57,7 +58,7 @@ export class KeptRequests {
       async (waf) => await readBlockedRequests(waf, redact, { nowMs, stopping: this.#stopping.signal }),
     );
     if (!called.ok) throw new CommandError(`the log of ${name} was not read: ${called.problem}`);
-    this.#kept.set(name, { requests: called.value, readAtMs: nowMs });
+    this.#kept.set(name, { requests: called.value, readAtMs: clock.monotonicMs() });
     this.#forgetLater();
     this.#forgetLater = clock.schedule(keptMs, () => {
       this.#kept = new LruMap(instancesMax);

@@ -39,7 +39,9 @@ export class SummaryCache {
       this.#cached = undefined;
     });
     const cached = this.#cached;
-    if (cached !== undefined && clock.nowMs() - cached.atMs < freshMs) return cached;
+    const ageMs = cached === undefined ? Number.POSITIVE_INFINITY : clock.nowMs() - cached.atMs;
+    // A clock that was set back makes the summary older, not newer.
+    if (cached !== undefined && ageMs >= 0 && ageMs < freshMs) return cached;
     const reading = (this.#reading ??= this.#read());
     if (cached === undefined) return await reading;
     const patience = new AbortController();

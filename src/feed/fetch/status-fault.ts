@@ -10,7 +10,8 @@ export function statusFault(
   { status, headers }: Pick<ExchangeAnswer, "status" | "headers">,
   nowMs: number,
 ): FetchFault {
-  const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs, retryAfterMsMax);
+  const delay = { retryAfter: headers["retry-after"], date: headers["date"] };
+  const retryAfterMs = parseRetryAfter(delay, nowMs, retryAfterMsMax);
   return {
     code: status === 429 ? "RateLimited" : "HttpStatus",
     message: `${server} responded with status ${status}.`,

@@ -99,9 +99,10 @@ export function adaptFeedState(state: FeedState, feed: DeclaredFeed, requestedAt
   };
 }
 
-/** When the feed has to be fetched; undefined while it is suspended. */
+/** When the feed has to be fetched; undefined while it is suspended. If the clock was set back since the last fetch, it is due. */
 export function fetchDueMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {
-  return feed.suspend ? undefined : (state.nextFetchMs ?? nowMs);
+  if (feed.suspend) return undefined;
+  return (state.lastFetchMs ?? 0) > nowMs ? nowMs : (state.nextFetchMs ?? nowMs);
 }
 
 /** The validators for the next request. */

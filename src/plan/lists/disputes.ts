@@ -34,7 +34,7 @@ export function noteDisputes(
   if (found.length === 0 && byKey.size === disputes.length) return disputes;
   for (const { list, entry } of found) {
     const before = byKey.get(keyOf({ list, entry }));
-    byKey.set(keyOf({ list, entry }), { list, entry, atMs: [...(before?.atMs ?? []), nowMs].slice(-timesMax) });
+    byKey.set(keyOf({ list, entry }), { list, entry, atMs: [...upTo(nowMs, before?.atMs), nowMs].slice(-timesMax) });
   }
   const newest = [...byKey.values()].toSorted((a, b) => (b.atMs.at(-1) ?? 0) - (a.atMs.at(-1) ?? 0));
   return newest.slice(0, disputesMax);
@@ -43,9 +43,14 @@ export function noteDisputes(
 /** The entries that are left alone now, and until when. */
 export function contestedNow(disputes: readonly Dispute[], nowMs: number): readonly Contested[] {
   return disputes.flatMap((dispute) => {
-    const untilMs = pausedUntil(dispute.atMs);
+    const untilMs = pausedUntil(upTo(nowMs, dispute.atMs));
     return untilMs !== undefined && untilMs > nowMs ? [{ list: dispute.list, entry: dispute.entry, untilMs }] : [];
   });
+}
+
+/** Without the times that lie ahead: the clock was set back since, and a pause must not last that much longer. */
+function upTo(nowMs: number, atMs: readonly number[] = []): readonly number[] {
+  return atMs.filter((timeMs) => timeMs <= nowMs);
 }
 
 /** The pause starts with the correction that was one too many within an hour, and doubles with each further one. */

@@ -35,13 +35,18 @@ export function standingRefusal(
   nowMs: number,
 ): Refusal | undefined {
   const refusal = refusals.get(operation);
-  if (refusal === undefined || nowMs - refusal.refusedAtMs >= refusedForMs) return undefined;
+  if (refusal === undefined || hasEnded(refusal, nowMs)) return undefined;
   return refusal.wantedBy === wantedBy() ? refusal : undefined;
 }
 
 /** When the refusal ends by itself. */
 export function refusalEndsAtMs(refusal: Refusal): number {
   return refusal.refusedAtMs + refusedForMs;
+}
+
+/** Also if the clock was set back since: otherwise the refusal would last that much longer. */
+function hasEnded(refusal: Refusal, nowMs: number): boolean {
+  return nowMs < refusal.refusedAtMs || nowMs >= refusalEndsAtMs(refusal);
 }
 
 /** @param older refusals that the inventory has no room for; those of the inventory count first */
@@ -67,6 +72,6 @@ export function withRefusal(refusals: readonly Refusal[], refusal: Refusal): rea
 
 /** Drops the refusals that no longer stand in the way of anything. */
 export function withoutEnded(refusals: readonly Refusal[], nowMs: number): readonly Refusal[] {
-  const left = refusals.filter((refusal) => nowMs < refusalEndsAtMs(refusal));
+  const left = refusals.filter((refusal) => !hasEnded(refusal, nowMs));
   return left.length === refusals.length ? refusals : left;
 }

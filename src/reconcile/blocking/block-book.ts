@@ -22,7 +22,7 @@ export type BlocksView =
 
 export interface BlockBookPorts {
   readonly records: Pick<LogRecordPort, "load">;
-  readonly clock: Pick<Clock, "nowMs">;
+  readonly clock: Pick<Clock, "monotonicMs">;
   /** Called when the entries of the instance, or the report about the reading, have changed. Must return immediately. */
   readonly onChange: (instance: ObjectName) => void;
 }
@@ -48,7 +48,7 @@ export class BlockBook {
     const { records, clock } = this.#ports;
     const known = this.#views.get(key);
     if (known?.state === "Known") return known;
-    if (known !== undefined && clock.nowMs() < (this.#retryAtMs.get(key) ?? 0)) return known;
+    if (known !== undefined && clock.monotonicMs() < (this.#retryAtMs.get(key) ?? 0)) return known;
     const loaded = await records.load(instance);
     // The log reader may have published something meanwhile.
     const current = this.#views.get(key);
@@ -58,7 +58,7 @@ export class BlockBook {
         ? { state: "Unreachable", problem: loaded.problem }
         : { state: "Known", judgements: savedJudgements(judgesIn(loaded.record)), reading: undefined };
     this.#views.set(key, view);
-    this.#retryAtMs.set(key, clock.nowMs() + retryMs);
+    this.#retryAtMs.set(key, clock.monotonicMs() + retryMs);
     return view;
   }
 

@@ -68,8 +68,8 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
   return { kind: "Unsettled" };
 }
 
-function isTurnOver({ ledger, left, ports, startedMs }: Run): boolean {
-  const elapsedMs = ports.clock.nowMs() - startedMs;
+function isTurnOver({ ledger, left, ports, beganMs }: Run): boolean {
+  const elapsedMs = ports.clock.monotonicMs() - beganMs;
   return left > 0 && ports.isTurnOver?.({ writes: writesOf(ledger.done), elapsedMs }) === true;
 }
 

@@ -1,5 +1,6 @@
 // A renamed or moved instance and its rules arrive one object after another. A rule that is missing right after the start may
 // still arrive, so removals are on hold briefly. In directory mode, removals already wait for a quiet folder.
+import { wallTimeOf } from "../../async/clock.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import { continuesOf } from "../../model/continues.ts";
@@ -16,9 +17,9 @@ export function holdDuringArrival(ports: ReconcilePorts, memory: InstanceMemory)
   const holding = (gathered: Gathered): Gathered => {
     const continues = continuesOf(gathered.instance.meta);
     if (continues.state !== "Named") return gathered;
-    memory.arrivedAtMs ??= clock.nowMs() + arrivalMs;
-    if (clock.nowMs() >= memory.arrivedAtMs) return gathered;
-    const until = new Date(memory.arrivedAtMs).toISOString();
+    memory.arrivedAtMs ??= clock.monotonicMs() + arrivalMs;
+    if (clock.monotonicMs() >= memory.arrivedAtMs) return gathered;
+    const until = new Date(wallTimeOf(clock, memory.arrivedAtMs)).toISOString();
     const reason = `The instance continues WafInstance ${nameKey(continues.former)}: removals are on hold until ${until}, in case some of its rules have not arrived yet.`;
     return { ...gathered, brokenSources: [...gathered.brokenSources, reason] };
   };

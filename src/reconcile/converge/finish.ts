@@ -1,5 +1,6 @@
 // The one exit of a reconcile run: what it means for the next run, and the last report on every object.
 import { upwardBackOffDelayMs } from "../../async/back-off.ts";
+import { monotonicTimeOf, wallTimeOf } from "../../async/clock.ts";
 import { earliest } from "../../async/earliest.ts";
 import type { AdvancedClears } from "../cache-clear/advance-clears.ts";
 import { advanceClearsAtEnd, removeOutlived } from "../cache-clear/advance-clears.ts";
@@ -53,7 +54,8 @@ export async function finishRun(
     return { result, facts: undefined, wakeAtMs: undefined, pendingClears: 0, version: ending.version };
   }
   const result = ending.kind === "BackedOff" ? (memory.backOff?.result ?? { kind: "Unsettled" }) : ending.result;
-  const wakeAtMs = ending.kind === "BackedOff" ? memory.backOff?.untilMs : noteResult(ports, memory, ending, result);
+  const wakeAtMs =
+    ending.kind === "BackedOff" ? backOffEndMs(ports, memory) : noteResult(ports, memory, ending, result);
   if (ending.kind === "Ran") rememberLists(memory, ending.run, result);
   const facts = factsAt(ports, ending, result, wakeAtMs);
   const { version } = ending.kind === "Ran" ? ending.run.view : ending.declared;
@@ -69,6 +71,10 @@ export async function finishRun(
   await reportFacts(ports, memory, facts, hasTime(ports, facts.gathered.instance.meta, version));
   await removeOutlived(ports, clears);
   return { result, facts, ...wakeWithClears(wakeAtMs, clears), version };
+}
+
+function backOffEndMs({ clock }: ReconcilePorts, { backOff }: InstanceMemory): number | undefined {
+  return backOff === undefined ? undefined : wallTimeOf(clock, backOff.untilMs);
 }
 
 /** True for a limited time, and only while nothing has changed: otherwise another, possibly urgent, run follows. */
@@ -102,7 +108,7 @@ function noteResult(
   const wakeAtMs = wakeTime(ports, memory, declared, result, lookAgainMs);
   memory.backOff =
     wakeAtMs !== undefined && hasFailed
-      ? { untilMs: wakeAtMs, result, attempted: attemptIn(declared.gathered) }
+      ? { untilMs: monotonicTimeOf(ports.clock, wakeAtMs), result, attempted: attemptIn(declared.gathered) }
       : undefined;
   return wakeAtMs;
 }
@@ -135,9 +141,8 @@ function wakeTime(
   const resyncMs = nowMs + gathered.instance.resyncIntervalMs;
   switch (result.kind) {
     case "Done": {
-      const { arrivedAtMs } = memory;
-      const arrivalMs = arrivedAtMs !== undefined && arrivedAtMs > nowMs ? arrivedAtMs : resyncMs;
-      return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs, lookAgainMs ?? resyncMs, arrivalMs);
+      const arrivalMs = memory.arrivedAtMs === undefined ? nowMs : wallTimeOf(clock, memory.arrivedAtMs);
+      return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs, lookAgainMs ?? resyncMs, arrivalMs > nowMs ? arrivalMs : resyncMs);
     }
     case "Blocked":
     case "Failed":

@@ -20,6 +20,7 @@ export const removedMax = 10_000;
 export const olderRefusalsMax = 100_000;
 
 export interface BackOff {
+  /** Of the monotonic clock. */
   readonly untilMs: number;
   readonly result: RunResult;
   /** A new key is tried immediately. */
@@ -52,11 +53,11 @@ export interface InstanceMemory {
   managed: Inventory["entries"] | undefined;
   /** `namespace/name` of the instance whose record was taken over or no longer exists. */
   continued: string | undefined;
-  /** Until when removals are on hold for the objects of an instance that continues another one. */
+  /** Until when removals are on hold for the objects of an instance that continues another one, by the monotonic clock. */
   arrivedAtMs: number | undefined;
   /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
   key: KnownKey | undefined;
-  /** When the release of a deleted instance began. */
+  /** When the release of a deleted instance began, by the monotonic clock. */
   releasingSinceMs: number | undefined;
   /** When an entry of the rule last changed on the WAF, by `namespace/name`. */
   readonly ruleChangedMs: Map<string, number>;

@@ -25,15 +25,15 @@ export class ProgressReporter {
   #last: Report | undefined;
   #hasEnded = false;
 
-  constructor(ports: ReconcilePorts, memory: InstanceMemory, startedMs: number) {
+  constructor(ports: ReconcilePorts, memory: InstanceMemory, beganMs: number) {
     this.#ports = ports;
     this.#memory = memory;
-    this.#lastMs = startedMs;
+    this.#lastMs = beganMs;
   }
 
   /** Starts a report if one is due. `factsNow` is called only then. Throws what an earlier report failed with. */
   async report(factsNow: () => RunFacts): Promise<void> {
-    const nowMs = this.#ports.clock.nowMs();
+    const nowMs = this.#ports.clock.monotonicMs();
     const intervalMs = this.#ports.progressIntervalMs?.() ?? progressIntervalMsMin;
     if (nowMs - this.#lastMs < intervalMs || this.#last?.isWritten === false) return;
     await this.#last?.written;

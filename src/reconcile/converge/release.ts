@@ -38,7 +38,7 @@ export async function decideRelease(
   memory: InstanceMemory,
   { version, gathered }: Declared,
 ): Promise<Release> {
-  memory.releasingSinceMs ??= ports.clock.nowMs();
+  memory.releasingSinceMs ??= ports.clock.monotonicMs();
   const { instance } = gathered;
   const loaded = await ports.inventory.load(instance.meta);
   const stored = loaded.state === "Loaded" ? loaded.inventory : undefined;
@@ -51,7 +51,7 @@ export async function decideRelease(
   if (isUninstalling) return leave("the CRDs of wafsync are being removed from the API server", { keepsRecord: true });
   const kept = { keepsRecord: true, isWanted: true };
   const successor = continuedBy(instance.meta, gathered.sameKey);
-  if (successor !== undefined) return waitFor(successor, ports.clock.nowMs() - memory.releasingSinceMs, leave, stored);
+  if (successor !== undefined) return waitFor(successor, ports.clock.monotonicMs() - memory.releasingSinceMs, leave, stored);
   if (instance.deletionPolicy === "Retain")
     return leave(`spec.deletionPolicy is Retain. ${retained(instance.meta)}`, kept);
   if (instance.suspend) return leave("the instance is suspended");

@@ -14,9 +14,10 @@ export interface RunningState {
   /** How many operations of the plan are left. */
   readonly left: number;
   readonly ledger: WriteLedger;
-  readonly ports: { readonly clock: Pick<Clock, "nowMs"> };
+  readonly ports: { readonly clock: Pick<Clock, "nowMs" | "monotonicMs"> };
   readonly progress: { readonly waiting: string | undefined };
-  readonly startedMs: number;
+  /** Of the monotonic clock. */
+  readonly beganMs: number;
   readonly unrecorded: number;
 }
 
@@ -26,7 +27,7 @@ export interface RunEnd {
 }
 
 export function factsOfRun(
-  { view, plan, left, ledger, ports, progress, startedMs, unrecorded }: RunningState,
+  { view, plan, left, ledger, ports, progress, beganMs, unrecorded }: RunningState,
   phase: RunFacts["phase"],
   ended?: RunEnd,
 ): RunFacts {
@@ -54,7 +55,7 @@ export function factsOfRun(
     changes: ledger.changes(),
     unrecorded,
     drift,
-    pace: paceOf(ledger.done, left, nowMs - startedMs),
+    pace: paceOf(ledger.done, left, ports.clock.monotonicMs() - beganMs),
     waiting: progress.waiting,
     nowMs,
     retryAtMs: ended?.retryAtMs,

@@ -37,7 +37,10 @@ export interface RunStart {
   readonly ports: ReconcilePorts;
   readonly memory: InstanceMemory;
   readonly waf: WafPort;
+  /** Of the wall clock. */
   readonly startedMs: number;
+  /** The same moment of the monotonic clock. */
+  readonly beganMs: number;
   readonly view: View;
   /** The inventory as stored; what the view has beyond it is still to be recorded. */
   readonly stored: { readonly inventory: Inventory; readonly revision: string };
@@ -58,7 +61,8 @@ export class Run {
   readonly clears = new ClearSchedule();
   readonly afterwards = new Afterwards();
   readonly progress: ProgressReporter;
-  readonly startedMs: number;
+  /** Of the monotonic clock. */
+  readonly beganMs: number;
   readonly #followsSource: boolean;
   readonly #pace: PlanPace;
   #view: View;
@@ -69,20 +73,20 @@ export class Run {
   #revision: string;
   /** See `countUnmanaged`. */
   readonly unrecorded: number;
-  /** When the declared state was last confirmed by a fresh read; undefined since it changed. */
+  /** When the declared state was last confirmed by a fresh read, by the monotonic clock; undefined since it changed. */
   #confirmedMs: number | undefined;
   /** The view is from a fresh read, not from a cache. */
   #isRead = false;
 
-  constructor({ name, ports, memory, waf, startedMs, view, stored, followsSource }: RunStart) {
+  constructor({ name, ports, memory, waf, startedMs, beganMs, view, stored, followsSource }: RunStart) {
     this.name = name;
     this.ports = ports;
     this.memory = memory;
     this.waf = waf;
     this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs()));
     this.domain = new DomainCheck(waf);
-    this.progress = new ProgressReporter(ports, memory, startedMs);
-    this.startedMs = startedMs;
+    this.progress = new ProgressReporter(ports, memory, beganMs);
+    this.beganMs = beganMs;
     this.#followsSource = followsSource;
     this.#pace = new PlanPace(ports.clock);
     this.#view = view;
@@ -183,7 +187,7 @@ export class Run {
   /** Whether the declared state is fresh enough: a removal needs a recent read, other writes a read since the process started. */
   isConfirmedFor(operation: Operation): boolean {
     if (!isRemoval(operation)) return this.isFresh;
-    return this.#confirmedMs !== undefined && this.ports.clock.nowMs() - this.#confirmedMs < confirmedForMs;
+    return this.#confirmedMs !== undefined && this.ports.clock.monotonicMs() - this.#confirmedMs < confirmedForMs;
   }
 
   /**
@@ -215,11 +219,11 @@ export class Run {
   /** Reads the declared state where it lives. If that fails, no removal is planned, and a new process writes nothing. */
   async confirm(options: ConfirmOptions = {}): Promise<RunResult | undefined> {
     if (!this.#followsSource) {
-      this.#confirmedMs = this.ports.clock.nowMs();
+      this.#confirmedMs = this.ports.clock.monotonicMs();
       return undefined;
     }
     const confirmed = await this.ports.source.confirm(this.name, { ...options, signal: this.ports.stopping });
-    this.#confirmedMs = "isUnsettled" in confirmed ? undefined : this.ports.clock.nowMs();
+    this.#confirmedMs = "isUnsettled" in confirmed ? undefined : this.ports.clock.monotonicMs();
     let { gathered } = this.#view;
     if (confirmed.state === "Read") {
       const ended = this.#endedBy(confirmed.gathered);

@@ -65,7 +65,7 @@ async function work(
   declared: Declared,
   opening: OpeningReport,
 ): Promise<Ending> {
-  if (isBackingOff(memory, declared, ports.clock.nowMs())) return { kind: "BackedOff", declared };
+  if (isBackingOff(memory, declared, ports.clock.monotonicMs())) return { kind: "BackedOff", declared };
   if (declared.gathered.instance.meta.deleting) return release(name, ports, memory, declared, opening);
   const begun = await begin(name, ports, memory, declared, { opening, followsSource: true });
   if (begun.kind === "Ended") return { kind: "Unread", declared: begun.declared, result: begun.result };
@@ -125,7 +125,7 @@ async function release(
   // An entry that only a stale read lacks would be orphaned, so it is dropped from the record after a second read.
   if (begun.kind === "Begun" && begun.run.plan.lookAgainMs !== undefined)
     return { kind: "Ran", run: begun.run, result };
-  const releasingMs = ports.clock.nowMs() - (memory.releasingSinceMs ?? 0);
+  const releasingMs = ports.clock.monotonicMs() - (memory.releasingSinceMs ?? 0);
   const why = givesUp(result, releasingMs);
   if (why === undefined) return { kind: "Unread", declared, result };
   const inventory = begun.kind === "Begun" && result.kind === "Done" ? begun.run.view.inventory : decided.stored;
@@ -153,6 +153,7 @@ async function begin(
 ): Promise<Begun> {
   let ports = givenPorts;
   const startedMs = ports.clock.nowMs();
+  const beganMs = ports.clock.monotonicMs();
   let declared = gathered;
   const { instance } = declared.gathered;
   const ended = (result: RunResult): Begun => ({ kind: "Ended", result, declared });
@@ -189,7 +190,7 @@ async function begin(
   if (slices.isOver) await slices.pause();
   // Plan, with drift taken into account.
   const view = withDrift(ports, memory, { ...declared, observed: read.value, inventory: domain.inventory });
-  const run = new Run({ name, ports, memory, waf, startedMs, view, stored, followsSource });
+  const run = new Run({ name, ports, memory, waf, startedMs, beganMs, view, stored, followsSource });
   ports.observer.planned?.(name, run.plan);
   return { kind: "Begun", run };
 }
@@ -245,6 +246,6 @@ async function carryOut(run: Run): Promise<RunResult> {
 }
 
 /** After a failure the WAF is left alone for a while, unless what an attempt depends on has changed. */
-function isBackingOff({ backOff }: InstanceMemory, { gathered }: Declared, nowMs: number): boolean {
-  return backOff !== undefined && nowMs < backOff.untilMs && backOff.attempted === attemptIn(gathered);
+function isBackingOff({ backOff }: InstanceMemory, { gathered }: Declared, monotonicMs: number): boolean {
+  return backOff !== undefined && monotonicMs < backOff.untilMs && backOff.attempted === attemptIn(gathered);
 }

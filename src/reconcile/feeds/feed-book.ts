@@ -1,5 +1,6 @@
 // The state of all declared feeds: loads it, fetches the feeds that are due, stores the results, and provides the content. Only
 // one process at a time may fetch: the leader, or the holder of the state directory.
+import { wallTimeOf } from "../../async/clock.ts";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
@@ -33,6 +34,7 @@ interface Known {
   content: FeedContent | undefined;
   /** Why the state could not be read or written. */
   storeProblem: string | undefined;
+  /** Of the monotonic clock. */
   storeRetryAtMs: number;
 }
 
@@ -143,7 +145,7 @@ export class FeedBook {
 
   #dueMs({ feed, state, storeProblem, storeRetryAtMs }: Known): number | undefined {
     const dueMs = fetchDueMs(state, feed, this.#ports.clock.nowMs());
-    return dueMs === undefined || storeProblem === undefined ? dueMs : Math.max(dueMs, storeRetryAtMs);
+    return dueMs === undefined || storeProblem === undefined ? dueMs : Math.max(dueMs, wallTimeOf(this.#ports.clock, storeRetryAtMs));
   }
 
   #forget(key: string, feed: DeclaredFeed): void {
@@ -157,7 +159,7 @@ export class FeedBook {
     const { store, clock } = this.#ports;
     const key = nameKey(feed.meta);
     const before = this.#known.get(key);
-    if (before !== undefined && !(before.storeProblem !== undefined && clock.nowMs() >= before.storeRetryAtMs)) {
+    if (before !== undefined && !(before.storeProblem !== undefined && clock.monotonicMs() >= before.storeRetryAtMs)) {
       if (before.feed !== feed) this.#version += 1;
       before.feed = feed;
       before.state = adapted(before.state, feed);
@@ -170,7 +172,7 @@ export class FeedBook {
       state: adapted(state ?? before?.state ?? initialFeedState(feed), feed),
       content: before?.content,
       storeProblem: stored.ok ? undefined : stored.problem,
-      storeRetryAtMs: clock.nowMs() + storeRetryMs,
+      storeRetryAtMs: clock.monotonicMs() + storeRetryMs,
     });
     this.#version += 1;
   }
@@ -188,7 +190,7 @@ export class FeedBook {
     const problem = await store.save(feed.meta, state);
     if (problem !== undefined) {
       current.storeProblem = problem;
-      current.storeRetryAtMs = clock.nowMs() + storeRetryMs;
+      current.storeRetryAtMs = clock.monotonicMs() + storeRetryMs;
       return;
     }
     current.state = state;

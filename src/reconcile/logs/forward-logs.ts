@@ -5,6 +5,7 @@
 // An entry counts as forwarded when the output has accepted it; only then may a saved cursor know it. So a crash in between
 // forwards entries again and never misses one; and where nothing crashes, each is forwarded once.
 import { upwardBackOffDelayMs } from "../../async/back-off.ts";
+import { monotonicTimeOf, wallTimeOf } from "../../async/clock.ts";
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { ReadingReport } from "../../model/auto-block.ts";
 import type { Gathered } from "../../model/gathered.ts";
@@ -58,12 +59,12 @@ export async function forwardLogs(
   if (waitUntilMs !== undefined) return { isOver: false, wakeAtMs: waitUntilMs };
   const attempt = attemptOf(gathered, meta.annotations[requestedAtAnnotation] ?? "", [logs, gathered.autoBlocks]);
   const { due } = memory;
-  if (due === undefined || due.attempt !== attempt || ports.clock.nowMs() >= due.atMs) {
+  if (due === undefined || due.attempt !== attempt || ports.clock.monotonicMs() >= due.atMs) {
     const dueMs = await forwardOnce(gathered, ports, memory);
     if (dueMs === undefined) return { isOver: false, wakeAtMs: undefined };
-    memory.due = { atMs: dueMs, attempt };
+    memory.due = { atMs: monotonicTimeOf(ports.clock, dueMs), attempt };
   } else await writeReport(ports.status, meta, memory);
-  const dueMs = memory.due?.atMs ?? 0;
+  const dueMs = memory.due === undefined ? 0 : wallTimeOf(ports.clock, memory.due.atMs);
   const reportMs = memory.report === undefined ? dueMs : ports.clock.nowMs() + reportAgainMs;
   return { isOver: false, wakeAtMs: Math.min(dueMs, reportMs) };
 }
@@ -78,9 +79,9 @@ function domainAwaitedUntil(
   memory: ForwardMemory,
 ): number | undefined {
   if (memory.due !== undefined || domainOf(instance.meta) !== undefined) return undefined;
-  memory.firstSeenMs ??= clock.nowMs();
+  memory.firstSeenMs ??= clock.monotonicMs();
   const untilMs = memory.firstSeenMs + domainMsMax;
-  return clock.nowMs() < untilMs ? untilMs : undefined;
+  return clock.monotonicMs() < untilMs ? wallTimeOf(clock, untilMs) : undefined;
 }
 
 /** @returns when the next run is due; undefined if the process is stopping */

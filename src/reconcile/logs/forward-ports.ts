@@ -116,12 +116,13 @@ export interface ForwardMemory {
   lagMs: number | undefined;
   /** The cursor knows more than its record. */
   isUnsaved: boolean;
+  /** Of the monotonic clock. */
   savedAtMs: number;
-  /** When the instance was first seen while its domain was unknown. */
+  /** When the instance was first seen while its domain was unknown, by the monotonic clock. */
   firstSeenMs: number | undefined;
   /** Runs in a row that failed. */
   failures: number;
-  /** When the next run is due, unless what `attempt` names has changed by then. */
+  /** When the next run is due by the monotonic clock, unless what `attempt` names has changed by then. */
   due: { readonly atMs: number; readonly attempt: string } | undefined;
   /** What is still to be written to the status. */
   report: StatusChange | undefined;
@@ -139,7 +140,7 @@ export function newForwardMemory(usage = new HourUsage()): ForwardMemory {
     lastEntryMs: undefined,
     lagMs: undefined,
     isUnsaved: false,
-    savedAtMs: 0,
+    savedAtMs: Number.NEGATIVE_INFINITY,
     firstSeenMs: undefined,
     failures: 0,
     due: undefined,

@@ -71,7 +71,7 @@ export class ForwardRun {
     const cursor = memory.cursor ?? (await this.#load());
     if (!(cursor instanceof LogCursor)) return cursor;
     this.#judge = judging(this.#gathered, memory.judges);
-    memory.savedAtMs = clock.nowMs();
+    memory.savedAtMs = clock.monotonicMs();
     const resting = this.#resting();
     if (resting !== undefined) return resting;
     const days = this.#daysToRead(cursor);
@@ -196,7 +196,7 @@ export class ForwardRun {
     const { clock, status } = this.#ports;
     const memory = this.#memory;
     const { meta, logs } = this.#instance;
-    const isLong = clock.nowMs() - memory.savedAtMs >= recordIntervalMs;
+    const isLong = clock.monotonicMs() - memory.savedAtMs >= recordIntervalMs;
     if (!memory.isUnsaved || (piece.kind !== "DayDone" && !isLong)) return undefined;
     const problem = await this.#save();
     if (problem !== undefined || !isLong || !logs.enabled) return problem;
@@ -236,7 +236,7 @@ export class ForwardRun {
     const { meta } = this.#instance;
     const { cursor } = memory;
     if (cursor === undefined) return undefined;
-    memory.savedAtMs = clock.nowMs();
+    memory.savedAtMs = clock.monotonicMs();
     for (;;) {
       const record = await makeLogRecord(clock, cursor, memory);
       const saved = await records.save(meta, record, memory.revision);

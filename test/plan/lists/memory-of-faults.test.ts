@@ -79,6 +79,14 @@ describe("A dispute", () => {
   });
 });
 
+test("A pause for a contested entry does not count what was noted before the clock was set back", () => {
+  const disputes = disputedAt([-15, -10, -5, 0]);
+  const earlier = nowMs - 120 * minuteMs;
+  expect(planOf({ gathered: { rules: [blocking("a", [one])] }, inventory: { disputes }, nowMs: earlier }).contested).toEqual([]);
+  const noted = noteDisputes(disputes, [{ list: "blocklist", entry: one }], earlier);
+  expect(noted.map(({ atMs }) => atMs)).toEqual([[earlier]]);
+});
+
 describe("A refusal", () => {
   const rule = blocking("a", [one, "192.0.2.2"]);
   const refusal: Refusal = {
@@ -95,6 +103,12 @@ describe("A refusal", () => {
     expect([...plan(nowMs).refusals.values()]).toEqual([refusal]);
     expect(plan(nowMs + 3_600_000).operations).toHaveLength(2);
     expect(plan(nowMs + 3_600_000).inventory.refusals).toEqual([]);
+  });
+
+  test("ends when the clock was set back, so that it lasts no longer than an hour", () => {
+    const plan = planOf({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: nowMs - 7_200_000 });
+    expect(plan.operations).toHaveLength(2);
+    expect(plan.inventory.refusals).toEqual([]);
   });
 
   test("falls when the rule changes, or another rule wants the entry too", () => {

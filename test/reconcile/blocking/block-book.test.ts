@@ -38,7 +38,7 @@ class Bench {
         return this.answer;
       },
     },
-    clock: { nowMs: () => this.nowMs },
+    clock: { monotonicMs: () => this.nowMs },
     onChange: () => void (this.changes += 1),
   });
 

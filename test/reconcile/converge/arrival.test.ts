@@ -40,6 +40,16 @@ describe("An instance that continues another one", () => {
     expect(await holds(ports)).toEqual([[], []]);
   });
 
+  test("holds them for as long if the wall clock jumps", async () => {
+    const { ports, clock } = portsOf(continuing);
+    await ports.source.gather(name);
+    clock.jumpWallClock(7_200_000);
+    expect((await ports.source.gather(name))?.brokenSources).toHaveLength(1);
+    clock.jumpWallClock(-14_400_000);
+    await clock.advance(arrivalMs);
+    expect(await holds(ports)).toEqual([[], []]);
+  });
+
   test("holds none where files are the source, which settle by themselves", async () => {
     const { ports } = portsOf(continuing, { isSettled: () => true });
     expect(await holds(ports)).toEqual([[], []]);

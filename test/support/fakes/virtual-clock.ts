@@ -14,6 +14,8 @@ export interface VirtualClock extends Clock {
   settle(): Promise<void>;
   /** Jumps the wall clock alone, as an administrator or NTP does; monotonic time and sleepers don't notice. */
   jumpWallClock(deltaMs: number): void;
+  /** Both clocks go on without waking anybody, as while the process is busy: sleepers wake late. */
+  hold(delayMs: number): void;
   /** How many sleeps and scheduled acts are pending. */
   sleeperCount(): number;
 }
@@ -93,6 +95,7 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock
     advanceUntil,
     settle,
     jumpWallClock: (deltaMs) => void (wallOffsetMs += deltaMs),
+    hold: (delayMs) => void (elapsedMs += delayMs),
     sleeperCount: () => sleepers.size,
   };
 }
