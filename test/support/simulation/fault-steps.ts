@@ -11,7 +11,7 @@ const wafSteps = [
   "GET /api/origins",
   "POST /api/origins",
   "DELETE /api/origins",
-  "GET /clear",
+  "POST /clear",
   ...listReads,
   ...listWrites,
 ];
