@@ -399,6 +399,13 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/lists/order.test.ts",
   },
   {
+    guard: "an origin counts as added only if the API accepts it or says that it exists",
+    file: "src/reconcile/converge/write-ledger.ts",
+    from: "if (!isUnsent && saysExists(message)) return",
+    to: "if (!isUnsent) return",
+    foundBy: "test/reconcile/converge/adoption.test.ts",
+  },
+  {
     guard: "the primary origin is never removed",
     file: "src/plan/origins/origin-plan.ts",
     from: "      waiting.push(host);\n      continue;",
