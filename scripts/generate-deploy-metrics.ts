@@ -74,7 +74,7 @@ export async function metricsPage(): Promise<string> {
     "",
     "# Metrics",
     "",
-    "`wafsync operator` serves its metrics at `/metrics` on port 8080, in the Prometheus text format. Every series whose labels are known in advance exists from the start, at zero. `waf_instance` is the namespace and name of a WafInstance; its series are removed when it is deleted. `waf_feed` is the same of a WafFeed, and `waf_auto_block` of a WafAutoBlock. No label contains an address, a host or a key.",
+    "`wafsync operator` serves its metrics at `/metrics` on port 8080, in the Prometheus text format. Every series whose labels are known in advance exists from the start, at zero. `waf_instance` is the namespace and name of a WafInstance; its series are removed when it is deleted. `waf_feed` is the same of a WafFeed, and `waf_auto_block` of a WafAutoBlock. No label contains an address, a host or a key. At most 5,000 objects of each kind have metrics, the first that wafsync sees; each has a fixed number of series, and at most 600 more for what its WAF responds and its logs contain. Above these limits, wafsync creates no more series.",
     "",
     "The [monitoring guide](../guides/monitoring.md) describes the dashboard and the alerts that use these metrics.",
     "",

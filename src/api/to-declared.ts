@@ -56,6 +56,7 @@ export function toDeclaredInstance(resource: WafInstance, location = ""): Declar
     policies: { blocklist: spec.blocklist.policy, allowlist: spec.allowlist.policy, origins: spec.origins.policy },
     lists: { blocklist: listSettings(spec.blocklist), allowlist: listSettings(spec.allowlist) },
     guards: spec.guards,
+    removalWindowMs: spanMs(spec.guards.window),
     cacheClear: {
       afterRolloutOf: spec.cacheClear.afterRolloutOf.map((ref) => workloadRef(ref, resource.metadata.namespace)),
       minIntervalMs: spanMs(spec.cacheClear.minInterval),

@@ -28,7 +28,7 @@ const guards = z.strictObject({
     .max(1_000_000)
     .default(100)
     .meta({ format: "int32" })
-    .describe("A plan that removes more entries than this from one list requires approval."),
+    .describe("Removing more entries than this from one list within `window`, or by one plan, requires approval."),
   maxRemovalPercent: z
     .int()
     .min(0)
@@ -36,7 +36,12 @@ const guards = z.strictObject({
     .default(30)
     .meta({ format: "int32" })
     .describe(
-      "A plan that removes a larger percentage of a list requires approval. Applies to lists with at least 10 entries.",
+      "Removing a larger percentage of a list within `window`, or by one plan, requires approval. Applies to lists with at least 10 entries.",
+    ),
+  window: durationBetween("0s", "7d")
+    .default("1h")
+    .describe(
+      "How long `maxRemovals` and `maxRemovalPercent` count a removal. Many small plans then remove no more than one large plan. Entries that expire or leave a feed count only within a plan. `0s`: each plan is counted alone.",
     ),
   neverBlock: z
     .array(checkedNetwork)

@@ -54,6 +54,8 @@ export interface Grant {
 export interface Guards {
   readonly maxRemovals: number;
   readonly maxRemovalPercent: number;
+  /** As written by the user: see `removalWindowMs`. */
+  readonly window: string;
   /** As written by the user: networks that no Block entry may overlap. */
   readonly neverBlock: readonly string[];
   /** How to handle a Block entry that is wider than one of these networks: reject it, or cut the network out. */
@@ -111,6 +113,8 @@ export interface DeclaredInstance {
   };
   readonly lists: Readonly<Record<ListName, ListSettings>>;
   readonly guards: Guards;
+  /** How long the guards count a removal. */
+  readonly removalWindowMs: number;
   readonly cacheClear: { readonly afterRolloutOf: readonly WorkloadRef[]; readonly minIntervalMs: number };
   readonly logs: LogForwarding;
   readonly deletionPolicy: DeletionPolicy;

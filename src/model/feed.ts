@@ -1,5 +1,7 @@
 // The vocabulary of feeds: the content that was read, and the content that is used until newer content passes the guards.
 import type { Entry } from "./entry.ts";
+import type { ObjectName } from "./resource.ts";
+import { nameKey } from "./resource.ts";
 
 export interface FeedCounts {
   /** Lines, rows or values that were parsed as entries: the sum of `valid`, `invalid` and `duplicates`. */
@@ -36,3 +38,8 @@ export interface FeedReading {
 }
 
 export const emptyFeedContent: FeedContent = { entries: [], expiresAtMs: new Map() };
+
+/** The name of a feed as a source of entries. */
+export function feedSourceName(feed: ObjectName): string {
+  return `WafFeed ${nameKey(feed)}`;
+}

@@ -74,6 +74,13 @@ export interface Approval {
   readonly holds: ReadonlySet<string>;
 }
 
+/** A removal that was allowed, for the guards. */
+export interface RemovalCount {
+  readonly atMs: number;
+  /** How many declared entries it took away. */
+  readonly weight: number;
+}
+
 /** What is managed on one WAF. */
 export interface Managed {
   readonly entries: Readonly<Record<ListName, ReadonlyMap<Entry, OwnedEntry>>>;
@@ -104,6 +111,8 @@ export interface Inventory extends Managed {
   readonly approval: Approval | undefined;
   /** The number of used approvals, which is part of each hash, so that no hash works twice. */
   readonly approvals: number;
+  /** The removals that count for `guards.window`, recorded ahead of their calls. */
+  readonly counted: Readonly<Record<ListName, ReadonlyMap<Entry, RemovalCount>>>;
 }
 
 export const emptyInventory: Inventory = {
@@ -119,6 +128,7 @@ export const emptyInventory: Inventory = {
   rollouts: [],
   approval: undefined,
   approvals: 0,
+  counted: { blocklist: new Map(), allowlist: new Map() },
 };
 
 /** `revision` is the precondition of the next save: opaque, empty where nothing is stored yet. */

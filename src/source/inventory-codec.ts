@@ -16,6 +16,7 @@ import {
 } from "./inventory-domains.ts";
 import { decodeEntry, EntryReader, EntryWriter } from "./inventory-entries.ts";
 import { decodeJsonLine, decodeTime, encodeJsonLine, encodeTime } from "./inventory-lines.ts";
+import { countedLines, countedPrefix, type MutableCounted, readCounted } from "./inventory-counted.ts";
 import { addParts, type EntryParts, partLines, readPartLine } from "./inventory-parts.ts";
 import { originLine, readOriginLine } from "./inventory-origins.ts";
 import { readTriggerLine, rolloutLine, triggerLine } from "./inventory-triggers.ts";
@@ -158,6 +159,7 @@ interface MutableInventory {
   /** By hash. */
   readonly approved: Map<string, MutableApproval>;
   approvals: number;
+  readonly counted: MutableCounted;
   readonly otherDomains: Map<string, MutableManaged>;
   readonly parts: EntryParts;
 }
@@ -189,6 +191,7 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
     rollouts: [],
     approved: new Map(),
     approvals: 0,
+    counted: { blocklist: new Map(), allowlist: new Map() },
     otherDomains: new Map(),
     parts: { blocklist: new Map(), allowlist: new Map() },
   };
@@ -233,8 +236,9 @@ function readDispute(line: string, { disputes }: MutableInventory): boolean {
   return true;
 }
 
-function* approvalLines({ approval, approvals }: Inventory): Iterable<string> {
+function* approvalLines({ approval, approvals, counted }: Inventory): Iterable<string> {
   if (approvals > 0) yield `used ${approvals}`;
+  yield* countedLines(counted);
   if (approval === undefined) return;
   const hash = encodeWord(approval.hash);
   yield hash;
@@ -251,6 +255,7 @@ function readApproval(line: string, into: MutableInventory): boolean {
     into.approvals = Math.max(into.approvals, Number(used));
     return true;
   }
+  if (line.startsWith(countedPrefix)) return readCounted(line, into.counted);
   const [hashWord, list, word, ...more] = line.split(" ");
   const hash = decodeWord(hashWord);
   if (typeof hash !== "string" || more.length > 0) return false;

@@ -6,6 +6,9 @@ import type { Registry } from "prom-client";
 /** Objects above this limit have no metrics. */
 export const instancesMax = 5_000;
 
+/** Series of an object beyond those that all have. Others are not created. */
+export const otherSeriesMax = 600;
+
 /** Not `instance`: Prometheus uses that label for the scraped process and would rename ours. */
 export type ObjectLabel = "waf_instance" | "waf_feed" | "waf_auto_block";
 
@@ -104,7 +107,9 @@ export class InstanceSeries {
     const key = keyOf(labels);
     if (keys.has(key)) return true;
     const own = `${name} ${key}`;
-    if (!others.has(own)) others.set(own, () => series.remove(this.#labelled(instance, labels)));
+    if (others.has(own)) return true;
+    if (others.size >= otherSeriesMax) return false;
+    others.set(own, () => series.remove(this.#labelled(instance, labels)));
     return true;
   }
 

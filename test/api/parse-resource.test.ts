@@ -44,6 +44,7 @@ test("an instance has every default filled in", () => {
     guards: {
       maxRemovals: 100,
       maxRemovalPercent: 30,
+      window: "1h",
       neverBlock: [],
       onNeverBlock: "Reject",
       minPrefixLength: { ipv4: 8, ipv6: 16 },

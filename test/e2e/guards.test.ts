@@ -144,3 +144,22 @@ describe("A Block entry around a protected address", () => {
     ]);
   });
 });
+
+describe("Many small removals", () => {
+  test("by one command after the other are put on hold like one large removal", async () => {
+    const addresses = Array.from({ length: 12 }, (_, index) => `192.0.2.${index + 1}`);
+    await using folder = await wafFolder();
+    const declare = async (from: number): Promise<void> =>
+      await folder.files.write("block.yaml", ruleDocument("block", { addresses: addresses.slice(from) }));
+    const waf = folder.simulator.waf(testKey);
+    await declare(0);
+    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+    await declare(3);
+    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+    expect(waf.blocklist).toHaveLength(9);
+    await declare(4);
+    const held = await runWafsync(["apply", ...folder.from]);
+    expect(held.stdout + held.stderr).toContain("per plan and within 1h, in which 3 entries were removed before");
+    expect(waf.blocklist).toHaveLength(9);
+  });
+});

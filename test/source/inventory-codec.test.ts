@@ -66,6 +66,8 @@ const originMap = fc
 const anyManaged = fc
   .record({ entries: fc.record({ blocklist: entryMap, allowlist: entryMap }), origins: originMap })
   .filter((managed) => countManaged(managed) > 0);
+const anyCount = fc.record({ atMs: anyTime, weight: fc.integer({ min: 1, max: 999_999_999 }) });
+const countMap = fc.array(fc.tuple(anyEntry, anyCount), { maxLength: 5 }).map((pairs) => new Map(pairs));
 const anyInventory: fc.Arbitrary<Inventory> = fc.record({
   domain: maybe(fc.domain()),
   waf: maybe(fc.record({ baseUrl: fc.webUrl(), keyMark: fc.stringMatching(/^[0-9a-f]{10}$/) })),
@@ -108,6 +110,7 @@ const anyInventory: fc.Arbitrary<Inventory> = fc.record({
     }),
   ),
   approvals: fc.nat({ max: 999_999_999 }),
+  counted: fc.record({ blocklist: countMap, allowlist: countMap }),
 });
 
 /** Refusals, disputes and triggers are sets: their order, and what is there twice, carries no meaning. */
@@ -182,6 +185,10 @@ const sample: Inventory = {
     holds: new Set(["c0ffee"]),
   },
   approvals: 3,
+  counted: {
+    blocklist: new Map([[entry("203.0.113.9"), { atMs: 0, weight: 2 }]]),
+    allowlist: new Map(),
+  },
 };
 
 describe("the text of an inventory", () => {
@@ -204,7 +211,8 @@ describe("the text of an inventory", () => {
       triggers:
         '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n' +
         '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","begun":"true","clearedAt":"1970-01-01T00:00:00.000Z","attempts":"1","attemptedAt":""}\n',
-      approval: "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nf00d origins standby.example\nused 3\n",
+      approval:
+        "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nf00d origins standby.example\nremoved blocklist 203.0.113.9 1970-01-01T00:00:00.000Z 2\nused 3\n",
       "other-domains": "staging.example.com blocklist 203.0.113.99 gw7es57ubw\n",
     });
   });

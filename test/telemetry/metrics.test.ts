@@ -1,9 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
+import { Registry } from "prom-client";
 import { KeyedQueue } from "../../src/async/keyed-queue.ts";
 import type { EventDropReason } from "../../src/kube/event-recorder.ts";
 import { listNames } from "../../src/model/declared.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { fetchResults } from "../../src/telemetry/metrics-feeds.ts";
+import { InstanceSeries, instancesMax, otherSeriesMax } from "../../src/telemetry/metrics-instances.ts";
 import { eventDropReasons } from "../../src/telemetry/metrics-runtime.ts";
 import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";
 import { endpointOf, wafOperations } from "../../src/waf/operations.ts";
@@ -141,6 +143,46 @@ describe("instances", () => {
     ]) {
       expect(text.split("\n")).toContain(line);
     }
+  });
+
+  test("an instance has a limited number of series, whatever its WAF responds", async () => {
+    const metrics = make();
+    metrics.addInstance("edge/shop");
+    const seriesOf = async (): Promise<string[]> =>
+      (await metrics.text()).split("\n").filter((line) => line.includes('waf_instance="edge/shop"'));
+    const fromStart = (await seriesOf()).length;
+    expect(fromStart).toBeLessThanOrEqual(60);
+    for (const { method, endpoint } of [...measuredCalls, { method: "PATCH", endpoint: "/api/odd" }]) {
+      for (let status = 100; status < 1000; status += 1)
+        metrics.wafCalled("edge/shop", { ...call, method, endpoint, status });
+      for (const faultCode of ["TimedOut", "Unavailable", "Aborted", "OutcomeUnknown", "ContractBroken"] as const) {
+        metrics.wafCalled("edge/shop", { ...call, method, endpoint, status: undefined, faultCode });
+      }
+    }
+    const byCalls = (await seriesOf()).length;
+    expect(byCalls).toBeLessThanOrEqual(fromStart + 350);
+    for (let odd = 0; odd < 2 * otherSeriesMax; odd += 1)
+      metrics.clearTried("edge/shop", `odd ${odd}` as "Rollout", true);
+    expect(await seriesOf()).toHaveLength(fromStart + otherSeriesMax);
+    metrics.forgetInstance("edge/shop");
+    expect(await seriesOf()).toEqual([]);
+  });
+
+  test("so many instances have metrics, the first ones, and another one when one of them is deleted", async () => {
+    const registry = new Registry();
+    const series = new InstanceSeries(registry);
+    const ready = series.gauge({ name: "ready", help: "Ready.", labelNames: [], initial: [{}] });
+    for (let index = 0; index < instancesMax + 10; index += 1) series.add(`edge/shop-${index}`);
+    const late = `edge/shop-${instancesMax}`;
+    ready.set(late, {}, 1);
+    const before = linesOf(await registry.metrics(), "ready");
+    expect(before).toHaveLength(instancesMax);
+    expect(before).toContain('ready{waf_instance="edge/shop-0"} 0');
+    expect(before.filter((line) => line.includes(`"${late}"`))).toEqual([]);
+    series.forget("edge/shop-0");
+    series.add(late);
+    ready.set(late, {}, 1);
+    expect(linesOf(await registry.metrics(), "ready")).toContain(`ready{waf_instance="${late}"} 1`);
   });
 
   test("a deleted instance leaves no series behind, and late figures bring none back", async () => {

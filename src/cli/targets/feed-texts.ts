@@ -4,7 +4,8 @@ import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { FeedView } from "../../plan/feeds/feed-access.ts";
-import { feedSourceName, feedTextFor } from "../../plan/feeds/feed-access.ts";
+import { feedSourceName } from "../../model/feed.ts";
+import { feedTextFor } from "../../plan/feeds/feed-access.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
 import { withoutEnded } from "../../plan/feeds/feed-state.ts";
 

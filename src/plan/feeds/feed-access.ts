@@ -2,8 +2,8 @@
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import type { FeedContent } from "../../model/feed.ts";
+import { feedSourceName } from "../../model/feed.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import { nameKey } from "../../model/resource.ts";
 import { matchesSelector } from "../../model/label-selector.ts";
 
 /** A feed as rules see it. */
@@ -18,11 +18,6 @@ export interface FeedUser {
   readonly namespace: string;
   /** Undefined if they could not be read. */
   readonly labels: Readonly<Record<string, string>> | undefined;
-}
-
-/** The name of a feed as a source of entries. */
-export function feedSourceName(feed: ObjectName): string {
-  return `WafFeed ${nameKey(feed)}`;
 }
 
 /** @param view undefined if there is no such feed */

@@ -50,6 +50,10 @@ export function joinRecords(own: Inventory, former: Inventory, formerName: Objec
     rollouts: [...own.rollouts, ...rollouts],
     // A hash that was used for either of them must not work again.
     approvals: own.approvals + former.approvals,
+    counted: {
+      blocklist: new Map([...former.counted.blocklist, ...own.counted.blocklist]),
+      allowlist: new Map([...former.counted.allowlist, ...own.counted.allowlist]),
+    },
   };
 }
 

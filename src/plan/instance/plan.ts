@@ -11,7 +11,7 @@ import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { unknownOwners } from "../../model/entry-owners.ts";
-import type { Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
+import type { Approval, Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -19,6 +19,7 @@ import type { DesiredState } from "./desired.ts";
 import { existingRulesOf } from "./desired.ts";
 import type { ListSummary } from "./progress.ts";
 import { countAwaited, countCovered, summarizeLists } from "./progress.ts";
+import { countsOverTime } from "./counted-removals.ts";
 import { draftList, type ListDraft } from "./list-draft.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { contestedNow } from "../lists/disputes.ts";
@@ -35,6 +36,7 @@ import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
 import { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
 import { decideRemovals, isAutomatic } from "../lists/removal-guard.ts";
+import { withCounted } from "../lists/removal-window.ts";
 
 export interface Plan {
   /** In the order in which they are done. */
@@ -71,6 +73,8 @@ export interface PlanInput {
   readonly inventory: Inventory;
   /** Refusals that the inventory has no room for, by `operationKey`. */
   readonly olderRefusals?: ReadonlyMap<string, Refusal>;
+  /** Whether its removals count for `guards.window` from now on: what is declared was confirmed, so they will be done. */
+  readonly countsRemovals?: boolean;
   readonly nowMs: number;
 }
 
@@ -98,6 +102,8 @@ export function planInstance(input: PlanInput): Plan {
     size: drafts[list].size,
     sizeMax: drafts[list].sizeMax,
     endsByItself: (entry: Entry) => isAutomatic(inventory.entries[list].get(entry)?.owners, existingRules),
+    countsOverTime: countsOverTime(list, desired, inventory),
+    window: { windowMs: desired.instance.removalWindowMs, counted: inventory.counted[list], nowMs },
   }));
   const decision = decideRemovals(
     { ...requests, origins: originRemovals(originsInput) },
@@ -208,7 +214,7 @@ interface Decided extends Pick<Split, "writesTo"> {
 }
 
 function nextInventory(
-  { desired, observed, inventory, nowMs }: PlanInput,
+  { desired, observed, inventory, nowMs, countsRemovals = false }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
   { writesTo, decision, origins, holds }: Decided,
 ): {
@@ -239,8 +245,21 @@ function nextInventory(
   );
   const refusals = withoutEnded(inventory.refusals, nowMs);
   const originChange = writesTo("origins") ? origins.change : "None";
-  const others = refusals !== inventory.refusals || decision.approval?.hash !== inventory.approval?.hash;
-  const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, others ? "Entries" : "None"];
+  const others = refusals !== inventory.refusals || !isSameApproval(decision.approval, inventory.approval);
+  const counted = eachList((list) =>
+    countsRemovals && writesTo(list)
+      ? withCounted(
+          { windowMs: desired.instance.removalWindowMs, counted: inventory.counted[list], nowMs },
+          decision.counting[list],
+          (entry) => drafts[list].weights.get(entry) ?? 1,
+        )
+      : inventory.counted[list],
+  );
+  const counts = listNames.some((list) => counted[list] !== inventory.counted[list]);
+  const changes = [
+    ...[ownership.blocklist.change, ownership.allowlist.change, originChange],
+    ...[others ? "Entries" : "None", counts ? "Owners" : "None"],
+  ];
   const looks = listNames.flatMap((list) => ownership[list].lookAgainMs ?? []);
   const lookAgainMs = looks.length === 0 ? undefined : Math.min(...looks);
   if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [], lookAgainMs };
@@ -252,11 +271,20 @@ function nextInventory(
       refusals,
       approval: decision.approval,
       approvals: decision.approvals,
+      counted,
     },
     change: changes.includes("Entries") ? "Entries" : "Owners",
     adoptions: listNames.flatMap((list) => adoptionsOf(list, ownership[list].adopted, desired)),
     lookAgainMs,
   };
+}
+
+/** False also if fewer removals are left of it: what is gone or wanted again is no longer approved. */
+function isSameApproval(next: Approval | undefined, before: Approval | undefined): boolean {
+  if (next === undefined || before === undefined) return next === before;
+  const sizeOf = ({ removals, origins }: Approval): number =>
+    removals.blocklist.size + removals.allowlist.size + origins.size;
+  return next.hash === before.hash && sizeOf(next) === sizeOf(before);
 }
 
 function eachList<T>(make: (list: ListName) => T): Record<ListName, T> {

@@ -11,8 +11,8 @@ const firstPauseMs = 5 * 60_000;
 const pauseMsMax = 4 * hourMs;
 /** How many times are remembered for one entry. */
 const timesMax = 10;
-/** How many entries are remembered; beyond it the oldest are forgotten. */
-const disputesMax = 1_000;
+/** How many entries are remembered; beyond it those that were corrected least often are forgotten. */
+export const disputesMax = 10_000;
 
 export interface Contested {
   readonly list: ListName;
@@ -36,8 +36,17 @@ export function noteDisputes(
     const before = byKey.get(keyOf({ list, entry }));
     byKey.set(keyOf({ list, entry }), { list, entry, atMs: [...upTo(nowMs, before?.atMs), nowMs].slice(-timesMax) });
   }
-  const newest = [...byKey.values()].toSorted((a, b) => (b.atMs.at(-1) ?? 0) - (a.atMs.at(-1) ?? 0));
-  return newest.slice(0, disputesMax);
+  // An entry that is already contested keeps its place: otherwise the fights over too many entries would never end.
+  const weight = ({ atMs }: Dispute): number => Math.min(atMs.length, correctionsMax + 1);
+  const kept = [...byKey.values()].toSorted(
+    (a, b) => weight(b) - weight(a) || (b.atMs.at(-1) ?? 0) - (a.atMs.at(-1) ?? 0),
+  );
+  return kept.slice(0, disputesMax);
+}
+
+/** True if no more contested entries can be remembered: others are corrected in each run, without a pause. */
+export function isFull(contested: readonly Contested[]): boolean {
+  return contested.length >= disputesMax;
 }
 
 /** The entries that are left alone now, and until when. */

@@ -8,9 +8,11 @@ import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners, unknownOwners } from "../../model/entry-owners.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { Approval, Inventory } from "../../model/inventory.ts";
+import type { Approval, Inventory, RemovalCount } from "../../model/inventory.ts";
 import type { Hold } from "./holds.ts";
 import { holdKey } from "./holds.ts";
+import type { RemovalWindow } from "./removal-window.ts";
+import { recentRemovals, weightOfAll } from "./removal-window.ts";
 
 /** The percentage guard applies to lists of at least this size: one of three entries is 33 %. */
 const shareCountsFrom = 10;
@@ -23,6 +25,9 @@ export interface RemovalRequest {
   readonly weightOf: (entry: Entry) => number;
   /** Whether the removal is part of the declaration: an automatic block that ends. The guards do not count it. */
   readonly endsByItself?: (entry: Entry) => boolean;
+  /** Whether it counts together with the removals of earlier plans. */
+  readonly countsOverTime?: (entry: Entry) => boolean;
+  readonly window?: RemovalWindow;
   /**
    * How many declared entries the list stands for once the additions of the plan are done. Additions go first, so any other size would
    * give another answer half-way.
@@ -56,6 +61,8 @@ export interface HeldRemovals {
   readonly hash: string | undefined;
   /** The approval on the instance if it does not match: stale, or mistyped. */
   readonly mismatch: string | undefined;
+  /** How many entries were removed within the time that the guards count, and are gone. */
+  readonly recent: Readonly<Record<ListName, number>>;
 }
 
 export interface RemovalDecision {
@@ -68,6 +75,8 @@ export interface RemovalDecision {
   readonly approval: Approval | undefined;
   /** The number of used approvals. */
   readonly approvals: number;
+  /** Allowed removals that count together with those of later plans. */
+  readonly counting: Readonly<Record<ListName, readonly Entry[]>>;
 }
 
 type ByList<T> = Record<ListName, T>;
@@ -86,10 +95,12 @@ export function decideRemovals(
   const allowed: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   const removals: ByList<HeldRemoval[]> = { blocklist: [], allowlist: [] };
   const approved: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  const counting: ByList<readonly Entry[]> = { blocklist: [], allowlist: [] };
+  const recent: ByList<number> = { blocklist: 0, allowlist: 0 };
   const isUncovered = (hold: Hold): boolean =>
     hold.scope.kind === "Unconfirmed" || approval?.holds.has(holdKey(hold)) !== true;
   for (const list of listNames) {
-    const { holdsOn, ownersOf, weightOf, endsByItself } = requests[list];
+    const { holdsOn, ownersOf, endsByItself } = requests[list];
     const fresh: HeldRemoval[] = [];
     for (const entry of requests[list].removals) {
       const isApproved = approval?.removals[list].has(entry) === true;
@@ -99,9 +110,11 @@ export function decideRemovals(
       else if (isApproved || endsByItself?.(entry) === true) allowed[list].add(entry);
       else fresh.push({ entry, holds, owners: ownersOf(entry) });
     }
-    const count = fresh.reduce((sum, { entry }) => sum + weightOf(entry), 0);
-    if (exceeds(count, requests[list], guards)) removals[list] = [...fresh, ...removals[list]];
-    else for (const { entry } of fresh) allowed[list].add(entry);
+    const guarded = guardRemovals(fresh, requests[list], guards);
+    recent[list] = guarded.recent;
+    counting[list] = guarded.counting;
+    removals[list] = [...guarded.held, ...removals[list]];
+    for (const entry of guarded.allowed) allowed[list].add(entry);
   }
   const approvedOrigins = new Set(requests.origins.flatMap(({ host }) => (approval?.origins.has(host) ? host : [])));
   const origins = requests.origins.filter(({ host, holds }) =>
@@ -123,16 +136,17 @@ export function decideRemovals(
     for (const { host } of origins) approvedOrigins.add(host);
     for (const hold of holdsOf(held)) holds.add(holdKey(hold));
     const given = { hash, removals: approved, origins: approvedOrigins, holds };
-    return { allowed, allowedOrigins, held: undefined, approval: given, approvals: approvals + 1 };
+    return { allowed, allowedOrigins, held: undefined, approval: given, approvals: approvals + 1, counting };
   }
   const isLeft = approved.blocklist.size + approved.allowlist.size + approvedOrigins.size > 0;
   return {
     allowed,
     allowedOrigins,
-    held: heldRemovals(held, hash, annotation),
+    held: heldRemovals({ ...held, recent }, hash, annotation),
     approval:
       isLeft && approval !== undefined ? { ...approval, removals: approved, origins: approvedOrigins } : undefined,
     approvals,
+    counting,
   };
 }
 
@@ -144,7 +158,7 @@ export function isAutomatic(owners: EntryOwners = unknownOwners, existingRules: 
 }
 
 function heldRemovals(
-  held: Pick<HeldRemovals, "removals" | "origins">,
+  held: Pick<HeldRemovals, "removals" | "origins" | "recent">,
   hash: string | undefined,
   annotation: string | undefined,
 ): HeldRemovals | undefined {
@@ -158,6 +172,33 @@ function heldRemovals(
 function holdsOf({ removals, origins }: Pick<HeldRemovals, "removals" | "origins">): ReadonlySet<Hold> {
   return new Set([...removals.blocklist, ...removals.allowlist, ...origins].flatMap(({ holds }) => holds));
 }
+
+interface Guarded {
+  readonly allowed: readonly Entry[];
+  readonly held: readonly HeldRemoval[];
+  readonly counting: readonly Entry[];
+  readonly recent: number;
+}
+
+/** A plan must not remove too much, and neither must several plans within the window. What is counted already goes on. */
+function guardRemovals(fresh: readonly HeldRemoval[], request: RemovalRequest, guards: Guards | undefined): Guarded {
+  const { weightOf, countsOverTime = () => false, window, size, sizeMax } = request;
+  const weigh = (removals: readonly HeldRemoval[]): number =>
+    removals.reduce((sum, { entry }) => sum + weightOf(entry), 0);
+  const counted = window === undefined ? noneCounted : recentRemovals(window);
+  const isCounted = ({ entry }: HeldRemoval): boolean => counted.has(entry);
+  const gone = weightOfAll(counted) - weigh(fresh.filter(isCounted));
+  if (exceeds(weigh(fresh), request, guards)) return { allowed: [], held: fresh, counting: [], recent: gone };
+  const added = fresh.filter((removal) => !isCounted(removal) && countsOverTime(removal.entry));
+  const sizes = { size: size + gone, sizeMax: sizeMax + gone };
+  const isHeld = added.length > 0 && exceeds(weightOfAll(counted) + weigh(added), sizes, guards);
+  const held = isHeld ? added : [];
+  const holding = new Set(held);
+  const allowed = fresh.flatMap((removal) => (holding.has(removal) ? [] : [removal.entry]));
+  return { allowed, held, counting: isHeld ? [] : added.map(({ entry }) => entry), recent: gone };
+}
+
+const noneCounted: ReadonlyMap<Entry, RemovalCount> = new Map();
 
 function exceeds(
   count: number,

@@ -9,6 +9,7 @@ import type { RunResult } from "../run-result.ts";
 import { clearDueCaches } from "./clear-caches.ts";
 import { noteWrite } from "./instance-memory.ts";
 import { noteAccepted, noteRefusals, noteUnknown } from "./note-history.ts";
+import { releaseEndsMs } from "./release.ts";
 import type { Run } from "./run-state.ts";
 import type { OriginOperation } from "./write-ledger.ts";
 import { isRemoval } from "./write-ledger.ts";
@@ -89,7 +90,7 @@ async function applyOperation(run: Run, operation: Operation, streak: Streak): P
       // The request was sent, so a later "already exists" counts as our own write.
       run.ledger.unknown(operation);
       streak.rateLimited += 1;
-      if (streak.rateLimited > rateLimitedMax) return { kind: "Failed", fault };
+      if (streak.rateLimited > rateLimitedMax || isTooLong(run, fault)) return { kind: "Failed", fault };
       return waitAsAsked(run, fault, streak.rateLimited);
     case "OutcomeUnknown":
     case "TimedOut":
@@ -153,6 +154,12 @@ async function follow(
   if (!isOriginOperation(operation)) return undefined;
   run.see({ inventory });
   return run.record();
+}
+
+/** The API asks for a wait beyond the time that a deletion has. */
+function isTooLong({ memory, ports }: Run, { retryAfterMs = 0 }: WafFault): boolean {
+  const endsMs = releaseEndsMs(memory);
+  return endsMs !== undefined && ports.clock.monotonicMs() + retryAfterMs > endsMs;
 }
 
 async function waitAsAsked(run: Run, fault: WafFault, attempt: number): Promise<RunResult | undefined> {

@@ -1,5 +1,6 @@
 // The one exit of a reconcile run: what it means for the next run, and the last report on every object.
 import { upwardBackOffDelayMs } from "../../async/back-off.ts";
+import type { Clock } from "../../async/clock.ts";
 import { monotonicTimeOf, wallTimeOf } from "../../async/clock.ts";
 import { earliest } from "../../async/earliest.ts";
 import type { AdvancedClears } from "../cache-clear/advance-clears.ts";
@@ -14,6 +15,7 @@ import { emitEntryChanges } from "../status/emit-entry-changes.ts";
 import { emitOutcome } from "../status/emit-events.ts";
 import { forgetRulesBut } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
+import { releaseEndsMs } from "./release.ts";
 import { reportFacts } from "./report.ts";
 import type { Run } from "./run-state.ts";
 import type { Declared } from "./view.ts";
@@ -105,7 +107,7 @@ function noteResult(
   memory.failures = hasFailed ? memory.failures + 1 : 0;
   if (result.kind === "Failed") ports.observer.failed?.(declared.gathered.instance.meta, result.fault);
   const lookAgainMs = ending.kind === "Ran" ? ending.run.plan.lookAgainMs : undefined;
-  const wakeAtMs = wakeTime(ports, memory, declared, result, lookAgainMs);
+  const wakeAtMs = byReleaseDeadline(memory, wakeTime(ports, memory, declared, result, lookAgainMs), ports.clock);
   memory.backOff =
     wakeAtMs !== undefined && hasFailed
       ? { untilMs: monotonicTimeOf(ports.clock, wakeAtMs), result, attempted: attemptIn(declared.gathered) }
@@ -129,6 +131,13 @@ function wakeWithClears(wakeAtMs: number | undefined, { due, waiting, nextMs }: 
   return { wakeAtMs: earliest(wakeAtMs, nextMs), pendingClears: due.length + waiting.length };
 }
 
+/** A deletion does not wait for the end of a backoff, but ends in time. */
+function byReleaseDeadline(memory: InstanceMemory, wakeAtMs: number | undefined, clock: Clock): number | undefined {
+  const endsMs = releaseEndsMs(memory);
+  if (endsMs === undefined || endsMs <= clock.monotonicMs() || wakeAtMs === undefined) return wakeAtMs;
+  return Math.min(wakeAtMs, wallTimeOf(clock, endsMs));
+}
+
 /** When to run again without a change: the next expiry, resync or second read, or the backoff after a failure. */
 function wakeTime(
   { clock, random }: ReconcilePorts,
@@ -142,7 +151,12 @@ function wakeTime(
   switch (result.kind) {
     case "Done": {
       const arrivalMs = memory.arrivedAtMs === undefined ? nowMs : wallTimeOf(clock, memory.arrivedAtMs);
-      return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs, lookAgainMs ?? resyncMs, arrivalMs > nowMs ? arrivalMs : resyncMs);
+      return Math.min(
+        resyncMs,
+        desired.nextExpiryMs ?? resyncMs,
+        lookAgainMs ?? resyncMs,
+        arrivalMs > nowMs ? arrivalMs : resyncMs,
+      );
     }
     case "Blocked":
     case "Failed":

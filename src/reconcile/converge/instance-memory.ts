@@ -16,7 +16,10 @@ import { EmittedEvents } from "../status/emitted-events.ts";
 /** How many removed entries of one list are remembered, the latest; one that comes back later is not reported as drift. */
 export const removedMax = 10_000;
 
-/** How many refusals beyond those of the inventory are remembered, the latest; those forgotten are tried again earlier. */
+/**
+ * How many refusals beyond those of the inventory are remembered, the latest, besides those of the current run. The next run tries
+ * those forgotten again, once.
+ */
 export const olderRefusalsMax = 100_000;
 
 export interface BackOff {
@@ -57,8 +60,10 @@ export interface InstanceMemory {
   arrivedAtMs: number | undefined;
   /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
   key: KnownKey | undefined;
-  /** When the release of a deleted instance began, by the monotonic clock. */
+  /** When the release of a deleted instance began, or last got further, by the monotonic clock. */
   releasingSinceMs: number | undefined;
+  /** The least number of removals that a run of the release left. */
+  removalsLeft: number | undefined;
   /** When an entry of the rule last changed on the WAF, by `namespace/name`. */
   readonly ruleChangedMs: Map<string, number>;
   readonly cacheClears: ClearMemory;
@@ -80,6 +85,7 @@ export function newInstanceMemory(): InstanceMemory {
     arrivedAtMs: undefined,
     key: undefined,
     releasingSinceMs: undefined,
+    removalsLeft: undefined,
     ruleChangedMs: new Map(),
     cacheClears: new ClearMemory(),
     emitted: new EmittedEvents(),
@@ -103,12 +109,17 @@ export function noteWrite({ removed, ruleChangedMs }: InstanceMemory, operation:
   }
 }
 
-/** Remembers a refusal that the inventory has no room for. */
-export function noteRefusal({ olderRefusals }: InstanceMemory, refusal: Refusal, nowMs: number): void {
+/** Remembers a refusal that the inventory has no room for. A run forgets none of its own: it would try them again without end. */
+export function noteRefusal(
+  { olderRefusals }: InstanceMemory,
+  refusal: Refusal,
+  { nowMs, startedMs }: { readonly nowMs: number; readonly startedMs: number },
+): void {
   olderRefusals.delete(refusal.operation);
   olderRefusals.set(refusal.operation, refusal);
   for (const [operation, oldest] of olderRefusals) {
-    if (nowMs < refusalEndsAtMs(oldest) && olderRefusals.size <= olderRefusalsMax) break;
+    const isOfRun = oldest.refusedAtMs >= startedMs;
+    if (nowMs < refusalEndsAtMs(oldest) && (isOfRun || olderRefusals.size <= olderRefusalsMax)) break;
     olderRefusals.delete(operation);
   }
 }

@@ -12,11 +12,18 @@ import { continuedBy, continuesAnnotation } from "../../model/continues.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
+import type { Run } from "./run-state.ts";
 import type { Declared } from "./view.ts";
+import { attemptIn } from "./view.ts";
 import { inThousands } from "../../model/sentence.ts";
 
-/** How long a deletion waits for a WAF that can't be reached. */
+/** How long a deletion waits for a WAF that can't be reached, since it last removed something. */
 const releaseMsMax = 600_000;
+
+/** When it no longer waits; undefined if the instance is not being deleted. */
+export function releaseEndsMs({ releasingSinceMs }: InstanceMemory): number | undefined {
+  return releasingSinceMs === undefined ? undefined : releasingSinceMs + releaseMsMax;
+}
 
 /** What becomes of the managed entries of an instance that is being deleted. `stored` is undefined if it can't be read. */
 export type Release =
@@ -51,7 +58,8 @@ export async function decideRelease(
   if (isUninstalling) return leave("the CRDs of wafsync are being removed from the API server", { keepsRecord: true });
   const kept = { keepsRecord: true, isWanted: true };
   const successor = continuedBy(instance.meta, gathered.sameKey);
-  if (successor !== undefined) return waitFor(successor, ports.clock.monotonicMs() - memory.releasingSinceMs, leave, stored);
+  if (successor !== undefined)
+    return waitFor(successor, ports.clock.monotonicMs() - memory.releasingSinceMs, leave, stored);
   if (instance.deletionPolicy === "Retain")
     return leave(`spec.deletionPolicy is Retain. ${retained(instance.meta)}`, kept);
   if (instance.suspend) return leave("the instance is suspended");
@@ -80,11 +88,29 @@ function retained({ namespace, name }: ResourceMeta): string {
   return `Their record is kept: a new WafInstance ${namespace}/${name} continues it, or one with a different name and the annotation ${continuesAnnotation}: ${namespace}/${name}`;
 }
 
+export function isReleaseOver(memory: InstanceMemory, nowMs: number): boolean {
+  return nowMs >= (releaseEndsMs(memory) ?? nowMs);
+}
+
+/** A run left fewer removals than any before: the time that a deletion waits starts again. Another writer can't prolong it. */
+export function noteReleased(memory: InstanceMemory, { ledger, left }: Run, nowMs: number): void {
+  const least = memory.removalsLeft ?? left + ledger.done.removed + ledger.done.originsRemoved;
+  memory.removalsLeft = Math.min(left, least);
+  if (left < least) memory.releasingSinceMs = nowMs;
+}
+
+/** When the time is over: why the last attempt failed. Another one could wait for as long as the API asks. */
+export function lastFailure(memory: InstanceMemory, { gathered }: Declared, nowMs: number): string | undefined {
+  const { backOff } = memory;
+  if (backOff?.result.kind !== "Failed" || backOff.attempted !== attemptIn(gathered)) return undefined;
+  return isReleaseOver(memory, nowMs) ? reasonOf(backOff.result) : undefined;
+}
+
 /** After the run that was to remove the entries: why what is left of them stays, or undefined to try again. */
-export function givesUp(result: RunResult, releasingMs: number): string | undefined {
+export function givesUp(result: RunResult, isOver: boolean): string | undefined {
   if (result.kind === "Done") return "they could not be removed";
   if (result.kind === "Interrupted") return undefined;
-  return isHopeless(result) || releasingMs >= releaseMsMax ? reasonOf(result) : undefined;
+  return isHopeless(result) || isOver ? reasonOf(result) : undefined;
 }
 
 /** Removes the record and the finalizer, and reports what stays on the WAF. `inventory` is undefined if it can't be read. */

@@ -83,7 +83,8 @@ export class Run {
     this.ports = ports;
     this.memory = memory;
     this.waf = waf;
-    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs()));
+    const times = () => ({ nowMs: ports.clock.nowMs(), startedMs });
+    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, times()));
     this.domain = new DomainCheck(waf);
     this.progress = new ProgressReporter(ports, memory, beganMs);
     this.beganMs = beganMs;
@@ -135,7 +136,8 @@ export class Run {
     const { olderRefusals } = this.memory;
     this.#view = { ...this.#view, ...learned, desired };
     const observed = this.ledger.shown(this.#view.observed);
-    const plan = planInstance({ ...this.#view, observed, olderRefusals, nowMs });
+    const countsRemovals = this.#confirmedMs !== undefined;
+    const plan = planInstance({ ...this.#view, observed, olderRefusals, countsRemovals, nowMs });
     const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
     this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
     this.#next = 0;

@@ -7,6 +7,7 @@
 // The cache is cleared along the way, before the first call of a plan or between two; a failure there stops nothing else.
 // Nothing here knows where resources live, or how the WAF is called.
 import { TimeSlices } from "../../async/time-slices.ts";
+import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -24,12 +25,13 @@ import { emitEntryChanges } from "../status/emit-entry-changes.ts";
 import { emitDomainMove, emitDrift } from "../status/emit-events.ts";
 import { holdDuringArrival } from "./arrival.ts";
 import { applyPlan } from "./apply-plan.ts";
+import { confirmDeletion } from "./confirm-deletion.ts";
 import type { Ending, ReconcileOutcome } from "./finish.ts";
 import { finishRun } from "./finish.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { noteDrift } from "./note-history.ts";
 import { observeWaf } from "./observe-waf.ts";
-import { completeRelease, decideRelease, givesUp } from "./release.ts";
+import { completeRelease, decideRelease, givesUp, isReleaseOver, lastFailure, noteReleased } from "./release.ts";
 import { OpeningReport, reportFacts } from "./report.ts";
 import { Run } from "./run-state.ts";
 import { takeOverRecord } from "./take-over.ts";
@@ -62,11 +64,17 @@ async function work(
   name: ObjectName,
   ports: ReconcilePorts,
   memory: InstanceMemory,
-  declared: Declared,
+  gathered: Declared,
   opening: OpeningReport,
 ): Promise<Ending> {
+  let declared = gathered;
   if (isBackingOff(memory, declared, ports.clock.monotonicMs())) return { kind: "BackedOff", declared };
-  if (declared.gathered.instance.meta.deleting) return release(name, ports, memory, declared, opening);
+  if (declared.gathered.instance.meta.deleting) {
+    const deletion = await confirmDeletion(ports, memory, declared.gathered);
+    if (deletion.kind === "Ended") return { kind: "Unread", declared, result: deletion.result };
+    if (deletion.kind === "Confirmed") return release(name, ports, memory, declared, opening);
+    declared = await compiled(ports, memory, declared.version, deletion.gathered);
+  }
   const begun = await begin(name, ports, memory, declared, { opening, followsSource: true });
   if (begun.kind === "Ended") return { kind: "Unread", declared: begun.declared, result: begun.result };
   return { kind: "Ran", run: begun.run, result: await carryOut(begun.run) };
@@ -98,7 +106,15 @@ async function gather(
   version: number,
 ): Promise<Declared | undefined> {
   const gathered = await ports.source.gather(name);
-  if (gathered === undefined) return undefined;
+  return gathered === undefined ? undefined : await compiled(ports, memory, version, gathered);
+}
+
+async function compiled(
+  ports: ReconcilePorts,
+  memory: InstanceMemory,
+  version: number,
+  gathered: Gathered,
+): Promise<Declared> {
   const slices = new TimeSlices(ports.clock);
   const desired = compileDesired(gathered, ports.clock.nowMs(), memory.managed, memory.lastObserved?.lists);
   if (slices.isOver) await slices.pause();
@@ -119,14 +135,21 @@ async function release(
   if (decided.kind === "Leave") {
     return { kind: "Unread", declared, result: await completeRelease(ports, meta, decided.stored, decided) };
   }
+  const last = lastFailure(memory, declared, ports.clock.monotonicMs());
+  if (last !== undefined) {
+    const left = { why: last, keepsRecord: false, isWanted: false };
+    return { kind: "Unread", declared, result: await completeRelease(ports, meta, decided.stored, left) };
+  }
   const begun = await begin(name, ports, memory, decided.nothing, { opening, followsSource: false });
   const result = begun.kind === "Ended" ? begun.result : await carryOut(begun.run);
-  if (begun.kind === "Begun") emitEntryChanges(ports.status, declared, begun.run.ledger.changes());
+  if (begun.kind === "Begun") {
+    emitEntryChanges(ports.status, declared, begun.run.ledger.changes());
+    noteReleased(memory, begun.run, ports.clock.monotonicMs());
+  }
   // An entry that only a stale read lacks would be orphaned, so it is dropped from the record after a second read.
   if (begun.kind === "Begun" && begun.run.plan.lookAgainMs !== undefined)
     return { kind: "Ran", run: begun.run, result };
-  const releasingMs = ports.clock.monotonicMs() - (memory.releasingSinceMs ?? 0);
-  const why = givesUp(result, releasingMs);
+  const why = givesUp(result, isReleaseOver(memory, ports.clock.monotonicMs()));
   if (why === undefined) return { kind: "Unread", declared, result };
   const inventory = begun.kind === "Begun" && result.kind === "Done" ? begun.run.view.inventory : decided.stored;
   const gone = await completeRelease(ports, meta, inventory, { why, keepsRecord: false, isWanted: false });

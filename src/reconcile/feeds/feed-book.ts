@@ -6,7 +6,8 @@ import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { FeedContent } from "../../model/feed.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { type FeedView, feedSourceName } from "../../plan/feeds/feed-access.ts";
+import { feedSourceName } from "../../model/feed.ts";
+import type { FeedView } from "../../plan/feeds/feed-access.ts";
 import { judgeFeed, staleSinceMs } from "../../plan/feeds/feed-verdict.ts";
 import {
   adaptFeedState,
@@ -145,7 +146,9 @@ export class FeedBook {
 
   #dueMs({ feed, state, storeProblem, storeRetryAtMs }: Known): number | undefined {
     const dueMs = fetchDueMs(state, feed, this.#ports.clock.nowMs());
-    return dueMs === undefined || storeProblem === undefined ? dueMs : Math.max(dueMs, wallTimeOf(this.#ports.clock, storeRetryAtMs));
+    return dueMs === undefined || storeProblem === undefined
+      ? dueMs
+      : Math.max(dueMs, wallTimeOf(this.#ports.clock, storeRetryAtMs));
   }
 
   #forget(key: string, feed: DeclaredFeed): void {

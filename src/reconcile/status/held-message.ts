@@ -4,7 +4,7 @@ import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
-import { asSentence, listed, shortened } from "../../model/sentence.ts";
+import { asSentence, inThousands, listed, shortened } from "../../model/sentence.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { HeldRemoval, HeldRemovals, OriginRemoval } from "../../plan/lists/removal-guard.ts";
 import type { RunFacts } from "../facts.ts";
@@ -23,7 +23,7 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
     const byGuards = held.removals[list].filter(({ holds }) => holds.length === 0);
     const bySources = held.removals[list].filter(({ holds }) => holds.length > 0);
     if (byGuards.length > 0) {
-      const limits = `at most ${guards.maxRemovals} removals and ${guards.maxRemovalPercent} % of a list per plan`;
+      const limits = `at most ${guards.maxRemovals} removals and ${guards.maxRemovalPercent} % of a list ${spanOf(held.recent[list], guards.window)}`;
       parts.push(`${countAndExamples(byGuards, list)} on hold: guards allow ${limits}.${ownersSentence(byGuards)}`);
     }
     if (bySources.length > 0) {
@@ -33,6 +33,13 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
   }
   if (held.origins.length > 0) parts.push(originsSentence(held.origins));
   return [...parts, approvalSentence(facts, held)].filter((part) => part !== "").join(" ");
+}
+
+/** Earlier removals matter only if there are any. */
+function spanOf(recent: number, window: string): string {
+  if (recent === 0) return "per plan";
+  const were = recent === 1 ? "1 entry was" : `${inThousands(recent)} entries were`;
+  return `per plan and within ${window}, in which ${were} removed before`;
 }
 
 /** The message about an approval that does not match; empty if there is none or it matches. */

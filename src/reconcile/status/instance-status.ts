@@ -6,10 +6,11 @@ import type { WafInstanceStatus } from "../../api/waf-instance.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import { operationKey } from "../../model/operation.ts";
-import { asSentence } from "../../model/sentence.ts";
+import { asSentence, inThousands } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
 import type { ListSummary } from "../../plan/instance/progress.ts";
+import { isFull } from "../../plan/lists/disputes.ts";
 import { limitSuggestion, overflowOfInstance, waitingRemovals } from "./capacity-message.ts";
 import { heldGroups } from "./held-groups.ts";
 import { heldMessage } from "./held-message.ts";
@@ -134,7 +135,10 @@ function contestedFinding({ plan }: RunFacts): SyncedFinding {
   const contested = plan?.contested ?? [];
   const examples = contested.slice(0, examplesMax).map(({ entry }) => entry);
   const until = formatTime(Math.min(...contested.map(({ untilMs }) => untilMs)));
-  const message = `Another writer keeps reverting ${contested.length} of the declared entries (${examples.join(", ")}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.`;
+  const others = isFull(contested)
+    ? ` wafsync remembers no more than these: it corrects others at each resync, without a pause.`
+    : "";
+  const message = `Another writer keeps reverting ${inThousands(contested.length)} of the declared entries (${examples.join(", ")}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.${others}`;
   return { status: "False", reason: "Contested", message, next: "Person" };
 }
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Dispute, Refusal } from "../../../src/model/inventory.ts";
 import { operationKey } from "../../../src/model/operation.ts";
-import { contestedNow, noteDisputes } from "../../../src/plan/lists/disputes.ts";
+import { contestedNow, disputesMax, noteDisputes } from "../../../src/plan/lists/disputes.ts";
 import { ApiKey } from "../../../src/model/api-key.ts";
 import { decideDomain, otherDomainsMax } from "../../../src/plan/instance/domain.ts";
 import { findDrift } from "../../../src/plan/instance/drift.ts";
 import { versionOf, withRefusal } from "../../../src/plan/lists/refusals.ts";
-import { anInstance, aRule, blocking } from "../../support/builders/declare.ts";
+import { addresses, anInstance, aRule, blocking } from "../../support/builders/declare.ts";
 import { anInventory, desiredOf, entry, nowMs, observed, planOf, testKey } from "../../support/builders/gathered.ts";
 
 const one = entry("192.0.2.1");
@@ -17,6 +17,10 @@ function disputedAt(minutes: readonly number[]): readonly Dispute[] {
   for (const minute of minutes)
     disputes = noteDisputes(disputes, [{ list: "blocklist", entry: one }], nowMs + minute * minuteMs);
   return disputes;
+}
+
+function manyFound(count: number) {
+  return addresses(count).map((text) => ({ list: "blocklist" as const, entry: entry(text) }));
 }
 
 /** For how many minutes after the last correction the entry is left alone. */
@@ -50,14 +54,21 @@ describe("A dispute", () => {
     expect(noteDisputes(disputes, [], nowMs + 10 * minuteMs)).toBe(disputes);
   });
 
-  test("remembers a thousand entries, the newest", () => {
-    const found = Array.from({ length: 1_200 }, (_, index) => ({
-      list: "blocklist" as const,
-      entry: entry(`10.0.${index >> 8}.${index & 255}`),
-    }));
-    const disputes = noteDisputes(disputedAt([-1]), found, nowMs);
-    expect(disputes).toHaveLength(1_000);
+  test("remembers a stated number of entries, of equal ones the newest", () => {
+    const disputes = noteDisputes(disputedAt([-1]), manyFound(disputesMax + 200), nowMs);
+    expect(disputes).toHaveLength(disputesMax);
     expect(disputes.some((dispute) => dispute.entry === one)).toBe(false);
+  });
+
+  test("that lasts keeps its place beyond this number, whatever else comes and goes", () => {
+    const found = manyFound(disputesMax + 200);
+    let disputes = disputedAt([-4, -3, -2, -1]);
+    for (let minute = 0; minute < 4; minute += 1) {
+      disputes = noteDisputes(disputes, found, nowMs + minute * minuteMs);
+    }
+    const contested = contestedNow(disputes, nowMs + 3 * minuteMs);
+    expect(contested).toHaveLength(disputesMax);
+    expect(contested.some((item) => item.entry === one)).toBe(true);
   });
 
   test("leaves its entry alone, whether it is to be added or removed, and the others not", () => {

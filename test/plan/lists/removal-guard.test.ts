@@ -1,12 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import { unknownOwners } from "../../../src/model/entry-owners.ts";
+import type { GatheredRule } from "../../../src/model/gathered.ts";
 import type { Approval } from "../../../src/model/inventory.ts";
 import { versionOfRules } from "../../../src/plan/lists/refusals.ts";
 import type { HeldRemoval, OriginRemoval } from "../../../src/plan/lists/removal-guard.ts";
 import { hashRemovals } from "../../../src/plan/lists/removal-guard.ts";
-import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
+import { addresses, anInstance, aRule, blocking } from "../../support/builders/declare.ts";
 import type { Situation } from "../../support/builders/gathered.ts";
-import { desiredOf, entry, nowMs, planOf } from "../../support/builders/gathered.ts";
+import { desiredOf, entry, nowMs, ownedBy, planOf } from "../../support/builders/gathered.ts";
 
 /** A list of `kept` declared entries, and `removed` of ours that nobody wants. */
 function removing(
@@ -83,6 +84,81 @@ describe("The guard on plans", () => {
   });
 });
 
+/** The plan of a confirmed run, after these removals at other times. */
+function windowed(situation: Situation, { gone = 0, minutesAgo = 1, windowMs = 3_600_000, isCounted = false } = {}) {
+  const atMs = nowMs - minutesAgo * 60_000;
+  const before = isCounted ? addresses(gone, 10_000) : addresses(gone, 20_000);
+  const counted = {
+    blocklist: new Map(before.map((text) => [entry(text), { atMs, weight: 1 }])),
+    allowlist: new Map(),
+  };
+  const instance = { ...situation.gathered?.instance, removalWindowMs: windowMs };
+  const gathered = { ...situation.gathered, instance: anInstance(instance) };
+  return planOf({ ...situation, gathered, inventory: { ...situation.inventory, counted }, countsRemovals: true });
+}
+
+describe("The window of the guards", () => {
+  test.each([
+    ["counts what earlier plans removed", 60, { gone: 41 }, 60],
+    ["lets go what fits beside that", 60, { gone: 40 }, undefined],
+    ["forgets what is older", 60, { gone: 60, minutesAgo: 60 }, undefined],
+    ["counts for as long if the clock was set back", 60, { gone: 60, minutesAgo: -59 }, 60],
+    ["counts nothing if it is 0s", 60, { gone: 60, windowMs: 0 }, undefined],
+    ["lets go on what it counted already", 60, { gone: 60, isCounted: true }, undefined],
+  ] as const)("%s", (_what, removed, options, held) => {
+    const plan = windowed(removing(removed, 2_000), options);
+    expect(plan.held?.removals.blocklist.length).toBe(held);
+    expect(plan.operations).toHaveLength(held === undefined ? removed : 0);
+  });
+
+  test("counts the share of the list as it was before", () => {
+    expect(windowed(removing(3, 10), { gone: 2 }).operations).toEqual([]);
+    expect(windowed(removing(2, 11), { gone: 2 }).operations).toHaveLength(2);
+  });
+
+  test("is recorded ahead of the removals, once they are confirmed", () => {
+    const situation = removing(3, 30);
+    expect(planOf(situation).inventory.counted.blocklist.size).toBe(0);
+    const plan = windowed(situation);
+    expect(plan.inventoryChanged).toBe(true);
+    expect([...plan.inventory.counted.blocklist]).toEqual(
+      addresses(3, 10_000).map((text) => [entry(text), { atMs: nowMs, weight: 1 }]),
+    );
+    const next = planOf({ ...situation, inventory: { ...situation.inventory, counted: plan.inventory.counted } });
+    expect(next.inventory.counted.blocklist).toBe(plan.inventory.counted.blocklist);
+  });
+
+  test("does not count what was approved", () => {
+    const approved = planOf(approving(removing(150, 1), planOf(removing(150, 1)).held!.hash)).inventory.approval;
+    expect(windowed(approving(removing(150, 1), "", approved)).inventory.counted.blocklist.size).toBe(0);
+  });
+
+  test("does not count what expires, or leaves a feed, which has guards of its own", () => {
+    const gone = addresses(40, 10_000);
+    const feed = { namespace: "edge", name: "ipsum" };
+    const expired = aRule("ends", { addresses: gone.slice(0, 20), expiresAtMs: nowMs - 1 });
+    const fed = aRule("fed", {
+      feeds: [feed],
+      texts: [{ state: "Listed", source: "WafFeed edge/ipsum", entries: [] }],
+    });
+    const situation = (rules: GatheredRule[]): Situation => ({
+      gathered: { rules: [blocking("feed", addresses(200)), ...rules] },
+      observed: { blocklist: [...addresses(200), ...gone] },
+      inventory: {
+        blocklist: gone.map((text, index) =>
+          index < 20 ? ownedBy(text, ["edge/ends"]) : ownedBy(text, ["edge/fed"], "WafFeed edge/ipsum"),
+        ),
+      },
+    });
+    const plan = windowed(situation([expired, fed]), { gone: 90 });
+    expect(plan.operations).toHaveLength(40);
+    expect(plan.inventory.counted.blocklist.size).toBe(90);
+    // What is deleted before it ends counts, and so does a feed that a rule no longer uses.
+    expect(windowed(situation([]), { gone: 90 }).held?.removals.blocklist).toHaveLength(40);
+    expect(windowed(situation([fed]), { gone: 90 }).held?.removals.blocklist).toHaveLength(20);
+  });
+});
+
 test("A list counts as one of ten entries if it may have them: a refused addition may be there already", () => {
   const refusal = { operation: "blocklist +192.0.2.1", message: "on the list already", refusedAtMs: nowMs };
   const rules = [blocking("a", ["192.0.2.1"])];
@@ -147,6 +223,22 @@ describe("An approval", () => {
       inventory: { blocklist: ["192.0.2.1"], approval },
     };
     expect(planOf(wanted).inventory.approval).toBeUndefined();
+  });
+
+  test("no longer covers what is wanted again, also where nothing else is to be recorded", () => {
+    const approval: Approval = {
+      hash: "abc",
+      removals: { blocklist: new Set(["192.0.2.1", "192.0.2.2"].map(entry)), allowlist: new Set() },
+      origins: new Set(),
+      holds: new Set(),
+    };
+    const plan = planOf({
+      gathered: { instance: anInstance({ policies: { blocklist: "Observe" } }), rules: [blocking("a", ["192.0.2.1"])] },
+      observed: { blocklist: ["192.0.2.1", "192.0.2.2"] },
+      inventory: { blocklist: ["192.0.2.1", "192.0.2.2"], approval },
+    });
+    expect(plan.inventoryChanged).toBe(true);
+    expect([...(plan.inventory.approval?.removals.blocklist ?? [])]).toEqual(["192.0.2.2"]);
   });
 
   test("waits, and stays, while a source is broken", () => {

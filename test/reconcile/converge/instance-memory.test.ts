@@ -1,6 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Entry } from "../../../src/model/entry.ts";
-import { newInstanceMemory, noteWrite, removedMax } from "../../../src/reconcile/converge/instance-memory.ts";
+import {
+  newInstanceMemory,
+  noteRefusal,
+  noteWrite,
+  olderRefusalsMax,
+  removedMax,
+} from "../../../src/reconcile/converge/instance-memory.ts";
 
 function removal(entry: string) {
   return { kind: "RemoveEntry", list: "blocklist", entry: entry as Entry, spelling: entry, reason: "" } as const;
@@ -34,5 +40,34 @@ describe("What wafsync remembers of its own removals", () => {
     noteWrite(memory, addition("192.0.2.1"), 2);
     expect(memory.removed.blocklist.size).toBe(0);
     expect(memory.ruleChangedMs.get("edge/one")).toBe(2);
+  });
+});
+
+describe("What wafsync remembers of refusals beyond the inventory", () => {
+  const refused = (index: number, refusedAtMs: number) => ({
+    operation: `blocklist +entry-${index}`,
+    message: "limit reached",
+    refusedAtMs,
+    wantedBy: "",
+  });
+
+  test("has no limit within a run, which would otherwise try the same entries again without end", () => {
+    const memory = newInstanceMemory();
+    for (let index = 0; index < olderRefusalsMax + 100; index += 1) {
+      noteRefusal(memory, refused(index, 1_000), { nowMs: 1_000, startedMs: 1_000 });
+    }
+    expect(memory.olderRefusals.size).toBe(olderRefusalsMax + 100);
+    // The next run forgets the oldest, and tries them once.
+    noteRefusal(memory, refused(0, 301_000), { nowMs: 301_000, startedMs: 300_000 });
+    expect(memory.olderRefusals.size).toBe(olderRefusalsMax);
+    expect(memory.olderRefusals.has("blocklist +entry-0")).toBe(true);
+    expect(memory.olderRefusals.has("blocklist +entry-1")).toBe(false);
+  });
+
+  test("is forgotten after an hour", () => {
+    const memory = newInstanceMemory();
+    noteRefusal(memory, refused(0, 0), { nowMs: 0, startedMs: 0 });
+    noteRefusal(memory, refused(1, 3_600_000), { nowMs: 3_600_000, startedMs: 0 });
+    expect([...memory.olderRefusals.keys()]).toEqual(["blocklist +entry-1"]);
   });
 });

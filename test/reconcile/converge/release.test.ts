@@ -3,6 +3,7 @@ import { countManaged } from "../../../src/model/inventory.ts";
 import { describe, expect, test } from "@jest/globals";
 import { addresses, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
 import type { InstanceOverrides } from "../../support/builders/declare.ts";
+import type { WafFaultRule } from "../../support/fakes/fake-waf.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
 
 const foreign = "203.0.113.7";
@@ -93,19 +94,74 @@ describe("The deletion of an instance", () => {
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
   });
 
-  test("waits for a WAF that can't be reached, for ten minutes", async () => {
+  const faults: Readonly<Record<string, WafFaultRule["fault"]>> = {
+    "that can't be reached": { code: "Unavailable", message: "The WAF can't be reached." },
+    "whose API key was refused": { code: "BadApiKey", message: "The API says that the key is wrong." },
+    "that asks to wait for an hour": {
+      code: "RateLimited",
+      message: "The WAF asks to wait (429).",
+      status: 429,
+      retryAfterMs: 3_600_000,
+    },
+  };
+
+  test.each(Object.entries(faults))("waits for a WAF %s, for ten minutes and no longer", async (_, fault) => {
     const world = await deletedWorld();
-    const fault = { code: "Unavailable", message: "The WAF can't be reached." } as const;
     world.waf.failOn({ on: "Any", times: 1_000, effect: "Before", fault });
     const startMs = world.clock.nowMs();
-    for (let passes = 0; passes < 30; passes += 1) {
+    await world.passesUntilGone(40);
+    expect(world.clock.nowMs() - startMs).toBe(600_000);
+    expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
+  });
+
+  test("goes on for as long as it removes something, however slowly", async () => {
+    const world = await deletedWorld();
+    const managed = countManaged(world.owned());
+    expect(managed).toBeGreaterThan(2);
+    const startMs = world.clock.nowMs();
+    const fault = { code: "Unavailable", message: "The WAF can't be reached." } as const;
+    for (let passes = 0; passes < 40; passes += 1) {
+      world.waf.failOn({ on: "Write", nth: 2, times: 1, effect: "Before", fault });
+      const { result } = await world.pass();
+      if (result.kind === "Gone") break;
+      await world.clock.advance(301_000);
+    }
+    expect(world.clock.nowMs() - startMs).toBeGreaterThan(600_000);
+    expect(world.status.eventReasons()).not.toContain("EntriesLeftBehind");
+  });
+
+  test("ends although another writer adds again whatever is removed", async () => {
+    const world = await deletedWorld({ consistencyWindowMs: 5_000 });
+    const startMs = world.clock.nowMs();
+    world.onCall((call) => {
+      if (call.name !== "ReadList") return;
+      world.waf.lists.blocklist = [...new Set([...world.waf.lists.blocklist, ...addresses(3)])];
+    });
+    for (let passes = 0; passes < 200; passes += 1) {
       const { result, wakeAtMs } = await world.pass();
       if (result.kind === "Gone") break;
       await world.sleepUntil(wakeAtMs);
     }
-    const tookMs = world.clock.nowMs() - startMs;
-    expect(tookMs).toBeGreaterThanOrEqual(600_000);
-    expect(tookMs).toBeLessThan(1_000_000);
+    expect(world.clock.nowMs() - startMs).toBeLessThanOrEqual(605_000);
+    expect(world.lifecycle.isHeld(world.instance)).toBe(false);
+  });
+
+  test("does not sit out a longer wait that the API asks for between two removals", async () => {
+    const world = await deletedWorld();
+    const fault = { code: "RateLimited", message: "Wait (429).", status: 429, retryAfterMs: 7_200_000 } as const;
+    world.waf.failOn({ on: "Write", times: 1_000, effect: "Before", fault });
+    const startMs = world.clock.nowMs();
+    await world.passesUntilGone(40);
+    expect(world.clock.nowMs() - startMs).toBe(600_000);
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
+  });
+
+  test("waits for an inventory that can't be read, for ten minutes and no longer", async () => {
+    const world = await deletedWorld();
+    world.inventory.makeUnreadable("The inventory is damaged: shard 1 is missing.");
+    const startMs = world.clock.nowMs();
+    await world.passesUntilGone(40);
+    expect(world.clock.nowMs() - startMs).toBe(600_000);
+    expect(world.status.events.at(-1)?.message).toContain("An unknown number of managed entries and origins stay");
   });
 });

@@ -11,6 +11,7 @@ import {
   blocking,
   createdMs,
 } from "../../support/builders/declare.ts";
+import { disputesMax } from "../../../src/plan/lists/disputes.ts";
 import { anInventory, entry } from "../../support/builders/gathered.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
 
@@ -265,6 +266,33 @@ describe("More removals than the guards allow", () => {
     world.declare({ brokenSources: [] });
     await world.pass();
     expect(world.waf.lists.blocklist).toEqual([]);
+  });
+
+  test("by several plans count together, also those of a process that was killed, until the window has passed", async () => {
+    const all = addresses(400);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", all)] } });
+    await world.passesUntilDone();
+    world.declare({ rules: [blocking("feed", all.slice(60))] });
+    world.waf.failOn({ on: "RemoveEntry", nth: 30, effect: "After", fault: "Crash" });
+    await world.passesUntilDone();
+    expect(world.waf.lists.blocklist).toHaveLength(340);
+    world.restart();
+    world.declare({ rules: [blocking("feed", all.slice(101))] });
+    await world.pass();
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Held");
+    expect(world.status.message(world.instance, "Synced")).toContain(
+      "guards allow at most 100 removals and 30 % of a list per plan and within 1h, in which 60 entries were removed before.",
+    );
+    world.declare({ rules: [blocking("feed", all.slice(100))] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(300);
+    world.declare({ rules: [blocking("feed", all.slice(101))] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(300);
+    await world.clock.advance(3_600_000);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(299);
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
   });
 
   test("are not let through because the additions of the same plan make the list longer", async () => {
@@ -607,6 +635,37 @@ describe("A fight over an entry", () => {
     expect(world.status.eventReasons()).toContain("Contested");
     expect(world.waf.lists.blocklist).toContain("192.0.2.2");
     expect(world.status.faults).toEqual([]);
+  });
+
+  test("over 1,400 entries ends in a pause for all of them", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(1_400))] } });
+    await world.pass();
+    const added: number[] = [];
+    for (let time = 0; time < 7; time += 1) {
+      world.waf.lists.blocklist = [];
+      const before = world.waf.writes().length;
+      await world.clock.advance(2_000);
+      await world.pass();
+      added.push(world.waf.writes().length - before);
+    }
+    expect(added).toEqual([1_400, 1_400, 1_400, 0, 0, 0, 0]);
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Contested");
+    expect(world.status.message(world.instance, "Synced")).not.toContain("remembers no more");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("over more entries than are remembered pauses these, corrects the others, and the status says so", async () => {
+    const feed = addresses(disputesMax + 2);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
+    const atMs = [4, 3, 2, 1].map((minutes) => world.clock.nowMs() - minutes * 60_000);
+    const disputes = feed
+      .slice(0, disputesMax)
+      .map((text) => ({ list: "blocklist" as const, entry: entry(text), atMs }));
+    world.inventory.put(world.instance, anInventory({ blocklist: feed, disputes }));
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(feed.slice(disputesMax));
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Contested");
+    expect(world.status.message(world.instance, "Synced")).toContain("wafsync remembers no more than these");
   });
 
   test("is none when somebody adds again what wafsync removed, and the policy leaves it there", async () => {

@@ -96,6 +96,7 @@ export function anInstance(overrides: InstanceOverrides = {}): DeclaredInstance 
     guards: {
       maxRemovals: 100,
       maxRemovalPercent: 30,
+      window: "1h",
       neverBlock: [],
       onNeverBlock: "Reject",
       minPrefixLength: { ipv4: 8, ipv6: 16 },
@@ -103,6 +104,7 @@ export function anInstance(overrides: InstanceOverrides = {}): DeclaredInstance 
       specialPurpose: "Reject",
       ...guards,
     },
+    removalWindowMs: 3_600_000,
     cacheClear: { afterRolloutOf: [], minIntervalMs: 60_000 },
     logs: { enabled: false, intervalMs: 300_000, lookbackMs: 172_800_000, plan: undefined, output: "Stdout" },
     deletionPolicy: "Delete",

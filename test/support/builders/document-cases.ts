@@ -220,6 +220,11 @@ const instanceCases: FaultyCase[] = [
     ],
   },
   {
+    title: "a window of the guards that is too long",
+    document: instanceDocument({ guards: { window: "8d" } }),
+    faults: ["spec.guards.window: write a duration of at least 0s and at most 7d"],
+  },
+  {
     title: "a consistency window that is too long",
     document: instanceDocument({ consistencyWindow: "61m" }),
     faults: ["spec.consistencyWindow: write a duration of at least 0s and at most 1h"],
@@ -526,6 +531,7 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       guards: {
         maxRemovals: 0,
         maxRemovalPercent: 0,
+        window: "2d",
         neverBlock: ["198.51.100.0/24", "2001:DB8::/32", "192.0.2.1"],
         onNeverBlock: "Carve",
         minPrefixLength: { ipv4: 16, ipv6: 0 },

@@ -107,6 +107,8 @@ export interface Situation {
   readonly gathered?: Partial<Gathered>;
   readonly observed?: ObservedOverrides;
   readonly inventory?: InventoryOverrides;
+  /** What is declared was confirmed. */
+  readonly countsRemovals?: boolean;
   readonly nowMs?: number;
 }
 
@@ -117,6 +119,7 @@ export function planOf(situation: Situation): Plan {
     desired: desiredOf(situation.gathered, atMs),
     observed: observed(situation.observed),
     inventory: anInventory(situation.inventory),
+    countsRemovals: situation.countsRemovals ?? false,
     nowMs: atMs,
   });
 }

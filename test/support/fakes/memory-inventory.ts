@@ -31,7 +31,11 @@ export class MemoryInventory implements InventoryPort {
   /** Stores as somebody else would: whoever loaded before gets a conflict. */
   put(instance: ObjectName, inventory: Inventory): void {
     this.#revision += 1;
-    this.#stored.set(nameKey(instance), { inventory: structuredClone(inventory), revision: this.#revision });
+    // A long list with few changes is not a plain map.
+    const { blocklist, allowlist } = inventory.entries;
+    const entries = { blocklist: new Map(blocklist), allowlist: new Map(allowlist) };
+    const copy = structuredClone({ ...inventory, entries });
+    this.#stored.set(nameKey(instance), { inventory: copy, revision: this.#revision });
   }
 
   /** The next saves meet these faults, one each. */

@@ -3,7 +3,7 @@
 import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
-import { readOwners } from "../../../src/model/entry-owners.ts";
+import { readOwners, unknownOwners } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
@@ -18,6 +18,7 @@ import {
   wantedOrigins,
   writtenForRule,
 } from "./oracle.ts";
+import { RemovalCounts } from "./removal-counts.ts";
 import { isCoveredBy, sharesAddress } from "./oracle-cover.ts";
 import type { SimWall } from "./sim-time.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
@@ -67,6 +68,7 @@ export class Ledger {
   readonly #ownOrigins = new Set<string>();
   readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #approvedOrigins = new Set<string>();
+  readonly #counts = new RemovalCounts();
   /** When an inventory was last deleted with its instance. */
   #forgottenMs = 0;
   /** What was said to be on hold, by the hash that approves it. */
@@ -233,6 +235,7 @@ export class Ledger {
     if (!this.#waf.has(list, entry)) this.#owners[list].delete(entry);
     const { gathered } = knowledge;
     if (gathered?.instance.meta.deleting === true) {
+      if (!isInDeletion(knowledge)) complain("no fresh read says that this very instance is being deleted");
       if (owner === "Others") complain("wafsync did not add it, and only the instance goes");
       if (gathered.instance.deletionPolicy === "Retain") complain("the instance retains its entries");
       return;
@@ -262,6 +265,10 @@ export class Ledger {
       this.#countObjection(list, entry, knowledge, { confirmed, moments, atMs }),
     );
     if (objections[0] !== undefined && !objections.includes(undefined)) complain(objections[0]);
+    // Several plans within the window remove no more than one.
+    const owners = this.#inventory().entries[list].get(entry)?.owners ?? unknownOwners;
+    const count = this.#counts.note(list, entry, owners, confirmed, moments);
+    if (count !== undefined) complain(`${count} went within the window of the guards`);
   }
 
   /** What is declared can be in several pictures: one for each content of a feed. */
@@ -356,7 +363,11 @@ export class Ledger {
       return;
     }
     if (!this.#ownOrigins.delete(host)) complain("wafsync did not add it");
-    if (gathered?.instance.meta.deleting === true) return;
+    if (gathered?.instance.meta.deleting === true) {
+      if (!isInDeletion({ gathered, confirmed }))
+        complain("no fresh read says that this very instance is being deleted");
+      return;
+    }
     if (confirmed === undefined) return complain("no fresh read came before");
     if (this.#nowMs() - confirmedAtMs > confirmedForMs + callMsMax) complain("the last fresh read is too old");
     if (wantedOrigins(confirmed).get(host) === type) complain("a WafOrigin wants it");
@@ -492,8 +503,10 @@ export class Ledger {
   }
 
   /** The inventory is deleted with its instance. */
-  forgotten(before: Inventory, { gathered, saidLeftBehind = false }: Knowledge): void {
+  forgotten(before: Inventory, { gathered, confirmed, saidLeftBehind = false }: Knowledge): void {
+    if (!isInDeletion({ gathered, confirmed })) this.violation("An inventory was deleted without a fresh read");
     this.#forgottenMs = this.#nowMs();
+    this.#counts.forget();
     if (gathered?.instance.meta.deleting !== true) this.violation("An inventory was deleted, and its instance was not");
     for (const list of listNames) {
       for (const entry of before.entries[list].keys()) {
@@ -522,6 +535,12 @@ function recordedOf(inventory: Inventory, list: ListName, entry: Entry): Recorde
     owners: record === undefined ? [] : readOwners(record.owners),
     hasEntriesOf: (source) => all.some(({ owners }) => readOwners(owners).some((owner) => owner.source === source)),
   };
+}
+
+/** An old cache may show a former instance of the same name. */
+function isInDeletion({ gathered, confirmed }: Pick<Knowledge, "gathered" | "confirmed">): boolean {
+  const [seen, read] = [gathered?.instance.meta, confirmed?.instance.meta];
+  return read?.deleting === true && read.uid === seen?.uid;
 }
 
 function isOfOrigin(change: WafChange): change is OriginChange {

@@ -42,6 +42,34 @@ export const mutations: readonly Mutation[] = [
     foundBy: simulation,
   },
   {
+    guard: "`window` sums the removals of several plans",
+    file: "src/plan/lists/removal-guard.ts",
+    from: "const isHeld = added.length > 0 && exceeds(weightOfAll(counted) + weigh(added), sizes, guards);",
+    to: "const isHeld = added.length > 0 && exceeds(weigh(added), sizes, guards);",
+    foundBy: "test/plan/lists/removal-guard.test.ts",
+  },
+  {
+    guard: "removals are counted ahead of their calls",
+    file: "src/plan/instance/plan.ts",
+    from: "    countsRemovals && writesTo(list)",
+    to: "    countsRemovals && nowMs < 0",
+    foundBy: "test/reconcile/converge/safety.test.ts",
+  },
+  {
+    guard: "an approved removal that is wanted again is no longer approved",
+    file: "src/plan/instance/plan.ts",
+    from: "return next.hash === before.hash && sizeOf(next) === sizeOf(before);",
+    to: "return next.hash === before.hash;",
+    foundBy: "test/plan/lists/removal-guard.test.ts",
+  },
+  {
+    guard: "a deletion does not wait longer than ten minutes",
+    file: "src/reconcile/converge/finish.ts",
+    from: "? wakeAtMs : Math.min(wakeAtMs, endsMs);",
+    to: "? wakeAtMs : Math.max(wakeAtMs, endsMs);",
+    foundBy: "test/reconcile/converge/release.test.ts",
+  },
+  {
     guard: "an approval applies to exactly the named removals",
     file: "src/plan/lists/removal-guard.ts",
     from: "const isGranted = hash !== undefined && hash === annotation;",
@@ -296,7 +324,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a fresh read is valid for 30 s",
     file: "src/reconcile/converge/run-state.ts",
-    from: "this.ports.clock.nowMs() - this.#confirmedMs < confirmedForMs;",
+    from: "this.ports.clock.monotonicMs() - this.#confirmedMs < confirmedForMs;",
     to: "this.#confirmedMs < Infinity;",
     foundBy: "test/reconcile/converge/safety.test.ts",
   },

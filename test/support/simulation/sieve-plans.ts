@@ -31,7 +31,7 @@ const many = [...two, "192.0.2.3", "2001:db8::a"];
 const source = "ConfigMap edge/list, key list";
 
 function instanceOf(uid: string): Act {
-  return (world) => world.cluster.put("instances", { ...anInstance({ meta: { uid } }), deletionPolicy: "Delete" });
+  return (world) => world.cluster.put("instances", anInstance({ meta: { uid }, deletionPolicy: "Delete" }));
 }
 
 function rule(name: string, addresses: readonly string[], uid = `uid-${name}`, deleting = false): Act {

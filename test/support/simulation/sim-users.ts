@@ -306,13 +306,14 @@ export class SimUsers {
       const guards: DeclaredInstance["guards"] = {
         maxRemovals: 1 + pick(8),
         maxRemovalPercent: 20 + pick(80),
+        window: "1h",
         neverBlock: chance(0.3) ? ["192.0.2.8/30"] : [],
         onNeverBlock: chance(0.5) ? "Carve" : "Reject",
         minPrefixLength: { ipv4: chance(0.2) ? 26 : 8, ipv6: 16 },
         allowMinPrefixLength: { ipv4: chance(0.3) ? 29 : 16, ipv6: chance(0.3) ? 64 : 32 },
         specialPurpose: chance(0.3) ? "Allow" : "Reject",
       };
-      this.edit(name, { guards });
+      this.edit(name, { guards, removalWindowMs: chance(0.5) ? 3_600_000 : 0 });
     }
     if (choice === 3) this.edit(name, {}, { "wafsync.dev/requested-at": String(this.#generation) });
     if (choice === 4) {

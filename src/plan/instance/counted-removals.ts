@@ -1,0 +1,41 @@
+// Which removals count together with those of earlier plans, within `guards.window`.
+import type { ListName } from "../../model/declared.ts";
+import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
+import { readOwners } from "../../model/entry-owners.ts";
+import type { Entry } from "../../model/entry.ts";
+import { feedSourceName } from "../../model/feed.ts";
+import type { Inventory } from "../../model/inventory.ts";
+import { ruleIdOfOwner } from "../../model/rule-id.ts";
+import type { DesiredState } from "./desired.ts";
+
+/**
+ * What people remove from what they declare counts over time. What expires was declared to end, what leaves a feed has passed the
+ * guards of the feed, and unmanaged entries were never declared: they only count within a plan.
+ */
+export function countsOverTime(
+  list: ListName,
+  { rules }: Pick<DesiredState, "rules">,
+  { entries }: Pick<Inventory, "entries">,
+): (entry: Entry) => boolean {
+  const ending = new Set<string>();
+  for (const { id, rule, expired } of rules) {
+    if (rule.meta.deleting) continue;
+    if (expired) ending.add(id);
+    else for (const feed of rule.feeds) ending.add(`${id} ${feedSourceName(feed)}`);
+  }
+  const known = new Map<EntryOwners, boolean>();
+  return (entry) => {
+    const owners = entries[list].get(entry)?.owners;
+    if (owners === undefined) return false;
+    const before = known.get(owners);
+    if (before !== undefined) return before;
+    const read = readOwners(owners);
+    const endsWith = (owner: EntryOwner): boolean => {
+      const id = ruleIdOfOwner(owner) ?? "";
+      return ending.has(id) || (owner.source !== undefined && ending.has(`${id} ${owner.source}`));
+    };
+    const counts = read.length === 0 || !read.every(endsWith);
+    known.set(owners, counts);
+    return counts;
+  };
+}
