@@ -427,6 +427,13 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/lists/order.test.ts",
   },
   {
+    guard: "an instance is released only if a fresh read says that it is being deleted",
+    file: "src/reconcile/converge/confirm-deletion.ts",
+    from: "if (isSame && gathered.instance.meta.deleting) return",
+    to: "if (meta.deleting) return",
+    foundBy: "test/simulation/sieve-plans.test.ts",
+  },
+  {
     guard: "an origin counts as added only if the API accepts it or says that it exists",
     file: "src/reconcile/converge/write-ledger.ts",
     from: "if (!isUnsent && saysExists(message)) return",
