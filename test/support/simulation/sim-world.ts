@@ -67,6 +67,8 @@ export class SimWorld {
   /** Which fault met which step: see fault-steps.ts. */
   readonly pairs = new Set<string>();
   processes: SimProcess[] = [];
+  /** Origins whose type a person was asked to check. */
+  readonly toldToCheck = new Set<string>();
   readonly #everStarted: SimProcess[] = [];
   /** Which fault the next request meets, if any. */
   chooseFault: (request: SimRequest) => SimFault | undefined = () => undefined;
@@ -298,6 +300,8 @@ export class SimWorld {
   }
 
   event(process: SimProcess, object: ResourceMeta, event: ObjectEvent): void {
+    if (event.reason === "OriginAdditionRefused")
+      this.toldToCheck.add(/add origin (\S+)/.exec(event.message)?.[1] ?? "");
     if (event.reason === "EntriesLeftBehind") process.knows(object).saidLeftBehind = true;
     this.note(process, `event on ${resourceKey(object)}: ${event.reason}: ${event.message}`);
     this.printed(process, JSON.stringify(event));

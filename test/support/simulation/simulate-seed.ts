@@ -321,6 +321,7 @@ class Installation {
     this.#callsToSettle = world.calls.length - before;
     if (this.#callsToSettle > callsToSettleMax)
       world.ledger.violation(`It took ${this.#callsToSettle} calls to settle`);
+    this.#users.checkOrigins();
     if (!this.#isBroken()) this.#expectDeclared();
     await this.#expectQuiet();
   }
