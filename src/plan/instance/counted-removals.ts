@@ -6,6 +6,7 @@ import type { Entry } from "../../model/entry.ts";
 import { feedSourceName } from "../../model/feed.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";
+import { withCounted } from "../lists/removal-window.ts";
 import type { DesiredState } from "./desired.ts";
 
 /**
@@ -38,4 +39,16 @@ export function countsOverTime(
     known.set(owners, counts);
     return counts;
   };
+}
+
+/** What counts on the list once these removals were allowed. The same map if there are none. */
+export function countedOn(
+  list: ListName,
+  { counted }: Pick<Inventory, "counted">,
+  { instance }: Pick<DesiredState, "instance">,
+  nowMs: number,
+  { allowed, weights }: { readonly allowed: readonly Entry[]; readonly weights: ReadonlyMap<Entry, number> },
+): Inventory["counted"][ListName] {
+  const window = { windowMs: instance.removalWindowMs, counted: counted[list], nowMs };
+  return withCounted(window, allowed, (entry) => weights.get(entry) ?? 1);
 }

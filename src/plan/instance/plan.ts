@@ -19,7 +19,7 @@ import type { DesiredState } from "./desired.ts";
 import { existingRulesOf } from "./desired.ts";
 import type { ListSummary } from "./progress.ts";
 import { countAwaited, countCovered, summarizeLists } from "./progress.ts";
-import { countsOverTime } from "./counted-removals.ts";
+import { countedOn, countsOverTime } from "./counted-removals.ts";
 import { draftList, type ListDraft } from "./list-draft.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { contestedNow } from "../lists/disputes.ts";
@@ -36,7 +36,6 @@ import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
 import { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
 import { decideRemovals, isAutomatic } from "../lists/removal-guard.ts";
-import { withCounted } from "../lists/removal-window.ts";
 
 export interface Plan {
   /** In the order in which they are done. */
@@ -248,18 +247,12 @@ function nextInventory(
   const others = refusals !== inventory.refusals || !isSameApproval(decision.approval, inventory.approval);
   const counted = eachList((list) =>
     countsRemovals && writesTo(list)
-      ? withCounted(
-          { windowMs: desired.instance.removalWindowMs, counted: inventory.counted[list], nowMs },
-          decision.counting[list],
-          (entry) => drafts[list].weights.get(entry) ?? 1,
-        )
+      ? countedOn(list, inventory, desired, nowMs, { allowed: decision.counting[list], weights: drafts[list].weights })
       : inventory.counted[list],
   );
   const counts = listNames.some((list) => counted[list] !== inventory.counted[list]);
-  const changes = [
-    ...[ownership.blocklist.change, ownership.allowlist.change, originChange],
-    ...[others ? "Entries" : "None", counts ? "Owners" : "None"],
-  ];
+  const otherChange = others ? "Entries" : counts ? "Owners" : "None";
+  const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, otherChange];
   const looks = listNames.flatMap((list) => ownership[list].lookAgainMs ?? []);
   const lookAgainMs = looks.length === 0 ? undefined : Math.min(...looks);
   if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [], lookAgainMs };

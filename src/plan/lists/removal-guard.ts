@@ -95,8 +95,7 @@ export function decideRemovals(
   const allowed: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   const removals: ByList<HeldRemoval[]> = { blocklist: [], allowlist: [] };
   const approved: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
-  const counting: ByList<readonly Entry[]> = { blocklist: [], allowlist: [] };
-  const recent: ByList<number> = { blocklist: 0, allowlist: 0 };
+  const guarded: ByList<Guarded> = { blocklist: nothingGuarded, allowlist: nothingGuarded };
   const isUncovered = (hold: Hold): boolean =>
     hold.scope.kind === "Unconfirmed" || approval?.holds.has(holdKey(hold)) !== true;
   for (const list of listNames) {
@@ -110,23 +109,22 @@ export function decideRemovals(
       else if (isApproved || endsByItself?.(entry) === true) allowed[list].add(entry);
       else fresh.push({ entry, holds, owners: ownersOf(entry) });
     }
-    const guarded = guardRemovals(fresh, requests[list], guards);
-    recent[list] = guarded.recent;
-    counting[list] = guarded.counting;
-    removals[list] = [...guarded.held, ...removals[list]];
-    for (const entry of guarded.allowed) allowed[list].add(entry);
+    guarded[list] = guardRemovals(fresh, requests[list], guards);
+    removals[list] = [...guarded[list].held, ...removals[list]];
+    for (const entry of guarded[list].allowed) allowed[list].add(entry);
   }
   const approvedOrigins = new Set(requests.origins.flatMap(({ host }) => (approval?.origins.has(host) ? host : [])));
   const origins = requests.origins.filter(({ host, holds }) =>
     holds.some((hold) => !approvedOrigins.has(host) || isUncovered(hold)),
   );
-  const held = { removals, origins };
+  const counting = { blocklist: guarded.blocklist.counting, allowlist: guarded.allowlist.counting };
+  const held = { removals, origins, recent: recentOf(guarded) };
   const hash = hashRemovals(held, approvals);
   const isGranted = hash !== undefined && hash === annotation;
   const isHeld = (host: string): boolean => !isGranted && origins.some((origin) => origin.host === host);
   const allowedOrigins = new Set(requests.origins.flatMap(({ host }) => (isHeld(host) ? [] : host)));
   if (isGranted) {
-    const holds = new Set(approval?.holds);
+    const holds = new Set([...(approval?.holds ?? []), ...[...holdsOf(held)].map(holdKey)]);
     for (const list of listNames) {
       for (const { entry } of removals[list]) {
         allowed[list].add(entry);
@@ -134,15 +132,14 @@ export function decideRemovals(
       }
     }
     for (const { host } of origins) approvedOrigins.add(host);
-    for (const hold of holdsOf(held)) holds.add(holdKey(hold));
     const given = { hash, removals: approved, origins: approvedOrigins, holds };
-    return { allowed, allowedOrigins, held: undefined, approval: given, approvals: approvals + 1, counting };
+    return { allowed, allowedOrigins, held: undefined, approval: given, counting, approvals: approvals + 1 };
   }
   const isLeft = approved.blocklist.size + approved.allowlist.size + approvedOrigins.size > 0;
   return {
     allowed,
     allowedOrigins,
-    held: heldRemovals({ ...held, recent }, hash, annotation),
+    held: heldRemovals(held, hash, annotation),
     approval:
       isLeft && approval !== undefined ? { ...approval, removals: approved, origins: approvedOrigins } : undefined,
     approvals,
@@ -198,6 +195,11 @@ function guardRemovals(fresh: readonly HeldRemoval[], request: RemovalRequest, g
   return { allowed, held, counting: isHeld ? [] : added.map(({ entry }) => entry), recent: gone };
 }
 
+function recentOf({ blocklist, allowlist }: ByList<Guarded>): HeldRemovals["recent"] {
+  return { blocklist: blocklist.recent, allowlist: allowlist.recent };
+}
+
+const nothingGuarded: Guarded = { allowed: [], held: [], counting: [], recent: 0 };
 const noneCounted: ReadonlyMap<Entry, RemovalCount> = new Map();
 
 function exceeds(

@@ -79,8 +79,8 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guard: "the guards count what a merged entry stands for",
     file: "src/plan/lists/removal-guard.ts",
-    from: "fresh.reduce((sum, { entry }) => sum + weightOf(entry), 0)",
-    to: "fresh.reduce((sum, { entry }) => sum + Math.min(1, weightOf(entry)), 0)",
+    from: "removals.reduce((sum, { entry }) => sum + weightOf(entry), 0)",
+    to: "removals.reduce((sum, { entry }) => sum + Math.min(1, weightOf(entry)), 0)",
     foundBy: runs,
   },
   {

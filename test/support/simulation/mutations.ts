@@ -51,8 +51,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "removals are counted ahead of their calls",
     file: "src/plan/instance/plan.ts",
-    from: "    countsRemovals && writesTo(list)",
-    to: "    countsRemovals && nowMs < 0",
+    from: "countsRemovals && writesTo(list)",
+    to: "countsRemovals && nowMs < 0",
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
