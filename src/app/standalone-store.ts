@@ -44,13 +44,13 @@ export async function openStore(
 ): Promise<OpenedStore | { readonly ok: false; readonly problem: string; readonly isInUse?: true }> {
   if (options.isDryRun) return dryStore(options);
   const { stateDirectory: path, clock } = options;
-  const opened = await openStateDirectory({ path, processId: process.pid, clock });
-  if (!opened.ok) return opened;
-  const files = createInventoryFiles(opened.state);
   const problems: string[] = [];
   const onProblem = (problem: string): void => {
     if (problems.length < problemsMax) problems.push(problem);
   };
+  const opened = await openStateDirectory({ path, processId: process.pid, clock, onRestored: onProblem });
+  if (!opened.ok) return opened;
+  const files = createInventoryFiles(opened.state);
   const status = createStatusFiles({ state: opened.state, clock, onProblem });
   const seenFiles = createSeenFiles(opened.state);
   // A plan needs no history.

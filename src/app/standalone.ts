@@ -189,7 +189,10 @@ export class Standalone {
     const stop = AbortSignal.any([applied.signal, this.#options.stopping.stop]);
     // What watching needs is loaded while the second call is in flight: it would delay the first one.
     const called = this.#called.promise.then(async () => await this.#options.clock.sleep(1, stop));
-    const onChange = (): void => void (notified = notified.then(onFiles));
+    const onChange = (): void => {
+      this.#pace();
+      notified = notified.then(onFiles);
+    };
     const watching = called.then(async () => await this.#source.watch(onChange, stop));
     try {
       await this.#feeds.once(this.#options.stopping.stop);
@@ -235,6 +238,7 @@ export class Standalone {
       void (this.#forgetting = this.#forgetting.then(async () => await this.#forgetGone()));
     forgetGone();
     await this.#source.watch(() => {
+      this.#pace();
       onFiles();
       forgetGone();
       this.#feeds.wake();
@@ -252,6 +256,11 @@ export class Standalone {
     await this.#forgetting;
     await this.#wafClients.close();
     await this.#store.close();
+  }
+
+  /** A call that waits for the interval of before begins as soon as a shorter one is declared. */
+  #pace(): void {
+    for (const instance of this.#source.snapshot().instances.values()) this.#wafClients.pace(instance);
   }
 
   /**

@@ -57,7 +57,7 @@ export async function withSession(
   },
   work: (session: Session) => Promise<number>,
 ): Promise<number> {
-  await requireFolder(options.from);
+  await requireFolder(options);
   const redactor = new Redactor();
   const stopping = createStopping(realClock);
   const redact = (text: string): string => redactor.redact(text);
@@ -151,10 +151,18 @@ export function noInstance(isFaulty: boolean, act: string): string {
   return `There is no WafInstance in this folder, so there is nothing to ${act}.`;
 }
 
-async function requireFolder(path: string): Promise<void> {
+/** The state directory is left out of the folder: if they were the same, nothing would be declared. */
+async function requireOwnFolder(from: string, state: string): Promise<void> {
+  const [folder, other] = await Promise.all([from, state].map(async (path) => await stat(path).catch(() => undefined)));
+  if (folder === undefined || other === undefined || folder.dev !== other.dev || folder.ino !== other.ino) return;
+  throw new CommandError(`${state} is the folder with the YAML files`, "Set --state to a directory of its own.");
+}
+
+async function requireFolder({ from: path, state }: Pick<DirectoryOptions, "from" | "state">): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined)
     throw new CommandError(`there is no folder ${path}`, "Set -f to the folder with the YAML files.");
   if (!found.isDirectory())
     throw new CommandError(`${path} is a file, not a folder`, "Set -f to the folder that contains it.");
+  if (state !== undefined) await requireOwnFolder(path, state);
 }

@@ -139,8 +139,9 @@ export function viewResult(
   if (facts.result?.kind !== "Failed") return view;
   const { code, message } = facts.result.fault;
   const isKey = code === "BadApiKey" || code === "MissingApiKey";
+  const { meta, apiKeySecretRef: secret } = facts.gathered.instance;
   const hint = isKey
-    ? " Put a valid key into the Secret of spec.apiKeySecretRef, or into WAFSYNC_API_KEY next to WAFSYNC_BASE_URL."
+    ? ` Put a valid key into Secret ${meta.namespace}/${secret.name} (spec.apiKeySecretRef) as ${secret.key}, or into WAFSYNC_API_KEY next to WAFSYNC_BASE_URL.`
     : "";
   return { ...view, trouble: `${message}${hint}` };
 }

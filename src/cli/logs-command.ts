@@ -14,6 +14,7 @@ import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
 import { logFaultError } from "./logs/log-faults.ts";
 import { createLogFormat } from "./logs/log-format.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
+import { lockOutput } from "./logs/output-lock.ts";
 import { describeRange, retentionWarning } from "./logs/log-range.ts";
 import { readLogRequest, resumeQuestion, rowFilter } from "./logs/log-request.ts";
 import type { LogRequest, LogsOptions } from "./logs/log-request.ts";
@@ -39,11 +40,24 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const warning = plan && retentionWarning(plan, request.range.days, dayOf(nowMs));
   if (warning !== undefined) notes.line(`warning: ${warning}`);
   try {
-    const end = await withStopSignals(async ({ stop }) => await runWith(request, source, watch, stop));
+    const end = await withStopSignals(async ({ stop }) => {
+      return await withOutput(request, async () => await runWith(request, source, watch, stop));
+    });
     progress?.clear();
     return report(end, request, watch);
   } finally {
     progress?.clear();
+  }
+}
+
+/** One process at a time writes a file. */
+async function withOutput<T>({ file }: LogRequest, work: () => Promise<T>): Promise<T> {
+  if (file === undefined) return await work();
+  const unlock = await lockOutput(file, realClock);
+  try {
+    return await work();
+  } finally {
+    await unlock();
   }
 }
 

@@ -4,21 +4,12 @@ import { CommanderError } from "commander";
 import { describeError } from "./describe-error.ts";
 import { renameFormerOptions } from "./former-options.ts";
 import { callOf } from "./invocation.ts";
+import { outliveReaders } from "./output-faults.ts";
 import { createProgram } from "./program.ts";
 
 const exitError = 2;
 
-/** The reader of the output may stop reading (`| head`): the work is completed, and the exit code reports its result. */
-function outliveReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
-  }
-}
-
 async function main(): Promise<number> {
-  outliveReaders();
   let exitCode = 0;
   const { name, completes, words } = callOf(process);
   const program = createProgram(name, (code) => {
@@ -43,6 +34,11 @@ async function main(): Promise<number> {
   }
 }
 
+const faults = outliveReaders(process);
 void main().then((code) => {
   process.exitCode = code;
+  // The last line may be lost as well.
+  process.once("exit", () => {
+    if (faults.hasLost) process.exitCode = exitError;
+  });
 });

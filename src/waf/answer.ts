@@ -5,6 +5,7 @@ import type { ApiKey } from "../model/api-key.ts";
 import { logEntryFields } from "../model/log-entry.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
+import { isRawNumber, parseExactly } from "./exact-numbers.ts";
 import { printable } from "./exchange-fault.ts";
 import { logAnswer } from "./log-wire.ts";
 import { listAnswer, originsAnswer, parseAnswer, plainWriteAnswer, writeAnswer } from "./wire.ts";
@@ -14,6 +15,7 @@ import type { Parsed } from "./wire.ts";
 export type AnswerReader<T> = (text: string, key: ApiKey, redact: (text: string) => string) => Parsed<T>;
 
 const documentedFields: ReadonlySet<string> = new Set(logEntryFields);
+const calculatedFields: ReadonlySet<string> = new Set(["http_status", "response_size"]);
 
 const keyAsData: Parsed<never> = { ok: false, problem: "it shows the API key where other data belongs" };
 
@@ -51,7 +53,7 @@ function writeAccepted(domain: string, message: string, redact: (text: string) =
 }
 
 export const readLogAnswer: AnswerReader<LogPage> = (text, key) => {
-  const answer = parseAnswer(logAnswer, text);
+  const answer = parseAnswer(logAnswer, text, (body) => parseExactly(body, calculatedFields));
   if (!answer.ok || !key.occursIn(text)) return answer;
   const entries = answer.value.entries.map((entry) => redactEntry(entry, key));
   return { ok: true, value: { ...answer.value, entries } };
@@ -70,6 +72,7 @@ function redactEntry(entry: LogEntry, key: ApiKey): LogEntry {
 function redactValue(value: unknown, key: ApiKey): unknown {
   if (typeof value === "string") return key.redact(value);
   if (typeof value !== "object" || value === null) return value;
+  if (isRawNumber(value)) return key.occursIn(value.rawJSON) ? key.redact(value.rawJSON) : value;
   if (Array.isArray(value)) return value.map((item) => redactValue(item, key));
   const fields = Object.entries(value).map(([name, field]) => [
     documentedFields.has(name) ? name : key.redact(name),

@@ -70,9 +70,16 @@ export const failureAnswer = z.object({ success: z.literal(false), message: z.st
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
-/** The text of a body as `schema` describes it. `problem` names the first fault and holds nothing of the body. */
-export function parseAnswer<T>(schema: z.ZodType<T>, text: string): Parsed<T> {
-  const json = parseJson(text);
+/**
+ * The text of a body as `schema` describes it. `problem` names the first fault and holds nothing of the body.
+ * @param parse gives the value of a text, or throws
+ */
+export function parseAnswer<T>(
+  schema: z.ZodType<T>,
+  text: string,
+  parse: (text: string) => unknown = JSON.parse,
+): Parsed<T> {
+  const json = parseJson(text, parse);
   if (!json.ok) return json;
   const parsed = schema.safeParse(json.value);
   if (parsed.success) return { ok: true, value: parsed.data };
@@ -81,9 +88,9 @@ export function parseAnswer<T>(schema: z.ZodType<T>, text: string): Parsed<T> {
   return { ok: false, problem: `${path}: ${issue?.message ?? "has another shape"}` };
 }
 
-function parseJson(text: string): Parsed<unknown> {
+function parseJson(text: string, parse: (text: string) => unknown = JSON.parse): Parsed<unknown> {
   try {
-    return { ok: true, value: JSON.parse(text) };
+    return { ok: true, value: parse(text) };
   } catch {
     return { ok: false, problem: text.trimStart().startsWith("<") ? "it is an HTML page" : "it is not JSON" };
   }

@@ -120,20 +120,23 @@ test("an instance that is synced is reconciled at each resync and at each change
   expect(runs).toHaveLength(5);
 });
 
-test.each([-7_200_000, 7_200_000])("a wall clock that jumps by %i ms delays neither retries nor resyncs", async (jumpMs) => {
-  const { clock, controller, runs, waf } = stage();
-  controller.wake(instanceName, "start");
-  await clock.advance(1_000);
-  clock.jumpWallClock(jumpMs);
-  await clock.advance(resyncMs);
-  expect(runs).toHaveLength(2);
-  waf.failOn({ on: "Any", times: 1, effect: "Before", fault: down });
-  await clock.advance(resyncMs - 1_000);
-  clock.jumpWallClock(jumpMs);
-  await clock.advance(10_000);
-  expect(runs).toHaveLength(4);
-  expect(waf.lists.blocklist).toHaveLength(1);
-});
+test.each([-7_200_000, 7_200_000])(
+  "a wall clock that jumps by %i ms delays neither retries nor resyncs",
+  async (jumpMs) => {
+    const { clock, controller, runs, waf } = stage();
+    controller.wake(instanceName, "start");
+    await clock.advance(1_000);
+    clock.jumpWallClock(jumpMs);
+    await clock.advance(resyncMs);
+    expect(runs).toHaveLength(2);
+    waf.failOn({ on: "Any", times: 1, effect: "Before", fault: down });
+    await clock.advance(resyncMs - 1_000);
+    clock.jumpWallClock(jumpMs);
+    await clock.advance(10_000);
+    expect(runs).toHaveLength(4);
+    expect(waf.lists.blocklist).toHaveLength(1);
+  },
+);
 
 test("a wake without a change causes no run", async () => {
   const { clock, controller, runs } = stage();

@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { StatusLine } from "../../src/cli/status-line.ts";
+import { editedTerminal } from "../../src/cli/terminal.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
@@ -123,7 +124,8 @@ test("On a narrow terminal the bar gets shorter, and then the label: speed and t
       return columns;
     },
   };
-  const line = new StatusLine(terminal, clock, { label: "shop/main" });
+  // As commands use it: every text is redacted.
+  const line = new StatusLine(editedTerminal(terminal, String), clock, { label: "shop/main" });
   const drawnAt = async (width: number): Promise<string> => {
     columns = width;
     await clock.advance(100);

@@ -240,7 +240,7 @@ describe("a wrong key", () => {
       const finished = await runWafsync([...command.split(" "), ...folder.from]);
       expect(finished.code).toBe(2);
       expect(finished.stderr).toMatch(
-        /^error: main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put a valid key into the Secret of spec\.apiKeySecretRef/m,
+        /^error: main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put a valid key into Secret shop\/waf-key \(spec\.apiKeySecretRef\) as apiKey/m,
       );
       expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
     },
@@ -283,6 +283,22 @@ describe("run", () => {
     expect(await running.ended).toMatchObject({ code: 0 });
     expect(running.printed()).not.toMatch(/\n\s+at /);
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  });
+
+  test("begins a call that waits for its interval as soon as the file has a shorter one", async () => {
+    await using folder = await folderWithRule();
+    await folder.files.write(
+      "main.yaml",
+      instanceDocument(folder.simulator.baseUrl, { spec: "  minRequestInterval: 1m\n" }),
+    );
+    const running = startWafsync(["run", ...folder.from]);
+    await running.hasPrinted(/Watching/);
+    while (folder.simulator.requests().length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl));
+    while (folder.simulator.waf(testKey).blocklist.length < blocked.length)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    running.child.kill("SIGTERM");
+    expect((await running.ended).code).toBe(0);
   });
 
   test("prints one JSON object a line with -o json, and goes on while files are wrong", async () => {

@@ -52,7 +52,7 @@ export class LogWatch {
     else this.#progress.wait(text);
   };
 
-  dayDone(day: number, { came, total, broken, brokenCount }: DaySummary): void {
+  dayDone(day: number, { came, total, broken, brokenCount, surplus }: DaySummary): void {
     const date = formatDay(day);
     if (brokenCount > 0) {
       const examples = broken.slice(0, brokenShownMax).map(({ position, problem }) => `entry ${position}: ${problem}`);
@@ -64,6 +64,12 @@ export class LogWatch {
     }
     if (came !== total)
       this.#warn(`${date}: the WAF announces ${inThousands(total)} entries but sends ${inThousands(came)}`);
+    if (surplus > 0) {
+      const rows = surplus === 1 ? "1 entry is" : `${inThousands(surplus)} entries are`;
+      this.#warn(
+        `${date}: ${rows} not in the last answer of the WAF, but in an earlier one, and may be there too often`,
+      );
+    }
   }
 
   failed(fault: WafFault): void {

@@ -31,6 +31,8 @@ export interface DaySummary {
   /** The first of them, by their position in the day, from 1. */
   readonly broken: readonly BrokenLogEntry[];
   readonly brokenCount: number;
+  /** Rows that an earlier reading had, and that were forwarded, but the last one has not: some may have come too often. */
+  readonly surplus: number;
 }
 
 export type PageVerdict = { readonly rows: readonly LogEntry[] } & (
@@ -169,7 +171,11 @@ export class LogDayReading {
     const { came, totalMin, totalMax, broken, brokenCount } = this.#reading;
     // A total that grows while the pages come is no contradiction: what came in between may be there or not.
     const total = came >= totalMin && came <= totalMax ? came : totalMax;
-    return { next: "Nothing", rows, summary: { came, total, broken, brokenCount } };
+    return {
+      next: "Nothing",
+      rows,
+      summary: { came, total, broken, brokenCount, surplus: this.#tally?.unconfirmed ?? 0 },
+    };
   }
 }
 

@@ -44,6 +44,11 @@ export class RowCounts {
     this.#left.set(this.#counts);
   }
 
+  /** How many rows have still to come. */
+  get left(): number {
+    return this.#left.reduce((sum, left) => sum + left, 0);
+  }
+
   /** @returns whether the row was still to come */
   takeExpected(identity: number): boolean {
     const slot = this.#slotOf(identity);

@@ -50,6 +50,11 @@ export class LogTally {
     this.#handedOn.expectAll();
   }
 
+  /** Rows that were forwarded before and have not come in this reading: at its end, the API confirms them no longer. */
+  get unconfirmed(): number {
+    return this.#handedOn.left;
+  }
+
   /** The row with this identity came. @returns whether it is to be forwarded now, which counts as done. */
   take(identity: number): boolean {
     const handedOn = this.#handedOn;

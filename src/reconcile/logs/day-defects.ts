@@ -12,7 +12,7 @@ export interface DayDefect {
 /** @param summary Undefined if the day had nothing new. */
 export function dayDefects(day: number, summary: DaySummary | undefined): readonly DayDefect[] {
   if (summary === undefined) return [];
-  const { came, total, brokenCount, broken } = summary;
+  const { came, total, brokenCount, broken, surplus } = summary;
   const date = formatDay(day);
   const defects: DayDefect[] = [];
   if (brokenCount > 0) {
@@ -23,6 +23,10 @@ export function dayDefects(day: number, summary: DaySummary | undefined): readon
   if (came !== total) {
     const message = `${date}: the API says that there are ${total} log entries, and gives ${came}.`;
     defects.push({ subject: `count ${date}`, message, reason: "LogEntriesMissing" });
+  }
+  if (surplus > 0) {
+    const message = `${date}: ${surplus} log ${surplus === 1 ? "entry was" : "entries were"} forwarded that the API gives no longer.`;
+    defects.push({ subject: `surplus ${date}`, message, reason: "LogEntriesMissing" });
   }
   return defects;
 }

@@ -74,7 +74,10 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
+/** Some file systems can't flush a folder, for example those of virtual machines: there, the file itself has to be enough. */
 async function syncFolder(folder: string): Promise<void> {
   await using handle = await open(folder, "r");
-  await handle.sync();
+  await handle.sync().catch((error: NodeJS.ErrnoException) => {
+    if (!["EINVAL", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(error.code ?? "")) throw error;
+  });
 }

@@ -3,7 +3,7 @@
 // a dot are skipped: `..data` of a mounted ConfigMap, `.git`, and the temporary files of editors.
 import { createHash } from "node:crypto";
 import { readdir, realpath, stat } from "node:fs/promises";
-import type { Dirent } from "node:fs";
+import type { BigIntStats, Dirent } from "node:fs";
 import { join, sep } from "node:path";
 import { visibleText } from "../../model/visible-text.ts";
 import { laterChange } from "./file-time.ts";
@@ -43,7 +43,7 @@ export async function listSourceFiles(directory: string, skip: readonly string[]
     root: await realpath(directory).catch(() => directory),
     files: [],
     faults: [],
-    visited: new Set(),
+    visited: await identitiesOf(skip),
     waiting: [{ file: "", path: directory, depth: 0 }],
     skipped: new Set(skip),
     folders: [],
@@ -67,6 +67,16 @@ export async function listSourceFiles(directory: string, skip: readonly string[]
   }
   files.sort((left, right) => (left.file < right.file ? -1 : 1));
   return { files, faults, stamp: stampOf(walk), lastChange: walk.changes.reduce(laterChange, walk.changes[0]) };
+}
+
+/** A skipped folder counts as visited, by whatever path the walk comes to it. One that does not exist can't be met. */
+async function identitiesOf(paths: readonly string[]): Promise<Set<string>> {
+  const found = await Promise.all(paths.map(async (path) => await stat(path, { bigint: true }).catch(() => undefined)));
+  return new Set(found.flatMap((stats) => (stats === undefined ? [] : [identityOf(stats)])));
+}
+
+function identityOf({ dev, ino }: BigIntStats): string {
+  return `${dev} ${ino}`;
 }
 
 interface Walk {
@@ -94,7 +104,7 @@ async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
   let entries: Dirent[];
   try {
     const stats = await stat(folder.path, { bigint: true });
-    const identity = `${stats.dev} ${stats.ino}`;
+    const identity = identityOf(stats);
     if (walk.visited.has(identity)) return;
     walk.visited.add(identity);
     walk.folders.push(`${folder.file} ${fileStamp(stats)}`);

@@ -1,7 +1,7 @@
 // Ensures that only one process works in a folder. Every candidate first creates a file that names it and then lists the
 // others: at least one of two candidates sees the other, so they never both win. The file name contains the process ID,
 // the start time of the process and the boot ID, so it is never reused, and anyone may remove the file of a dead process at
-// any time. Processes on other machines or in other containers look dead; there, the inventory's revision detects them.
+// any time. Processes on other machines or in other containers look dead: the holder looks for its claim before each record.
 import { readFileSync } from "node:fs";
 import { readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,9 +14,17 @@ const heldMark = "held";
 const prefix = "lock.";
 
 export type ProcessLock =
-  | { readonly ok: true; release(): Promise<void> }
+  | {
+      readonly ok: true;
+      /** Rejects with Node's error if the folder cannot be read. */
+      look(): Promise<LockSight>;
+      release(): Promise<void>;
+    }
   /** Another process has it, or this one has it already. */
   | { readonly ok: false; readonly heldBy: number };
+
+/** `Gone`: the claim was deleted. `Taken`: and another process, to which this one looks dead, has made its own. */
+export type LockSight = "Held" | "Gone" | "Taken";
 
 /** Rejects with Node's error if the folder cannot be read or written. */
 export async function lockFolder(folder: string, processId: number, clock: Clock): Promise<ProcessLock> {
@@ -37,7 +45,11 @@ export async function lockFolder(folder: string, processId: number, clock: Clock
   }
   if (others.length === 0 && claimed) {
     await writeFile(path, `${heldMark} since ${new Date(clock.nowMs()).toISOString()}\n`);
-    return { ok: true, release: async () => await rm(path, { force: true }) };
+    return {
+      ok: true,
+      look: async () => await lookFor(folder, own),
+      release: async () => await rm(path, { force: true }),
+    };
   }
   if (claimed) await rm(path, { force: true });
   const winner = others.find(({ held }) => held) ?? others[0];
@@ -48,6 +60,15 @@ export async function lockFolder(folder: string, processId: number, clock: Clock
 export async function isFolderInUse(folder: string): Promise<boolean> {
   const claims = await livingClaims(folder, "").catch(() => []);
   return claims.some(({ held }) => held);
+}
+
+async function lookFor(folder: string, own: string): Promise<LockSight> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException): string[] => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  if (names.includes(own)) return "Held";
+  return names.some((name) => processIdOf(name) !== undefined) ? "Taken" : "Gone";
 }
 
 async function createClaim(path: string): Promise<boolean> {

@@ -4,7 +4,8 @@ import { appendFile, readFile, readdir, rename, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
 import { makeFolder, refuseLinks, removeFileDurably, removeLeftOvers, writeFileAtomically } from "./atomic-file.ts";
-import { type ProcessLock, lockFolder } from "./process-lock.ts";
+import { type ClaimOptions, FolderClaim } from "./folder-claim.ts";
+import { lockFolder } from "./process-lock.ts";
 
 const nameLengthMax = 255;
 /** The state belongs to one machine, and is usually in a folder under version control. */
@@ -23,6 +24,8 @@ export interface StateDirectory {
   /** Atomic and durable when it resolves. */
   write(file: FilePath, content: string): Promise<FileResult<void>>;
   remove(file: FilePath): Promise<FileResult<void>>;
+  /** Written again if the directory is deleted while this process uses it. Undefined forgets the file. */
+  keep(file: FilePath, content: string | undefined): void;
   /** Appends, not durably. Before that, moves a file that would grow beyond `bytesMax` to `moveTo`. */
   append(file: FilePath, content: string, bytesMax: number, moveTo: FilePath): Promise<FileResult<void>>;
   /** Files and folders in a folder, ordered by name; none if the folder does not exist. */
@@ -43,6 +46,8 @@ export async function openStateDirectory(options: {
   readonly path: string;
   readonly processId: number;
   readonly clock: Clock;
+  /** Called with a sentence if the directory was deleted and created again. */
+  readonly onRestored?: (problem: string) => void;
 }): Promise<OpenedState> {
   const path = resolve(options.path);
   try {
@@ -58,9 +63,9 @@ export async function openStateDirectory(options: {
     await removeLeftOvers(path);
     // Created only together with the folder: users who want the state in Git can delete the file.
     if (isNew) await writeFileAtomically(join(path, ".gitignore"), ignoreAll);
-    return { ok: true, state: new LockedDirectory(path, lock) };
+    return { ok: true, state: new LockedDirectory(path, { lock, ...options }) };
   } catch (error) {
-    return { ok: false, problem: `The state directory ${path} cannot be used: ${reasonOf(error)}.` };
+    return { ok: false, problem: `The state directory ${path} cannot be used: ${reasonOf(error)}${wayOut(error)}.` };
   }
 }
 
@@ -79,14 +84,15 @@ export function viewStateDirectory(path: string): StateDirectory {
 class LockedDirectory implements StateDirectory {
   readonly path: string;
   /** Undefined if it is read-only. */
-  readonly #lock: Extract<ProcessLock, { ok: true }> | undefined;
+  readonly #claim: FolderClaim | undefined;
   readonly #running = new Set<Promise<unknown>>();
+  readonly #kept = new Map<string, string>();
   #released: boolean;
 
-  constructor(path: string, lock: Extract<ProcessLock, { ok: true }> | undefined) {
+  constructor(path: string, claim: ClaimOptions | undefined) {
     this.path = path;
-    this.#lock = lock;
-    this.#released = lock === undefined;
+    this.#claim = claim && new FolderClaim(path, claim, async () => await this.#restore());
+    this.#released = claim === undefined;
   }
 
   async read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>> {
@@ -132,14 +138,23 @@ class LockedDirectory implements StateDirectory {
     this.#released = true;
     // A write that continued after this would have no lock.
     await Promise.allSettled(this.#running);
-    await this.#lock?.release();
+    await this.#claim?.release();
+  }
+
+  keep(file: FilePath, content: string | undefined): void {
+    if (content === undefined) this.#kept.delete(this.pathOf(file));
+    else this.#kept.set(this.pathOf(file), content);
+  }
+
+  async #restore(): Promise<void> {
+    for (const [path, content] of this.#kept) await writeFileAtomically(path, content);
   }
 
   async #change(file: FilePath, act: (path: string) => Promise<void>): Promise<FileResult<void>> {
     if (this.#released)
       return {
         ok: false,
-        problem: `${this.pathOf(file)} cannot be written: ${this.#lock === undefined ? "it was opened for reading" : "the process is ending"}.`,
+        problem: `${this.pathOf(file)} cannot be written: ${this.#claim === undefined ? "it was opened for reading" : "the process is ending"}.`,
       };
     const running = this.#attempt("cannot be written", file, act);
     this.#running.add(running);
@@ -154,6 +169,8 @@ class LockedDirectory implements StateDirectory {
     const path = this.pathOf(file);
     try {
       await refuseLinks([this.path, ...file.map((_, index) => this.pathOf(file.slice(0, index + 1)))]);
+      const lost = this.#released ? undefined : await this.#claim?.lost();
+      if (lost !== undefined) return { ok: false, problem: lost, code: undefined };
       return { ok: true, value: await act(path) };
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -168,6 +185,11 @@ function safeName(name: string): string {
     throw new RangeError("not a name for a file");
   }
   return name;
+}
+
+function wayOut(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  return ["EACCES", "EPERM", "EROFS"].includes(code) ? ": set --state to a directory that wafsync can write to" : "";
 }
 
 function reasonOf(error: unknown): string {

@@ -1,8 +1,8 @@
 // Calls `onHint` when something below a folder may have changed, without saying what: the caller rescans. Events are only
 // hints; the rescan at fixed intervals finds what caused no event (network file systems, watch limits, missed renames).
 import { type FSWatcher, watch } from "chokidar";
-import { lstatSync, statSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { lstatSync, realpathSync, statSync } from "node:fs";
+import { basename, relative, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
 
 export interface WatchOptions {
@@ -71,7 +71,7 @@ export function watchDirectory(
 
 function openWatcher({ directory, skip, depthMax }: WatchOptions): FSWatcher {
   const root = resolve(directory);
-  const skipped = new Set(skip);
+  const skipped = new Set(skip.flatMap((path) => [path, pathBelow(root, path)]));
   return watch(root, {
     ignoreInitial: true,
     depth: depthMax,
@@ -82,6 +82,15 @@ function openWatcher({ directory, skip, depthMax }: WatchOptions): FSWatcher {
       return skipped.has(path) || name === "node_modules" || /^\.(?!\.)/.test(name) || isLinkToFolder(path);
     },
   });
+}
+
+/** Where the watch of the root meets a folder that was given by another path. */
+function pathBelow(root: string, path: string): string {
+  try {
+    return resolve(root, relative(realpathSync(root), realpathSync(path)));
+  } catch {
+    return path;
+  }
 }
 
 /**

@@ -25,13 +25,23 @@ test("broken and missing entries are told, and make the whole incomplete", () =>
   const { terminal, texts } = screen();
   const watch = new LogWatch(terminal, undefined);
   const day = dayNumber("2026-06-10");
-  watch.dayDone(day, { came: 5, total: 5, broken: [], brokenCount: 0 });
+  watch.dayDone(day, { came: 5, total: 5, broken: [], brokenCount: 0, surplus: 0 });
   expect([watch.isWhole, texts]).toEqual([true, []]);
   const broken = [1, 2, 3, 4].map((position) => ({ position, problem: "is not an object" }));
-  watch.dayDone(day, { came: 5, total: 7, broken, brokenCount: 4 });
+  watch.dayDone(day, { came: 5, total: 7, broken, brokenCount: 4, surplus: 0 });
   expect(watch.isWhole).toBe(false);
   expect(texts).toEqual([
     "warning: 2026-06-10: 4 malformed entries are skipped (entry 1: is not an object; entry 2: is not an object; entry 3: is not an object; …)\n",
     "warning: 2026-06-10: the WAF announces 7 entries but sends 5\n",
+  ]);
+});
+
+test("rows that the last answer no longer has are told, because they may have been handed on too often", () => {
+  const { terminal, texts } = screen();
+  const watch = new LogWatch(terminal, undefined);
+  watch.dayDone(dayNumber("2026-06-10"), { came: 5, total: 5, broken: [], brokenCount: 0, surplus: 2 });
+  expect(watch.isWhole).toBe(false);
+  expect(texts).toEqual([
+    "warning: 2026-06-10: 2 entries are not in the last answer of the WAF, but in an earlier one, and may be there too often\n",
   ]);
 });

@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
@@ -63,6 +63,37 @@ test("a file that was killed and gone on with ten times is exact", async () => {
   await expect(stat(`${file}.wafsync-resume`)).rejects.toMatchObject({ code: "ENOENT" });
   // It holds addresses of people.
   expect((await stat(file)).mode & 0o777).toBe(0o600);
+});
+
+test("a file that another download writes is left to it, also while that one is stopped by Ctrl-Z", async () => {
+  await using files = await scratchDirectory({});
+  const file = join(files.path, "rows.ndjson");
+  let running: RunningProcess | undefined;
+  let requests = 0;
+  const stopped = Promise.withResolvers<void>();
+  await using world = await logWorld({
+    now,
+    logRowsPerDay: 500,
+    onRequest: () => {
+      requests += 1;
+      if (requests !== 7) return;
+      running?.child.kill("SIGSTOP");
+      stopped.resolve();
+    },
+  });
+  const parameters = logs(world.simulator, ...range, "--page-size", "200", "--out", file, "--resume");
+  running = startWafsync(parameters, { environment });
+  await stopped.promise;
+  const second = await runWafsync(parameters, { environment });
+  expect([second.code, second.stderr]).toEqual([
+    2,
+    `error: ${file} is being written by process ${running.child.pid}\n  Wait until that one has ended, or choose another file.\n`,
+  ]);
+  running.child.kill("SIGCONT");
+  expect((await running.ended).code).toBe(0);
+  const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+  expect(lines.map((line) => (JSON.parse(line) as LogEntry).request_path)).toHaveLength(20_000);
+  expect(await readdir(files.path)).toEqual(["rows.ndjson"]);
 });
 
 test("a signal ends it with a hint at --resume, and the download can be resumed", async () => {

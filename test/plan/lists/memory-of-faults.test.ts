@@ -93,7 +93,9 @@ describe("A dispute", () => {
 test("A pause for a contested entry does not count what was noted before the clock was set back", () => {
   const disputes = disputedAt([-15, -10, -5, 0]);
   const earlier = nowMs - 120 * minuteMs;
-  expect(planOf({ gathered: { rules: [blocking("a", [one])] }, inventory: { disputes }, nowMs: earlier }).contested).toEqual([]);
+  expect(
+    planOf({ gathered: { rules: [blocking("a", [one])] }, inventory: { disputes }, nowMs: earlier }).contested,
+  ).toEqual([]);
   const noted = noteDisputes(disputes, [{ list: "blocklist", entry: one }], earlier);
   expect(noted.map(({ atMs }) => atMs)).toEqual([[earlier]]);
 });

@@ -36,3 +36,23 @@ describe("a day with more rows than are remembered", () => {
     expect(reading.page(page("a b", "1"))).toEqual({ next: "Failed", rows: [], problem });
   });
 });
+
+describe("a page that doubles rows once", () => {
+  test("is told after a second reading: the rows were handed on more often than they are there", () => {
+    const reading = new LogDayReading(undefined, () => new LogTally(identityOf));
+    expect(pathsOf(reading.page(page("a a b b", "1")))).toBe("a a b b");
+    expect(reading.page(page("c d e", "2"))).toMatchObject({ next: "Again", defect: "TooManyRows" });
+    reading.begin();
+    const verdicts = [page("a b", "1"), page("c d", "2"), page("e f", null)].map((one) => reading.page(one));
+    expect(verdicts.map(pathsOf)).toEqual(["", "c d", "e f"]);
+    expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { came: 6, total: 6, surplus: 2 } });
+  });
+
+  test("is nothing to tell if it is withdrawn before anything of it was handed on, or in a reading that only has another order", () => {
+    const reading = new LogDayReading(undefined, () => new LogTally(identityOf));
+    expect(pathsOf(reading.page(page("a b", "1")))).toBe("a b");
+    reading.begin();
+    const verdicts = [page("f e", "1"), page("d c", "2"), page("b a", null)].map((one) => reading.page(one));
+    expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { surplus: 0 } });
+  });
+});

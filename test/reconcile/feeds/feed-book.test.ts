@@ -213,6 +213,16 @@ describe("The book of feeds", () => {
     expect(book.version()).toBeGreaterThan(version);
   });
 
+  test("fetches when the clock was set back since the last fetch, and not hours later", async () => {
+    outcomes = [read(20), read(20)];
+    await round();
+    clock.jumpWallClock(-5 * hourMs);
+    expect(book.nextMs()).toBe(clock.nowMs());
+    await round();
+    expect(fetches).toBe(2);
+    expect(book.nextMs()).toBeGreaterThan(clock.nowMs());
+  });
+
   test("lets an observer follow every fetch and every figure", async () => {
     outcomes = [read(20), failed, read(2)];
     await round();

@@ -74,6 +74,22 @@ describe("each entry goes out once", () => {
     expect(world.queries).toHaveLength(asked);
   });
 
+  test.each([-2 * hourMs, 2 * hourMs])(
+    "a look is due as late as before when the wall clock jumps by %i ms",
+    async (jumpMs) => {
+      const outcome = await world.look();
+      const leftMs = (outcome?.wakeAtMs ?? 0) - world.clock.nowMs();
+      world.clock.jumpWallClock(jumpMs);
+      const asked = world.queries.length;
+      const again = await world.look();
+      expect((again?.wakeAtMs ?? 0) - world.clock.nowMs()).toBe(leftMs);
+      expect(world.queries.length).toBe(asked);
+      await world.wait(leftMs);
+      await world.look();
+      expect(world.queries.length).toBeGreaterThan(asked);
+    },
+  );
+
   test("a look is due at once when something that it depends on changes", async () => {
     await world.look();
     const rows = world.block("2026-03-10T11:00:00Z", 1);

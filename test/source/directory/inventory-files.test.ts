@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { Entry } from "../../../src/model/entry.ts";
@@ -110,6 +110,18 @@ describe("the inventory in a file", () => {
       new Set([main.name, long.name, similar.name]),
     );
     expect(await store.files.load(similar)).toMatchObject({ state: "Loaded", inventory: blocking("192.0.2.1") });
+  });
+
+  test("comes back if the whole state directory is deleted while it is used", async () => {
+    await using scratch = await scratchDirectory();
+    await using store = await openStore(scratch);
+    const saved = await store.files.save(main, blocking("192.0.2.1"), "");
+    const revision = saved.state === "Saved" ? saved.revision : "";
+    await rm(store.state.path, { recursive: true });
+    expect(await store.files.load(main)).toEqual({ state: "Loaded", inventory: blocking("192.0.2.1"), revision });
+    await rm(store.state.path, { recursive: true });
+    expect(await store.files.save(main, blocking("192.0.2.2"), revision)).toMatchObject({ state: "Saved" });
+    expect(await store.files.load(main)).toMatchObject({ inventory: blocking("192.0.2.2") });
   });
 
   test("fails to save, and says why, once the directory was released", async () => {

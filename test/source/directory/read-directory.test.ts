@@ -384,6 +384,16 @@ describe("files that are hard to read", () => {
     expect(snapshot.faults).toEqual([]);
   });
 
+  test("the state directory is no part of the directory either if both are named by different paths", async () => {
+    await using scratch = await scratchDirectory({ "waf/state/inventory/shop/main.yaml": "{" });
+    await symlink("waf", join(scratch.path, "link"));
+    const paths = ["waf", "link"].map((name) => join(scratch.path, name));
+    for (const [from, state] of [paths, paths.toReversed()]) {
+      const snapshot = await readDirectory(String(from), [join(String(state), "state")], new Map());
+      expect(snapshot.faults).toEqual([]);
+    }
+  });
+
   test("a directory that is missing, or a file, is a fault", async () => {
     await using scratch = await scratchDirectory({ "file.yaml": "" });
     const missing = await readDirectory(join(scratch.path, "missing"), [], new Map());

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
+import { removeFileDurably } from "../../../src/source/directory/atomic-file.ts";
 import {
   type StateDirectory,
   openStateDirectory,
@@ -176,6 +177,20 @@ describe("the state directory", () => {
     await state.release();
   });
 
+  test("that can't be written, as on a read-only mount, names the option that moves it", async () => {
+    // Nobody may create a folder there, not even root.
+    expect(await open("/sys/wafsync")).toEqual({
+      ok: false,
+      problem:
+        "The state directory /sys/wafsync cannot be used: permission denied: set --state to a directory that wafsync can write to.",
+    });
+  });
+
+  test("may be on a file system that can't flush folders", async () => {
+    // fsync of a folder gives EINVAL there, as on shared folders of virtual machines.
+    await expect(removeFileDurably("/proc/self/no-such-file")).resolves.toBeUndefined();
+  });
+
   test("says why a file cannot be written", async () => {
     await using scratch = await scratchDirectory({ "inventory/file": "" });
     const state = await opened(scratch.path);
@@ -208,6 +223,48 @@ describe("the state directory", () => {
     await state.release();
     expect(await state.write(["a"], "")).toMatchObject({ ok: false, problem: expect.stringContaining("is ending") });
     expect(await readdir(scratch.path)).toEqual([]);
+  });
+});
+
+describe("a state directory that goes while it is used", () => {
+  test.each([
+    ["is deleted", async (path: string) => await rm(path, { recursive: true })],
+    [
+      "is emptied",
+      async (path: string) => await Promise.all((await readdir(path)).map((name) => rm(join(path, name)))),
+    ],
+    ["is moved away", async (path: string) => await rename(path, `${path}-moved`)],
+  ])("and %s is created and locked again, with what must not be lost", async (_, strike) => {
+    await using scratch = await scratchDirectory();
+    const path = join(scratch.path, "state");
+    const told: string[] = [];
+    const onRestored = (problem: string): void => void told.push(problem);
+    const result = await openStateDirectory({ path, processId: process.pid, clock: realClock, onRestored });
+    if (!result.ok) throw new Error(result.problem);
+    const { state } = result;
+    state.keep(["record"], "precious");
+    await strike(path);
+    expect(await Promise.all([state.read(["record"], 100), state.write(["more"], "new")])).toEqual([
+      { ok: true, value: "precious" },
+      { ok: true, value: undefined },
+    ]);
+    expect(told).toEqual([expect.stringContaining(`${path} was deleted while wafsync used it`)]);
+    expect(await open(path)).toMatchObject({ ok: false, isInUse: true });
+    await state.release();
+    expect((await readdir(path)).toSorted()).toEqual(["more", "record"]);
+  });
+
+  test("and that another container has claimed, to which this process looks dead, is left to that one", async () => {
+    await using scratch = await scratchDirectory();
+    const state = await opened(scratch.path);
+    const claim = (await readdir(scratch.path)).find((name) => name.startsWith("lock."));
+    await scratch.remove(String(claim));
+    await scratch.write("lock.1.4711-0badcafe", "held");
+    const problem = `The state directory ${scratch.path} is in use by another process, perhaps in another container: stop one of them, and start this one again.`;
+    expect(await state.write(["a"], "")).toMatchObject({ ok: false, problem });
+    expect(await state.read(["a"], 100)).toMatchObject({ ok: false, problem });
+    expect(await readdir(scratch.path)).toEqual(["lock.1.4711-0badcafe"]);
+    await state.release();
   });
 });
 

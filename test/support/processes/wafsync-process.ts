@@ -45,6 +45,8 @@ export interface ProcessOptions {
   readonly executable?: string;
   /** Parameters of Node.js itself. */
   readonly nodeParameters?: readonly string[];
+  /** A file that takes what the process prints, instead of the test. */
+  readonly files?: { readonly stdout?: number; readonly stderr?: number };
   /** Gives the process the variables of `environment` and no others. */
   readonly isIsolated?: boolean;
 }
@@ -76,14 +78,14 @@ export function startWafsync(parameters: readonly string[], options: ProcessOpti
       ? [process.execPath, [...nodeParameters, started]]
       : [options.executable, nodeParameters];
   const child = spawn(file, [...before, ...parameters], {
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", options.files?.stdout ?? "pipe", options.files?.stderr ?? "pipe"],
     env: { ...(isIsolated ? {} : inherited), ...options.environment },
     ...(options.workingDirectory === undefined ? {} : { cwd: options.workingDirectory }),
   });
   const texts = { stdout: "", stderr: "" };
   const listeners = new Set<() => void>();
   for (const name of ["stdout", "stderr"] as const) {
-    child[name].setEncoding("utf8").on("data", (text: string) => {
+    child[name]?.setEncoding("utf8").on("data", (text: string) => {
       texts[name] += text;
       transcript.text += text;
       for (const listener of listeners) listener();

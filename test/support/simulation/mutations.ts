@@ -5,6 +5,7 @@ import { compactionMutations } from "./compaction-mutations.ts";
 import { feedMutations } from "./feed-mutations.ts";
 import { networkMutations } from "./network-mutations.ts";
 import { shardMutations } from "./shard-mutations.ts";
+import { surroundingsMutations } from "./surroundings-mutations.ts";
 
 export interface Mutation {
   /** What is switched off. */
@@ -65,8 +66,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a deletion does not wait longer than ten minutes",
     file: "src/reconcile/converge/finish.ts",
-    from: "? wakeAtMs : Math.min(wakeAtMs, endsMs);",
-    to: "? wakeAtMs : Math.max(wakeAtMs, endsMs);",
+    from: "return Math.min(wakeAtMs, wallTimeOf(clock, endsMs));",
+    to: "return Math.max(wakeAtMs, wallTimeOf(clock, endsMs));",
     foundBy: "test/reconcile/converge/release.test.ts",
   },
   {
@@ -605,6 +606,7 @@ export const mutations: readonly Mutation[] = [
   ...feedMutations,
   ...networkMutations,
   ...shardMutations,
+  ...surroundingsMutations,
   {
     guard: "one call at a time",
     file: "src/waf/lane.ts",

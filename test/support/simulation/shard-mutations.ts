@@ -35,8 +35,8 @@ export const shardMutations: readonly Mutation[] = [
   {
     guard: "a replica names the instances that it no longer works on",
     file: "src/app/moved-instances.ts",
-    from: "if (slash > 0) this.#onMoved(",
-    to: "if (slash < 0) this.#onMoved(",
+    from: 'if (name.indexOf("/") > 0) this.#onMoved(',
+    to: 'if (name.indexOf("/") < 0) this.#onMoved(',
     foundBy,
   },
   {

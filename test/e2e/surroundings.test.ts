@@ -1,0 +1,112 @@
+// Surroundings that fail: disks that are full, folders that can't be written, a state directory that is deleted or taken. Each is one
+// clear sentence, and never a stack trace or a lost record.
+import { open, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+let world: WafFolder;
+const blocked = (): readonly string[] => world.simulator.waf(testKey).blocklist.toSorted();
+const rule = (...addresses: string[]): string => ruleDocument("rule", { addresses });
+
+beforeAll(async () => {
+  world = await wafFolder();
+  await world.files.write("rule.yaml", rule("192.0.2.1"));
+});
+afterAll(async () => await world[Symbol.asyncDispose]());
+
+describe("A full disk", () => {
+  test("behind stdout ends no command early, and the exit code says that results are missing", async () => {
+    await using full = await open("/dev/full", "w");
+    const { code, stderr } = await runWafsync(["apply", ...world.from], { files: { stdout: full.fd } });
+    expect(blocked()).toEqual(["192.0.2.1"]);
+    expect(code).toBe(2);
+    expect(stderr.split("\n").filter((line) => line.startsWith("error"))).toEqual([
+      "error: stdout cannot be written (ENOSPC), so results are missing there",
+    ]);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test.each([["--version"], ["logs", "-f", "."], ["plan", "--help"]])(
+    "behind stdout of `%s` is no success",
+    async (...line) => {
+      await using full = await open("/dev/full", "w");
+      const options = { files: { stdout: full.fd }, workingDirectory: world.path };
+      const { code, stderr } = await runWafsync(
+        [...line, ...(line[0] === "logs" ? ["--allow-insecure-http"] : [])],
+        options,
+      );
+      expect([code, stderr]).toEqual([2, expect.stringContaining("error: stdout cannot be written (ENOSPC)")]);
+    },
+  );
+
+  test("behind stdout and stderr does not end run, which goes on with the WAF", async () => {
+    await using full = await open("/dev/full", "w");
+    const running = startWafsync(["run", ...world.from], { files: { stdout: full.fd, stderr: full.fd } });
+    await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.2"));
+    while (blocked().length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toMatchObject({ signal: undefined, code: 2 });
+  });
+});
+
+describe("The state directory", () => {
+  test("on a mount that can't be written is one sentence, which names --state", async () => {
+    const { code, stderr } = await runWafsync(["apply", ...world.from, "--state", "/sys/wafsync"]);
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      "error: The state directory /sys/wafsync cannot be used: permission denied: set --state to a directory that wafsync can write to.\n",
+    );
+  });
+
+  test("may not be the folder itself, by whatever path", async () => {
+    const { code, stderr } = await runWafsync([
+      "apply",
+      ...world.from,
+      "--state",
+      `${world.path}/../${basename(world.path)}`,
+    ]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("is the folder with the YAML files\n  Set --state to a"),
+    ]);
+  });
+
+  test("that is deleted while run uses it comes back with the record: entries stay managed", async () => {
+    const state = join(world.path, ".wafsync");
+    await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.2"));
+    const running = startWafsync(["run", ...world.from]);
+    await running.hasPrinted(/2 managed|Watching[^]*managed/);
+    await rm(state, { recursive: true });
+    await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.3"));
+    while (blocked().join() !== "192.0.2.1,192.0.2.3") await new Promise((resolve) => setTimeout(resolve, 20));
+    running.child.kill("SIGTERM");
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(0);
+    expect(stderr).toContain(`The state directory ${state} was deleted while wafsync used it`);
+    expect(await readFile(join(state, "inventory/shop/main.yaml"), "utf8")).toContain("192.0.2.1");
+  });
+
+  test("that another container takes over while run uses it is left to it, and the WAF with it", async () => {
+    const state = join(world.path, ".wafsync");
+    await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.3"));
+    const running = startWafsync(["run", ...world.from]);
+    await running.hasPrinted(/managed/);
+    const claim = (await readdir(state)).find((name) => name.startsWith("lock."));
+    await rename(join(state, String(claim)), join(state, "lock.1.4711-0badcafe"));
+    await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.3", "192.0.2.4"));
+    await running.hasPrinted(/in use by another process, perhaps in another container/);
+    running.child.kill("SIGTERM");
+    await running.ended;
+    expect(blocked()).toEqual(["192.0.2.1", "192.0.2.3"]);
+    await rm(join(state, "lock.1.4711-0badcafe"));
+    await writeFile(join(world.path, "rule.yaml"), rule("192.0.2.1"));
+  });
+});
+
+test("No command has printed a key or a stack", () => {
+  expect(everythingPrinted()).not.toContain(testKey);
+  expect(everythingPrinted()).not.toMatch(/^\s+at .*:\d+/m);
+});
