@@ -243,7 +243,7 @@ export const mutations: readonly Mutation[] = [
     file: "src/plan/lists/holds.ts",
     from: "push(byNamespace, namespaceOfRule(scope.rule), hold);",
     to: "",
-    foundBy: simulation,
+    foundBy: "test/plan/lists/holds.test.ts",
   },
   {
     guard: "a broken reference puts the entries of its object on hold",

@@ -399,7 +399,9 @@ class Installation {
     const calls = world.calls.slice(before);
     const writes = calls.filter(({ name }) => !name.startsWith("GET"));
     if (writes.length > 0) world.ledger.violation(`${writes[0]?.name} was called when all was done`);
-    if (calls.length > 4 * 3) world.ledger.violation(`${calls.length} calls were made when all was done`);
+    // A clock that was set forward lets the counts of the guards expire: another read precedes the record without them.
+    const moreMax = this.#hasJumps ? 1 : 0;
+    if (calls.length > 4 * 3 + moreMax) world.ledger.violation(`${calls.length} calls were made when all was done`);
     if (calls.length < 3 * 3) world.ledger.violation(`Only ${calls.length} calls were made when all was done`);
   }
 }
