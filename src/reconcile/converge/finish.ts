@@ -134,7 +134,7 @@ function wakeWithClears(wakeAtMs: number | undefined, { due, waiting, nextMs }: 
 /** A deletion does not wait for the end of a backoff, but ends in time. */
 function byReleaseDeadline(memory: InstanceMemory, wakeAtMs: number | undefined, clock: Clock): number | undefined {
   const endsMs = releaseEndsMs(memory);
-  if (endsMs === undefined || endsMs <= clock.monotonicMs() || wakeAtMs === undefined) return wakeAtMs;
+  if (wakeAtMs === undefined || endsMs === undefined || endsMs <= clock.monotonicMs()) return wakeAtMs;
   return Math.min(wakeAtMs, wallTimeOf(clock, endsMs));
 }
 

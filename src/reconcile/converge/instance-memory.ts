@@ -113,7 +113,8 @@ export function noteWrite({ removed, ruleChangedMs }: InstanceMemory, operation:
 export function noteRefusal(
   { olderRefusals }: InstanceMemory,
   refusal: Refusal,
-  { nowMs, startedMs }: { readonly nowMs: number; readonly startedMs: number },
+  nowMs: number,
+  startedMs: number,
 ): void {
   olderRefusals.delete(refusal.operation);
   olderRefusals.set(refusal.operation, refusal);

@@ -20,7 +20,7 @@ import { inThousands } from "../../model/sentence.ts";
 /** How long a deletion waits for a WAF that can't be reached, since it last removed something. */
 const releaseMsMax = 600_000;
 
-/** When it no longer waits; undefined if the instance is not being deleted. */
+/** When it no longer waits, by the monotonic clock; undefined if the instance is not being deleted. */
 export function releaseEndsMs({ releasingSinceMs }: InstanceMemory): number | undefined {
   return releasingSinceMs === undefined ? undefined : releasingSinceMs + releaseMsMax;
 }
@@ -88,22 +88,22 @@ function retained({ namespace, name }: ResourceMeta): string {
   return `Their record is kept: a new WafInstance ${namespace}/${name} continues it, or one with a different name and the annotation ${continuesAnnotation}: ${namespace}/${name}`;
 }
 
-export function isReleaseOver(memory: InstanceMemory, nowMs: number): boolean {
-  return nowMs >= (releaseEndsMs(memory) ?? nowMs);
+export function isReleaseOver(memory: InstanceMemory, monotonicMs: number): boolean {
+  return monotonicMs >= (releaseEndsMs(memory) ?? monotonicMs);
 }
 
 /** A run left fewer removals than any before: the time that a deletion waits starts again. Another writer can't prolong it. */
-export function noteReleased(memory: InstanceMemory, { ledger, left }: Run, nowMs: number): void {
+export function noteReleased(memory: InstanceMemory, { ledger, left }: Run, monotonicMs: number): void {
   const least = memory.removalsLeft ?? left + ledger.done.removed + ledger.done.originsRemoved;
   memory.removalsLeft = Math.min(left, least);
-  if (left < least) memory.releasingSinceMs = nowMs;
+  if (left < least) memory.releasingSinceMs = monotonicMs;
 }
 
 /** When the time is over: why the last attempt failed. Another one could wait for as long as the API asks. */
-export function lastFailure(memory: InstanceMemory, { gathered }: Declared, nowMs: number): string | undefined {
+export function lastFailure(memory: InstanceMemory, { gathered }: Declared, monotonicMs: number): string | undefined {
   const { backOff } = memory;
   if (backOff?.result.kind !== "Failed" || backOff.attempted !== attemptIn(gathered)) return undefined;
-  return isReleaseOver(memory, nowMs) ? reasonOf(backOff.result) : undefined;
+  return isReleaseOver(memory, monotonicMs) ? reasonOf(backOff.result) : undefined;
 }
 
 /** After the run that was to remove the entries: why what is left of them stays, or undefined to try again. */

@@ -92,8 +92,7 @@ export class Run {
     this.ports = ports;
     this.memory = memory;
     this.waf = waf;
-    const times = () => ({ nowMs: ports.clock.nowMs(), startedMs });
-    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, times()));
+    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs(), startedMs));
     this.domain = new DomainCheck(waf);
     this.progress = new ProgressReporter(ports, memory, beganMs);
     this.beganMs = beganMs;

@@ -54,11 +54,11 @@ describe("What wafsync remembers of refusals beyond the inventory", () => {
   test("has no limit within a run, which would otherwise try the same entries again without end", () => {
     const memory = newInstanceMemory();
     for (let index = 0; index < olderRefusalsMax + 100; index += 1) {
-      noteRefusal(memory, refused(index, 1_000), { nowMs: 1_000, startedMs: 1_000 });
+      noteRefusal(memory, refused(index, 1_000), 1_000, 1_000);
     }
     expect(memory.olderRefusals.size).toBe(olderRefusalsMax + 100);
     // The next run forgets the oldest, and tries them once.
-    noteRefusal(memory, refused(0, 301_000), { nowMs: 301_000, startedMs: 300_000 });
+    noteRefusal(memory, refused(0, 301_000), 301_000, 300_000);
     expect(memory.olderRefusals.size).toBe(olderRefusalsMax);
     expect(memory.olderRefusals.has("blocklist +entry-0")).toBe(true);
     expect(memory.olderRefusals.has("blocklist +entry-1")).toBe(false);
@@ -66,8 +66,8 @@ describe("What wafsync remembers of refusals beyond the inventory", () => {
 
   test("is forgotten after an hour", () => {
     const memory = newInstanceMemory();
-    noteRefusal(memory, refused(0, 0), { nowMs: 0, startedMs: 0 });
-    noteRefusal(memory, refused(1, 3_600_000), { nowMs: 3_600_000, startedMs: 0 });
+    noteRefusal(memory, refused(0, 0), 0, 0);
+    noteRefusal(memory, refused(1, 3_600_000), 3_600_000, 0);
     expect([...memory.olderRefusals.keys()]).toEqual(["blocklist +entry-1"]);
   });
 });
