@@ -53,6 +53,7 @@ async function work(): Promise<void> {
 
 /** Undefined if the seed does not end. */
 async function ask(worker: Worker, seed: number): Promise<SeedAnswer | undefined> {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
   worker.postMessage(seed);
   try {
     const [answer] = (await once(worker, "message", { signal: AbortSignal.timeout(seedMsMax) })) as [SeedAnswer];

@@ -581,7 +581,9 @@ describe("429", () => {
 
   test("with a date asks for the time from the Date of the same answer, however wrong the own clock is", async () => {
     const headers = { "retry-after": "Sun, 22 Nov 2026 10:00:02 GMT", date: "Sun, 22 Nov 2026 10:00:00 GMT" };
-    const { waf } = await start(text(429, "", headers), { clock: createVirtualClock({ startMs: Date.UTC(2031, 0, 1) }) });
+    const { waf } = await start(text(429, "", headers), {
+      clock: createVirtualClock({ startMs: Date.UTC(2031, 0, 1) }),
+    });
     expect(faultIn(await write(waf))).toMatchObject({ code: "RateLimited", retryAfterMs: 2_000 });
   });
 

@@ -61,7 +61,7 @@ export function advanceClears(status: StatusPort, memory: ClearMemory, scene: Cl
       handled: handledByName.get(name),
       instanceSuspended: gathered.instance.suspend,
       trouble: scene.trouble,
-      notBeforeMs: Math.max(memory.notBeforeMs, guestNotBeforeMs(clear, attachment.grant, scene.handled)),
+      notBeforeMs: Math.max(memory.notBefore(nowMs), guestNotBeforeMs(clear, attachment.grant, scene)),
       nowMs,
     });
     const record = recordAfter(decision, { clear, record: before, nowMs });
@@ -145,11 +145,14 @@ function attachmentOf({ meta }: DeclaredCacheClear, { instance, namespaceLabels 
 function guestNotBeforeMs(
   { meta }: DeclaredCacheClear,
   grant: Grant | undefined,
-  handled: readonly HandledTrigger[],
+  { handled, nowMs }: Pick<ClearSituation, "handled" | "nowMs">,
 ): number {
   if (grant === undefined) return 0;
   const own = handled.filter(({ cacheClear }) => cacheClear.startsWith(`${meta.namespace}/`));
-  return own.reduce((latest, { handledAtMs }) => Math.max(latest, handledAtMs + grant.cacheClearMinIntervalMs), 0);
+  return own.reduce(
+    (latest, { handledAtMs }) => Math.max(latest, Math.min(handledAtMs, nowMs) + grant.cacheClearMinIntervalMs),
+    0,
+  );
 }
 
 function groupOf({ decision }: ClearDecision): "due" | "waiting" | "finished" | "outlived" | undefined {

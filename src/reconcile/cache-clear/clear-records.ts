@@ -11,12 +11,22 @@ import type { StatusPort } from "../ports.ts";
 
 /** What the process remembers of the cache clears of one instance. */
 export class ClearMemory {
-  /** No call of the instance before this time. */
-  notBeforeMs = 0;
+  #notBeforeMs = 0;
+  #notedAtMs = 0;
   /** Why the last call that was made for a rollout failed. */
   rolloutFault: string | undefined;
   /** By `recordKey`. */
   readonly #records = new Map<string, ClearRecord>();
+
+  /** No call of the instance before this time. A wait that was noted in the future is over: the clock was set back since. */
+  notBefore(nowMs: number): number {
+    return nowMs < this.#notedAtMs ? 0 : this.#notBeforeMs;
+  }
+
+  wait(untilMs: number, nowMs: number): void {
+    this.#notBeforeMs = Math.max(this.notBefore(nowMs), untilMs);
+    this.#notedAtMs = nowMs;
+  }
 
   /** What is known about the object; undefined if it was never advanced. */
   recordOf(status: Pick<StatusPort, "read">, { meta }: DeclaredCacheClear): ClearRecord | undefined {

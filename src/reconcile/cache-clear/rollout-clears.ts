@@ -33,7 +33,7 @@ export interface RolloutSituation {
   readonly nowMs: number;
 }
 
-export function decideRolloutClears(memory: Pick<ClearMemory, "notBeforeMs">, scene: RolloutSituation): RolloutClears {
+export function decideRolloutClears(memory: Pick<ClearMemory, "notBefore">, scene: RolloutSituation): RolloutClears {
   const { gathered, records, trouble, nowMs } = scene;
   const { instance, workloads } = gathered;
   if (workloads === undefined) return { records, pending: [], isDue: false, nextMs: undefined };
@@ -41,7 +41,7 @@ export function decideRolloutClears(memory: Pick<ClearMemory, "notBeforeMs">, sc
     sights: workloads,
     records,
     minIntervalMs: instance.cacheClear.minIntervalMs,
-    notBeforeMs: memory.notBeforeMs,
+    notBeforeMs: memory.notBefore(nowMs),
     nowMs,
   });
   const isHeld = instance.suspend || instance.meta.deleting || trouble !== undefined;
@@ -84,7 +84,7 @@ export function noteRolloutFault(
 ): void {
   if (pending.length === 0) return;
   const waitMs = fault.retryAfterMs ?? (fault.code === "RateLimited" ? rateLimitedMs : 0);
-  memory.notBeforeMs = Math.max(memory.notBeforeMs, nowMs + waitMs);
+  memory.wait(nowMs + waitMs, nowMs);
   memory.rolloutFault = fault.message;
   if (!emitted.isNew(faultSubject, fault.code)) return;
   const message = `The cache was not cleared after the rollout of ${listed(pending, workloadsNamedMax)}; wafsync retries. ${fault.message}`;

@@ -19,7 +19,7 @@ type WorkloadStatus = CacheClearStatus["workloads"][number];
 export function rolloutsStatus(
   before: Partial<WafInstanceStatus>,
   facts: RunFacts,
-  memory: Pick<ClearMemory, "notBeforeMs" | "rolloutFault">,
+  memory: Pick<ClearMemory, "notBefore" | "rolloutFault">,
 ): WafInstanceStatus["cacheClear"] {
   const { gathered, inventory, nowMs } = facts;
   const { instance, workloads } = gathered;

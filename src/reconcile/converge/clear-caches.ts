@@ -39,7 +39,7 @@ export async function clearDueCaches(run: Run): Promise<RunResult | undefined> {
   const clears = advanceClears(ports.status, memory.cacheClears, { gathered, handled, trouble, nowMs });
   const rollouts = decideRolloutClears(memory.cacheClears, { gathered, records: inventory.rollouts, trouble, nowMs });
   emitRolloutsIgnored(eventsOf(run), gathered);
-  run.clears.advanced(gathered, earliest(clears.nextMs, rollouts.nextMs));
+  run.clears.advanced(gathered, earliest(clears.nextMs, rollouts.nextMs), nowMs);
   const ended = await remember(run, {
     handledTriggers: withHandled(handled, clears.handled, "Recalled"),
     rollouts: rollouts.records,
@@ -70,7 +70,7 @@ async function callOnce(
   if (stopping.aborted) return { kind: "Interrupted" };
   const result = await waf.clearCache({ signal: abandon });
   const nowMs = clock.nowMs();
-  memory.cacheClears.notBeforeMs = nowMs + callIntervalMs;
+  memory.cacheClears.wait(nowMs + callIntervalMs, nowMs);
   run.clears.called(nowMs);
   observer.clearTried?.(run.name, due.length > 0 ? "WafCacheClear" : "Rollout", result.ok);
   if (!result.ok) return settleFault(run, due, rollouts, result.fault);
@@ -127,8 +127,9 @@ async function settleFault(
   if (stopping.aborted) return { kind: "Interrupted" };
   noteRolloutFault(eventsOf(run), cacheClears, rollouts, fault, clock.nowMs());
   for (const clear of due) {
-    const { record, notBeforeMs } = decideAfterFault(clear, known(run, clear), fault, clock.nowMs());
-    cacheClears.notBeforeMs = Math.max(cacheClears.notBeforeMs, notBeforeMs);
+    const nowMs = clock.nowMs();
+    const { record, notBeforeMs } = decideAfterFault(clear, known(run, clear), fault, nowMs);
+    cacheClears.wait(notBeforeMs, nowMs);
     keep(run, clear, record);
     emitFinish(status, clear, record);
   }

@@ -38,7 +38,6 @@ export interface RunStart {
   readonly ports: ReconcilePorts;
   readonly memory: InstanceMemory;
   readonly waf: WafPort;
-  /** Of the wall clock. */
   readonly startedMs: number;
   /** The same moment of the monotonic clock. */
   readonly beganMs: number;
@@ -62,7 +61,6 @@ export class Run {
   readonly clears = new ClearSchedule();
   readonly afterwards = new Afterwards();
   readonly progress: ProgressReporter;
-  /** Of the monotonic clock. */
   readonly beganMs: number;
   readonly #followsSource: boolean;
   readonly #pace: PlanPace;
@@ -87,7 +85,7 @@ export class Run {
   }
 
   private constructor(start: RunStart, plan: Plan) {
-    const { name, ports, memory, waf, startedMs, beganMs, view, stored, followsSource } = start;
+    const { name, ports, memory, waf, beganMs, view, stored, followsSource } = start;
     this.name = name;
     this.ports = ports;
     this.memory = memory;

@@ -92,7 +92,7 @@ async function forwardOnce(
 ): Promise<number | undefined> {
   const { clock, status, observer } = ports;
   const { meta, logs } = gathered.instance;
-  const startMs = clock.nowMs();
+  const startMs = clock.monotonicMs();
   const admission = admitInstance(gathered, ports.baseUrlObjection);
   const result =
     admission.kind === "Admitted"
@@ -104,7 +104,7 @@ async function forwardOnce(
     ports.blocks.report(meta, readingOf(result.finding));
     if (logs.enabled) await reportLogs(status, meta, memory, result.finding, clock.nowMs());
   }
-  const nextMs = Math.max(startMs + logs.intervalMs, clock.nowMs() + pauseMsMin);
+  const nextMs = Math.max(wallTimeOf(clock, startMs + logs.intervalMs), clock.nowMs() + pauseMsMin);
   if (result.kind === "Done") {
     memory.failures = 0;
     return nextMs;

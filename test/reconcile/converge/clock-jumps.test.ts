@@ -1,6 +1,6 @@
 // The wall clock is set forward or back by hours, as by NTP on a machine that started with a wrong time. Durations don't notice.
 import { describe, expect, test } from "@jest/globals";
-import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
+import { aCacheClear, addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
 
 const hourMs = 3_600_000;
@@ -37,6 +37,17 @@ describe("A wall clock that jumps", () => {
     await world.pass();
     expect(removals).toBe(4);
     expect(world.source.confirmCount).toBe(2);
+  });
+
+  test("back does not let a cache clear wait for more than its own retry", async () => {
+    const world = new ConvergeWorld({ declared: { cacheClears: [aCacheClear("deploy")] } });
+    const fault = { code: "RateLimited", message: "Wait.", status: 429, retryAfterMs: 20_000 } as const;
+    world.waf.failOn({ on: "ClearCache", times: 1, effect: "Before", fault });
+    await world.pass();
+    world.clock.jumpWallClock(-2 * hourMs);
+    await world.clock.advance(60_000);
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
   });
 
   test("forward does not end the wait for the WAF of a deleted instance, whose entries would stay behind", async () => {

@@ -22,6 +22,7 @@ async function answer(seed: number): Promise<void> {
   const report = await simulateSeed(seed);
   played += 1;
   const heapMb = played % measuredEvery === 0 ? heapInMb() : undefined;
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has no origin
   parentPort?.postMessage({ report, heapMb } satisfies SeedAnswer);
 }
 
