@@ -85,7 +85,7 @@ export class Run {
   }
 
   private constructor(start: RunStart, plan: Plan) {
-    const { name, ports, memory, waf, beganMs, view, stored, followsSource } = start;
+    const { name, ports, memory, waf, startedMs, beganMs, view, stored, followsSource } = start;
     this.name = name;
     this.ports = ports;
     this.memory = memory;

@@ -64,3 +64,7 @@ export function describeFault(fault: SimFault): string {
   if (fault.kind === "Answer") return `${fault.name}, ${when}`;
   return `${fault.kind === "Reset" ? "connection reset" : "no answer"}, ${when}`;
 }
+
+export function describeSaveFault(fault: "Conflict" | "Failed"): string {
+  return fault === "Conflict" ? "conflict" : "write failed";
+}

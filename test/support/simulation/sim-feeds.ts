@@ -13,9 +13,9 @@ import { decodeFeedState, encodeFeed, type FeedRecord, withContent } from "../..
 import { aFeed, textFacts } from "../builders/declare-feed.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { type Answer, keyOf, objectionTo, type Served, spokenEntries } from "./feed-oracle.ts";
+import { describeSaveFault } from "./sim-faults.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
-import { describeSaveFault } from "./sim-world.ts";
 
 const names: readonly ObjectName[] = [
   { namespace: "edge", name: "threats" },

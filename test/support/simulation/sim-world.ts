@@ -21,7 +21,7 @@ import { callMsMax, Ledger } from "./ledger.ts";
 import { SimCluster, watchLagMsMax } from "./sim-cluster.ts";
 import { SimFeeds } from "./sim-feeds.ts";
 import type { SimFault } from "./sim-faults.ts";
-import { describeFault } from "./sim-faults.ts";
+import { describeFault, describeSaveFault } from "./sim-faults.ts";
 import { SimProcess } from "./sim-process.ts";
 import { SimTime } from "./sim-time.ts";
 import type { SimNetwork } from "./sim-transport.ts";
@@ -426,10 +426,6 @@ export class SimWorld {
 /** Without what varies. */
 function stepOf({ method, path }: SimRequest): string {
   return `${method} ${path.startsWith("/clear/") ? "/clear" : path}`;
-}
-
-export function describeSaveFault(fault: "Conflict" | "Failed"): string {
-  return fault === "Conflict" ? "conflict" : "write failed";
 }
 
 export function describeRequest({ method, path, parameters }: SimRequest): string {
