@@ -12,7 +12,7 @@ import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { unknownOwners } from "../../model/entry-owners.ts";
 import { finished } from "../../model/finished.ts";
-import type { Approval, Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
+import type { Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -36,7 +36,7 @@ import { asksToAdopt, ownEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
 import { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
-import { decideRemovals, isAutomatic } from "../lists/removal-guard.ts";
+import { decideRemovals, isAutomatic, isSameApproval } from "../lists/removal-guard.ts";
 
 export interface Plan {
   /** In the order in which they are done. */
@@ -105,7 +105,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     nowMs,
   };
   const decision = decideRemovals(
-    { ...removalRequests(drafts, inventory, input, { holds, existingRules }), origins: originRemovals(originsInput) },
+    { ...removalRequests(drafts, input, { holds, existingRules }), origins: originRemovals(originsInput) },
     desired.removalGuards,
     desired.instance.meta.annotations[approvalAnnotation],
     inventory,
@@ -141,8 +141,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
 
 function removalRequests(
   drafts: Readonly<Record<ListName, ListDraft>>,
-  inventory: Inventory,
-  { desired, nowMs }: Pick<PlanInput, "desired" | "nowMs">,
+  { desired, inventory, nowMs }: PlanInput,
   { holds, existingRules }: { readonly holds: HoldIndex; readonly existingRules: ReadonlySet<string> },
 ) {
   return eachList((list) => ({
@@ -292,14 +291,6 @@ function nextInventory(
     adoptions: listNames.flatMap((list) => adoptionsOf(list, ownership[list].adopted, desired)),
     lookAgainMs,
   };
-}
-
-/** False also if fewer removals are left of it: what is gone or wanted again is no longer approved. */
-function isSameApproval(next: Approval | undefined, before: Approval | undefined): boolean {
-  if (next === undefined || before === undefined) return next === before;
-  const sizeOf = ({ removals, origins }: Approval): number =>
-    removals.blocklist.size + removals.allowlist.size + origins.size;
-  return next.hash === before.hash && sizeOf(next) === sizeOf(before);
 }
 
 function eachList<T>(make: (list: ListName) => T): Record<ListName, T> {

@@ -154,6 +154,14 @@ export function isAutomatic(owners: EntryOwners = unknownOwners, existingRules: 
   return known.length > 0 && known.every((owner) => owner.kind === "WafAutoBlock" && exists(owner));
 }
 
+/** False also if fewer removals are left of it: what is gone or wanted again is no longer approved. */
+export function isSameApproval(next: Approval | undefined, before: Approval | undefined): boolean {
+  if (next === undefined || before === undefined) return next === before;
+  const sizeOf = ({ removals, origins }: Approval): number =>
+    removals.blocklist.size + removals.allowlist.size + origins.size;
+  return next.hash === before.hash && sizeOf(next) === sizeOf(before);
+}
+
 function heldRemovals(
   held: Pick<HeldRemovals, "removals" | "origins" | "recent">,
   hash: string | undefined,

@@ -58,7 +58,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     guard: "an approved removal that is wanted again is no longer approved",
-    file: "src/plan/instance/plan.ts",
+    file: "src/plan/lists/removal-guard.ts",
     from: "return next.hash === before.hash && sizeOf(next) === sizeOf(before);",
     to: "return next.hash === before.hash;",
     foundBy: "test/plan/lists/removal-guard.test.ts",
