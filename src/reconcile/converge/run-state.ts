@@ -24,6 +24,7 @@ import { observeList, withListRead } from "./observe-waf.ts";
 import { PlanPace } from "./plan-pace.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
 import { factsOfRun, type RunEnd } from "./run-facts.ts";
+import type { RunStart } from "./run-start.ts";
 import type { View } from "./view.ts";
 import { countUnmanaged, isSameWaf, orphansEntries, showsSame } from "./view.ts";
 import { WriteLedger, isRemoval } from "./write-ledger.ts";
@@ -32,21 +33,6 @@ import { WriteLedger, isRemoval } from "./write-ledger.ts";
 const confirmedForMs = 30_000;
 /** How often a run waits for changing objects before it starts again. */
 const settleRoundsMax = 1_000;
-
-export interface RunStart {
-  readonly name: ObjectName;
-  readonly ports: ReconcilePorts;
-  readonly memory: InstanceMemory;
-  readonly waf: WafPort;
-  readonly startedMs: number;
-  /** The same moment of the monotonic clock. */
-  readonly beganMs: number;
-  readonly view: View;
-  /** The inventory as stored; what the view has beyond it is still to be recorded. */
-  readonly stored: { readonly inventory: Inventory; readonly revision: string };
-  /** False for an instance that is being deleted: nothing that is declared from now on matters. */
-  readonly followsSource: boolean;
-}
 
 /** What a run learns: it compiles the desired state from it. */
 type Learned = Partial<Omit<View, "desired">>;
@@ -61,6 +47,7 @@ export class Run {
   readonly clears = new ClearSchedule();
   readonly afterwards = new Afterwards();
   readonly progress: ProgressReporter;
+  /** Of the monotonic clock. */
   readonly beganMs: number;
   readonly #followsSource: boolean;
   readonly #pace: PlanPace;
