@@ -19,6 +19,8 @@ export async function confirmDeletion(
 ): Promise<Deletion> {
   const { clock, source, stopping } = ports;
   memory.releasingSinceMs ??= clock.monotonicMs();
+  // Nothing is removed then, and kinds that are being removed can't be read.
+  if ((await source.isUninstalling?.()) === true) return { kind: "Confirmed" };
   const confirmed = await source.confirm(meta, { signal: stopping });
   if (confirmed.state === "Failed") {
     const message = `Nothing is removed for an instance in deletion before it was read where it lives. ${confirmed.problem}`;
