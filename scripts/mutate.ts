@@ -1,8 +1,8 @@
-// `npm run mutate [-- --only TEXT]`: switches off one guard after the other in a copy of the source, and shows that the
-// simulation or a test notices. Fails if one is not noticed. Takes a few minutes.
-import { spawnSync } from "node:child_process";
+// `npm run mutate [-- --only TEXT] [--jobs N]`: switches off one guard after the other in copies of the source, and shows that
+// the simulation or a test notices. Fails if one is not noticed. Each job has a copy of its own.
+import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { mutations } from "../test/support/simulation/mutations.ts";
@@ -10,10 +10,22 @@ import type { Mutation } from "../test/support/simulation/mutations.ts";
 
 /** Enough for every mutation of which the simulation is said to notice it. */
 const seeds = 400;
-/** A test that hangs has noticed. */
-const checkMsMax = 180_000;
+/** A test that hangs has noticed. The simulation tells by itself of a seed that does not end. */
+const testMsMax = 300_000;
+const simulationMsMax = 900_000;
 const root = join(import.meta.dirname, "..");
-const { values } = parseArgs({ options: { only: { type: "string", default: "" } } });
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", default: "" },
+    jobs: { type: "string", default: String(availableParallelism()) },
+  },
+});
+
+interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 function copyOfTree(): string {
   const folder = mkdtempSync(join(tmpdir(), "wafsync-mutate-"));
@@ -24,28 +36,36 @@ function copyOfTree(): string {
   return folder;
 }
 
-/** What noticed the mutation, or undefined. A program that does not load has noticed nothing. */
-function check(folder: string, foundBy: string): string | undefined {
-  const jest = ["--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js", "--bail", foundBy];
-  const parameters =
-    foundBy === "simulation" ? ["scripts/simulate.ts", "--seeds", String(seeds), "--failures", "1"] : jest;
-  const run = spawnSync(process.execPath, parameters, {
-    cwd: folder,
-    env: { ...process.env, WAFSYNC_TEST_CASES: "all" },
-    encoding: "utf8",
-    maxBuffer: 1e9,
-    timeout: checkMsMax,
-  });
-  if (run.status === 0) return undefined;
-  if (run.signal !== null) return `${foundBy}: it does not end`;
-  if (foundBy !== "simulation") {
-    const title = /● (?!Test suite failed to run)(.*)/.exec(run.stderr)?.[1];
-    return title === undefined ? undefined : `${foundBy}: ${title}`;
+async function run(folder: string, parameters: readonly string[], timeout: number): Promise<Ended> {
+  const environment = { ...process.env, WAFSYNC_TEST_CASES: "all" };
+  const child = spawn(process.execPath, parameters, { cwd: folder, env: environment, timeout, killSignal: "SIGKILL" });
+  const output = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8");
+    child[name].on("data", (text: string) => void (output[name] += text));
   }
-  return /^(seed \d+: .*)/m.exec(run.stdout)?.[1];
+  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
+  child.on("error", reject);
+  child.on("close", resolve);
+  return { status: await promise, ...output };
 }
 
-function notice(folder: string, { file, from, to, foundBy }: Mutation): string | undefined {
+/** What noticed the mutation, or undefined. A program that does not load has noticed nothing. */
+async function check(folder: string, foundBy: string): Promise<string | undefined> {
+  if (foundBy === "simulation") {
+    const parameters = ["scripts/simulate.ts", "--seeds", String(seeds), "--failures", "1", "--jobs", "1"];
+    const { stdout } = await run(folder, parameters, simulationMsMax);
+    return /^(seed \d+: .*)/m.exec(stdout)?.[1];
+  }
+  const jest = ["--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js", "--bail", foundBy];
+  const { status, stderr } = await run(folder, jest, testMsMax);
+  if (status === 0) return undefined;
+  if (status === null) return `${foundBy}: it does not end`;
+  const title = /● (?!Test suite failed to run)(.*)/.exec(stderr)?.[1];
+  return title === undefined ? undefined : `${foundBy}: ${title}`;
+}
+
+async function notice(folder: string, { file, from, to, foundBy }: Mutation): Promise<string | undefined> {
   const path = join(folder, file);
   const source = readFileSync(path, "utf8");
   if (source.split(from).length !== 2) return undefined;
@@ -53,18 +73,31 @@ function notice(folder: string, { file, from, to, foundBy }: Mutation): string |
     path,
     source.replace(from, () => to),
   );
-  const found = check(folder, foundBy);
+  const found = await check(folder, foundBy);
   writeFileSync(path, source);
   return found;
 }
 
-const folder = copyOfTree();
-let missed = 0;
-for (const mutation of mutations.filter(({ guard }) => guard.includes(values.only))) {
-  const found = notice(folder, mutation);
-  if (found === undefined) missed += 1;
-  console.log(`${found === undefined ? "MISSED" : "noticed"}  ${mutation.guard}: ${found ?? "nothing fails"}`);
+const waiting = mutations.filter(({ guard }) => guard.includes(values.only));
+const missed: string[] = [];
+const startMs = performance.now();
+
+async function work(): Promise<void> {
+  const folder = copyOfTree();
+  for (let mutation = waiting.shift(); mutation !== undefined; mutation = waiting.shift()) {
+    const { guard } = mutation;
+    const found = await notice(folder, mutation);
+    if (found === undefined) missed.push(guard);
+    console.log(`${found === undefined ? "MISSED" : "noticed"}  ${guard}: ${found ?? "nothing fails"}`);
+  }
+  rmSync(folder, { recursive: true, force: true });
 }
-rmSync(folder, { recursive: true, force: true });
-console.log(missed === 0 ? "Every mutation is noticed." : `${missed} mutations are not noticed.`);
-process.exitCode = missed === 0 ? 0 : 1;
+
+await Promise.all(Array.from({ length: Math.min(Number(values.jobs), waiting.length) }, work));
+const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);
+console.log(
+  missed.length === 0
+    ? `Every mutation is noticed, in ${minutes} minutes.`
+    : `${missed.length} mutations are not noticed, in ${minutes} minutes: ${missed.join("; ")}.`,
+);
+process.exitCode = missed.length === 0 ? 0 : 1;

@@ -1,40 +1,88 @@
-// `npm run simulate -- --seeds 10000 [--first 0] [--seed N]`: simulates whole installations, and prints what it finds. A seed
-// that fails prints itself and a trace that a person can follow.
+// `npm run simulate -- --seeds 20000 [--first 0] [--seed N] [--jobs N]`: simulates whole installations, in as many workers as
+// there are cores, and prints what it finds. A seed that fails prints itself and a trace that a person can follow.
+import { once } from "node:events";
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
 import type { SeedReport } from "../test/support/simulation/simulate-seed.ts";
-import { simulateSeed } from "../test/support/simulation/simulate-seed.ts";
+import type { SeedAnswer } from "../test/support/simulation/seed-worker.ts";
+import { faultSteps } from "../test/support/simulation/fault-steps.ts";
+import { SimSums } from "../test/support/simulation/sim-sums.ts";
 
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "1000" },
     first: { type: "string", default: "0" },
     seed: { type: "string" },
+    jobs: { type: "string", default: String(availableParallelism()) },
     /** Ends after so many seeds that failed. */
     failures: { type: "string", default: "5" },
     trace: { type: "boolean", default: false },
+    /** Also prints the pairs of a fault and a step that no seed had. */
+    missing: { type: "boolean", default: false },
   },
 });
 
+/** Most take a tenth of a second. */
+const seedMsMax = 60_000;
 const failuresMax = Number(values.failures);
 const first = Number(values.seed ?? values.first);
 const count = values.seed === undefined ? Number(values.seeds) : 1;
-const sums = { steps: 0, calls: 0, faults: 0, kills: 0, processes: 0 };
-let callsToSettleMax = 0;
-const failed: SeedReport[] = [];
+const sums = new SimSums();
+const failed: number[] = [];
+const heapsMb: number[] = [];
 const startMs = performance.now();
-let done = 0;
-for (let seed = first; seed < first + count && failed.length < failuresMax; seed += 1) {
-  const report = await simulateSeed(seed);
-  done += 1;
-  for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += report[name];
-  callsToSettleMax = Math.max(callsToSettleMax, report.callsToSettle);
-  if (report.violations.length > 0) failed.push(report);
-  if (values.trace || report.violations.length > 0) console.log(report.trace.join("\n"));
-  for (const violation of report.violations) console.log(`\nseed ${seed}: ${violation}`);
+let next = first;
+
+/** Seeds are given out one at a time: which worker plays one does not matter. */
+async function work(): Promise<void> {
+  const worker = new Worker(new URL("../test/support/simulation/seed-worker.ts", import.meta.url));
+  while (next < first + count && failed.length < failuresMax) {
+    const seed = next++;
+    const answer = await ask(worker, seed);
+    if (answer === undefined) {
+      console.log(`\nseed ${seed}: it does not end`);
+      failed.push(seed);
+      break;
+    }
+    if (answer.heapMb !== undefined) heapsMb.push(answer.heapMb);
+    note(answer.report);
+  }
+  await worker.terminate();
 }
+
+/** Undefined if the seed does not end. */
+async function ask(worker: Worker, seed: number): Promise<SeedAnswer | undefined> {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
+  worker.postMessage(seed);
+  try {
+    const [answer] = (await once(worker, "message", { signal: AbortSignal.timeout(seedMsMax) })) as [SeedAnswer];
+    return answer;
+  } catch (error) {
+    if (Error.isError(error) && error.name === "AbortError") return undefined;
+    throw error;
+  }
+}
+
+function note(report: SeedReport): void {
+  sums.add(report);
+  if (report.violations.length > 0) failed.push(report.seed);
+  if (values.trace || report.violations.length > 0) console.log(report.trace.join("\n"));
+  for (const violation of report.violations) console.log(`\nseed ${report.seed}: ${violation}`);
+}
+
+/** Of all workers, in the order of their measurements. */
+function describeHeaps(): string {
+  if (heapsMb.length === 0) return "";
+  return `the heap of a worker had ${heapsMb[0]} MB first and ${heapsMb.at(-1)} MB in the end, ${Math.max(...heapsMb)} MB at most. `;
+}
+
+await Promise.all(Array.from({ length: Math.min(Number(values.jobs), count) }, work));
+if (values.missing) console.log(faultSteps.filter((pair) => !sums.pairs.has(pair)).join("\n"));
 const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+const seeds = failed.toSorted((a, b) => a - b);
 console.log(
-  `${done} seeds in ${seconds} s: ${sums.steps} steps, ${sums.calls} calls, ${sums.faults} faults, ${sums.kills} kills, ` +
-    `${sums.processes} processes; at most ${callsToSettleMax} calls to the declared state. ${failed.length} failed${failed.length === 0 ? "." : `: ${failed.map(({ seed }) => seed).join(", ")}.`}`,
+  `${sums.describe()} It took ${seconds} s; ${describeHeaps()}` +
+    (seeds.length === 0 ? "No seed failed." : `${seeds.length} seeds failed: ${seeds.join(", ")}.`),
 );
-process.exitCode = failed.length === 0 ? 0 : 1;
+process.exitCode = seeds.length === 0 ? 0 : 1;

@@ -1,23 +1,20 @@
+import { queryObjects } from "node:v8";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { caseCount } from "../support/builders/case-count.ts";
+import { faultSteps } from "../support/simulation/fault-steps.ts";
+import { SimSums } from "../support/simulation/sim-sums.ts";
 import { simulateSeed } from "../support/simulation/simulate-seed.ts";
+import { SimWorld } from "../support/simulation/sim-world.ts";
 
 const seeds = caseCount(1_500);
 const seedsAtOnce = 50;
-const sums = { steps: 0, calls: 0, faults: 0, kills: 0, processes: 0 };
-let callsToSettleMax = 0;
+const sums = new SimSums();
 
-afterAll(() => {
-  process.stdout.write(
-    `\nSimulation: ${seeds} seeds, ${sums.steps} steps, ${sums.calls} calls of the WAF, ${sums.faults} faults, ` +
-      `${sums.kills} kills, ${sums.processes} processes; the declared state within ${callsToSettleMax} calls.\n`,
-  );
-});
+afterAll(() => void process.stdout.write(`\nSimulation: ${sums.describe()}\n`));
 
 async function expectSound(seed: number): Promise<void> {
   const report = await simulateSeed(seed);
-  for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += report[name];
-  callsToSettleMax = Math.max(callsToSettleMax, report.callsToSettle);
+  sums.add(report);
   if (report.violations.length === 0) return;
   const said = report.violations.join("\n");
   throw new Error(`seed ${seed}: ${said}\n\n${report.trace.join("\n")}\n\nAgain: npm run simulate -- --seed ${seed}`);
@@ -35,5 +32,18 @@ describe("Whatever people, networks and crashes do", () => {
     const [one, two] = [await simulateSeed(7), await simulateSeed(7)];
     expect(one.trace).toEqual(two.trace);
     expect(one.trace.length).toBeGreaterThan(30);
+  });
+
+  test("every pair of a fault and a step that happened is one that the list knows", () => {
+    expect([...sums.pairs].filter((pair) => !faultSteps.includes(pair))).toEqual([]);
+    expect(sums.pairs.size).toBeGreaterThan(100);
+  });
+
+  test("nothing of a world is left when its seed is over", async () => {
+    const kept = new SimWorld({ seed: 1 });
+    for (let seed = 0; seed < 3; seed += 1) await simulateSeed(seed);
+    // Collects all garbage first.
+    expect(queryObjects(SimWorld, { format: "count" })).toBe(1);
+    await kept.discard();
   });
 });

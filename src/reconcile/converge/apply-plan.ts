@@ -136,6 +136,9 @@ async function refused(run: Run, operation: Operation, message: string): Promise
   if (operation.kind === "RemoveOrigin") emitOriginRemovalRefused(run, operation, message);
   const isAdopted = operation.kind === "AddOrigin" && inventory.origins.get(operation.host)?.manner === "Adopted";
   if (isAdopted) emitOriginAdopted(run, operation);
+  else if (operation.kind === "AddOrigin" && inventory.origins.get(operation.host)?.addedAtMs !== undefined) {
+    emitOriginAdditionRefused(run, operation, message);
+  }
   // What a refused entry stands for is sent itself, without waiting for the rest of the plan.
   const standsForOthers = operation.kind === "AddEntry" && operation.parts !== undefined;
   if (ledger.refusedCount >= refusedMax || standsForOthers) return run.readAgain();
@@ -202,6 +205,13 @@ function emitOriginAdopted(run: Run, { host }: OriginOperation): void {
   const { ports, view } = run;
   const message = `Adopted origin ${host}: it already exists, and wafsync now manages it.`;
   ports.status.event(view.gathered.instance.meta, { type: "Normal", reason: "OriginAdopted", message });
+}
+
+/** Nobody can tell an origin that an interrupted call added from one that was there before, perhaps with another type. */
+function emitOriginAdditionRefused(run: Run, { host, type }: OriginOperation, answer: string): void {
+  const { ports, view } = run;
+  const message = `The API refused to add origin ${host} (${answer}), which an interrupted call may have added before. wafsync counts it as added with type ${type}; origins can't be read back, so check the WAF's own console.`;
+  ports.status.event(view.gathered.instance.meta, { type: "Warning", reason: "OriginAdditionRefused", message });
 }
 
 function emitOriginRemovalRefused(run: Run, { host }: OriginOperation, answer: string): void {

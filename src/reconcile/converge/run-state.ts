@@ -47,6 +47,7 @@ export class Run {
   readonly clears = new ClearSchedule();
   readonly afterwards = new Afterwards();
   readonly progress: ProgressReporter;
+  /** Of the monotonic clock. */
   readonly beganMs: number;
   readonly #followsSource: boolean;
   readonly #pace: PlanPace;

@@ -7,6 +7,7 @@
 // The cache is cleared along the way, before the first call of a plan or between two; a failure there stops nothing else.
 // Nothing here knows where resources live, or how the WAF is called.
 import { inSlices } from "../../async/time-slices.ts";
+import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -24,6 +25,7 @@ import { emitEntryChanges } from "../status/emit-entry-changes.ts";
 import { emitDomainMove, emitDrift } from "../status/emit-events.ts";
 import { holdDuringArrival } from "./arrival.ts";
 import { applyPlan } from "./apply-plan.ts";
+import { confirmDeletion } from "./confirm-deletion.ts";
 import type { Ending, ReconcileOutcome } from "./finish.ts";
 import { finishRun } from "./finish.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -62,11 +64,17 @@ async function work(
   name: ObjectName,
   ports: ReconcilePorts,
   memory: InstanceMemory,
-  declared: Declared,
+  gathered: Declared,
   opening: OpeningReport,
 ): Promise<Ending> {
+  let declared = gathered;
   if (isBackingOff(memory, declared, ports.clock.monotonicMs())) return { kind: "BackedOff", declared };
-  if (declared.gathered.instance.meta.deleting) return release(name, ports, memory, declared, opening);
+  if (declared.gathered.instance.meta.deleting) {
+    const deletion = await confirmDeletion(ports, memory, declared.gathered);
+    if (deletion.kind === "Ended") return { kind: "Unread", declared, result: deletion.result };
+    if (deletion.kind === "Confirmed") return release(name, ports, memory, declared, opening);
+    declared = await compiled(ports, memory, declared.version, deletion.gathered);
+  }
   const begun = await begin(name, ports, memory, declared, { opening, followsSource: true });
   if (begun.kind === "Ended") return { kind: "Unread", declared: begun.declared, result: begun.result };
   return { kind: "Ran", run: begun.run, result: await carryOut(begun.run) };
@@ -98,7 +106,15 @@ async function gather(
   version: number,
 ): Promise<Declared | undefined> {
   const gathered = await ports.source.gather(name);
-  if (gathered === undefined) return undefined;
+  return gathered === undefined ? undefined : await compiled(ports, memory, version, gathered);
+}
+
+async function compiled(
+  ports: ReconcilePorts,
+  memory: InstanceMemory,
+  version: number,
+  gathered: Gathered,
+): Promise<Declared> {
   const compiling = compileInSlices(gathered, ports.clock.nowMs(), memory.managed, memory.lastObserved?.lists);
   return { version, gathered, desired: await inSlices(ports.clock, compiling) };
 }

@@ -201,18 +201,21 @@ export class WriteLedger {
 
   /**
    * An addition that was recorded before this run may have been made by a process that was killed: then the second one is
-   * refused, and the origin is there. A refused removal means that there is nothing to remove: no read could tell more.
+   * refused because the origin exists. A refused removal means that there is nothing to remove: no read could tell more.
    */
   #refusedOrigin(operation: OriginOperation, message: string, { inventory, desired }: Basis, nowMs: number): Inventory {
     if (operation.kind === "RemoveOrigin") return withoutOrigin(inventory, operation.host);
-    if (!this.#unsentOrigins.has(operation.host)) return withOriginAdded(inventory, operation, nowMs);
+    const isUnsent = this.#unsentOrigins.has(operation.host);
+    if (!isUnsent && saysExists(message)) return withOriginAdded(inventory, operation, nowMs);
     const declared = desired.origins.get(operation.host);
     if (declared !== undefined && asksToAdopt(declared.meta) && saysExists(message)) {
       return withOriginAdded(inventory, operation, nowMs, "Adopted");
     }
     const wantedBy = declared === undefined ? "" : versionOf(declared);
     const refusal = { operation: operationKey(operation), message, refusedAtMs: nowMs, wantedBy };
-    return this.#withRefusal(withoutOrigin(inventory, operation.host), refusal);
+    // A call of an earlier run may have added it, whatever the API says of this one.
+    const known = isUnsent ? withoutOrigin(inventory, operation.host) : inventory;
+    return this.#withRefusal(known, refusal);
   }
 
   #withRefusal(inventory: Inventory, refusal: Refusal): Inventory {

@@ -119,4 +119,31 @@ describe("An origin that exists already", () => {
     expect(world.status.condition(world.declared().origins[0]!.meta, "Ready")).toBe("False Rejected");
     expect(world.status.condition(world.declared().origins[1]!.meta, "Ready")).toBe("False Rejected");
   });
+
+  test("counts as added if an interrupted call may have added it, and a warning says to check its type", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", { type: "Backup" })] } });
+    world.waf.origins.set("a.example", "Alternate");
+    world.waf.failOn({ on: "AddOrigin", nth: 1, effect: "Before", fault: { code: "TimedOut", message: "No answer." } });
+    await world.pass();
+    expect(world.owned().origins.get("a.example")?.addedAtMs).toBeUndefined();
+    await world.clock.advance(600_000);
+    await world.pass();
+    expect(world.owned().origins.get("a.example")).toMatchObject({ type: "Backup", addedAtMs: expect.any(Number) });
+    expect(messages(world, "OriginAdditionRefused")).toEqual([
+      expect.stringContaining("counts it as added with type Backup; origins can't be read back, so check"),
+    ]);
+  });
+
+  test("is refused for another reason after an interrupted call: not added, and still in the record", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
+    const refusal = { code: "Rejected", message: "Invalid origin host.", status: 400 } as const;
+    world.waf.failOn({ on: "AddOrigin", nth: 1, effect: "Before", fault: { code: "TimedOut", message: "No answer." } });
+    world.waf.failOn({ on: "AddOrigin", nth: 2, effect: "Before", fault: refusal });
+    await world.pass();
+    await world.clock.advance(600_000);
+    await world.pass();
+    expect(world.status.condition(world.declared().origins[0]!.meta, "Ready")).toBe("False Rejected");
+    expect(world.owned().origins.has("a.example")).toBe(true);
+    expect(world.owned().origins.get("a.example")?.addedAtMs).toBeUndefined();
+  });
 });

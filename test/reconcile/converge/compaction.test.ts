@@ -229,6 +229,17 @@ describe("A list with a limit", () => {
     expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
   });
 
+  test("evicts no more entries than the guards allow if the network that covers them has no room", async () => {
+    const hosts = blocking("hosts", [inside, "203.0.113.9"]);
+    const strict = { guards: { maxRemovals: 1, maxRemovalPercent: 100 } };
+    const world = await worldWith({ rules: [hosts], guards: strict });
+    const urgent = blocking("urgent", ["192.0.2.1", "192.0.2.3"], { priority: 9 });
+    declare(world, { rules: [hosts, blocking("nets", [net]), urgent], maxEntries: 2, guards: strict });
+    await writesOf(world);
+    expect(world.waf.lists.blocklist).toEqual(expect.arrayContaining([inside, "203.0.113.9"]));
+    expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
+  });
+
   test("is suggested if the API refuses further entries in the same words", async () => {
     const world = new ConvergeWorld();
     const all = addresses(6);

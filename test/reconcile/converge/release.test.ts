@@ -45,6 +45,30 @@ describe("The deletion of an instance", () => {
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
   });
 
+  test("is read where it lives first: a stale cache may show that of a former instance, which was created again", async () => {
+    const world = await deletedWorld();
+    world.restart();
+    world.source.freezeCache();
+    world.declare({ instance: anInstance({ meta: { uid: "created-again" } }) });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
+    expect(world.waf.lists.blocklist).toEqual([foreign, ...addresses(3)]);
+    expect([...world.waf.origins.keys()]).toEqual(["a.example"]);
+    expect(countManaged(world.owned())).toBe(4);
+  });
+
+  test("waits while it can't be read where it lives, but not for ever", async () => {
+    const world = await deletedWorld();
+    world.source.failConfirm("The API server can't be reached.");
+    const { result } = await world.pass();
+    expect(result).toMatchObject({ kind: "Blocked", blocker: "Unconfirmed" });
+    expect(world.waf.lists.blocklist).toEqual([foreign, ...addresses(3)]);
+    await world.clock.advance(600_000);
+    expect((await world.pass()).result).toEqual({ kind: "Gone" });
+    expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
+    expect(countManaged(world.owned())).toBe(4);
+  });
+
   test("leaves what others added, even if the policy is Exclusive", async () => {
     const world = await deletedWorld({ policies: { blocklist: "Exclusive", allowlist: "Exclusive" } });
     await world.pass();

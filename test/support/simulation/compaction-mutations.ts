@@ -11,7 +11,7 @@ export const compactionMutations: readonly Mutation[] = [
     file: "src/plan/instance/list-draft.ts",
     from: "return covers.every((cover) => cover !== undefined && target.has(cover)) ? covers[0] : undefined;",
     to: "return covers[0] ?? entry;",
-    foundBy: "test/plan/instance/plan.property.test.ts",
+    foundBy: "test/reconcile/converge/compaction.test.ts",
   },
   {
     guard: "a removal waits while the API refuses a declared entry inside it",

@@ -50,7 +50,8 @@ export async function playScenario(scenario: Scenario, killAt: number | undefine
   };
 }
 
-function stateOf(world: SimWorld): string {
+/** All that matters in the end, as a text to compare. */
+export function stateOf(world: SimWorld): string {
   const { waf, cluster, status } = world;
   const { entries, origins, approval, handledTriggers } = world.inventory();
   const declared = cluster.now.instances.get(shop);

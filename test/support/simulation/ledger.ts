@@ -20,6 +20,7 @@ import {
 } from "./oracle.ts";
 import { RemovalCounts } from "./removal-counts.ts";
 import { isCoveredBy, sharesAddress } from "./oracle-cover.ts";
+import type { SimWall } from "./sim-time.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 
 /**
@@ -39,6 +40,20 @@ export interface Knowledge {
   readonly seen: Partial<Record<ListName, ReadonlySet<Entry>>>;
   /** That entries are left behind was said. */
   saidLeftBehind?: boolean;
+}
+
+/** Of the process that acts. */
+interface Circumstances {
+  /** What was declared since it began, as its watch may show it. */
+  readonly declared: readonly Gathered[];
+  /** By which it tells what has expired. */
+  readonly wall: SimWall;
+}
+
+/** What a removal is judged by: a fresh read, and the times that the clock of the process has shown since. */
+interface Basis {
+  readonly confirmed: Gathered;
+  readonly moments: readonly number[];
 }
 
 /** A fresh read counts for 30 s; the call itself, and its turn in the lane, may take a while longer. */
@@ -152,7 +167,7 @@ export class Ledger {
     change: WafChange,
     instance: string,
     knowledge: Knowledge | undefined,
-    declared: readonly Gathered[],
+    { declared, wall }: Circumstances,
   ): void {
     const gathered = knowledge?.gathered;
     if (knowledge === undefined || gathered === undefined) {
@@ -161,9 +176,10 @@ export class Ledger {
     }
     const complain = (why: string): void => this.violation(`${describe(change)}, though ${why}`);
     if (gathered.instance.suspend && change.kind !== "CacheCleared") complain("the instance is suspended");
-    if (change.kind === "Added") this.#judgeAdd(change, knowledge, [gathered, ...declared], complain);
-    else if (change.kind === "Removed") this.#judgeRemoval(change, knowledge, complain);
-    else if (isOfOrigin(change)) this.#judgeOrigin(change, knowledge, declared, complain);
+    if (change.kind === "Added")
+      this.#judgeAdd(change, knowledge, { declared: [gathered, ...declared], wall }, complain);
+    else if (change.kind === "Removed") this.#judgeRemoval(change, knowledge, wall, complain);
+    else if (isOfOrigin(change)) this.#judgeOrigin(change, knowledge, { declared, wall }, complain);
   }
 
   /** A call of wafsync that nobody waited for any more had this effect. Instances that went since left it behind. */
@@ -187,11 +203,12 @@ export class Ledger {
   #judgeAdd(
     { list, entry }: EntryChange,
     { seen }: Knowledge,
-    [known, ...declared]: readonly [Gathered, ...Gathered[]],
+    { declared: [known, ...declared], wall }: Circumstances & { readonly declared: readonly [Gathered, ...Gathered[]] },
     complain: (why: string) => void,
   ): void {
+    const moments = wall.shownSince(this.#nowMs() - callMsMax);
     const mayWant = (gathered: Gathered): boolean =>
-      [this.#nowMs() - callMsMax, this.#nowMs()].some((atMs) =>
+      moments.some((atMs) =>
         this.#bothWanted(gathered, atMs, seen, list).some(
           (wanted) => wanted.has(entry) || isMergedFrom(gathered, list, entry, wanted),
         ),
@@ -201,18 +218,24 @@ export class Ledger {
     if (!mayWant(known)) complain("no rule wants it");
     else if (
       !declared.some((gathered) => mayWant(gathered) && !isForbidden(gathered, list, entry)) &&
-      !isMergedFrom(known, list, entry, this.#wantedByAny(declared, list, seen))
+      !isMergedFrom(known, list, entry, this.#wantedByAny(declared, moments, list, seen))
     )
       complain("no rule that was declared since the process began wants it");
     if (!this.#inventory().entries[list].has(entry)) complain("the inventory does not say that it is ours");
     this.#owners[list].set(entry, "Ours");
   }
 
-  #judgeRemoval({ list, entry }: EntryChange, knowledge: Knowledge, complain: (why: string) => void): void {
+  #judgeRemoval(
+    { list, entry }: EntryChange,
+    knowledge: Knowledge,
+    wall: SimWall,
+    complain: (why: string) => void,
+  ): void {
     const owner = this.#owners[list].get(entry);
     if (!this.#waf.has(list, entry)) this.#owners[list].delete(entry);
     const { gathered } = knowledge;
     if (gathered?.instance.meta.deleting === true) {
+      if (!isInDeletion(knowledge)) complain("no fresh read says that this very instance is being deleted");
       if (owner === "Others") complain("wafsync did not add it, and only the instance goes");
       if (gathered.instance.deletionPolicy === "Retain") complain("the instance retains its entries");
       return;
@@ -223,10 +246,11 @@ export class Ledger {
     const policy = confirmed.instance.policies[list];
     if (policy === "Observe") complain("the policy is Observe");
     if (policy !== "Exclusive" && owner === "Others") complain("the policy is Additive, and wafsync did not add it");
-    const isWanted = [this.#nowMs(), confirmedAtMs].every((atMs) =>
+    const moments = wall.shownSince(confirmedAtMs);
+    const isWanted = moments.every((atMs) =>
       this.#wantedIn("Both", { gathered: confirmed, atMs, seen: knowledge.seen }, list, entry),
     );
-    const uncovered = this.#uncoveredBy(list, entry, knowledge, confirmed);
+    const uncovered = this.#uncoveredBy(list, entry, knowledge, { confirmed, moments });
     if (uncovered !== undefined) complain(`it uncovers ${uncovered}, which an accepted rule wants`);
     if (isWanted && confirmed.instance.lists[list].compaction === "None") complain("an accepted rule wants it");
     if (isWanted) return;
@@ -235,37 +259,45 @@ export class Ledger {
       if (!this.#waf.has(list, entry)) this.#approved[list].delete(entry);
       return;
     }
-    const forbidden = this.#forbidden(list, entry, confirmed);
+    const forbidden = this.#forbidden(list, entry, { confirmed, moments });
     if (forbidden !== undefined) complain(forbidden);
-    this.#judgeCount(list, entry, knowledge, confirmed, complain);
+    const objections = moments.map((atMs) =>
+      this.#countObjection(list, entry, knowledge, { confirmed, moments, atMs }),
+    );
+    if (objections[0] !== undefined && !objections.includes(undefined)) complain(objections[0]);
     // Several plans within the window remove no more than one.
     const owners = this.#inventory().entries[list].get(entry)?.owners ?? unknownOwners;
-    const count = this.#counts.note(list, entry, owners, confirmed, this.#nowMs());
+    const count = this.#counts.note(list, entry, owners, confirmed, moments);
     if (count !== undefined) complain(`${count} went within the window of the guards`);
   }
 
   /** What is declared can be in several pictures: one for each content of a feed. */
-  #wantedByAny(declared: readonly Gathered[], list: ListName, seen: Knowledge["seen"]): ReadonlySet<Entry> {
-    const wanted = declared.flatMap((gathered) => this.#bothWanted(gathered, this.#nowMs() - callMsMax, seen, list));
+  #wantedByAny(
+    declared: readonly Gathered[],
+    moments: readonly number[],
+    list: ListName,
+    seen: Knowledge["seen"],
+  ): ReadonlySet<Entry> {
+    const wanted = declared.flatMap((gathered) =>
+      moments.flatMap((atMs) => this.#bothWanted(gathered, atMs, seen, list)),
+    );
     return new Set(wanted.flatMap((entries) => [...entries]));
   }
 
   /** A wanted entry that the list covered until now, as far as the process can know. */
-  #uncoveredBy(list: ListName, removed: Entry, knowledge: Knowledge, confirmed: Gathered): Entry | undefined {
+  #uncoveredBy(list: ListName, removed: Entry, knowledge: Knowledge, { confirmed, moments }: Basis): Entry | undefined {
     const seen = knowledge.seen[list] ?? new Set();
     const own = this.#removedSince.get(seen) ?? new Set();
     this.#removedSince.set(seen, own.add(removed));
     const live = this.#waf.entries(list);
     const before = new Set([...live, removed]);
     const after = new Set([...live, ...[...seen].filter((entry) => !own.has(entry))]);
-    const [first, ...others] = [this.#nowMs(), knowledge.confirmedAtMs ?? 0].flatMap((atMs) =>
-      this.#bothWanted(confirmed, atMs, knowledge.seen, list),
-    );
+    const [first, ...others] = moments.flatMap((atMs) => this.#bothWanted(confirmed, atMs, knowledge.seen, list));
     // What a missing source may still want on the other list is a conflict: the rule for this list is told to wait.
     const opposite = list === "blocklist" ? "allowlist" : "blocklist";
     const isAwaited = (entry: Entry): boolean =>
       recordedAs(this.#inventory(), opposite, entry).some(
-        (sent) => this.#forbidden(opposite, sent, confirmed) !== undefined,
+        (sent) => this.#forbidden(opposite, sent, { confirmed, moments }) !== undefined,
       );
     return [...(first ?? [])].find(
       (entry) =>
@@ -278,30 +310,29 @@ export class Ledger {
   }
 
   /** Removals of one plan get fewer while they are done, and so does the list: a plan that was let through stays so. */
-  #judgeCount(
+  #countObjection(
     list: ListName,
     entry: Entry,
     { seen }: Knowledge,
-    confirmed: Gathered,
-    complain: (why: string) => void,
-  ): void {
+    { confirmed, moments, atMs }: Basis & { readonly atMs: number },
+  ): string | undefined {
     const { maxRemovals, maxRemovalPercent } = confirmed.instance.guards;
-    const wanted = [...this.#wanted(confirmed, this.#nowMs())[list]];
+    const wanted = [...this.#wanted(confirmed, atMs)[list]];
     // No guard counts what other entries replace: `#uncoveredBy` judges that.
-    if (isCoveredBy(entry, wanted)) return;
+    if (isCoveredBy(entry, wanted)) return undefined;
     const { refusals, disputes } = this.#inventory();
     // These are left alone for a while, and so are no part of the plan.
     const waits = (other: Entry): boolean =>
-      this.#forbidden(list, other, confirmed) !== undefined ||
+      this.#forbidden(list, other, { confirmed, moments }) !== undefined ||
       disputes.some((dispute) => dispute.list === list && dispute.entry === other) ||
       refusals.some(
         ({ operation }) => operation.startsWith(`${list} -`) && operation.includes(other.split("/")[0] ?? ""),
       );
-    const left = [...this.removable(list, confirmed)].filter(
+    const left = [...this.#removable(list, confirmed, atMs)].filter(
       (other) => seen[list]?.has(other) === true && !this.#approved[list].has(other) && !waits(other),
     );
     const count = new Set([...left, entry]).size;
-    if (count > maxRemovals) complain(`${count} would go at once, and ${maxRemovals} may`);
+    if (count > maxRemovals) return `${count} would go at once, and ${maxRemovals} may`;
     // What a missing source holds on the other list is not added to this one.
     const opposite = list === "blocklist" ? "allowlist" : "blocklist";
     const added = wanted.filter((other) => !this.#inventory().entries[opposite].has(other));
@@ -312,13 +343,13 @@ export class Ledger {
       const sizeLeft = new Set([...known.filter((other) => this.#waf.has(list, other)), ...adds, entry]).size;
       return sizeLeft >= 10 && count * 100 > maxRemovalPercent * size;
     });
-    if (isTooMany) complain(`${count} of ${known.length} would go at once`);
+    return isTooMany ? `${count} of ${known.length} would go at once` : undefined;
   }
 
   #judgeOrigin(
     change: OriginChange,
     { gathered, confirmed, confirmedAtMs = 0 }: Knowledge,
-    declared: readonly Gathered[],
+    { declared, wall }: Circumstances,
     complain: (why: string) => void,
   ): void {
     const { host, type, kind } = change;
@@ -332,13 +363,18 @@ export class Ledger {
       return;
     }
     if (!this.#ownOrigins.delete(host)) complain("wafsync did not add it");
-    if (gathered?.instance.meta.deleting === true) return;
+    if (gathered?.instance.meta.deleting === true) {
+      if (!isInDeletion({ gathered, confirmed }))
+        complain("no fresh read says that this very instance is being deleted");
+      return;
+    }
     if (confirmed === undefined) return complain("no fresh read came before");
     if (this.#nowMs() - confirmedAtMs > confirmedForMs + callMsMax) complain("the last fresh read is too old");
     if (wantedOrigins(confirmed).get(host) === type) complain("a WafOrigin wants it");
     if (this.#approvedOrigins.delete(host)) return;
-    const forbidden = originRemovalForbidden(confirmed, this.#ownersOfOrigin(host), this.#nowMs());
-    if (forbidden !== undefined) complain(forbidden);
+    const owners = this.#ownersOfOrigin(host);
+    const all = wall.shownSince(confirmedAtMs).map((atMs) => originRemovalForbidden(confirmed, owners, atMs));
+    if (all[0] !== undefined && !all.includes(undefined)) complain(all[0]);
   }
 
   #ownersOfOrigin(host: string): readonly EntryOwner[] {
@@ -347,8 +383,8 @@ export class Ledger {
   }
 
   /** What nobody wants any more and wafsync may remove, were it not for the guards. */
-  *removable(list: ListName, gathered: Gathered): Generator<Entry, void, void> {
-    const wanted = this.#wanted(gathered, this.#nowMs())[list];
+  *#removable(list: ListName, gathered: Gathered, atMs: number): Generator<Entry, void, void> {
+    const wanted = this.#wanted(gathered, atMs)[list];
     const owned = this.#inventory().entries[list];
     const isExclusive = gathered.instance.policies[list] === "Exclusive";
     const rules = new Set(gathered.rules.flatMap(({ rule }) => (rule.meta.deleting ? [] : [nameKey(rule.meta)])));
@@ -362,14 +398,15 @@ export class Ledger {
   }
 
   /** A run has ended: what it says is on hold is what may be, and a person can approve it by its hash. */
-  reported({ plan, gathered, inventory, nowMs }: RunFacts): void {
+  reported({ plan, gathered, inventory, nowMs }: RunFacts, wall: SimWall): void {
     const held = plan?.held;
     if (held === undefined || inventory === undefined) return;
+    const moments = [nowMs, ...wall.shownSince(this.#nowMs() - runMsMax)];
     const entries: Record<ListName | "origins", string[]> = { blocklist: [], allowlist: [], origins: [] };
     for (const { host, owners } of held.origins) {
       entries.origins.push(host);
       if (gathered.unconfirmed !== undefined) continue;
-      if (originRemovalForbidden(gathered, readOwners(owners), nowMs) === undefined)
+      if (moments.every((atMs) => originRemovalForbidden(gathered, readOwners(owners), atMs) === undefined))
         this.violation(`${host} is kept as an origin, though nothing that can't be read may want it`);
     }
     for (const list of listNames) {
@@ -378,7 +415,7 @@ export class Ledger {
         if (holds.length === 0 || gathered.unconfirmed !== undefined) continue;
         // The plan was made with what was recorded before it, and a rule may have expired since.
         const records = [inventory, this.#formerInventory ?? inventory].map((one) => recordedOf(one, list, entry));
-        const isDue = [nowMs, nowMs - runMsMax].every((atMs) =>
+        const isDue = moments.every((atMs) =>
           records.every((recorded) => removalForbidden(gathered, list, recorded, atMs) === undefined),
         );
         if (isDue) this.violation(`${entry} is kept on the ${list}, though nothing that can't be read may want it`);
@@ -422,8 +459,11 @@ export class Ledger {
     }
   }
 
-  #forbidden(list: ListName, entry: Entry, gathered: Gathered): string | undefined {
-    return removalForbidden(gathered, list, recordedOf(this.#inventory(), list, entry), this.#nowMs());
+  /** At each of the moments: what has expired at one of them holds nothing. */
+  #forbidden(list: ListName, entry: Entry, { confirmed, moments }: Basis): string | undefined {
+    const recorded = recordedOf(this.#inventory(), list, entry);
+    const all = moments.map((atMs) => removalForbidden(confirmed, list, recorded, atMs));
+    return all.includes(undefined) ? undefined : all[0];
   }
 
   /** What may be forgotten: what is not there, what others own, and what a deleted rule or origin leaves there. */
@@ -463,7 +503,8 @@ export class Ledger {
   }
 
   /** The inventory is deleted with its instance. */
-  forgotten(before: Inventory, { gathered, saidLeftBehind = false }: Knowledge): void {
+  forgotten(before: Inventory, { gathered, confirmed, saidLeftBehind = false }: Knowledge): void {
+    if (!isInDeletion({ gathered, confirmed })) this.violation("An inventory was deleted without a fresh read");
     this.#forgottenMs = this.#nowMs();
     this.#counts.forget();
     if (gathered?.instance.meta.deleting !== true) this.violation("An inventory was deleted, and its instance was not");
@@ -494,6 +535,12 @@ function recordedOf(inventory: Inventory, list: ListName, entry: Entry): Recorde
     owners: record === undefined ? [] : readOwners(record.owners),
     hasEntriesOf: (source) => all.some(({ owners }) => readOwners(owners).some((owner) => owner.source === source)),
   };
+}
+
+/** An old cache may show a former instance of the same name. */
+function isInDeletion({ gathered, confirmed }: Pick<Knowledge, "gathered" | "confirmed">): boolean {
+  const [seen, read] = [gathered?.instance.meta, confirmed?.instance.meta];
+  return read?.deleting === true && read.uid === seen?.uid;
 }
 
 function isOfOrigin(change: WafChange): change is OriginChange {

@@ -243,7 +243,7 @@ export const mutations: readonly Mutation[] = [
     file: "src/plan/lists/holds.ts",
     from: "push(byNamespace, namespaceOfRule(scope.rule), hold);",
     to: "",
-    foundBy: simulation,
+    foundBy: "test/plan/lists/holds.test.ts",
   },
   {
     guard: "a broken reference puts the entries of its object on hold",
@@ -426,6 +426,20 @@ export const mutations: readonly Mutation[] = [
     from: "1 + lastOverlapping(adds, overlapping, removal.entry)",
     to: "0",
     foundBy: "test/plan/lists/order.test.ts",
+  },
+  {
+    guard: "an instance is released only if a fresh read says that it is being deleted",
+    file: "src/reconcile/converge/confirm-deletion.ts",
+    from: "if (isSame && gathered.instance.meta.deleting) return",
+    to: "if (meta.deleting) return",
+    foundBy: "test/simulation/sieve-plans.test.ts",
+  },
+  {
+    guard: "an origin counts as added only if the API accepts it or says that it exists",
+    file: "src/reconcile/converge/write-ledger.ts",
+    from: "if (!isUnsent && saysExists(message)) return",
+    to: "if (!isUnsent) return",
+    foundBy: "test/reconcile/converge/adoption.test.ts",
   },
   {
     guard: "the primary origin is never removed",

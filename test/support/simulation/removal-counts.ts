@@ -9,6 +9,7 @@ import { nameKey } from "../../../src/model/resource.ts";
 interface Removal {
   readonly of: string;
   readonly entry: Entry;
+  /** By the clock of the process. */
   readonly atMs: number;
   /** What the guard allowed then. */
   readonly max: number;
@@ -22,18 +23,25 @@ export class RemovalCounts {
     this.#removals = [];
   }
 
-  /** Notes the removal. Returns how many there are within the window, if the guard allowed fewer all the time. */
-  note(list: ListName, entry: Entry, owners: EntryOwners, { instance, rules }: Gathered, atMs: number) {
+  /**
+   * Notes the removal. Returns how many there are within the window, if the guard allowed fewer all the time, at each of the
+   * moments that the clock of the process has shown since the fresh read, the latest first.
+   */
+  note(list: ListName, entry: Entry, owners: EntryOwners, { instance, rules }: Gathered, moments: readonly number[]) {
     const existing = new Set(rules.map(({ rule }) => nameKey(rule.meta)));
     const known = readOwners(owners);
     const isDeleted = known.length > 0 && known.every(({ kind, name }) => kind === "WafIpRule" && !existing.has(name));
     if (!isDeleted || instance.removalWindowMs === 0) return undefined;
     const of = `${nameKey(instance.meta)} ${list}`;
-    this.#removals.push({ of, entry, atMs, max: instance.guards.maxRemovals });
-    const recent = this.#removals.filter((removal) => {
-      return removal.of === of && Math.abs(atMs - removal.atMs) < instance.removalWindowMs;
+    this.#removals.push({ of, entry, atMs: moments[0] ?? 0, max: instance.guards.maxRemovals });
+    const excess = moments.map((atMs) => {
+      const recent = this.#removals.filter((removal) => {
+        return removal.of === of && Math.abs(atMs - removal.atMs) < instance.removalWindowMs;
+      });
+      const count = new Set(recent.map((removal) => removal.entry)).size;
+      return count > Math.max(...recent.map(({ max }) => max)) ? count : 0;
     });
-    const count = new Set(recent.map((removal) => removal.entry)).size;
-    return count > Math.max(...recent.map(({ max }) => max)) ? count : undefined;
+    const least = Math.min(...excess);
+    return least > 0 ? least : undefined;
   }
 }

@@ -13,6 +13,7 @@ import { decodeFeedState, encodeFeed, type FeedRecord, withContent } from "../..
 import { aFeed, textFacts } from "../builders/declare-feed.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { type Answer, keyOf, objectionTo, type Served, spokenEntries } from "./feed-oracle.ts";
+import { describeSaveFault } from "./sim-faults.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
 
@@ -122,6 +123,7 @@ export class SimFeeds {
     if (!process.mayWrite) return "The Lease is lost.";
     if (problems.api !== undefined) return problems.api;
     const fault = saveFault();
+    if (fault !== undefined) this.#world.cover(describeSaveFault(fault), "save of feed");
     if (fault !== undefined) return `The record cannot be written: ${fault}.`;
     const name = nameKey(feed);
     const was = this.#stored.get(name);

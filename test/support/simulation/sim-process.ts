@@ -2,6 +2,7 @@
 // simulated world. At every call of a port, before it and after it, the process may be killed: then it simply never goes on.
 import { FeedLoop } from "../../../src/app/feed-loop.ts";
 import { InstanceController } from "../../../src/app/instance-controller.ts";
+import type { Clock } from "../../../src/async/clock.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
@@ -21,6 +22,7 @@ import type { HeldLane } from "../../../src/waf/lane-registry.ts";
 import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
 import type { Knowledge } from "./ledger.ts";
 import type { Life } from "./sim-time.ts";
+import { SimWall } from "./sim-time.ts";
 import { simTransport } from "./sim-transport.ts";
 import type { SimWorld } from "./sim-world.ts";
 
@@ -42,6 +44,10 @@ export class SimProcess {
   seen: number;
   /** Requests that are under way. */
   inFlight = 0;
+  /** The one that began last, and is not over. */
+  request: string | undefined;
+  /** The clock of its node. */
+  readonly wall: SimWall;
   /** Writes on their way that take effect late. */
   readonly delayed = new Set<() => void>();
   readonly startedMs: number;
@@ -60,12 +66,13 @@ export class SimProcess {
   readonly #feeds: FeedLoop;
   ended = false;
 
-  constructor(world: SimWorld, id: number, seen: number) {
+  constructor(world: SimWorld, id: number, seen: number, wallOffsetMs: number) {
     this.#world = world;
     this.id = id;
     this.seen = seen;
     this.startedMs = world.time.nowMs();
-    const clock = world.time.clockOf(this.life);
+    this.wall = new SimWall(world.time, wallOffsetMs);
+    const clock = this.#clock();
     this.#lanes = new LaneRegistry({ clock, open: () => simTransport(world.networkOf(this)) });
     this.#book = this.#makeBook();
     this.#feeds = new FeedLoop({ book: this.#book, feeds: () => world.feeds.declared(), clock });
@@ -78,7 +85,7 @@ export class SimProcess {
           onEnd: this.#begin(),
           onOutcome: ({ result, facts }) => {
             world.note(this, `run of ${nameKey(instance)} ended: ${JSON.stringify(result)}`);
-            if (facts !== undefined) world.ledger.reported(facts);
+            if (facts !== undefined) world.ledger.reported(facts, this.wall);
           },
           onError: (error) => world.defect(this, `A run of ${nameKey(instance)} threw ${describeError(error)}`),
         };
@@ -173,6 +180,17 @@ export class SimProcess {
     for (const letGo of this.delayed) letGo();
   }
 
+  /**
+   * At the end of a simulation. Node.js keeps every composite signal that has a listener until it is aborted, and with it the
+   * whole world of a process that never goes on.
+   */
+  discard(): void {
+    this.kill();
+    this.abandon();
+    this.#giving.stop.abort();
+    this.#giving.abandon.abort();
+  }
+
   knows(instance: ObjectName): Knowledge {
     const name = nameKey(instance);
     const known = this.knowledge.get(name) ?? { seen: {} };
@@ -186,10 +204,10 @@ export class SimProcess {
 
   /** A call of a port. Whoever is killed at it never learns what came of it. */
   async #call<T>(where: string, effect: () => T): Promise<T> {
-    if (!this.#world.survives(this, `before ${where}`)) return await never;
+    if (!this.#world.survives(this, `before ${where}`)) return await forever();
     await this.#world.pause(this);
     const value = effect();
-    if (!this.#world.survives(this, `after ${where}`)) return await never;
+    if (!this.#world.survives(this, `after ${where}`)) return await forever();
     return value;
   }
 
@@ -210,7 +228,7 @@ export class SimProcess {
       },
       openWaf: (instance, key) => this.#open(instance, key),
       status: this.#status(),
-      clock: world.time.clockOf(this.life),
+      clock: this.#clock(),
       random: world.random,
       observer: this.#observer(),
       stopping: this.#stopping.signal,
@@ -250,7 +268,7 @@ export class SimProcess {
   }
 
   #makeBook(): FeedBook {
-    const { feeds, time, random } = this.#world;
+    const { feeds, random } = this.#world;
     return new FeedBook({
       store: {
         load: async (feed) => await this.#call(`load of ${feed.name}`, () => feeds.load(this, feed)),
@@ -258,11 +276,11 @@ export class SimProcess {
       },
       fetch: async (feed, _, signal) => {
         const { delayMs, answer } = await this.#call(`fetch of ${feed.meta.name}`, () => feeds.ask(this, feed.meta));
-        await time.clockOf(this.life).sleep(delayMs, signal);
+        await this.#clock().sleep(delayMs, signal);
         return await answer;
       },
       status: feeds.status,
-      clock: time.clockOf(this.life),
+      clock: this.#clock(),
       random,
     });
   }
@@ -288,6 +306,10 @@ export class SimProcess {
       waiting: (_, why) => say(why),
       failed: (_, fault) => say(JSON.stringify(fault)),
     };
+  }
+
+  #clock(): Clock {
+    return this.#world.time.clockOf(this.life, this.wall);
   }
 
   #permission(): Permission {
@@ -321,7 +343,7 @@ export class SimProcess {
       key,
       requestTimeoutMs,
       lane,
-      clock: this.#world.time.clockOf(this.life),
+      clock: this.#clock(),
       permit: () => this.#permission(),
       ...(this.#world.hasReplicas ? { permitRead: () => this.#permission() } : {}),
     });
@@ -336,7 +358,10 @@ function parsed(name: string): ObjectName {
   return { namespace, name: plain };
 }
 
-const never = new Promise<never>(() => undefined);
+/** A promise for each that waits: one for all would keep every process that was ever killed. */
+async function forever(): Promise<never> {
+  return await new Promise<never>(() => undefined);
+}
 
 function describeError(error: unknown): string {
   return Error.isError(error) ? (error.stack ?? error.message) : String(error);

@@ -3,6 +3,35 @@
 import { sleepBy } from "../../../src/async/clock.ts";
 import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
 
+/** The clock on the wall of one node, which somebody may set. */
+export class SimWall {
+  offsetMs = 0;
+  readonly #time: SimTime;
+  /** Earlier settings, and until when they held. */
+  readonly #former: { readonly offsetMs: number; readonly untilMs: number }[] = [];
+
+  constructor(time: SimTime, offsetMs = 0) {
+    this.#time = time;
+    this.offsetMs = offsetMs;
+  }
+
+  nowMs(): number {
+    return this.#time.nowMs() + this.offsetMs;
+  }
+
+  set(offsetMs: number): void {
+    this.#former.push({ offsetMs: this.offsetMs, untilMs: this.#time.nowMs() });
+    this.offsetMs = offsetMs;
+  }
+
+  /** What this clock may have shown from that true time until now: the bounds of each of its settings, the latest first. */
+  shownSince(sinceMs: number): readonly number[] {
+    const recent = this.#former.filter(({ untilMs }) => untilMs >= sinceMs);
+    const past = recent.flatMap(({ offsetMs, untilMs }) => [untilMs + offsetMs, sinceMs + offsetMs]);
+    return [this.nowMs(), sinceMs + this.offsetMs, ...past];
+  }
+}
+
 /** Whoever sleeps: a process, or the world itself. */
 export interface Life {
   alive: boolean;
@@ -28,11 +57,15 @@ export class SimTime {
     return this.startMs + this.#elapsedMs;
   }
 
-  /** The clock of one process. */
-  clockOf(life: Life): Clock {
+  get elapsedMs(): number {
+    return this.#elapsedMs;
+  }
+
+  /** The clock of one process, and what it shows. */
+  clockOf(life: Life, wall: Pick<SimWall, "nowMs"> = this): Clock {
     const schedule: Clock["schedule"] = (delayMs, act) => this.#schedule(delayMs, act, life);
     return {
-      nowMs: () => this.nowMs(),
+      nowMs: () => wall.nowMs(),
       monotonicMs: () => this.#elapsedMs,
       sleep: async (delayMs, signal) => await sleepBy({ schedule }, delayMs, signal),
       schedule,
@@ -47,7 +80,7 @@ export class SimTime {
   /** Moves on by this much, waking one sleeper after the other, until `isOver` holds. */
   async advance(delayMs: number, isOver: () => boolean = () => false): Promise<void> {
     const targetMs = this.#elapsedMs + delayMs;
-    await settle();
+    await this.settle();
     while (!isOver()) {
       const due = this.#next(targetMs);
       if (due === undefined) {
@@ -58,8 +91,13 @@ export class SimTime {
       this.#elapsedMs = Math.max(this.#elapsedMs, due.atMs);
       this.steps += 1;
       due.wake();
-      await settle();
+      await this.settle();
     }
+  }
+
+  /** Every promise that needs no time is kept before the event loop turns. */
+  async settle(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   #next(limitMs: number): Sleeper | undefined {
@@ -83,9 +121,4 @@ export class SimTime {
     this.#sleepers.add(sleeper);
     return () => void this.#sleepers.delete(sleeper);
   }
-}
-
-/** Every promise that needs no time is kept before the event loop turns. */
-async function settle(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
 }

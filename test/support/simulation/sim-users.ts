@@ -137,6 +137,15 @@ export class SimUsers {
     }
   }
 
+  /** Origins that may have been there before, with another type: she was asked to look, and gives them the declared one. */
+  checkOrigins(): void {
+    const { waf, cluster, toldToCheck } = this.#world;
+    for (const { host, type, meta } of cluster.now.origins.values()) {
+      if (!meta.deleting && toldToCheck.has(host) && waf.origins.has(host))
+        waf.origins.set(host, type === "Alternate" ? "alternate" : "backup");
+    }
+  }
+
   /** All that stands in the way of the declared state is taken away. */
   settle(): void {
     const { cluster, waf, ledger } = this.#world;

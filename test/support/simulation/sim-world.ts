@@ -21,7 +21,7 @@ import { callMsMax, Ledger } from "./ledger.ts";
 import { SimCluster, watchLagMsMax } from "./sim-cluster.ts";
 import { SimFeeds } from "./sim-feeds.ts";
 import type { SimFault } from "./sim-faults.ts";
-import { describeFault } from "./sim-faults.ts";
+import { describeFault, describeSaveFault } from "./sim-faults.ts";
 import { SimProcess } from "./sim-process.ts";
 import { SimTime } from "./sim-time.ts";
 import type { SimNetwork } from "./sim-transport.ts";
@@ -63,8 +63,13 @@ export class SimWorld {
   readonly calls: SimCall[] = [];
   /** Changes of the WAF by wafsync. */
   readonly writes: string[] = [];
-  readonly counts = { faults: 0, kills: 0, points: 0, clears: 0, processes: 0 };
+  readonly counts = { faults: 0, kills: 0, jumps: 0, points: 0, clears: 0, processes: 0 };
+  /** Which fault met which step: see fault-steps.ts. */
+  readonly pairs = new Set<string>();
   processes: SimProcess[] = [];
+  /** Origins whose type a person was asked to check. */
+  readonly toldToCheck = new Set<string>();
+  readonly #everStarted: SimProcess[] = [];
   /** Which fault the next request meets, if any. */
   chooseFault: (request: SimRequest) => SimFault | undefined = () => undefined;
   /** How old what the next read of a list shows is. */
@@ -106,12 +111,20 @@ export class SimWorld {
     return this.random() < share;
   }
 
-  startProcess(seen = this.cluster.latest): SimProcess {
+  /** `wallOffsetMs`: how far the clock of its node is ahead. */
+  startProcess(seen = this.cluster.latest, wallOffsetMs = 0): SimProcess {
     this.counts.processes += 1;
-    const process = new SimProcess(this, this.counts.processes, seen);
+    const process = new SimProcess(this, this.counts.processes, seen, wallOffsetMs);
     this.processes = [...this.processes.filter(({ life }) => life.alive), process];
+    this.#everStarted.push(process);
     this.note(process, "starts");
     return process;
+  }
+
+  /** Nothing of this world is used any more. */
+  async discard(): Promise<void> {
+    for (const process of this.#everStarted) process.discard();
+    await this.time.settle();
   }
 
   worksOn(process: SimProcess): boolean {
@@ -133,6 +146,10 @@ export class SimWorld {
     if (!process.life.alive) return false;
     this.counts.points += 1;
     if (!this.kills(where)) return true;
+    this.cover(
+      `killed ${where.split(" ")[0] ?? ""}`,
+      where.slice(where.indexOf(" ") + 1).replace(/ of [a-z]+$/, " of feed"),
+    );
     this.killed(process, where);
     return false;
   }
@@ -142,6 +159,23 @@ export class SimWorld {
     this.counts.kills += 1;
     process.kill();
     this.onKilled();
+  }
+
+  /** The clock of a node is set. */
+  setClock(process: SimProcess, offsetMs: number): void {
+    this.counts.jumps += 1;
+    this.interrupted(process, offsetMs > process.wall.offsetMs ? "clock set forward" : "clock set back");
+    process.wall.set(offsetMs);
+    this.note(process, `has a clock that is ${Math.round(offsetMs / 1000)} s ahead`);
+  }
+
+  /** Something happens to a process, whatever it does just now. */
+  interrupted(process: SimProcess, how: string): void {
+    this.cover(how, process.request ?? "no call");
+  }
+
+  cover(fault: string, step: string): void {
+    this.pairs.add(`${fault} @ ${step}`);
   }
 
   async pause(process: SimProcess): Promise<void> {
@@ -208,6 +242,7 @@ export class SimWorld {
     const name = nameKey(instance);
     const stored = this.#inventories.get(name);
     const fault = this.problems.api === undefined ? this.saveFault() : "Failed";
+    if (fault !== undefined) this.cover(describeSaveFault(fault), "save");
     if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
     if (fault === "Conflict" || revision !== String(stored?.revision ?? "")) {
       return { state: "Conflict", problem: "Somebody else wrote the inventory." };
@@ -265,6 +300,8 @@ export class SimWorld {
   }
 
   event(process: SimProcess, object: ResourceMeta, event: ObjectEvent): void {
+    if (event.reason === "OriginAdditionRefused")
+      this.toldToCheck.add(/add origin (\S+)/.exec(event.message)?.[1] ?? "");
     if (event.reason === "EntriesLeftBehind") process.knows(object).saidLeftBehind = true;
     this.note(process, `event on ${resourceKey(object)}: ${event.reason}: ${event.message}`);
     this.printed(process, JSON.stringify(event));
@@ -287,6 +324,7 @@ export class SimWorld {
         const fault = this.chooseFault(request);
         if (fault !== undefined) {
           this.counts.faults += 1;
+          this.cover(describeFault(fault), stepOf(request));
           this.note(process, `${describeRequest(request)} meets a fault: ${describeFault(fault)}`);
         }
         return fault;
@@ -296,6 +334,7 @@ export class SimWorld {
       begun: (request) => this.#begun(process, request),
       ended: (request, how) => {
         process.inFlight = Math.max(0, process.inFlight - 1);
+        process.request = undefined;
         this.note(process, `${describeRequest(request)} → ${how}`);
       },
       survives: (where) => this.survives(process, where),
@@ -308,6 +347,7 @@ export class SimWorld {
     if (running > 0) this.ledger.violation(`${describeRequest(request)} was sent while another request was under way`);
     if (!this.worksOn(process)) this.ledger.violation(`${describeRequest(request)} by a replica without the shard`);
     process.inFlight += 1;
+    process.request = stepOf(request);
     if (request.path === "/api/origins" && request.method === "GET") this.#strayWrites = 0;
   }
 
@@ -318,7 +358,10 @@ export class SimWorld {
     const isListRead = request.method === "GET" && request.path !== "/api/origins";
     const staleness = isListRead ? this.chooseStaleness() : "None";
     const shown = this.waf.shown(list, staleness);
-    if (isListRead && shown !== this.waf.lists[list]) this.note(process, `is shown an old ${list}: ${shown.join(" ")}`);
+    if (isListRead && shown !== this.waf.lists[list]) {
+      this.cover(staleness === "Write" ? "old by a write" : "old by seconds", stepOf(request));
+      this.note(process, `is shown an old ${list}: ${shown.join(" ")}`);
+    }
     const answer = this.waf.serve(
       request,
       (change) => {
@@ -328,7 +371,10 @@ export class SimWorld {
         }
         if (!process.mayWrite) this.ledger.violation(`${describeRequest(request)} by a process without the Lease`);
         this.writes.push(describeRequest(request));
-        this.ledger.changedByUs(change, process.caller, knowledge, this.#declaredFor(process));
+        this.ledger.changedByUs(change, process.caller, knowledge, {
+          declared: this.#declaredFor(process),
+          wall: process.wall,
+        });
       },
       staleness,
     );
@@ -375,6 +421,11 @@ export class SimWorld {
     if (isComplete && this.#lastClearMs === 0)
       this.ledger.violation(`${namespace}/${name} is complete, and no call was made`);
   }
+}
+
+/** Without what varies. */
+function stepOf({ method, path }: SimRequest): string {
+  return `${method} ${path.startsWith("/clear/") ? "/clear" : path}`;
 }
 
 export function describeRequest({ method, path, parameters }: SimRequest): string {

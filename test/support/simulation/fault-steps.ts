@@ -1,0 +1,46 @@
+// Which fault can meet which step: a call of the WAF or of a port. The simulation notes each pair that happens, so that
+// everybody sees what it has not tried.
+import { answerNames } from "./sim-faults.ts";
+
+const listWrites = ["POST", "DELETE"].flatMap((method) => [
+  `${method} /api/blocklist_ip`,
+  `${method} /api/allowlist_ip`,
+]);
+const listReads = ["GET /api/blocklist_ips", "GET /api/allowlist_ips"];
+const wafSteps = [
+  "GET /api/origins",
+  "POST /api/origins",
+  "DELETE /api/origins",
+  "POST /clear",
+  ...listReads,
+  ...listWrites,
+];
+const portSteps = ["gather", "confirm", "load", "save", "remove", "hold", "release", "removeObject"];
+const statusSteps = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"].map((kind) => `status of ${kind}`);
+const feedSteps = ["load of feed", "save of feed", "fetch of feed"];
+
+function pairsOf(faults: readonly string[], steps: readonly string[]): string[] {
+  return steps.flatMap((step) => faults.map((fault) => `${fault} @ ${step}`));
+}
+
+const broken = ["connection reset", "no answer", ...answerNames].flatMap((fault) => [
+  `${fault}, before its effect`,
+  `${fault}, after its effect`,
+]);
+
+/** Everything that can happen in a simulation. */
+export const faultSteps: readonly string[] = [
+  ...pairsOf(["connection refused", ...broken], wafSteps),
+  ...pairsOf(["400, before its effect", "no answer, and a late effect"], listWrites),
+  ...pairsOf(["old by a write", "old by seconds"], listReads),
+  ...pairsOf(["killed before", "killed after"], [...wafSteps, ...portSteps, ...statusSteps, ...feedSteps]),
+  ...pairsOf(["conflict", "write failed"], ["save", "save of feed"]),
+  ...pairsOf(
+    ["clock set forward", "clock set back", "killed", "asked to stop", "Lease lost", "shard given up"],
+    [...wafSteps, "no call"],
+  ),
+];
+
+export function describeCoverage(pairs: ReadonlySet<string>): string {
+  return `${pairs.size} of ${faultSteps.length} pairs of a fault and a step.`;
+}

@@ -1,0 +1,143 @@
+// The 37 plans by which Sieve (OSDI 2022) found stale, intermediate and unobserved-state bugs in ten operators, by the names
+// that its repository gives them. What such an operator manages (a StatefulSet, a Service) are entries and origins here.
+import type { DeclaredOrigin } from "../../../src/model/declared.ts";
+import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
+import { allowing, anInstance, anOrigin, aRule, blocking } from "../builders/declare.ts";
+import { simKey } from "./sim-world.ts";
+import type { SimWorld } from "./sim-world.ts";
+
+type Act = (world: SimWorld) => void;
+
+interface Replay {
+  readonly before: Act;
+  /** One after the other. */
+  readonly changes: readonly Act[];
+}
+
+export type SievePlan = { readonly name: string } & (
+  | ({ readonly pattern: "Stale" } & Replay & {
+        /** The process restarts with what was declared after so many changes. */ readonly behind: number;
+      })
+  | ({ readonly pattern: "Unobserved" } & Replay)
+  | ({ readonly pattern: "Intermediate" } & Replay & {
+        /** The process is killed after this call, the n-th of its kind. */ readonly killedAfter: string;
+        readonly nth?: number;
+      })
+  | { readonly pattern: "NotApplicable"; readonly why: string }
+);
+
+const two = ["192.0.2.1", "192.0.2.2"];
+const many = [...two, "192.0.2.3", "2001:db8::a"];
+const source = "ConfigMap edge/list, key list";
+
+function instanceOf(uid: string): Act {
+  return (world) => world.cluster.put("instances", anInstance({ meta: { uid }, deletionPolicy: "Delete" }));
+}
+
+function rule(name: string, addresses: readonly string[], uid = `uid-${name}`, deleting = false): Act {
+  return (world) => world.cluster.put("rules", blocking(name, addresses, { meta: { uid, deleting } }));
+}
+
+function origin(change: Partial<DeclaredOrigin> = {}): Act {
+  return (world) => world.cluster.put("origins", { ...anOrigin("a.example"), ...change });
+}
+
+function withText(text: AddressText): Act {
+  const declared: GatheredRule = { rule: aRule("feed").rule, texts: [text] };
+  return (world) => world.cluster.put("rules", declared);
+}
+
+function all(...acts: readonly Act[]): Act {
+  return (world) => {
+    for (const act of acts) act(world);
+  };
+}
+
+const removeRule: Act = (world) => world.cluster.remove("rules", "edge/feed");
+const removeOrigin: Act = (world) => world.cluster.remove("origins", "edge/a.example");
+const removeInstance: Act = (world) => world.cluster.remove("instances", "edge/shop");
+const allow: Act = (world) => world.cluster.put("rules", allowing("office", ["198.51.100.0/24"]));
+const removeAllow: Act = (world) => world.cluster.remove("rules", "edge/office");
+const keyGone: Act = (world) => world.cluster.change({ key: undefined });
+const keyBack: Act = (world) => world.cluster.change({ key: simKey });
+const read: AddressText = { state: "Read", source, text: two.join("\n") };
+const missing: AddressText = { state: "Missing", source, problem: `${source} does not exist.` };
+
+const synced = all(instanceOf("uid-1"), rule("feed", two), origin());
+/** The parent is deleted with all that belongs to it, and created again. */
+const recreated: Replay = { before: synced, changes: [removeInstance, instanceOf("uid-2")] };
+/** A child is being deleted, is gone, and is created again. */
+const childRecreated: Replay = {
+  before: synced,
+  changes: [rule("feed", two, "uid-feed", true), removeRule, rule("feed", two, "uid-later")],
+};
+const blocksOffAndOn: Replay = { before: synced, changes: [rule("feed", []), rule("feed", two)] };
+const typeChanged: Replay = { before: synced, changes: [origin({ type: "Backup" })] };
+const originOffAndOn: Replay = { before: synced, changes: [removeOrigin, origin()] };
+const allowOffAndOn: Replay = { before: all(synced, allow), changes: [removeAllow, allow] };
+const upAndDown: Replay = { before: synced, changes: [rule("feed", many), rule("feed", two)] };
+const downAndUp: Replay = { before: synced, changes: [rule("feed", ["192.0.2.1"]), rule("feed", many)] };
+const toZero: Replay = { before: synced, changes: [rule("feed", ["192.0.2.1"]), rule("feed", [])] };
+const created: Replay = { before: () => undefined, changes: [synced] };
+const extended: Replay = { before: synced, changes: [all(rule("feed", many), allow)] };
+
+const stale = (name: string, replay: Replay, behind = 1): SievePlan => ({ name, pattern: "Stale", ...replay, behind });
+const unobserved = (name: string, replay: Replay): SievePlan => ({ name, pattern: "Unobserved", ...replay });
+const intermediate = (name: string, replay: Replay, killedAfter: string, nth = 1): SievePlan => ({
+  name,
+  pattern: "Intermediate",
+  ...replay,
+  killedAfter,
+  nth,
+});
+
+export const sievePlans: readonly SievePlan[] = [
+  intermediate("cass-operator-intermediate-state-1", created, "save"),
+  intermediate("cass-operator-intermediate-state-2", created, "POST /api/blocklist_ip", 2),
+  stale("cass-operator-stale-state-1", recreated),
+  stale("cassandra-operator-stale-state-1", recreated),
+  stale("cassandra-operator-stale-state-2", childRecreated),
+  unobserved("cassandra-operator-unobserved-state-1", childRecreated),
+  intermediate("casskop-intermediate-state-1", toZero, "DELETE /api/blocklist_ip"),
+  stale("casskop-stale-state-1", recreated),
+  stale("casskop-stale-state-2", typeChanged, 0),
+  unobserved("casskop-unobserved-state-1", toZero),
+  // Here the object was gone when the API server stopped, not only on its way.
+  stale("elastic-operator-stale-state-1", { ...childRecreated, changes: [removeRule, rule("feed", two, "uid-later")] }),
+  stale("elastic-operator-stale-state-2", downAndUp),
+  intermediate("mongodb-operator-intermediate-state-1", extended, "save"),
+  intermediate("mongodb-operator-intermediate-state-2", created, "POST /api/origins"),
+  stale("mongodb-operator-stale-state-1", recreated),
+  stale("mongodb-operator-stale-state-2", blocksOffAndOn),
+  stale("mongodb-operator-stale-state-3", allowOffAndOn),
+  unobserved("mongodb-operator-unobserved-state-1", originOffAndOn),
+  intermediate("nifikop-intermediate-state-1", extended, "status of WafIpRule"),
+  intermediate("nifikop-intermediate-state-2", created, "status of WafInstance"),
+  intermediate("rabbitmq-operator-intermediate-state-1", typeChanged, "DELETE /api/origins"),
+  stale("rabbitmq-operator-stale-state-1", recreated),
+  stale("rabbitmq-operator-stale-state-2", typeChanged, 0),
+  unobserved("rabbitmq-operator-unobserved-state-1", upAndDown),
+  intermediate("xtradb-operator-intermediate-state-1", created, "hold"),
+  intermediate("xtradb-operator-intermediate-state-2", extended, "POST /api/allowlist_ip"),
+  intermediate("xtradb-operator-intermediate-state-3", recreated, "DELETE /api/blocklist_ip"),
+  stale("xtradb-operator-stale-state-1", recreated),
+  stale("xtradb-operator-stale-state-2", originOffAndOn),
+  stale("xtradb-operator-stale-state-3", allowOffAndOn),
+  unobserved("xtradb-operator-unobserved-state-1", upAndDown),
+  stale("yugabyte-operator-stale-state-1", { before: synced, changes: [keyGone, keyBack] }),
+  stale("yugabyte-operator-stale-state-2", {
+    before: all(instanceOf("uid-1"), withText(read)),
+    changes: [withText(missing), withText(read)],
+  }),
+  unobserved("yugabyte-operator-unobserved-state-1", upAndDown),
+  stale("zookeeper-operator-stale-state-1", recreated),
+  {
+    name: "zookeeper-operator-stale-state-2",
+    pattern: "NotApplicable",
+    why: "The operator deleted a volume because of an old `status.readyReplicas`. wafsync decides nothing by a status.",
+  },
+  unobserved("zookeeper-operator-unobserved-state-1", {
+    before: rule("feed", two),
+    changes: [instanceOf("uid-1"), rule("feed", many), rule("feed", ["192.0.2.1"])],
+  }),
+];
