@@ -71,6 +71,14 @@ describe("The version of package.json", () => {
   });
 });
 
+describe("The version of Argo CD", () => {
+  test("on its page is the one that npm run test:world runs", async () => {
+    const module = await readPage("test/world/argocd-build/go.mod");
+    const version = /argo-cd\/v3 v(\S+)/.exec(module)?.[1];
+    expect(await readPage("docs/guides/argocd.md")).toContain(`with Argo CD ${version}.`);
+  });
+});
+
 describe("The version of Node.js", () => {
   const node = devDependencies["node"];
 
