@@ -71,11 +71,15 @@ describe("The version of package.json", () => {
   });
 });
 
-describe("The version of Argo CD", () => {
-  test("on its page is the one that npm run test:world runs", async () => {
-    const module = await readPage("test/world/argocd-build/go.mod");
-    const version = /argo-cd\/v3 v(\S+)/.exec(module)?.[1];
-    expect(await readPage("docs/guides/argocd.md")).toContain(`with Argo CD ${version}.`);
+describe("The versions of Argo CD and Flux", () => {
+  test.each([
+    ["docs/guides/argocd.md", "Argo CD", "argocd-build", "github.com/argoproj/argo-cd/v3"],
+    ["docs/guides/flux.md", "source-controller", "source-controller", "github.com/fluxcd/source-controller"],
+    ["docs/guides/flux.md", "kustomize-controller", "kustomize-controller", "github.com/fluxcd/kustomize-controller"],
+  ])("on %s are those that npm run test:world runs: %s", async (page, name, folder, path) => {
+    const module = await readPage(`test/world/${folder}/go.mod`);
+    const version = new RegExp(`${path} v(\\S+)`).exec(module)?.[1];
+    expect(await readPage(page)).toMatch(new RegExp(`\\b${name} ${version?.replaceAll(".", "\\.")}\\b`));
   });
 });
 

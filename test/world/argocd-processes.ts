@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { Supervisor } from "../support/control-plane/supervisor.ts";
 import { createSupervisor } from "../support/control-plane/supervisor.ts";
-import { applyObjects } from "./steps.ts";
+import { applyDefinitions, applyObjects } from "./steps.ts";
 import type { World } from "./world-description.ts";
 
 const repoServerPort = 8191;
@@ -95,9 +95,7 @@ async function installObjects(world: World, programs: string): Promise<void> {
   const { cluster } = world;
   const extras = join(programs, "extras");
   const files = ["application-crd.yaml", "applicationset-crd.yaml", "appproject-crd.yaml"];
-  const definitions = files.flatMap((file) => ["-f", join(extras, file)]);
-  await cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", ...definitions]);
-  await cluster.expectKubectl(["wait", "--for=condition=Established", "--timeout=60s", ...definitions]);
+  await applyDefinitions(cluster, ...files.map((file) => join(extras, file)));
   const v1 = { apiVersion: "v1" };
   await applyObjects(cluster, { ...v1, kind: "Namespace", metadata: { name: "argocd" } });
   await applyObjects(
@@ -143,7 +141,8 @@ export async function readManifests(file: string, repository: string): Promise<A
 export interface ApplicationStatus {
   readonly sync?: { readonly status?: string; readonly revision?: string };
   readonly health?: { readonly status?: string };
-  readonly operationState?: { readonly phase?: string; readonly message?: string };
+  readonly operationState?: { readonly phase?: string; readonly message?: string; readonly finishedAt?: string };
+  readonly reconciledAt?: string;
   readonly resources?: readonly {
     readonly kind: string;
     readonly name: string;

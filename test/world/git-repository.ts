@@ -7,6 +7,8 @@ export interface GitRepository {
   readonly folder: string;
   /** Writes the files, removes those whose content is undefined, and commits; gives the commit. */
   commit(files: Readonly<Record<string, string | undefined>>): Promise<string>;
+  /** The newest commit. */
+  head(): Promise<string>;
 }
 
 export async function createGitRepository(folder: string): Promise<GitRepository> {
@@ -20,6 +22,7 @@ export async function createGitRepository(folder: string): Promise<GitRepository
   await git("init", "--initial-branch=main", "--quiet");
   return {
     folder,
+    head: () => git("rev-parse", "HEAD"),
     async commit(files) {
       for (const [path, content] of Object.entries(files)) {
         const file = join(folder, path);

@@ -65,7 +65,7 @@ export async function writeKustomization(
 }
 
 /** A patch that gives the operator more arguments. */
-export function withArguments(...args: readonly string[]): Readonly<Record<string, unknown>> {
+export function withArguments(...args: readonly string[]): { readonly patches: readonly unknown[] } {
   const operations = args.map((value) => ({ op: "add", path: "/spec/template/spec/containers/0/args/-", value }));
   return { patches: [{ target: { kind: "Deployment", name: "wafsync" }, patch: JSON.stringify(operations) }] };
 }
@@ -166,4 +166,23 @@ export async function removeOperator(cluster: ClusterAccess, ...namespaces: read
   // The operator has to remove the finalizers of the instances.
   await cluster.runKubectl(["delete", "wafinstances,wafiprules,waforigins,wafcacheclears", "--all", "-A", ...gone]);
   await cluster.runKubectl(["delete", "namespace", operatorNamespace, ...namespaces, ...gone]);
+}
+
+/** Applies the custom resource definitions of another project, and waits until the server serves them. */
+export async function applyDefinitions(cluster: ClusterAccess, ...paths: readonly string[]): Promise<void> {
+  const files = paths.flatMap((path) => ["-f", path]);
+  await cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", ...files]);
+  // kubectl gives up at once on a definition that is so new that it has no conditions yet.
+  await waitFor("the definitions", stepMs, async () => {
+    const ended = await cluster.runKubectl(["wait", "--for=condition=Established", "--timeout=10s", ...files]);
+    return ended.code === 0 ? true : undefined;
+  });
+}
+
+/** The operator never watches Secrets: a new key is read at the next reconcile, which this requests. */
+export async function replaceKey(cluster: ClusterAccess, namespace: string, key: string): Promise<void> {
+  const metadata = { name: "shop-waf-key", namespace };
+  await applyObjects(cluster, { apiVersion: "v1", kind: "Secret", metadata, stringData: { apiKey: key } });
+  const request = `wafsync.dev/requested-at=${process.hrtime.bigint()}`;
+  await cluster.expectKubectl(["annotate", "--overwrite", "wafinstance", "shop", "-n", namespace, request]);
 }
