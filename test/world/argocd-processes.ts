@@ -55,6 +55,8 @@ export async function startArgocd(world: World): Promise<Supervisor> {
     "--metrics-port=8192",
     "--disable-tls",
     "--client-ca-path=",
+    // Three minutes by default.
+    "--revision-cache-expiration=3s",
     `--redis=${redis}`,
   ]);
   // The controller keeps what it could not read for minutes.
