@@ -2,7 +2,7 @@
 // do nothing else.
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
-import { Client } from "undici";
+import { Client, type Dispatcher } from "undici";
 
 export interface Floor {
   readonly baseUrl: string;
@@ -10,20 +10,31 @@ export interface Floor {
   readonly addresses: readonly string[];
 }
 
-/** Milliseconds for one POST an address by undici. */
+/** What `run --once` reads before its writes, and to verify them. */
+const readsBefore = ["/api/origins", "/api/blocklist_ips", "/api/allowlist_ips"];
+const readsAfter = ["/api/blocklist_ips", "/api/origins"];
+
+/** Milliseconds for the reads, and one POST an address, by undici. */
 export async function measureUndiciMs({ baseUrl, key, addresses }: Floor): Promise<number> {
   const client = new Client(baseUrl, { pipelining: 1 });
+  const call = async (options: Dispatcher.RequestOptions): Promise<void> => {
+    const { statusCode, body } = await client.request(options);
+    await body.text();
+    if (statusCode !== 200) throw new Error(`The simulator answered ${statusCode}.`);
+  };
+  const query = new URLSearchParams({ api_key: key }).toString();
+  const read = async (path: string): Promise<void> => await call({ method: "GET", path: `${path}?${query}` });
   const startMs = performance.now();
+  for (const path of readsBefore) await read(path);
   for (const ip of addresses) {
-    const { statusCode, body } = await client.request({
+    await call({
       method: "POST",
       path: "/api/blocklist_ip",
       headers: { "content-type": "application/x-www-form-urlencoded" },
       body: new URLSearchParams({ api_key: key, ip }).toString(),
     });
-    await body.text();
-    if (statusCode !== 200) throw new Error(`The simulator answered ${statusCode}.`);
   }
+  for (const path of readsAfter) await read(path);
   const durationMs = performance.now() - startMs;
   await client.close();
   return durationMs;
@@ -31,7 +42,9 @@ export async function measureUndiciMs({ baseUrl, key, addresses }: Floor): Promi
 
 /** The same by net/http of Go. @param program built from bench/net-http */
 export async function measureGoMs(program: string, { baseUrl, key, addresses }: Floor): Promise<number> {
-  const child = spawn(program, [baseUrl, key], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(program, [baseUrl, key, readsBefore.join(), readsAfter.join()], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   child.stdin.end(`${addresses.join("\n")}\n`);
   const durationMs = Number(await text(child.stdout));
   if (!(durationMs > 0)) throw new Error("The Go client failed.");

@@ -22,6 +22,7 @@ import {
   testKey,
 } from "../support/worlds/waf-folder.ts";
 import { caseCount } from "../support/builders/case-count.ts";
+import { areRequestsInFlight } from "../support/fakes/requests-in-flight.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import type { VirtualClock } from "../support/fakes/virtual-clock.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
@@ -93,7 +94,7 @@ let stateBefore: string | undefined;
 const told: string[] = [];
 
 beforeAll(async () => {
-  clock = createVirtualClock(Date.now());
+  clock = createVirtualClock({ startMs: Date.now(), isBusy: areRequestsInFlight });
   simulator = await startSimulator({ keys: [{ key: testKey, domain: testDomain }], clock });
 });
 

@@ -46,8 +46,8 @@ describe("docs/commands.md", () => {
   });
 });
 
-test("The README has a row for every command", async () => {
-  const rows = [...(await readPage("README.md")).matchAll(/^\| `wafsync ([a-z-]+)[ `]/gm)].map(
+test("The page of commands has a row for every command", async () => {
+  const rows = [...(await readPage("docs/commands.md")).matchAll(/^\| \[`([a-z-]+)`\]/gm)].map(
     ([, name]) => name ?? "",
   );
   expect(commands.filter((command) => !rows.includes(command))).toEqual([]);

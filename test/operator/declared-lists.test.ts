@@ -5,7 +5,7 @@ import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
 import { within } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { callsOf } from "../support/worlds/operator-world.ts";
+import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 
@@ -201,5 +201,38 @@ await describeOperator("declared lists", (world) => {
     }
     await world().allReady(namespace);
     expect(writesOf(waf)).toEqual({ added: 1_414, removed: 0 });
+  });
+
+  test("neighbours are merged where the owner asks for it, and what a list has no room for is told", async () => {
+    const { namespace, waf } = await world().newInstance("compaction", unguarded);
+    const object = instance(namespace, "");
+    const neighbours = addresses(8);
+    await world().apply(rule(namespace, "scanners", [...neighbours, "203.0.113.9"]));
+    await settle(namespace, waf, [...neighbours, "203.0.113.9"], writesOf(waf));
+    const switchTo = async (blocklist: object) => await world().patch(object, { spec: { blocklist } });
+    const sorted = () => waf.view.blocklist.toSorted();
+
+    await switchTo({ compaction: "Exact" });
+    const merged = ["198.18.0.0/29", "203.0.113.9"];
+    await world().eventually("the neighbours are one network", () => String(sorted()) === String(merged));
+    // The network is added before any of its addresses is removed.
+    const writes = waf.view.requests.filter(({ method }) => method !== "GET").slice(9);
+    expect(writes.map(({ method }) => method)).toEqual(["POST", ...neighbours.map(() => "DELETE")]);
+    await world().allReady(namespace);
+    const told = await world().read("WafIpRule", namespace, "scanners");
+    expect(told?.status).toMatchObject({ entries: { desired: 9, synced: 9, pending: 0, covered: 8 } });
+
+    await switchTo({ compaction: "None", maxEntries: 5 });
+    await world().eventually("the list is full", async () => {
+      const synced = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
+      return synced?.reason === "CapacityExceeded";
+    });
+    expect(sorted()).toEqual([...neighbours.slice(0, 4), "203.0.113.9"]);
+    const full = await world().read("WafInstance", namespace, "waf");
+    expect(full?.status).toMatchObject({ blocklist: { live: 5, managed: 5, overflow: 4 } });
+    expect(conditionOf(full, "Ready")?.message).toContain("has room for 5 (spec.blocklist.maxEntries)");
+
+    await switchTo({ compaction: "None", maxEntries: 9 });
+    await settle(namespace, waf, [...neighbours, "203.0.113.9"], writesOf(waf));
   });
 });

@@ -11,6 +11,7 @@ import type { Inventory } from "../../model/inventory.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Observed } from "../../model/observed.ts";
 import { byAge } from "../../model/resource.ts";
+import { finished } from "../../model/finished.ts";
 import { ruleIdOf } from "../../model/rule-id.ts";
 import { EntryQuota } from "../lists/guest-limits.ts";
 import type { Protection } from "../lists/protect-others.ts";
@@ -22,7 +23,7 @@ import { type CompactedList, compactList, uncompacted } from "../lists/compact-l
 import { widestMerged } from "./widest-merged.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import type { CompiledOrigin, CompiledRule } from "../lists/compiled-rule.ts";
-import { draftAutoBlock } from "./draft-auto-block.ts";
+import { type AutoBlockDrafting, draftAutoBlock } from "./draft-auto-block.ts";
 import { draftRule, isOwnersOf } from "./draft-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
 import type { EntryGuards } from "../lists/guards.ts";
@@ -69,6 +70,16 @@ export function compileDesired(
   managed?: Inventory["entries"],
   shown?: Observed["lists"],
 ): DesiredState {
+  return finished(compileInSlices(gathered, nowMs, managed, shown));
+}
+
+/** The same in slices, because thousands of rules would keep the rest of the process waiting. */
+export function* compileInSlices(
+  gathered: Gathered,
+  nowMs: number,
+  managed?: Inventory["entries"],
+  shown?: Observed["lists"],
+): Generator<undefined, DesiredState> {
   const { instance } = gathered;
   const origins = compileOrigins(gathered);
   const guards = guardsIn(gathered, origins.compiled);
@@ -79,24 +90,25 @@ export function compileDesired(
   }));
   if (gathered.unconfirmed !== undefined) holds.push({ scope: { kind: "Unconfirmed" }, reason: gathered.unconfirmed });
   const drafting = { gathered, guards, quota, nowMs, holds, managed };
-  const oldestFirst = gathered.rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
-  const written = oldestFirst.flatMap((rule) => (rule.judged === undefined ? [draftRule(rule, drafting)] : []));
-  const drafts = [
-    ...written,
-    ...oldestFirst.flatMap((rule) =>
-      rule.judged === undefined ? [] : [draftAutoBlock(rule, rule.judged, written, drafting)],
-    ),
-  ];
+  const drafts = yield* draftsInSlices(gathered, drafting);
   const holders = { managed, shown, awaiting: awaitingOf(holds, gathered, managed) };
+  yield;
   const settled = settleConflicts(drafts, holders);
+  yield;
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
   const ofObjects = holdsOfObjects(gathered, drafts, nowMs);
   const held = heldBlocks({ holds, ofObjects }, gathered, managed);
+  yield;
   const { namespace: home } = instance.meta;
+  const protectedRules = protectOthers(settled.rules, { home, managed, held });
+  yield;
+  const rules = replaceCarved(protectedRules);
+  yield;
   const wanted = wantedListsOf(instance);
-  const rules = replaceCarved(protectOthers(settled.rules, { home, managed, held }));
   const declared = { blocklist: wanted.on("blocklist", rules), allowlist: wanted.on("allowlist", rules) };
+  yield;
   const compacted = compactLists(gathered, rules, declared);
+  yield;
   return {
     instance,
     lists: { blocklist: compacted.blocklist.sent, allowlist: compacted.allowlist.sent },
@@ -112,6 +124,22 @@ export function compileDesired(
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),
   };
+}
+
+/** Each rule on its own, oldest first; automatic blocks come last, as they exempt what the other rules allow. */
+function* draftsInSlices({ rules }: Gathered, drafting: AutoBlockDrafting): Generator<undefined, CompiledRule[]> {
+  const oldestFirst = rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
+  yield;
+  const written: CompiledRule[] = [];
+  for (const rule of oldestFirst) {
+    if (rule.judged === undefined) written.push(draftRule(rule, drafting));
+    yield;
+  }
+  const judged = oldestFirst.flatMap((rule) =>
+    rule.judged === undefined ? [] : [draftAutoBlock(rule, rule.judged, written, drafting)],
+  );
+  yield;
+  return [...written, ...judged];
 }
 
 /** The guards on the entries of an instance. */

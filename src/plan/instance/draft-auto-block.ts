@@ -16,12 +16,16 @@ import type { Drafting } from "./draft-rule.ts";
 
 const list = "blocklist";
 
+export interface AutoBlockDrafting extends Drafting {
+  readonly managed: Inventory["entries"] | undefined;
+}
+
 /** @param allowing the compiled rules, whose Allow entries are exempt */
 export function draftAutoBlock(
   { rule: given, texts }: GatheredRule,
   judged: JudgedRule,
   allowing: readonly CompiledRule[],
-  { gathered, guards, quota, nowMs, holds, managed }: Drafting & { readonly managed: Inventory["entries"] | undefined },
+  { gathered, guards, quota, nowMs, holds, managed }: AutoBlockDrafting,
 ): CompiledRule {
   const { instance, namespaceLabels } = gathered;
   const { meta } = given;

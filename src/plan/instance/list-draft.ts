@@ -168,8 +168,8 @@ function additionsTo(
   const stuck: Entry[] = [];
   const { standsFor } = compacted[list];
   const missing = missingKeys(keysOf(target), live);
-  for (const entry of missing) {
-    const rules = target.get(entry) ?? [];
+  // On an empty list everything is missing, and none of it needs to be looked up.
+  for (const [entry, rules] of missing.size === target.size ? target : picked(target, missing)) {
     if (blockers.blocksAddition(entry, rules)) stuck.push(entry);
     else if (standsFor.size === 0) adds.push({ list, entry, rules });
     else {
@@ -178,6 +178,13 @@ function additionsTo(
     }
   }
   return { adds, stuck, missing: missing.size };
+}
+
+function* picked(
+  target: ListTarget,
+  entries: Iterable<Entry>,
+): Generator<readonly [Entry, readonly CompiledRule[]], void> {
+  for (const entry of entries) yield [entry, target.get(entry) ?? []];
 }
 
 /** In the order of the list, which the status shows. Usually a list shows nothing but what is declared. */

@@ -11,6 +11,7 @@ import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { unknownOwners } from "../../model/entry-owners.ts";
+import { finished } from "../../model/finished.ts";
 import type { Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
@@ -75,12 +76,22 @@ export interface PlanInput {
 }
 
 export function planInstance(input: PlanInput): Plan {
+  return finished(planInSlices(input));
+}
+
+/** The same in slices, because a plan of many entries would keep the rest of the process waiting. */
+export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const { desired, observed, inventory, nowMs } = input;
   const contested = contestedNow(inventory.disputes, nowMs);
   const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
   const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
   const holds = new HoldIndex(desired, inventory, existingRules);
-  const drafts = eachList((list) => draftList(list, { ...input, contested, refusals, existingRules, holds }));
+  yield;
+  const drafting = { ...input, contested, refusals, existingRules, holds };
+  const blocklist = draftList("blocklist", drafting);
+  yield;
+  const drafts = { blocklist, allowlist: draftList("allowlist", drafting) };
+  yield;
   const originsInput = {
     wanted: desired.origins,
     owned: inventory.origins,
@@ -90,24 +101,18 @@ export function planInstance(input: PlanInput): Plan {
     holdsOn: (record: OwnedOrigin) => holds.onOrigin(record),
     nowMs,
   };
-  const requests = eachList((list) => ({
-    removals: drafts[list].removals,
-    holdsOn: (entry: Entry) => holds.on(list, inventory.entries[list].get(entry)),
-    ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
-    weightOf: (entry: Entry) => drafts[list].weights.get(entry) ?? 1,
-    size: drafts[list].size,
-    sizeMax: drafts[list].sizeMax,
-    endsByItself: (entry: Entry) => isAutomatic(inventory.entries[list].get(entry)?.owners, existingRules),
-  }));
   const decision = decideRemovals(
-    { ...requests, origins: originRemovals(originsInput) },
+    { ...removalRequests(drafts, inventory, { holds, existingRules }), origins: originRemovals(originsInput) },
     desired.removalGuards,
     desired.instance.meta.annotations[approvalAnnotation],
     inventory,
   );
+  yield;
   const origins = planOrigins({ ...originsInput, allowed: decision.allowedOrigins });
   const split = splitByPolicy(input, drafts, decision, origins);
+  yield;
   const next = nextInventory(input, drafts, { ...split, decision, origins, holds });
+  yield;
   return {
     operations: split.operations,
     observedOnly: split.observedOnly,
@@ -129,6 +134,22 @@ export function planInstance(input: PlanInput): Plan {
     onlyOwnersChanged: next.change === "Owners",
     lookAgainMs: next.lookAgainMs,
   };
+}
+
+function removalRequests(
+  drafts: Readonly<Record<ListName, ListDraft>>,
+  inventory: Inventory,
+  { holds, existingRules }: { readonly holds: HoldIndex; readonly existingRules: ReadonlySet<string> },
+) {
+  return eachList((list) => ({
+    removals: drafts[list].removals,
+    holdsOn: (entry: Entry) => holds.on(list, inventory.entries[list].get(entry)),
+    ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
+    weightOf: (entry: Entry) => drafts[list].weights.get(entry) ?? 1,
+    size: drafts[list].size,
+    sizeMax: drafts[list].sizeMax,
+    endsByItself: (entry: Entry) => isAutomatic(inventory.entries[list].get(entry)?.owners, existingRules),
+  }));
 }
 
 interface Split {
@@ -157,7 +178,7 @@ function splitByPolicy(
   }));
   const writes = orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms);
   const all: readonly Operation[] = [...origins.operations, ...writes];
-  if (all.every((operation) => writesTo(partOf(operation)))) return { operations: all, observedOnly: [], writesTo };
+  if (([...listNames, "origins"] as const).every(writesTo)) return { operations: all, observedOnly: [], writesTo };
   const operations: Operation[] = [];
   const observedOnly: Operation[] = [];
   for (const operation of all) (writesTo(partOf(operation)) ? operations : observedOnly).push(operation);

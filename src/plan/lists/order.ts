@@ -57,8 +57,11 @@ export function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd
     const { priority, meta } = rule.rule;
     const group = (groups.get(rule) ?? []).flat();
     const toOperation = operationsFor(rule, left.get(rule) ?? 0);
+    if (group.length === 0) continue;
+    const own = turnsOf(priority, meta.namespace);
     for (const add of sortByEntry(group)) {
-      turnsOf(Math.max(priority, urgencyOf(add)), meta.namespace).push(toOperation(add));
+      const urgency = urgencyOf(add);
+      (urgency > priority ? turnsOf(urgency, meta.namespace) : own).push(toOperation(add));
     }
   }
   const inOrder = [...byPriority].toSorted(([a], [b]) => b - a);

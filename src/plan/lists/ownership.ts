@@ -87,7 +87,11 @@ export function ownEntries(input: {
     changes.set(entry, records.fresh(rules, entry, manner));
     change = "Entries";
   };
-  for (const { entry, rules } of adds) take(entry, rules, "Added");
+  // The usual first plan: there is nothing to look up.
+  const isFirst = owned.size === 0 && changes.size === 0;
+  if (isFirst) for (const { entry, rules } of adds) changes.set(entry, records.fresh(rules, entry, "Added"));
+  else for (const { entry, rules } of adds) take(entry, rules, "Added");
+  if (isFirst && adds.length > 0) change = "Entries";
   const adopted = adoptable(wanted, observed, isManaged);
   for (const entry of adopted) take(entry, wanted.get(entry) ?? declared.get(entry) ?? [], "Adopted");
   const atMs = lookAgainMs === undefined ? undefined : lookAgainMs + windowMs;

@@ -148,7 +148,7 @@ async function follow(
   inventory: Run["view"]["inventory"],
 ): Promise<RunResult | undefined> {
   if (!isOriginOperation(operation)) return undefined;
-  run.see({ inventory });
+  await run.see({ inventory });
   return run.record();
 }
 

@@ -144,7 +144,7 @@ async function remember(
 ): Promise<RunResult | undefined> {
   const { inventory } = run.view;
   if (next.handledTriggers === inventory.handledTriggers && next.rollouts === inventory.rollouts) return undefined;
-  run.see({ inventory: { ...inventory, ...next } });
+  await run.see({ inventory: { ...inventory, ...next } });
   return run.record();
 }
 

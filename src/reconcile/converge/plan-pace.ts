@@ -1,6 +1,5 @@
-// How often a run plans again, and in which pieces. Of thousands of rules, compiling and planning take long enough to keep the
-// rest of the process waiting, so other work has its turn in between. And where changes never end, calls go on between two
-// plans: otherwise a guest who changes objects all the time would keep the owner waiting for the next call.
+// How often a run plans again. Where changes never end, calls go on between two plans: otherwise a guest who changes objects all
+// the time would keep the owner waiting for the next call.
 import type { Clock } from "../../async/clock.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
 
@@ -22,20 +21,23 @@ export class PlanPace {
     return this.#clock.monotonicMs() < this.#restsUntilMs;
   }
 
-  /** Does both, with a pause in between and another one after it, if they take long. */
-  async inPieces<T>(compile: () => T, plan: (compiled: T) => void): Promise<void> {
+  /** Plans in slices, and starts the rest. What other work takes in between does not count. */
+  async inSlices<T>(work: Generator<undefined, T>): Promise<T> {
+    let tookMs = 0;
+    const timed = (): IteratorResult<undefined, T> => {
+      const beganMs = this.#clock.monotonicMs();
+      const slice = work.next();
+      tookMs += this.#clock.monotonicMs() - beganMs;
+      return slice;
+    };
     const slices = new TimeSlices(this.#clock);
-    const compiled = this.#timed(compile);
-    if (slices.isOver) await slices.pause();
-    const planned = this.#timed(() => plan(compiled.result));
-    const tookMs = compiled.tookMs + planned.tookMs;
+    let slice = timed();
+    while (slice.done !== true) {
+      if (slices.isOver) await slices.pause();
+      slice = timed();
+    }
     this.#restsUntilMs = this.#clock.monotonicMs() + Math.min(tookMs * pausePerWork, pauseMsMax);
     if (slices.isOver) await slices.pause();
-  }
-
-  #timed<T>(act: () => T): { readonly result: T; readonly tookMs: number } {
-    const beganMs = this.#clock.monotonicMs();
-    const result = act();
-    return { result, tookMs: this.#clock.monotonicMs() - beganMs };
+    return slice.value;
   }
 }

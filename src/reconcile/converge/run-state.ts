@@ -1,13 +1,14 @@
 // The state of one reconcile run: its view, and the plan that belongs to it. Whatever the run learns goes through `see`, which
 // plans again, so a plan never belongs to another view. `record` stores the inventory ahead of the writes that it allows.
+import { inSlices } from "../../async/time-slices.ts";
 import type { ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
-import { compileDesired } from "../../plan/instance/desired.ts";
+import { compileInSlices } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
-import { planInstance } from "../../plan/instance/plan.ts";
+import { planInSlices } from "../../plan/instance/plan.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
@@ -74,7 +75,15 @@ export class Run {
   /** The view is from a fresh read, not from a cache. */
   #isRead = false;
 
-  constructor({ name, ports, memory, waf, startedMs, view, stored, followsSource }: RunStart) {
+  /** Starts with a plan of the view. */
+  static async begin(start: RunStart): Promise<Run> {
+    const { ports, memory, view, startedMs } = start;
+    const planning = planInSlices({ ...view, olderRefusals: memory.olderRefusals, nowMs: startedMs });
+    return new Run(start, await inSlices(ports.clock, planning));
+  }
+
+  private constructor(start: RunStart, plan: Plan) {
+    const { name, ports, memory, waf, startedMs, view, stored, followsSource } = start;
     this.name = name;
     this.ports = ports;
     this.memory = memory;
@@ -88,8 +97,8 @@ export class Run {
     this.#view = view;
     this.#stored = stored.inventory;
     this.#revision = stored.revision;
-    this.#plan = planInstance({ ...view, olderRefusals: memory.olderRefusals, nowMs: startedMs });
-    this.unrecorded = stored.revision === "" ? countUnmanaged(view, this.#plan.inventory) : 0;
+    this.#plan = plan;
+    this.unrecorded = stored.revision === "" ? countUnmanaged(view, plan.inventory) : 0;
   }
 
   get view(): View {
@@ -116,33 +125,26 @@ export class Run {
   }
 
   /** Takes in what was learned, and plans again. Refused writes await the next read of their list, and are not sent before. */
-  see(learned: Learned): void {
-    this.#show(learned, this.#compile(learned));
+  async see(learned: Learned): Promise<void> {
+    await inSlices(this.ports.clock, this.#seeInSlices(learned));
   }
 
-  #compile(learned: Learned): DesiredState {
-    const { desired, gathered, inventory, observed } = { ...this.#view, ...learned };
-    if (learned.gathered === undefined && !desired.dependsOnManaged) return desired;
-    return compileDesired(gathered, this.ports.clock.nowMs(), inventory.entries, this.ledger.shown(observed).lists);
-  }
-
-  #show(learned: Learned, desired: DesiredState): void {
+  *#seeInSlices(learned: Learned): Generator<undefined, void> {
     const nowMs = this.ports.clock.nowMs();
-    const { olderRefusals } = this.memory;
-    this.#view = { ...this.#view, ...learned, desired };
-    const observed = this.ledger.shown(this.#view.observed);
-    const plan = planInstance({ ...this.#view, observed, olderRefusals, nowMs });
+    const desired = yield* this.#compileInSlices(learned, nowMs);
+    const view = { ...this.#view, ...learned, desired };
+    const observed = this.ledger.shown(view.observed);
+    const plan = yield* planInSlices({ ...view, observed, olderRefusals: this.memory.olderRefusals, nowMs });
     const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
+    this.#view = view;
     this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
     this.#next = 0;
   }
 
-  /** The same as `see`, in pieces. */
-  async #seeDeclared(learned: Learned): Promise<void> {
-    await this.#pace.inPieces(
-      () => this.#compile(learned),
-      (desired) => this.#show(learned, desired),
-    );
+  *#compileInSlices(learned: Learned, nowMs: number): Generator<undefined, DesiredState> {
+    const { desired, gathered, inventory, observed } = { ...this.#view, ...learned };
+    if (learned.gathered === undefined && !desired.dependsOnManaged) return desired;
+    return yield* compileInSlices(gathered, nowMs, inventory.entries, this.ledger.shown(observed).lists);
   }
 
   /** True if the declared state may be newer than the view, or a rule has expired since. */
@@ -168,7 +170,7 @@ export class Run {
     if (ended !== undefined || gathered === undefined) return ended;
     this.#confirmedMs = undefined;
     this.#isRead = false;
-    await this.#seeDeclared({ version, gathered });
+    await this.#pace.inSlices(this.#seeInSlices({ version, gathered }));
     return undefined;
   }
 
@@ -233,7 +235,7 @@ export class Run {
     } else {
       gathered = { ...gathered, unconfirmed: confirmed.problem };
     }
-    await this.#seeDeclared({ gathered });
+    await this.#pace.inSlices(this.#seeInSlices({ gathered }));
     return undefined;
   }
 
@@ -250,7 +252,7 @@ export class Run {
       noteRefusals(this.ports, this.name, view.inventory, inventory);
       this.#view = { ...view, inventory };
     }
-    this.see({});
+    await this.see({});
     return this.record();
   }
 

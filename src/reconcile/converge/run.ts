@@ -6,12 +6,12 @@
 //
 // The cache is cleared along the way, before the first call of a plan or between two; a failure there stops nothing else.
 // Nothing here knows where resources live, or how the WAF is called.
-import { TimeSlices } from "../../async/time-slices.ts";
+import { inSlices } from "../../async/time-slices.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { admitInstance } from "../../plan/access/admit-instance.ts";
-import { compileDesired } from "../../plan/instance/desired.ts";
+import { compileInSlices } from "../../plan/instance/desired.ts";
 import { decideDomain } from "../../plan/instance/domain.ts";
 import { findDrift } from "../../plan/instance/drift.ts";
 import { noteDisputes } from "../../plan/lists/disputes.ts";
@@ -99,10 +99,8 @@ async function gather(
 ): Promise<Declared | undefined> {
   const gathered = await ports.source.gather(name);
   if (gathered === undefined) return undefined;
-  const slices = new TimeSlices(ports.clock);
-  const desired = compileDesired(gathered, ports.clock.nowMs(), memory.managed, memory.lastObserved?.lists);
-  if (slices.isOver) await slices.pause();
-  return { version, gathered, desired };
+  const compiling = compileInSlices(gathered, ports.clock.nowMs(), memory.managed, memory.lastObserved?.lists);
+  return { version, gathered, desired: await inSlices(ports.clock, compiling) };
 }
 
 /** A run for an instance that is being deleted: it declares nothing, and its finalizer is removed at the end. */
@@ -156,6 +154,17 @@ async function begin(
   let declared = gathered;
   const { instance } = declared.gathered;
   const ended = (result: RunResult): Begun => ({ kind: "Ended", result, declared });
+  /** Managed and listed entries decide conflicts: if there are conflicts, the desired state is compiled again. */
+  const compiledFor = async (
+    before: Declared,
+    managed: Inventory["entries"],
+    observed: Observed | undefined,
+  ): Promise<Declared> => {
+    memory.managed = before.desired.dependsOnManaged ? managed : undefined;
+    if (memory.managed === undefined) return before;
+    const compiling = compileInSlices(before.gathered, startedMs, managed, observed?.lists);
+    return { ...before, desired: await inSlices(ports.clock, compiling) };
+  };
   // Check that the WAF may be called at all.
   const admission = admitInstance(declared.gathered, ports.baseUrlObjection);
   if (admission.kind === "Blocked") return ended(admission);
@@ -170,7 +179,7 @@ async function begin(
   const stored = await ports.inventory.load(name);
   if (stored.state === "Unreachable") return ended(blocked("InventoryUnwritable", stored.problem));
   if (stored.state === "Unreadable") return ended(blocked("InventoryUnreadable", stored.problem));
-  declared = compiledFor(declared, memory, stored.inventory, memory.lastObserved, startedMs);
+  declared = await compiledFor(declared, stored.inventory.entries, memory.lastObserved);
   const problem = followsSource ? await ports.lifecycle.ensureFinalizer(instance.meta) : undefined;
   if (problem !== undefined) return ended(blocked("InventoryUnwritable", problem));
   opening.begin(factsWithoutRead(declared, { phase: "Started", nowMs: startedMs }));
@@ -184,27 +193,12 @@ async function begin(
   const domain = decideDomain(instance, stored.inventory, read.value.domain, admission.key);
   if (domain.state === "Changed") return ended(blocked("DomainChanged", domain.message));
   emitDomainMove(ports.status, memory.emitted, instance.meta, domain.told);
-  const slices = new TimeSlices(ports.clock);
-  declared = compiledFor(declared, memory, domain.inventory, read.value, startedMs);
-  if (slices.isOver) await slices.pause();
+  declared = await compiledFor(declared, domain.inventory.entries, read.value);
   // Plan, with drift taken into account.
   const view = withDrift(ports, memory, { ...declared, observed: read.value, inventory: domain.inventory });
-  const run = new Run({ name, ports, memory, waf, startedMs, view, stored, followsSource });
+  const run = await Run.begin({ name, ports, memory, waf, startedMs, view, stored, followsSource });
   ports.observer.planned?.(name, run.plan);
   return { kind: "Begun", run };
-}
-
-/** Managed and listed entries decide conflicts: if there are conflicts, the desired state is compiled again. */
-function compiledFor(
-  declared: Declared,
-  memory: InstanceMemory,
-  { entries }: Inventory,
-  observed: Observed | undefined,
-  nowMs: number,
-): Declared {
-  memory.managed = declared.desired.dependsOnManaged ? entries : undefined;
-  if (memory.managed === undefined) return declared;
-  return { ...declared, desired: compileDesired(declared.gathered, nowMs, entries, observed?.lists) };
 }
 
 function blocked(blocker: Extract<RunResult, { kind: "Blocked" }>["blocker"], message: string): RunResult {

@@ -144,7 +144,8 @@ function refusedFinding(facts: RunFacts): SyncedFinding {
   const first = refusals[0];
   const count = refusals.length === 1 ? "1 write" : `${refusals.length} writes`;
   const example = first === undefined ? "" : ` ${first.operation}: ${asSentence(first.message)}`;
-  const message = `The API refused ${count}, tried again after an hour or when the rule changes.${example}${limitSuggestion(facts)}${waitingRemovals(facts)}`;
+  const again = `wafsync tries ${refusals.length === 1 ? "it" : "them"} again after an hour, or when the rule changes.`;
+  const message = `The API refused ${count}. ${again}${example}${limitSuggestion(facts)}${waitingRemovals(facts)}`;
   return { status: "False", reason: "Rejected", message, next: "Person" };
 }
 

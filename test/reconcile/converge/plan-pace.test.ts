@@ -7,25 +7,46 @@ function aClock() {
     nowMs: 0,
     pauses: 0,
     monotonicMs: () => clock.nowMs,
-    sleep: async () => void (clock.pauses += 1),
+    onPause: (): void => undefined,
+    sleep: async () => {
+      clock.pauses += 1;
+      clock.onPause();
+    },
     work: (ms: number) => void (clock.nowMs += ms),
   };
   return clock;
 }
 
-async function planOf(ms: number) {
+/** A plan in two slices of the same length. `between` runs before the second one. */
+async function planOf(ms: number, between: (clock: ReturnType<typeof aClock>) => void = () => undefined) {
   const clock = aClock();
   const pace = new PlanPace(clock);
-  await pace.inPieces(
-    () => clock.work(ms / 2),
-    () => clock.work(ms / 2),
-  );
+  function* plan(): Generator<undefined, string> {
+    clock.work(ms / 2);
+    yield;
+    clock.work(ms / 2);
+    return "planned";
+  }
+  clock.onPause = () => between(clock);
+  expect(await pace.inSlices(plan())).toBe("planned");
   return { clock, pace };
 }
 
 test("a plan that takes long lets other work run in between and after it", async () => {
   expect((await planOf(80)).clock.pauses).toBe(2);
   expect((await planOf(4)).clock.pauses).toBe(0);
+});
+
+test("what other work takes in between does not make plans rest longer", async () => {
+  let others = 0;
+  const { clock, pace } = await planOf(40, (between) => {
+    others += 1;
+    if (others === 1) between.work(500);
+  });
+  clock.work(119);
+  expect(pace.isResting).toBe(true);
+  clock.work(1);
+  expect(pace.isResting).toBe(false);
 });
 
 test("plans rest three times as long as the last one took, and 250 ms at most", async () => {

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { createVirtualClock } from "./virtual-clock.ts";
 
 test("sleepers wake at their own times and in order, also those that sleep again", async () => {
-  const clock = createVirtualClock(1000);
+  const clock = createVirtualClock({ startMs: 1000 });
   const woken: string[] = [];
   const sleepTwice = async (name: string, delayMs: number): Promise<void> => {
     for (let round = 1; round <= 2; round += 1) {
@@ -28,7 +28,7 @@ test("an aborted sleep ends at once and leaves nothing behind", async () => {
 });
 
 test("a jump of the wall clock moves neither sleepers nor monotonic time", async () => {
-  const clock = createVirtualClock(0);
+  const clock = createVirtualClock({ startMs: 0 });
   let awake = false;
   void clock.sleep(100).then(() => (awake = true));
   clock.jumpWallClock(3_600_000);
@@ -39,7 +39,7 @@ test("a jump of the wall clock moves neither sleepers nor monotonic time", async
 });
 
 test("waiting for a condition stops at the sleeper that made it true, and throws when none does", async () => {
-  const clock = createVirtualClock(0);
+  const clock = createVirtualClock({ startMs: 0 });
   let ticks = 0;
   const tick = async (): Promise<void> => {
     for (let count = 0; count < 5; count += 1) {

@@ -31,7 +31,16 @@ const busyRoundsQuick = 100;
 /** How long `advanceUntil` waits for input and output in real time once nobody sleeps any more. */
 const idleMsMax = 1_000;
 
-export function createVirtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock {
+export interface VirtualClockOptions {
+  readonly startMs?: number;
+  /** True while something is under way that needs no time of this clock: it stands still until that has ended. */
+  readonly isBusy?: () => boolean;
+}
+
+export function createVirtualClock({
+  startMs = Date.UTC(2026, 0, 1),
+  isBusy = () => false,
+}: VirtualClockOptions = {}): VirtualClock {
   const sleepers = new Set<Sleeper>();
   let elapsedMs = 0;
   let wallOffsetMs = startMs;
@@ -45,6 +54,19 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock
       else if (sleeper.wakeAtMs === first.wakeAtMs && sleeper.order < first.order) first = sleeper;
     }
     return first;
+  }
+
+  /** Turns the event loop until several turns have passed with no request to the system pending. */
+  async function settle(): Promise<void> {
+    let quietRounds = 0;
+    let busyRounds = 0;
+    while (quietRounds < quietRoundsMin && busyRounds < busyRoundsMax) {
+      await new Promise((resolve) => (busyRounds < busyRoundsQuick ? setImmediate(resolve) : setTimeout(resolve, 1)));
+      if (isSystemBusy() || isBusy()) {
+        quietRounds = 0;
+        busyRounds += 1;
+      } else quietRounds += 1;
+    }
   }
 
   async function wakeNext(limitMs: number): Promise<boolean> {
@@ -97,19 +119,6 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock
   };
 }
 
-/** Turns the event loop until several turns have passed with no request to the system pending. */
-async function settle(): Promise<void> {
-  let quietRounds = 0;
-  let busyRounds = 0;
-  while (quietRounds < quietRoundsMin && busyRounds < busyRoundsMax) {
-    await new Promise((resolve) => (busyRounds < busyRoundsQuick ? setImmediate(resolve) : setTimeout(resolve, 1)));
-    if (isBusy()) {
-      quietRounds = 0;
-      busyRounds += 1;
-    } else quietRounds += 1;
-  }
-}
-
 const systemRequests = new Set([
   "FSReqCallback",
   "FSReqPromise",
@@ -120,6 +129,6 @@ const systemRequests = new Set([
   "ShutdownWrap",
 ]);
 
-function isBusy(): boolean {
+function isSystemBusy(): boolean {
   return process.getActiveResourcesInfo().some((resource) => systemRequests.has(resource));
 }

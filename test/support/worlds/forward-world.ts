@@ -26,7 +26,7 @@ const lookTimeMsMax = 3_600_000;
 export type SaveFault = "Conflict" | "Failed" | "TooLarge" | "CrashBefore" | "CrashAfter";
 
 export class ForwardWorld {
-  readonly clock: VirtualClock = createVirtualClock(Date.UTC(2026, 2, 10, 12));
+  readonly clock: VirtualClock = createVirtualClock({ startMs: Date.UTC(2026, 2, 10, 12) });
   readonly status = new RecordedStatus();
   /** What the WAF has, each with the time from which it can be seen. */
   readonly rows: { readonly entry: LogEntry; readonly visibleAtMs: number }[] = [];
