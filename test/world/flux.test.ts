@@ -52,6 +52,9 @@ await describeInWorld("Flux", (world) => {
     flux = await startFlux(world);
   });
   afterAll(async () => {
+    // Flux has to remove its finalizers.
+    const fluxObjects = ["kustomizations.kustomize.toolkit.fluxcd.io", "gitrepositories.source.toolkit.fluxcd.io"];
+    for (const kind of fluxObjects) await cluster.runKubectl(["delete", kind, "--all", "-A", "--timeout=60s"]);
     await flux?.endAll();
     await removeOperator(cluster, "shop", "flux-system");
     server?.close();
