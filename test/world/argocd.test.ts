@@ -25,8 +25,8 @@ import { describeInWorld } from "./world.ts";
 
 const deploy = join(import.meta.dirname, "..", "..", "deploy");
 const stepMs = 240_000;
-/** Three minutes apart by default: as many as in a quarter of an hour. */
-const resyncCount = 5;
+/** Three minutes apart by default: as many as in nine minutes. */
+const resyncCount = 3;
 
 await describeInWorld("Argo CD", (world) => {
   const { cluster } = world;
