@@ -13,6 +13,7 @@ import { findCrowdsec } from "../test/crowdsec/find.ts";
 import { findControlPlane } from "../test/support/control-plane/find.ts";
 import { offerControlPlane } from "../test/support/control-plane/shared-control-plane.ts";
 import { buildCommand, bundleIn, bundleVariable } from "../test/support/processes/bundle.ts";
+import { findKubeScore } from "../test/deploy/linters/find.ts";
 import { findTools } from "../test/tools/find.ts";
 import { type Check, checks, fastTests, slowTests, thoroughTests } from "./checks.ts";
 
@@ -164,7 +165,8 @@ const deployPaths = [
   "test/cli/report/focus",
   "test/cli/report/program",
 ];
-const alwaysIgnored = ["/node_modules/", "/test/fixtures/"];
+/** The suites of the world run by `npm run test:world`. */
+const alwaysIgnored = ["/node_modules/", "/test/fixtures/", "/test/world/"];
 
 const options = ["--fast", "--with-demo", "--with-deploy", "--deploy"];
 const given = new Set(process.argv.slice(2).filter((parameter) => options.includes(parameter)));
@@ -198,6 +200,7 @@ if (given.has("--deploy") || given.has("--with-deploy")) {
   await findTools();
   await findCollector();
   await findCrowdsec();
+  await findKubeScore();
   const paths = [...deployPaths, ...thoroughTests, ...parameters];
   const tests = await runTests("Tests of deployment, and long ones", paths, { WAFSYNC_TEST_CASES: "all" });
   results.push(tests.counts);

@@ -71,6 +71,18 @@ describe("The version of package.json", () => {
   });
 });
 
+describe("The versions of Argo CD and Flux", () => {
+  test.each([
+    ["docs/guides/argocd.md", "Argo CD", "argocd-build", "github.com/argoproj/argo-cd/v3"],
+    ["docs/guides/flux.md", "source-controller", "source-controller", "github.com/fluxcd/source-controller"],
+    ["docs/guides/flux.md", "kustomize-controller", "kustomize-controller", "github.com/fluxcd/kustomize-controller"],
+  ])("on %s are those that npm run test:world runs: %s", async (page, name, folder, path) => {
+    const module = await readPage(`test/world/${folder}/go.mod`);
+    const version = new RegExp(`${path} v(\\S+)`).exec(module)?.[1];
+    expect(await readPage(page)).toMatch(new RegExp(`\\b${name} ${version?.replaceAll(".", "\\.")}\\b`));
+  });
+});
+
 describe("The version of Node.js", () => {
   const node = devDependencies["node"];
 

@@ -9,7 +9,7 @@ const controlPlane = singleFileProgram({
   name: "control-plane",
   title: "etcd, kube-apiserver, kube-controller-manager and kubectl",
   sourceDirectory: import.meta.dirname,
-  flags: ["-ldflags", linkerFlags()],
+  flags: ["-ldflags", kubernetesLinkerFlags()],
 });
 
 /** The binary in the cache that fits these sources, or undefined. Without Go, one by any version of Go will do. */
@@ -23,7 +23,7 @@ export async function build(cache: string, report: Report): Promise<BuildResult>
 }
 
 /** The servers report the version that the linker writes here; without it they call themselves v0.0.0. */
-function linkerFlags(): string {
+export function kubernetesLinkerFlags(): string {
   const target = "k8s.io/component-base/version";
   const { major, minor, full } = kubernetesVersion;
   return `-s -w -X ${target}.gitVersion=${full} -X ${target}.gitMajor=${major} -X ${target}.gitMinor=${minor}`;

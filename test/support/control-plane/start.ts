@@ -31,6 +31,10 @@ export interface StartOptions {
   readonly controllerManager: boolean;
   /** Whether kube-apiserver writes a line about each request; see audit-log.ts. */
   readonly audits?: boolean;
+  /** The port of kube-apiserver, if it has to be a certain one. */
+  readonly apiPort?: number;
+  /** Come after its other flags, so they prevail. */
+  readonly moreApiServerFlags?: readonly string[];
   /** Where to keep data, logs and kubeconfig. Left as it is at the end; without it, a temporary folder is used. */
   readonly directory?: string;
 }
@@ -78,16 +82,18 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
 
 async function startIn(
   directory: string,
-  { programs, controllerManager, audits = false }: StartOptions,
+  { programs, controllerManager, audits = false, apiPort: wantedPort, moreApiServerFlags = [] }: StartOptions,
   supervisor: Supervisor,
   stop: () => Promise<void>,
 ): Promise<ControlPlane> {
-  const [etcdPort = 0, etcdPeerPort = 0, apiPort = 0] = await findFreePorts(3);
+  const [etcdPort = 0, etcdPeerPort = 0, freePort = 0] = await findFreePorts(3);
+  const apiPort = wantedPort ?? freePort;
   const layout: ControlPlaneLayout = { directory, etcdPort, etcdPeerPort, apiPort, controllerManager, audits };
   const adminToken = await writeCredentials(layout);
   if (audits) await writeFile(auditPolicyFile(layout), JSON.stringify(auditPolicy));
   await supervisor.start("etcd", programs.etcd, etcdFlags(layout));
-  await supervisor.start("kube-apiserver", programs.kubeApiserver, apiServerFlags(layout));
+  const apiServer = [...apiServerFlags(layout), ...moreApiServerFlags];
+  await supervisor.start("kube-apiserver", programs.kubeApiserver, apiServer);
 
   const caFile = servingCertificateFile(layout);
   const kubeconfig = join(directory, "admin.kubeconfig");
@@ -116,7 +122,7 @@ async function startIn(
   }
   const stopApiServer = (signal: NodeJS.Signals): Promise<void> => supervisor.end("kube-apiserver", signal);
   const startApiServer = async (): Promise<void> => {
-    await supervisor.start("kube-apiserver", programs.kubeApiserver, apiServerFlags(layout));
+    await supervisor.start("kube-apiserver", programs.kubeApiserver, apiServer);
     await supervisor.waitUntil("kube-apiserver", () => answersWell("/readyz"));
   };
   return {

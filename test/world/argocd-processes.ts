@@ -1,0 +1,166 @@
+// Argo CD as processes of the box: Redis, the repository server, the application controller and the ApplicationSet controller,
+// with what its installation manifests would have applied.
+import { once } from "node:events";
+import { mkdir, readFile, symlink } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import type { Supervisor } from "../support/control-plane/supervisor.ts";
+import { createSupervisor } from "../support/control-plane/supervisor.ts";
+import { applyDefinitions, applyObjects } from "./steps.ts";
+import type { World } from "./world-description.ts";
+
+const repoServerPort = 8191;
+const repoServer = `127.0.0.1:${repoServerPort}`;
+const redis = "127.0.0.1:6399";
+const redisPort = "6399";
+const deploy = join(import.meta.dirname, "..", "..", "deploy", "argocd");
+const settings = { namespace: "argocd", labels: { "app.kubernetes.io/part-of": "argocd" } };
+
+/** Resolves when all of it runs; the caller ends it. */
+export async function startArgocd(world: World): Promise<Supervisor> {
+  const programs = world.programs.argocd;
+  if (programs === undefined) throw new Error("there is no Argo CD: run `npm run test:world -- test/world/argocd`");
+  const directory = join(world.cluster.directory, "argocd");
+  const names = join(directory, "bin");
+  await mkdir(names, { recursive: true });
+  await mkdir(join(directory, "plugins"));
+  const parts = ["application-controller", "applicationset-controller", "repo-server", "git-ask-pass"];
+  for (const part of parts) await symlink(join(programs, "argocd"), join(names, `argocd-${part}`));
+  await symlink(join(programs, "kustomize"), join(names, "kustomize"));
+  for (const name of ["git-verify-wrapper.sh", "gpg-wrapper.sh"])
+    await symlink(join(programs, "extras", name), join(names, name));
+  await installObjects(world, programs);
+  const supervisor = createSupervisor(directory);
+  const environment = {
+    PATH: `${names}:${world.helm ?? ""}:${process.env["PATH"] ?? ""}`,
+    HOME: directory,
+    TMPDIR: directory,
+    KUBECONFIG: world.cluster.kubeconfig,
+    ARGOCD_FAKE_IN_CLUSTER: "true",
+    ARGOCD_GPG_ENABLED: "false",
+    ARGOCD_PLUGINSOCKFILEPATH: join(directory, "plugins"),
+    ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH: "true",
+  };
+  // The supervisor starts programs with the environment of this process, so `env` gives them theirs.
+  const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+  const start = (part: string, args: readonly string[]): Promise<void> => {
+    const leadingArguments = ["--ignore-environment", ...assignments, join(names, `argocd-${part}`)];
+    return supervisor.start(part, { file: "env", leadingArguments }, args);
+  };
+  const redisFlags = ["--port", redisPort, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+  await supervisor.start("redis", { file: "redis-server", leadingArguments: [] }, redisFlags);
+  await start("repo-server", [
+    `--port=${repoServerPort}`,
+    "--metrics-port=8192",
+    "--disable-tls",
+    "--client-ca-path=",
+    // Three minutes by default.
+    "--revision-cache-expiration=3s",
+    `--redis=${redis}`,
+  ]);
+  // The controller keeps what it could not read for minutes.
+  await supervisor.waitUntil("the repository server", () => listens(repoServerPort));
+  const shared = [`--kubeconfig=${world.cluster.kubeconfig}`, "--namespace=argocd"];
+  await start("application-controller", [
+    ...shared,
+    `--redis=${redis}`,
+    `--repo-server=${repoServer}`,
+    "--repo-server-plaintext",
+    "--metrics-port=8193",
+    "--app-resync=20",
+    "--self-heal-timeout-seconds=2",
+  ]);
+  await start("applicationset-controller", [
+    ...shared,
+    `--argocd-repo-server=${repoServer}`,
+    "--repo-server-plaintext",
+    "--metrics-addr=127.0.0.1:8194",
+    "--probe-addr=127.0.0.1:8195",
+    "--webhook-addr=127.0.0.1:8196",
+    "--enable-leader-election=false",
+  ]);
+  return supervisor;
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function installObjects(world: World, programs: string): Promise<void> {
+  const { cluster } = world;
+  const extras = join(programs, "extras");
+  const files = ["application-crd.yaml", "applicationset-crd.yaml", "appproject-crd.yaml"];
+  await applyDefinitions(cluster, ...files.map((file) => join(extras, file)));
+  const v1 = { apiVersion: "v1" };
+  await applyObjects(cluster, { ...v1, kind: "Namespace", metadata: { name: "argocd" } });
+  await applyObjects(
+    cluster,
+    { ...v1, kind: "ConfigMap", metadata: { ...settings, name: "argocd-cm" }, data: {} },
+    { ...v1, kind: "ConfigMap", metadata: { ...settings, name: "argocd-rbac-cm" }, data: {} },
+    { ...v1, kind: "ConfigMap", metadata: { ...settings, name: "argocd-cmd-params-cm" }, data: {} },
+    {
+      ...v1,
+      kind: "Secret",
+      metadata: { ...settings, name: "argocd-secret" },
+      stringData: { "server.secretkey": "any" },
+    },
+    {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "AppProject",
+      metadata: { name: "default", namespace: "argocd" },
+      spec: {
+        sourceRepos: ["*"],
+        destinations: [{ server: "*", namespace: "*" }],
+        clusterResourceWhitelist: [{ group: "*", kind: "*" }],
+      },
+    },
+  );
+  // The command of docs/guides/argocd.md.
+  const patch = ["--namespace", "argocd", "--type", "merge", "--patch-file", join(deploy, "argocd-cm.yaml")];
+  await cluster.expectKubectl(["patch", "configmap", "argocd-cm", ...patch]);
+}
+
+interface ApplicationManifest {
+  readonly metadata: { readonly name: string; readonly finalizers?: readonly string[] };
+  readonly spec: Record<string, unknown>;
+}
+
+/** The documents of a file of deploy/argocd, with another repository in the place of the example's. */
+export async function readManifests(file: string, repository: string): Promise<ApplicationManifest[]> {
+  const text = await readFile(join(deploy, file), "utf8");
+  const local = text.replaceAll(/https:\/\/git\.example\.com\/platform\/[a-z]+\.git/g, repository);
+  return parseAllDocuments(local).map((document) => document.toJS() as ApplicationManifest);
+}
+
+/** What an Application reports. */
+export interface ApplicationStatus {
+  readonly sync?: { readonly status?: string; readonly revision?: string };
+  readonly health?: { readonly status?: string };
+  readonly operationState?: { readonly phase?: string; readonly message?: string; readonly finishedAt?: string };
+  readonly reconciledAt?: string;
+  readonly resources?: readonly {
+    readonly kind: string;
+    readonly name: string;
+    readonly status?: string;
+    readonly health?: { readonly status?: string; readonly message?: string };
+  }[];
+}
+
+export async function applicationStatus(world: World, name: string): Promise<ApplicationStatus> {
+  const path = `/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/${name}`;
+  const answer = await world.cluster.request({ path });
+  return (answer.body as { status?: ApplicationStatus }).status ?? {};
+}
+
+/** Argo CD reads a repository every three minutes; this is what the button Refresh does. */
+export async function refresh(world: World, name: string): Promise<void> {
+  const annotation = "argocd.argoproj.io/refresh=hard";
+  await world.cluster.expectKubectl(["annotate", "--overwrite", "application", name, "-n", "argocd", annotation]);
+}

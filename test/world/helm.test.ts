@@ -1,0 +1,112 @@
+// The chart on a real node, with the commands of docs/installation.md and docs/guides/helm.md.
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { Simulator } from "../../src/simulator/start-simulator.ts";
+import { waitFor } from "../support/builders/cluster-objects.ts";
+import { runToEnd } from "../support/control-plane/run-to-end.ts";
+import {
+  applyObjects,
+  blockRule,
+  operatorPods,
+  shopObjects,
+  startWaf,
+  waitUntilBlocked,
+  waitUntilReady,
+} from "./steps.ts";
+import { describeInWorld } from "./world.ts";
+
+const chart = join(import.meta.dirname, "..", "..", "deploy", "helm", "wafsync");
+const namespace = "team-red";
+const stepMs = 180_000;
+
+await describeInWorld("the chart on a node", (world) => {
+  const { cluster } = world;
+  let waf: Simulator;
+  const image = ["--set", `image.repository=${world.imageName}`, "--set", `image.tag=${world.imageTag}`];
+
+  beforeAll(async () => {
+    waf = await startWaf(world);
+    await cluster.expectKubectl([
+      "apply",
+      "--server-side",
+      "--force-conflicts",
+      "-k",
+      join(chart, "..", "..", "..", "crds"),
+    ]);
+  });
+  afterAll(async () => {
+    await helm("uninstall", "team-wafsync", "--namespace", namespace, "--ignore-not-found");
+    await waf.close();
+  });
+
+  async function helm(...args: readonly string[]): Promise<string> {
+    const ended = await runToEnd(join(world.helm ?? "", "helm"), args, {
+      environment: { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: cluster.directory },
+    });
+    if (ended.code !== 0) throw new Error(`helm ${args.join(" ")}: ${ended.stdout}${ended.stderr}`);
+    return ended.stdout;
+  }
+
+  const release = ["team-wafsync", chart, "--namespace", namespace];
+  const scope = ["--set", "scope=namespaced", "--set", "crds.install=false"];
+  const forSimulator = ["--set", "operator.allowInsecureHttp=true", "--set", "operator.allowPrivateNetworks=true"];
+
+  test("a namespaced release becomes ready with Roles only, and works in its namespace", async () => {
+    await helm(
+      "upgrade",
+      "--install",
+      ...release,
+      "--create-namespace",
+      ...scope,
+      ...image,
+      ...forSimulator,
+      "--wait",
+      "--timeout",
+      "3m",
+    );
+    expect(await operatorPods(cluster, namespace)).toHaveLength(2);
+    await applyObjects(cluster, ...shopObjects(namespace, waf), blockRule(namespace, "scanners", ["192.0.2.17"]));
+    await waitUntilReady(cluster, namespace, "wafinstance/shop", "wafiprule/scanners");
+    await waitUntilBlocked(waf, "192.0.2.17");
+  });
+
+  test("an upgrade to an image that does not exist leaves both pods, and a rollback ends it", async () => {
+    await helm("upgrade", ...release, "--reset-then-reuse-values", "--set", "image.tag=no-such-tag");
+    await waitFor("a pod of the new image", stepMs, async () =>
+      (await operatorPods(cluster, namespace)).length === 3 ? true : undefined,
+    );
+    const ready = (await operatorPods(cluster, namespace)).filter(
+      ({ status }) => status.containerStatuses?.[0]?.ready === true,
+    );
+    expect(ready).toHaveLength(2);
+    await applyObjects(cluster, blockRule(namespace, "scanners", ["192.0.2.18"]));
+    await waitUntilBlocked(waf, "192.0.2.18");
+    await helm("rollback", "team-wafsync", "--namespace", namespace, "--wait", "--timeout", "3m");
+    expect(await operatorPods(cluster, namespace)).toHaveLength(2);
+  });
+
+  test("an upgrade with --reset-then-reuse-values keeps the values, and drops nothing of the chart", async () => {
+    await helm(
+      "upgrade",
+      ...release,
+      "--reset-then-reuse-values",
+      "--set",
+      "replicaCount=1",
+      "--wait",
+      "--timeout",
+      "3m",
+    );
+    const values = JSON.parse(await helm("get", "values", "team-wafsync", "--namespace", namespace, "-o", "json")) as {
+      replicaCount: number;
+      scope: string;
+    };
+    expect([values.replicaCount, values.scope]).toEqual([1, "namespaced"]);
+  });
+
+  test("uninstalling the release leaves the CRDs, the objects and what is on the WAF", async () => {
+    await helm("uninstall", "team-wafsync", "--namespace", namespace, "--wait");
+    await cluster.expectKubectl(["get", "wafiprule", "scanners", "-n", namespace]);
+    await cluster.expectKubectl(["get", "customresourcedefinition", "wafinstances.wafsync.dev"]);
+    expect(waf.waf("demo-key-0123456789").blocklist).toEqual(["192.0.2.18"]);
+  });
+});
