@@ -127,6 +127,11 @@ export class SimProcess {
     for (const name of names) this.#wake(name, "change");
   }
 
+  /** It may have learned of rollouts. */
+  seeRollouts(): void {
+    for (const name of this.#names()) this.#wake(name, "rollouts changed");
+  }
+
   /** Gives its shard up: resolves when none of its runs is in progress and it has forgotten them. */
   async giveUp(graceMs: number): Promise<void> {
     const { stop, abandon } = this.#giving;
@@ -251,7 +256,7 @@ export class SimProcess {
     return {
       ...fed,
       gather: async (instance) => {
-        const gathered = await fed.gather(instance);
+        const gathered = world.rollouts.extended(this, await fed.gather(instance));
         world.feeds.judgeUse(this, gathered);
         Object.assign(this.knows(instance), { gathered });
         return gathered;
@@ -259,10 +264,10 @@ export class SimProcess {
       confirm: async (instance, options) => {
         const confirmed = await fed.confirm(instance, options);
         if (confirmed.state === "Failed") return confirmed;
-        const { gathered } = confirmed;
+        const gathered = world.rollouts.extended(this, confirmed.gathered);
         world.feeds.judgeUse(this, gathered);
         Object.assign(this.knows(instance), { gathered, confirmed: gathered });
-        return confirmed;
+        return { ...confirmed, gathered };
       },
     };
   }

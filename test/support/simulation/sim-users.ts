@@ -77,7 +77,8 @@ export class SimUsers {
     const onNeverBlock = this.#world.chance(0.5) ? "Carve" : "Reject";
     const access = [aGrant({ actions: ["Block", "Allow"], maxEntries: 8, minPrefixLength: { ipv4: 28, ipv6: 48 } })];
     const lists = this.#lists();
-    const instance = anInstance({ name, resyncIntervalMs: 300_000, lists, guards: { onNeverBlock }, access });
+    const rollouts = name === shop ? this.#world.rollouts.declared() : {};
+    const instance = anInstance({ name, resyncIntervalMs: 300_000, lists, guards: { onNeverBlock }, access, ...rollouts });
     const meta = { ...instance.meta, ...this.#meta() };
     this.#world.cluster.put("instances", { ...instance, meta, expectedDomain: this.#world.waf.domain, ...change });
   }
@@ -346,6 +347,8 @@ export class SimUsers {
     const name = ["deploy", "nightly"][pick(2)] ?? "deploy";
     if (chance(0.2)) return this.#removeOne("clears", [name]);
     const meta = this.#metaOf("WafCacheClear", name, {});
+    // Where rollouts clear the cache, each clear can be told to be for one.
+    if (this.#world.rollouts.isUsed) return;
     cluster.put("clears", aCacheClear(name, { meta, trigger: `commit-${pick(4)}` }));
   }
 

@@ -23,6 +23,7 @@ import { SimFeeds } from "./sim-feeds.ts";
 import type { SimFault } from "./sim-faults.ts";
 import { describeFault, describeSaveFault } from "./sim-faults.ts";
 import { SimProcess } from "./sim-process.ts";
+import { SimRollouts } from "./sim-rollouts.ts";
 import { SimTime } from "./sim-time.ts";
 import type { SimNetwork } from "./sim-transport.ts";
 import type { SimRequest, Staleness } from "./sim-waf.ts";
@@ -40,6 +41,7 @@ export interface SimOptions {
   /** Whether ports take time. */
   readonly isSlow?: boolean;
   readonly hasFeeds?: boolean;
+  readonly hasRollouts?: boolean;
   /** Whether several processes share the work: the one that `worker` names does it. */
   readonly hasReplicas?: boolean;
 }
@@ -58,6 +60,7 @@ export class SimWorld {
   readonly otherWaf = new SimWaf("staging.example", simKey, () => this.time.nowMs());
   readonly ledger: Ledger;
   readonly feeds: SimFeeds;
+  readonly rollouts: SimRollouts;
   readonly status = new RecordedStatus();
   readonly trace: string[] = [];
   readonly calls: SimCall[] = [];
@@ -90,12 +93,15 @@ export class SimWorld {
   readonly #isSlow: boolean;
   #lastClearMs = 0;
 
-  constructor({ seed, isDirectory = false, isSlow = false, hasFeeds = false, hasReplicas = false }: SimOptions) {
+  constructor(options: SimOptions) {
+    const { seed, isDirectory = false, isSlow = false } = options;
+    const { hasFeeds = false, hasRollouts = false, hasReplicas = false } = options;
     this.hasReplicas = hasReplicas;
     this.random = seededRandom(seed);
     this.cluster = new SimCluster(isDirectory, () => this.time.nowMs());
     this.#isSlow = isSlow;
     this.feeds = new SimFeeds(this, hasFeeds);
+    this.rollouts = new SimRollouts(this, seed, hasRollouts);
     this.ledger = new Ledger(
       this.waf,
       () => this.inventory(),
@@ -117,6 +123,7 @@ export class SimWorld {
     const process = new SimProcess(this, this.counts.processes, seen, wallOffsetMs);
     this.processes = [...this.processes.filter(({ life }) => life.alive), process];
     this.#everStarted.push(process);
+    this.rollouts.watch(process);
     this.note(process, "starts");
     return process;
   }
@@ -157,6 +164,7 @@ export class SimWorld {
   killed(process: SimProcess, where: string): void {
     this.note(process, `is killed ${where}`);
     this.counts.kills += 1;
+    this.rollouts.upset();
     process.kill();
     this.onKilled();
   }
@@ -171,6 +179,7 @@ export class SimWorld {
 
   /** Something happens to a process, whatever it does just now. */
   interrupted(process: SimProcess, how: string): void {
+    this.rollouts.upset();
     this.cover(how, process.request ?? "no call");
   }
 
@@ -243,6 +252,7 @@ export class SimWorld {
     const stored = this.#inventories.get(name);
     const fault = this.problems.api === undefined ? this.saveFault() : "Failed";
     if (fault !== undefined) this.cover(describeSaveFault(fault), "save");
+    if (fault !== undefined) this.rollouts.upset();
     if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
     if (fault === "Conflict" || revision !== String(stored?.revision ?? "")) {
       return { state: "Conflict", problem: "Somebody else wrote the inventory." };
@@ -260,6 +270,7 @@ export class SimWorld {
     const stored = this.#inventories.get(nameKey(instance));
     this.#inventories.delete(nameKey(instance));
     this.note(process, `deletes the inventory of ${nameKey(instance)}`);
+    this.rollouts.forgotten();
     if (stored !== undefined) this.ledger.forgotten(stored.inventory, process.knows(instance));
     return undefined;
   }
@@ -324,6 +335,7 @@ export class SimWorld {
         const fault = this.chooseFault(request);
         if (fault !== undefined) {
           this.counts.faults += 1;
+          if (request.path.startsWith("/clear/")) this.rollouts.upset();
           this.cover(describeFault(fault), stepOf(request));
           this.note(process, `${describeRequest(request)} meets a fault: ${describeFault(fault)}`);
         }
@@ -335,6 +347,7 @@ export class SimWorld {
       ended: (request, how) => {
         process.inFlight = Math.max(0, process.inFlight - 1);
         process.request = undefined;
+        if (request.path.startsWith("/clear/") && how !== "200") this.rollouts.upset();
         this.note(process, `${describeRequest(request)} → ${how}`);
       },
       survives: (where) => this.survives(process, where),
@@ -368,6 +381,7 @@ export class SimWorld {
         if (change.kind === "CacheCleared") {
           this.counts.clears += 1;
           this.#lastClearMs = this.time.nowMs();
+          this.rollouts.cleared(process, knowledge?.gathered);
         }
         if (!process.mayWrite) this.ledger.violation(`${describeRequest(request)} by a process without the Lease`);
         this.writes.push(describeRequest(request));

@@ -72,7 +72,8 @@ class Installation {
     this.#hasJumps = seed % 7 < 3;
     const [isDirectory, hasFeeds] = [seed % 4 === 3, seed % 5 === 1];
     const hasReplicas = seed % 3 === 2 && !isDirectory && !hasFeeds;
-    this.#world = new SimWorld({ seed, isDirectory, isSlow: true, hasFeeds, hasReplicas });
+    const hasRollouts = seed % 11 < 3 && !isDirectory;
+    this.#world = new SimWorld({ seed, isDirectory, isSlow: true, hasFeeds, hasRollouts, hasReplicas });
     this.#users = new SimUsers(this.#world);
     const world = this.#world;
     world.waf.spell = spellings[world.pick(spellings.length)] ?? world.waf.spell;
@@ -314,6 +315,7 @@ class Installation {
     Object.assign(world.problems, { inventory: undefined, api: undefined, confirm: undefined, lifecycle: undefined });
     this.#users.settle();
     world.feeds.settle();
+    world.rollouts.settle();
     if (world.cluster.now.instances.get(shop)?.meta.deleting === true) await this.#advance(hourMs);
     if (!world.cluster.now.instances.has(shop)) this.#users.createInstance();
     this.#users.settle();
@@ -324,6 +326,7 @@ class Installation {
       world.ledger.violation(`It took ${this.#callsToSettle} calls to settle`);
     this.#users.checkOrigins();
     if (!this.#isBroken()) this.#expectDeclared();
+    world.rollouts.expectCleared();
     await this.#expectQuiet();
   }
 

@@ -1,0 +1,218 @@
+// Rollouts in a simulation: who changes workloads, how their controller rolls them out, and when processes learn of it. All of
+// it has a random sequence of its own, so that everything else in a seed happens as it would without rollouts.
+import type { DeclaredInstance } from "../../../src/model/declared.ts";
+import type { Gathered } from "../../../src/model/gathered.ts";
+import { workloadKey } from "../../../src/model/workload.ts";
+import { seededRandom } from "../builders/seeded-random.ts";
+import { revisionKey, RolloutOracle } from "./rollout-oracle.ts";
+import { watchLagMsMax } from "./sim-cluster.ts";
+import type { SimProcess } from "./sim-process.ts";
+import { type SimDeployment, WatchedWorkloads, WorkloadHistory, workloadRefs } from "./sim-workloads.ts";
+import type { SimWorld } from "./sim-world.ts";
+
+const minIntervalMs = 60_000;
+/** From one deed of a person to the next. */
+const deedMsMax = 120_000;
+/** From one step of a rollout to the next. */
+const stepMsMax = 40_000;
+const contents = 6;
+const shopName = { namespace: "edge", name: "shop" };
+
+export class SimRollouts {
+  /** Whether anything is rolled out. */
+  readonly isUsed: boolean;
+  readonly #oracle = new RolloutOracle(minIntervalMs);
+  readonly #world: SimWorld;
+  readonly #random: () => number;
+  readonly #history = new WorkloadHistory();
+  readonly #watched = new WeakMap<SimProcess, WatchedWorkloads>();
+  /** What the pods of each workload were made from last, and of which object. */
+  readonly #running = new Map<string, string>();
+  /** The revision of each workload that was completed last. */
+  readonly #completed = new Map<string, string>();
+  #uid = 0;
+  #isQuiet = false;
+
+  constructor(world: SimWorld, seed: number, isUsed: boolean) {
+    this.#world = world;
+    this.isUsed = isUsed;
+    this.#random = seededRandom(seed ^ 0x5b_d1_e9);
+    if (!isUsed) return;
+    for (const { name } of workloadRefs) {
+      const deployment = this.#created(`v${this.#pick(contents)}`, "Complete");
+      this.#history.put(name, deployment);
+      this.#running.set(name, contentKey(deployment));
+      this.#completed.set(name, revisionKey({ uid: `uid-${deployment.uid}`, revision: "1" }));
+    }
+    this.#later(deedMsMax, () => this.#act());
+  }
+
+  /** What the instance declares of it. */
+  declared(): Pick<DeclaredInstance, "cacheClear"> {
+    return { cacheClear: { afterRolloutOf: this.isUsed ? workloadRefs : [], minIntervalMs } };
+  }
+
+  /** The first list of a process may be old. */
+  watch(process: SimProcess): void {
+    if (!this.isUsed) return;
+    const behind = this.#isQuiet ? 0 : this.#pick(3);
+    this.#watched.set(process, new WatchedWorkloads(this.#history, Math.max(1, this.#history.latest - behind)));
+    this.#deliver(process);
+  }
+
+  /** What a process knows of the workloads of an instance. */
+  extended<T extends Gathered | undefined>(process: SimProcess, gathered: T): T {
+    const watched = this.#watched.get(process);
+    if (watched === undefined || gathered === undefined) return gathered;
+    return { ...gathered, workloads: watched.sightsOf(gathered.instance.cacheClear.afterRolloutOf) };
+  }
+
+  /** Something went wrong, so wafsync may clear once more. */
+  upset(): void {
+    this.#oracle.upset();
+  }
+
+  /** The record of an instance was deleted. */
+  forgotten(): void {
+    this.#oracle.forgotten();
+  }
+
+  /** The call of a process has cleared the cache. */
+  cleared(process: SimProcess, gathered: Gathered | undefined): void {
+    if (!this.isUsed) return;
+    const objection = this.#oracle.cleared(process.id, gathered?.workloads ?? [], this.#world.time.nowMs());
+    if (objection !== undefined) this.#world.ledger.violation(objection);
+  }
+
+  /** All rollouts end, and one more follows. */
+  settle(): void {
+    this.#isQuiet = true;
+    this.#oracle.settled();
+    if (!this.isUsed) return;
+    for (const { name } of workloadRefs) this.#change(name, { isPaused: false });
+    this.#later(deedMsMax, () => {
+      for (const { name } of workloadRefs) this.#declare(name, `last-${this.#uid}`);
+    });
+  }
+
+  /** In the end, every rollout was followed by a clear. */
+  expectCleared(): void {
+    for (const workload of this.#oracle.missed())
+      this.#world.ledger.violation(`The rollout of ${workload} is complete, and the cache was not cleared after it`);
+  }
+
+  #act(): void {
+    if (this.#isQuiet) return;
+    const { name } = workloadRefs[this.#pick(workloadRefs.length)] ?? workloadRefs[0]!;
+    const deployment = this.#now(name);
+    const choice = this.#pick(10);
+    if (deployment === undefined) this.#recreate(name);
+    else if (choice < 5) this.#declare(name, `v${this.#pick(contents)}`);
+    else if (choice < 7) this.#change(name, { isPaused: !deployment.isPaused });
+    else if (choice === 7) this.#change(name, {});
+    else if (choice === 8) this.#put(name, undefined, "deleted");
+    else this.#recreate(name);
+    this.#later(deedMsMax, () => this.#act());
+  }
+
+  #now(name: string): SimDeployment | undefined {
+    return this.#history.at(this.#history.latest).get(name);
+  }
+
+  #recreate(name: string): void {
+    const content = this.#pick(2) === 0 ? this.#now(name)?.content : undefined;
+    this.#begun(name);
+    this.#put(name, this.#created(content ?? `v${this.#pick(contents)}`, "Unobserved"), "created again");
+    this.#roll(name);
+  }
+
+  /** Another content of the pods; as before, it is no change. */
+  #declare(name: string, content: string): void {
+    if (this.#now(name)?.content === content) return;
+    this.#begun(name);
+    this.#change(name, { content });
+  }
+
+  #begun(name: string): void {
+    const workload = keyOf(name);
+    this.#oracle.begun(workload, this.#world.inventoryOf(shopName).rollouts);
+  }
+
+  /** The controller sees it at some later time. A change of nothing is a scale. */
+  #change(name: string, change: Partial<Pick<SimDeployment, "content" | "isPaused">>): void {
+    const deployment = this.#now(name);
+    if (deployment === undefined) return this.#recreate(name);
+    const generation = deployment.generation + 1;
+    this.#put(name, { ...deployment, ...change, generation, stage: "Unobserved" }, JSON.stringify(change));
+    this.#roll(name);
+  }
+
+  #roll(name: string): void {
+    const generation = this.#now(name)?.generation;
+    this.#later(stepMsMax, () => {
+      const deployment = this.#now(name);
+      if (deployment === undefined || deployment.generation !== generation) return;
+      this.#step(name, deployment);
+      const next = this.#now(name);
+      const waits = next?.isPaused === true && this.#running.get(name) !== contentKey(next);
+      if (next?.stage !== "Complete" && !waits) this.#roll(name);
+    });
+  }
+
+  #step(name: string, deployment: SimDeployment): void {
+    const { revision, isPaused, stage, uid } = deployment;
+    const running = contentKey(deployment);
+    const isRolled = this.#running.get(name) === running;
+    if (stage === "Unobserved" && !isRolled && !isPaused) {
+      this.#running.set(name, running);
+      return this.#put(name, { ...deployment, revision: revision + 1, stage: "Updating" }, "is being rolled out");
+    }
+    if (!isRolled) return this.#put(name, { ...deployment, stage: "Updating" }, "waits in its pause");
+    if (!this.#isQuiet && this.#pick(6) === 0) return this.#put(name, { ...deployment, stage: "Failed" }, "is stuck");
+    this.#put(name, { ...deployment, stage: "Complete" }, "is complete");
+    const key = revisionKey({ uid: `uid-${uid}`, revision: String(deployment.revision) });
+    if (this.#completed.get(name) === key) return;
+    this.#completed.set(name, key);
+    this.#oracle.completed(keyOf(name), key);
+  }
+
+  #created(content: string, stage: SimDeployment["stage"]): SimDeployment {
+    this.#uid += 1;
+    return { uid: this.#uid, generation: 1, revision: stage === "Complete" ? 1 : 0, content, isPaused: false, stage };
+  }
+
+  #put(name: string, deployment: SimDeployment | undefined, what: string): void {
+    this.#history.put(name, deployment);
+    this.#world.note(undefined, `Deployment ${name}: ${what} ${JSON.stringify(deployment)}`);
+    for (const process of this.#world.processes) this.#deliver(process);
+  }
+
+  #deliver(process: SimProcess): void {
+    const index = this.#history.latest;
+    const delayMs = this.#isQuiet ? 0 : this.#pick([1, 500, watchLagMsMax][this.#pick(3)] ?? 1);
+    this.#world.time.after(
+      delayMs,
+      () => {
+        this.#watched.get(process)?.see(index);
+        process.seeRollouts();
+      },
+      process.life,
+    );
+  }
+
+  #later(delayMsMax: number, act: () => void): void {
+    this.#world.time.after(1 + this.#pick(delayMsMax), act);
+  }
+
+  #pick(count: number): number {
+    return Math.floor(this.#random() * count);
+  }
+}
+
+function keyOf(name: string): string {
+  return workloadKey({ kind: "Deployment", namespace: "edge", name });
+}
+
+function contentKey({ uid, content }: SimDeployment): string {
+  return `${uid} ${content}`;
+}
