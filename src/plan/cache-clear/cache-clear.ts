@@ -147,8 +147,12 @@ export function recordAfter(
     case "Suspended":
       return { ...known, startedMs: undefined };
     case "Due":
-    case "Wait":
-      return { ...known, startedMs: startOf(known, nowMs) };
+    case "Wait": {
+      // The wait for the next attempt must not begin again at every look because a clock was set back.
+      const { lastAttemptMs } = known;
+      const attemptedMs = lastAttemptMs === undefined ? undefined : Math.min(lastAttemptMs, nowMs);
+      return { ...known, startedMs: startOf(known, nowMs), lastAttemptMs: attemptedMs };
+    }
     case "Fail": {
       const { reason, message } = decision;
       return { ...known, startedMs: startOf(known, nowMs), finish: { state: "Failed", atMs: nowMs, reason, message } };

@@ -31,7 +31,7 @@ export interface RolloutDecision {
 }
 
 export function decideRollouts(situation: RolloutSituation): RolloutDecision {
-  const { sights, records, minIntervalMs, notBeforeMs } = situation;
+  const { sights, records, minIntervalMs, notBeforeMs, nowMs } = situation;
   const before = new Map(records.map((record) => [record.workload, record]));
   const next: RolloutRecord[] = [];
   const pending: string[] = [];
@@ -39,15 +39,15 @@ export function decideRollouts(situation: RolloutSituation): RolloutDecision {
     const workload = workloadKey(sight.workload);
     const known = before.get(workload);
     if (sight.state === "Unseen") {
-      if (known !== undefined) next.push(known);
+      if (known !== undefined) next.push(notAhead(known, nowMs));
       continue;
     }
-    const record = look(workload, known, sight.seen);
+    const record = notAhead(look(workload, known, sight.seen), nowMs);
     next.push(record);
     if (isPending(record, sight.seen)) pending.push(workload);
   }
   const isSame = next.length === records.length && next.every((record) => before.get(record.workload) === record);
-  const dueMs = Math.max(notBeforeMs, ...next.map((record) => notBefore(record, minIntervalMs, situation.nowMs)));
+  const dueMs = Math.max(notBeforeMs, ...next.map((record) => notBefore(record, minIntervalMs)));
   return { records: isSame ? records : next, pending, dueMs: pending.length === 0 ? undefined : dueMs };
 }
 
@@ -85,16 +85,22 @@ function isPending(record: RolloutRecord, seen: SeenWorkload): boolean {
   return seen.isRolledOut && (record.hasBegun || isAnother(record, seen));
 }
 
-/** A time in the future was written by a clock that is ahead: it must not cause a longer wait. */
-function notBefore(
-  { clearedAtMs, attempts, attemptedAtMs }: RolloutRecord,
-  minIntervalMs: number,
-  nowMs: number,
-): number {
+/**
+ * A time in the future was written by a clock that was ahead. It becomes the present and is recorded as that: otherwise, the
+ * wait would begin again at every look.
+ */
+function notAhead(record: RolloutRecord, nowMs: number): RolloutRecord {
+  const { clearedAtMs = 0, attemptedAtMs = 0 } = record;
+  if (clearedAtMs <= nowMs && attemptedAtMs <= nowMs) return record;
+  const past = (timeMs: number | undefined) => (timeMs === undefined ? undefined : Math.min(timeMs, nowMs));
+  return { ...record, clearedAtMs: past(record.clearedAtMs), attemptedAtMs: past(record.attemptedAtMs) };
+}
+
+function notBefore({ clearedAtMs, attempts, attemptedAtMs }: RolloutRecord, minIntervalMs: number): number {
   const pauseMs = Math.min(retryMsMax, retryBaseMs * 2 ** Math.min(attempts - 1, 10));
   return Math.max(
-    clearedAtMs === undefined ? 0 : Math.min(clearedAtMs, nowMs) + minIntervalMs,
-    attemptedAtMs === undefined || attempts === 0 ? 0 : Math.min(attemptedAtMs, nowMs) + pauseMs,
+    clearedAtMs === undefined ? 0 : clearedAtMs + minIntervalMs,
+    attemptedAtMs === undefined || attempts === 0 ? 0 : attemptedAtMs + pauseMs,
   );
 }
 

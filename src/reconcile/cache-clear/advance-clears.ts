@@ -141,7 +141,10 @@ function attachmentOf({ meta }: DeclaredCacheClear, { instance, namespaceLabels 
   return decideAttachment(instance, "WafCacheClear", meta.namespace, namespaceLabels.get(meta.namespace));
 }
 
-/** Each guest namespace has a minimum time between two clears. A clear for other objects also counts for it. */
+/**
+ * Each guest namespace has a minimum time between two clears. A clear for other objects also counts for it. A time in the
+ * future was written by a clock that was ahead: it counts no more.
+ */
 function guestNotBeforeMs(
   { meta }: DeclaredCacheClear,
   grant: Grant | undefined,
@@ -150,7 +153,8 @@ function guestNotBeforeMs(
   if (grant === undefined) return 0;
   const own = handled.filter(({ cacheClear }) => cacheClear.startsWith(`${meta.namespace}/`));
   return own.reduce(
-    (latest, { handledAtMs }) => Math.max(latest, Math.min(handledAtMs, nowMs) + grant.cacheClearMinIntervalMs),
+    (latest, { handledAtMs }) =>
+      handledAtMs > nowMs ? latest : Math.max(latest, handledAtMs + grant.cacheClearMinIntervalMs),
     0,
   );
 }

@@ -117,6 +117,14 @@ describe("A cache clear", () => {
     expect(recordAfter({ decision: "Due" }, { clear, record, nowMs }).startedMs).toBe(nowMs);
   });
 
+  test("waits only once for a time that another clock wrote ahead of this one", () => {
+    const clear = aCacheClear("deploy", { trigger: "a" });
+    const ahead = aRecord({ startedMs: nowMs, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
+    const decision = decide({ record: ahead });
+    const record = recordAfter(decision, { clear, record: ahead, nowMs });
+    expect(decide({ record, nowMs: nowMs + 2_000 })).toEqual({ decision: "Due" });
+  });
+
   test("waits until the API may be called again", () => {
     expect(decide({ notBeforeMs: nowMs + 7_000 })).toEqual({ decision: "Wait", untilMs: nowMs + 7_000 });
     expect(decide({ notBeforeMs: nowMs })).toEqual({ decision: "Due" });

@@ -221,6 +221,15 @@ describe("A call for a rollout", () => {
     expect(decide(ahead, startMs).dueMs).toBe(startMs + 2000);
   });
 
+  test("waits only once for a time that was written by a clock ahead of ours", () => {
+    const ahead = withRolloutAttempt(known, ["Deployment edge/web"], startMs + 86_400_000);
+    const { records: seen } = decide(ahead, startMs);
+    expect(decide(seen, startMs + 2000).dueMs).toBe(startMs + 2000);
+    const cleared = withRolloutsCleared(known, ["Deployment edge/web"], [aSight()], startMs + 86_400_000);
+    const { records: later } = decide(cleared, startMs);
+    expect(decide(later, startMs + minIntervalMs).dueMs).toBe(startMs + minIntervalMs);
+  });
+
   test("waits as long as the API has asked for", () => {
     const decision = decideRollouts({
       sights: [complete],

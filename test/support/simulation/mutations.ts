@@ -4,6 +4,7 @@
 import { compactionMutations } from "./compaction-mutations.ts";
 import { feedMutations } from "./feed-mutations.ts";
 import { networkMutations } from "./network-mutations.ts";
+import { rolloutMutations } from "./rollout-mutations.ts";
 import { shardMutations } from "./shard-mutations.ts";
 import { surroundingsMutations } from "./surroundings-mutations.ts";
 
@@ -604,6 +605,7 @@ export const mutations: readonly Mutation[] = [
   },
   ...compactionMutations,
   ...feedMutations,
+  ...rolloutMutations,
   ...networkMutations,
   ...shardMutations,
   ...surroundingsMutations,

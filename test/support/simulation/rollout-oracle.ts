@@ -3,11 +3,11 @@
 import type { RolloutRecord, WorkloadSight } from "../../../src/model/workload.ts";
 import { workloadKey } from "../../../src/model/workload.ts";
 
-/** A revision of a workload, from the change until it is cleared for. */
+/** A revision of a workload, from its completion until it is cleared for. */
 interface Owed {
   /** `revisionKey` of it. */
   readonly revision: string;
-  /** The instance had a record of the workload when the revision began, so a clear is owed. */
+  /** The instance had a record of the workload when the revision began, so a clear must follow. */
   readonly isDue: boolean;
 }
 
@@ -19,8 +19,8 @@ interface Cleared {
 }
 
 export class RolloutOracle {
-  /** Revisions that have completed and were not cleared for, by workload. */
-  readonly #owed = new Map<string, Owed>();
+  /** Revisions that have completed and were not cleared for, by workload, oldest first. */
+  readonly #owed = new Map<string, readonly Owed[]>();
   /** Whether a record was stored when the revision under way began. */
   readonly #wasRecorded = new Map<string, boolean>();
   readonly #minIntervalMs: number;
@@ -41,7 +41,7 @@ export class RolloutOracle {
 
   /** The record of the instance is deleted with it: what is complete by then counts as seen before. */
   forgotten(): void {
-    for (const [workload, owed] of this.#owed) this.#owed.set(workload, { ...owed, isDue: false });
+    for (const workload of this.#owed.keys()) this.#excuse(workload);
     this.#wasRecorded.clear();
     this.upset();
   }
@@ -52,9 +52,16 @@ export class RolloutOracle {
     this.#wasRecorded.set(workload, this.#wasRecorded.get(workload) === true || isRecorded);
   }
 
-  completed(workload: string, revision: string): void {
-    const isDue = this.#wasRecorded.get(workload) === true || this.#owed.get(workload)?.isDue === true;
-    this.#owed.set(workload, { revision, isDue });
+  /**
+   * @param content as it is recorded. If that is the content on record, and nothing else has begun by the record, then another
+   *   content came and went unseen, or only the object is another one: no clear must follow.
+   */
+  completed(workload: string, revision: string, content: string, records: readonly RolloutRecord[]): void {
+    const record = records.find((one) => one.workload === workload);
+    const isAsBefore = record?.hasBegun === false && record.content === content;
+    if (isAsBefore) this.#excuse(workload);
+    const isDue = this.#wasRecorded.get(workload) === true && !isAsBefore;
+    this.#owed.set(workload, [...(this.#owed.get(workload) ?? []), { revision, isDue }]);
     this.#wasRecorded.delete(workload);
   }
 
@@ -62,8 +69,7 @@ export class RolloutOracle {
   cleared(process: number, sights: readonly WorkloadSight[], atMs: number): string | undefined {
     const last = this.#last;
     this.#last = { process, atMs, upsets: this.#upsets };
-    const wanted = sights.filter((sight) => this.#isOwed(sight));
-    for (const { workload } of wanted) this.#owed.delete(workloadKey(workload));
+    const wanted = sights.filter((sight) => this.#settle(sight));
     if (last?.process === process && last.upsets === this.#upsets && atMs - last.atMs < this.#minIntervalMs)
       return `The cache was cleared twice within ${atMs - last.atMs} ms, which is less than minInterval`;
     if (wanted.length > 0) return undefined;
@@ -74,7 +80,7 @@ export class RolloutOracle {
 
   /** Workloads whose rollout was never followed by a clear. */
   missed(): readonly string[] {
-    return [...this.#owed].filter(([, { isDue }]) => isDue).map(([workload]) => workload);
+    return [...this.#owed].filter(([, owed]) => owed.some(({ isDue }) => isDue)).map(([workload]) => workload);
   }
 
   /** From now on, nothing goes wrong. */
@@ -82,9 +88,22 @@ export class RolloutOracle {
     this.#excused = Math.min(this.#excused, 1);
   }
 
-  #isOwed(sight: WorkloadSight): boolean {
+  #excuse(workload: string): void {
+    const owed = this.#owed.get(workload) ?? [];
+    this.#owed.set(
+      workload,
+      owed.map(({ revision }) => ({ revision, isDue: false })),
+    );
+  }
+
+  /** The clear was made for this revision and those before it: false if none of them was owed. */
+  #settle(sight: WorkloadSight): boolean {
     if (sight.state === "Unseen" || !sight.seen.isRolledOut) return false;
-    return this.#owed.get(workloadKey(sight.workload))?.revision === revisionKey(sight.seen);
+    const workload = workloadKey(sight.workload);
+    const owed = this.#owed.get(workload) ?? [];
+    const place = owed.findIndex(({ revision }) => revision === revisionKey(sight.seen));
+    this.#owed.set(workload, owed.slice(place + 1));
+    return place !== -1;
   }
 }
 

@@ -144,6 +144,7 @@ export class SimProcess {
   /** Works on its shard from now on. */
   takeOver(): void {
     this.#giving = { stop: new AbortController(), abandon: new AbortController() };
+    this.#world.rollouts.upset();
     for (const name of this.#names()) this.#wake(name, "shards changed");
   }
 
@@ -248,7 +249,7 @@ export class SimProcess {
       {
         gather: async (instance) => await this.#call("gather", () => world.cluster.gathered(this.seen, instance)),
         confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),
-        version: () => this.seen,
+        version: () => this.seen + world.rollouts.seenBy(this),
         removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
       },
       this.#book,

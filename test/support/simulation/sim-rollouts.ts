@@ -2,12 +2,13 @@
 // it has a random sequence of its own, so that everything else in a seed happens as it would without rollouts.
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
+import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import { workloadKey } from "../../../src/model/workload.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { revisionKey, RolloutOracle } from "./rollout-oracle.ts";
 import { watchLagMsMax } from "./sim-cluster.ts";
 import type { SimProcess } from "./sim-process.ts";
-import { type SimDeployment, WatchedWorkloads, WorkloadHistory, workloadRefs } from "./sim-workloads.ts";
+import { recordedContent, type SimDeployment, WatchedWorkloads, WorkloadHistory, workloadRefs } from "./sim-workloads.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 const minIntervalMs = 60_000;
@@ -16,6 +17,9 @@ const deedMsMax = 120_000;
 /** From one step of a rollout to the next. */
 const stepMsMax = 40_000;
 const contents = 6;
+/** From the end of all faults: the last rollouts, `minInterval`, and the longest backoff. */
+const clearedMsMax = 2_400_000;
+const shop = "edge/shop";
 const shopName = { namespace: "edge", name: "shop" };
 
 export class SimRollouts {
@@ -56,8 +60,14 @@ export class SimRollouts {
   watch(process: SimProcess): void {
     if (!this.isUsed) return;
     const behind = this.#isQuiet ? 0 : this.#pick(3);
+    if (behind > 0) this.upset();
     this.#watched.set(process, new WatchedWorkloads(this.#history, Math.max(1, this.#history.latest - behind)));
     this.#deliver(process);
+  }
+
+  /** How far the watch of the process has come. */
+  seenBy(process: SimProcess): number {
+    return this.#watched.get(process)?.seen ?? 0;
   }
 
   /** What a process knows of the workloads of an instance. */
@@ -67,14 +77,14 @@ export class SimRollouts {
     return { ...gathered, workloads: watched.sightsOf(gathered.instance.cacheClear.afterRolloutOf) };
   }
 
-  /** Something went wrong, so wafsync may clear once more. */
+  /** Something went wrong, or a process acts by an old view: wafsync may clear once more. */
   upset(): void {
     this.#oracle.upset();
   }
 
   /** The record of an instance was deleted. */
-  forgotten(): void {
-    this.#oracle.forgotten();
+  forgotten(instance: ObjectName): void {
+    if (nameKey(instance) === shop) this.#oracle.forgotten();
   }
 
   /** The call of a process has cleared the cache. */
@@ -93,10 +103,12 @@ export class SimRollouts {
     this.#later(deedMsMax, () => {
       for (const { name } of workloadRefs) this.#declare(name, `last-${this.#uid}`);
     });
+    this.#world.time.after(clearedMsMax, () => this.expectCleared());
   }
 
-  /** In the end, every rollout was followed by a clear. */
+  /** Every rollout was followed by a clear, if the instance exists. */
   expectCleared(): void {
+    if (this.#world.cluster.now.instances.get(shop)?.meta.deleting !== false) return;
     for (const workload of this.#oracle.missed())
       this.#world.ledger.violation(`The rollout of ${workload} is complete, and the cache was not cleared after it`);
   }
@@ -173,7 +185,8 @@ export class SimRollouts {
     const key = revisionKey({ uid: `uid-${uid}`, revision: String(deployment.revision) });
     if (this.#completed.get(name) === key) return;
     this.#completed.set(name, key);
-    this.#oracle.completed(keyOf(name), key);
+    const { rollouts } = this.#world.inventoryOf(shopName);
+    this.#oracle.completed(keyOf(name), key, recordedContent(deployment), rollouts);
   }
 
   #created(content: string, stage: SimDeployment["stage"]): SimDeployment {

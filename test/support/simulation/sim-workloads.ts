@@ -60,6 +60,11 @@ export class WatchedWorkloads {
     while (this.#seen < index) this.#note((this.#seen += 1));
   }
 
+  /** How far the watch has come. */
+  get seen(): number {
+    return this.#seen;
+  }
+
   sightsOf(refs: readonly WorkloadRef[]): WorkloadSight[] {
     return refs.map((workload) => {
       const key = workloadKey(workload);
@@ -91,6 +96,11 @@ export class WatchedWorkloads {
 
 function identityOf({ uid, revision, content }: SimDeployment): string {
   return [uid, revision, content].join(" ");
+}
+
+/** The content of the pods as records name it. */
+export function recordedContent(deployment: SimDeployment): string {
+  return seenOf(workloadRefs[0]!, deployment).content;
 }
 
 /** As it is read from the object by the program. */

@@ -270,7 +270,7 @@ export class SimWorld {
     const stored = this.#inventories.get(nameKey(instance));
     this.#inventories.delete(nameKey(instance));
     this.note(process, `deletes the inventory of ${nameKey(instance)}`);
-    this.rollouts.forgotten();
+    this.rollouts.forgotten(instance);
     if (stored !== undefined) this.ledger.forgotten(stored.inventory, process.knows(instance));
     return undefined;
   }

@@ -1,0 +1,57 @@
+// The promises about clears that follow rollouts, and the smallest change of the source that breaks each.
+import type { Mutation } from "./mutations.ts";
+
+const file = "src/plan/cache-clear/rollouts.ts";
+const unitTest = "test/plan/cache-clear/rollouts.test.ts";
+
+export const rolloutMutations: readonly Mutation[] = [
+  {
+    guard: "a completed rollout is followed by a clear",
+    file,
+    from: "if (isPending(record, seen)) pending.push(workload);",
+    to: "if (isPending(record, seen) && known === undefined) pending.push(workload);",
+    foundBy: "simulation",
+  },
+  {
+    guard: "a completed rollout is cleared for once",
+    file,
+    from: "hasBegun: false,",
+    to: "hasBegun: true,",
+    foundBy: "simulation",
+  },
+  {
+    guard: "two clears for rollouts are `minInterval` apart",
+    file,
+    from: "clearedAtMs === undefined ? 0 : clearedAtMs + minIntervalMs,",
+    to: "clearedAtMs ?? 0,",
+    foundBy: "simulation",
+  },
+  {
+    guard: "a clock that is set back delays no clear for a rollout",
+    file,
+    from: "if (clearedAtMs <= nowMs && attemptedAtMs <= nowMs) return record;",
+    to: "if (clearedAtMs >= 0) return record;",
+    foundBy: unitTest,
+  },
+  {
+    guard: "a clock that is set back delays no other clear",
+    file: "src/plan/cache-clear/cache-clear.ts",
+    from: "lastAttemptMs === undefined ? undefined : Math.min(lastAttemptMs, nowMs);",
+    to: "lastAttemptMs;",
+    foundBy: "test/plan/cache-clear/cache-clear.test.ts",
+  },
+  {
+    guard: "a rollout that has begun is cleared for even if it is rolled back",
+    file,
+    from: "return seen.isPaused ? known : { ...known, hasBegun: true };",
+    to: "return known;",
+    foundBy: unitTest,
+  },
+  {
+    guard: "a change that is reverted in a pause clears nothing",
+    file,
+    from: "return seen.isPaused ? known : { ...known, hasBegun: true };",
+    to: "return { ...known, hasBegun: true };",
+    foundBy: unitTest,
+  },
+];
