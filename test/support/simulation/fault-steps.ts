@@ -12,10 +12,13 @@ const wafSteps = [
   "POST /api/origins",
   "DELETE /api/origins",
   "POST /clear",
+  "GET /api/logs/query",
+  "GET /api/logs/scroll",
   ...listReads,
   ...listWrites,
 ];
 const portSteps = ["gather", "confirm", "load", "save", "remove", "hold", "release", "removeObject"];
+const logSteps = ["loadLogs", "saveLogs", "write"];
 const statusSteps = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"].map((kind) => `status of ${kind}`);
 const feedSteps = ["load of feed", "save of feed", "fetch of feed"];
 
@@ -33,8 +36,8 @@ export const faultSteps: readonly string[] = [
   ...pairsOf(["connection refused", ...broken], wafSteps),
   ...pairsOf(["400, before its effect", "no answer, and a late effect"], listWrites),
   ...pairsOf(["old by a write", "old by seconds"], listReads),
-  ...pairsOf(["killed before", "killed after"], [...wafSteps, ...portSteps, ...statusSteps, ...feedSteps]),
-  ...pairsOf(["conflict", "write failed"], ["save", "save of feed"]),
+  ...pairsOf(["killed before", "killed after"], [...wafSteps, ...portSteps, ...statusSteps, ...feedSteps, ...logSteps]),
+  ...pairsOf(["conflict", "write failed"], ["save", "save of feed", "saveLogs"]),
   ...pairsOf(
     ["clock set forward", "clock set back", "killed", "asked to stop", "Lease lost", "shard given up"],
     [...wafSteps, "no call"],

@@ -3,6 +3,7 @@
 
 import { compactionMutations } from "./compaction-mutations.ts";
 import { feedMutations } from "./feed-mutations.ts";
+import { logMutations } from "./log-mutations.ts";
 import { networkMutations } from "./network-mutations.ts";
 import { rolloutMutations } from "./rollout-mutations.ts";
 import { shardMutations } from "./shard-mutations.ts";
@@ -606,6 +607,7 @@ export const mutations: readonly Mutation[] = [
   ...compactionMutations,
   ...feedMutations,
   ...rolloutMutations,
+  ...logMutations,
   ...networkMutations,
   ...shardMutations,
   ...surroundingsMutations,

@@ -2,6 +2,7 @@
 // simulated world. At every call of a port, before it and after it, the process may be killed: then it simply never goes on.
 import { FeedLoop } from "../../../src/app/feed-loop.ts";
 import { InstanceController } from "../../../src/app/instance-controller.ts";
+import type { LogForwardingController } from "../../../src/app/log-forwarding-controller.ts";
 import type { Clock } from "../../../src/async/clock.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
@@ -14,13 +15,13 @@ import type {
   ReconcilePorts,
   SourcePort,
   StatusPort,
-  WafPort,
 } from "../../../src/reconcile/ports.ts";
-import type { Permission } from "../../../src/waf/client.ts";
+import type { Permission, WafClient } from "../../../src/waf/client.ts";
 import { createWafClient } from "../../../src/waf/client.ts";
 import type { HeldLane } from "../../../src/waf/lane-registry.ts";
 import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
 import type { Knowledge } from "./ledger.ts";
+import { logForwarder } from "./sim-log-forwarder.ts";
 import type { Life } from "./sim-time.ts";
 import { SimWall } from "./sim-time.ts";
 import { simTransport } from "./sim-transport.ts";
@@ -32,7 +33,7 @@ const elsewhereMs = 300_000;
 interface Opened {
   readonly identity: string;
   readonly lane: HeldLane;
-  readonly port: WafPort;
+  readonly port: WafClient;
 }
 
 export class SimProcess {
@@ -64,6 +65,7 @@ export class SimProcess {
   readonly #controller: InstanceController;
   readonly #book: FeedBook;
   readonly #feeds: FeedLoop;
+  readonly #logs: LogForwardingController;
   ended = false;
 
   constructor(world: SimWorld, id: number, seen: number, wallOffsetMs: number) {
@@ -76,6 +78,14 @@ export class SimProcess {
     this.#lanes = new LaneRegistry({ clock, open: () => simTransport(world.networkOf(this)) });
     this.#book = this.#makeBook();
     this.#feeds = new FeedLoop({ book: this.#book, feeds: () => world.feeds.declared(), clock });
+    this.#logs = logForwarder(world, this, {
+      clock,
+      elsewhereMs,
+      call: async (where, effect) => await this.#call(where, effect),
+      open: (instance, key) => this.#open(instance, key),
+      isPermitted: () => this.#permission().permitted,
+      begin: () => ({ stopping: this.#signals().stopping, onEnd: this.#begin() }),
+    });
     const ports = this.#ports();
     this.#controller = new InstanceController({
       startRun: (instance) => {
@@ -108,6 +118,7 @@ export class SimProcess {
         for (const name of this.#world.cluster.at(this.seen).instances.keys()) this.#wake(name, "feeds changed");
       });
     }
+    if (this.#world.logs.isUsed) void this.#logs.run(signal);
     await this.#controller.run(signal);
   }
 
@@ -138,7 +149,10 @@ export class SimProcess {
     stop.abort();
     this.#world.time.after(graceMs, () => abandon.abort(), this.life);
     while (this.#runs.size > 0) await Promise.all(this.#runs);
-    for (const name of this.#names()) this.#controller.forget(parsed(name));
+    for (const name of this.#names()) {
+      this.#controller.forget(parsed(name));
+      this.#logs.forget(parsed(name));
+    }
   }
 
   /** Works on its shard from now on. */
@@ -206,6 +220,7 @@ export class SimProcess {
 
   #wake(name: string, reason: string): void {
     this.#controller.wake(parsed(name), reason);
+    this.#logs.wake(parsed(name), reason);
   }
 
   /** A call of a port. Whoever is killed at it never learns what came of it. */
@@ -324,7 +339,7 @@ export class SimProcess {
   }
 
   /** As the program does it: one client for each instance, and one lane for each base URL and key. */
-  #open(instance: DeclaredInstance, key: ApiKey): WafPort {
+  #open(instance: DeclaredInstance, key: ApiKey): WafClient {
     const name = nameKey(instance.meta);
     const identity = `${instance.baseUrl} ${key.fingerprint()}`;
     const before = this.#opened.get(name);

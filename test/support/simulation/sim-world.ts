@@ -22,6 +22,7 @@ import { SimCluster, watchLagMsMax } from "./sim-cluster.ts";
 import { SimFeeds } from "./sim-feeds.ts";
 import type { SimFault } from "./sim-faults.ts";
 import { describeFault, describeSaveFault } from "./sim-faults.ts";
+import { SimLogs } from "./sim-logs.ts";
 import { SimProcess } from "./sim-process.ts";
 import { SimRollouts } from "./sim-rollouts.ts";
 import { SimTime } from "./sim-time.ts";
@@ -42,6 +43,7 @@ export interface SimOptions {
   readonly isSlow?: boolean;
   readonly hasFeeds?: boolean;
   readonly hasRollouts?: boolean;
+  readonly hasLogs?: boolean;
   /** Whether several processes share the work: the one that `worker` names does it. */
   readonly hasReplicas?: boolean;
 }
@@ -61,6 +63,7 @@ export class SimWorld {
   readonly ledger: Ledger;
   readonly feeds: SimFeeds;
   readonly rollouts: SimRollouts;
+  readonly logs: SimLogs;
   readonly status = new RecordedStatus();
   readonly trace: string[] = [];
   readonly calls: SimCall[] = [];
@@ -95,13 +98,14 @@ export class SimWorld {
 
   constructor(options: SimOptions) {
     const { seed, isDirectory = false, isSlow = false } = options;
-    const { hasFeeds = false, hasRollouts = false, hasReplicas = false } = options;
+    const { hasFeeds = false, hasRollouts = false, hasLogs = false, hasReplicas = false } = options;
     this.hasReplicas = hasReplicas;
     this.random = seededRandom(seed);
     this.cluster = new SimCluster(isDirectory, () => this.time.nowMs());
     this.#isSlow = isSlow;
     this.feeds = new SimFeeds(this, hasFeeds);
     this.rollouts = new SimRollouts(this, seed, hasRollouts);
+    this.logs = new SimLogs(this, seed, hasLogs);
     this.ledger = new Ledger(
       this.waf,
       () => this.inventory(),
@@ -355,7 +359,7 @@ export class SimWorld {
   }
 
   #begun(process: SimProcess, request: SimRequest): void {
-    this.calls.push({ name: describeRequest(request), atMs: this.time.nowMs() });
+    if (!this.logs.isLogCall(request)) this.calls.push({ name: describeRequest(request), atMs: this.time.nowMs() });
     const running = this.processes.reduce((sum, { inFlight }) => sum + inFlight, 0);
     if (running > 0) this.ledger.violation(`${describeRequest(request)} was sent while another request was under way`);
     if (!this.worksOn(process)) this.ledger.violation(`${describeRequest(request)} by a replica without the shard`);
@@ -365,6 +369,7 @@ export class SimWorld {
   }
 
   #serve(process: SimProcess, request: SimRequest) {
+    if (this.logs.isLogCall(request)) return this.logs.serve(request, this.waf.key, this.isSwapped);
     if (this.isSwapped) return this.#serveElsewhere(request);
     const knowledge = process.knowledge.get(process.caller);
     const list = request.path.includes("blocklist") ? "blocklist" : "allowlist";

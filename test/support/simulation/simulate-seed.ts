@@ -73,7 +73,8 @@ class Installation {
     const [isDirectory, hasFeeds] = [seed % 4 === 3, seed % 5 === 1];
     const hasReplicas = seed % 3 === 2 && !isDirectory && !hasFeeds;
     const hasRollouts = seed % 11 < 3 && !isDirectory;
-    this.#world = new SimWorld({ seed, isDirectory, isSlow: true, hasFeeds, hasRollouts, hasReplicas });
+    const hasLogs = seed % 13 < 3 && !isDirectory;
+    this.#world = new SimWorld({ seed, isDirectory, isSlow: true, hasFeeds, hasRollouts, hasLogs, hasReplicas });
     this.#users = new SimUsers(this.#world);
     const world = this.#world;
     world.waf.spell = spellings[world.pick(spellings.length)] ?? world.waf.spell;
@@ -313,6 +314,7 @@ class Installation {
     this.#isQuiet = true;
     world.isSwapped = false;
     Object.assign(world.problems, { inventory: undefined, api: undefined, confirm: undefined, lifecycle: undefined });
+    world.logs.settle();
     this.#users.settle();
     world.feeds.settle();
     world.rollouts.settle();
@@ -327,6 +329,7 @@ class Installation {
     this.#users.checkOrigins();
     if (!this.#isBroken()) this.#expectDeclared();
     world.rollouts.expectCleared();
+    world.logs.expectForwarded();
     await this.#expectQuiet();
   }
 

@@ -1,0 +1,87 @@
+// The forwarding of logs in one process of a simulation: the real controller, with ports into the simulated world.
+import { LogForwardingController } from "../../../src/app/log-forwarding-controller.ts";
+import type { Clock } from "../../../src/async/clock.ts";
+import type { ApiKey } from "../../../src/model/api-key.ts";
+import type { DeclaredInstance } from "../../../src/model/declared.ts";
+import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
+import { nameKey } from "../../../src/model/resource.ts";
+import type { ForwardLogsPorts } from "../../../src/reconcile/logs/forward-ports.ts";
+import type { LogPort } from "../../../src/reconcile/logs/log-ports.ts";
+import type { SimProcess } from "./sim-process.ts";
+import type { SimWorld } from "./sim-world.ts";
+
+/** What a process lends. */
+export interface ForwarderParts {
+  readonly clock: Clock;
+  /** When to ask again whether this process works on the shard. */
+  readonly elsewhereMs: number;
+  readonly call: <T>(where: string, effect: () => T) => Promise<T>;
+  readonly open: (instance: DeclaredInstance, key: ApiKey) => LogPort;
+  readonly isPermitted: () => boolean;
+  /** A run begins: its signal, and what is called at its end. */
+  readonly begin: () => { readonly stopping: AbortSignal; readonly onEnd: () => void };
+}
+
+const shop = "edge/shop";
+
+export function logForwarder(world: SimWorld, process: SimProcess, parts: ForwarderParts): LogForwardingController {
+  const { clock, elsewhereMs } = parts;
+  return new LogForwardingController({
+    startRun: (instance) => {
+      if (!world.worksOn(process)) return Promise.resolve({ elsewhereUntilMs: clock.nowMs() + elsewhereMs });
+      const { stopping, onEnd } = parts.begin();
+      return {
+        ports: portsOf(world, process, parts, stopping),
+        onEnd,
+        onError: (error) => world.defect(process, `Forwarding the logs of ${nameKey(instance)} threw ${String(error)}`),
+      };
+    },
+    concerns: (instance) => world.logs.isUsed && nameKey(instance) === shop,
+    clock,
+    random: world.random,
+  });
+}
+
+function portsOf(
+  world: SimWorld,
+  process: SimProcess,
+  { clock, call, open, isPermitted }: ForwarderParts,
+  stopping: AbortSignal,
+): ForwardLogsPorts {
+  const { logs, cluster } = world;
+  const metaOf = (instance: ObjectName): ResourceMeta => instance as ResourceMeta;
+  return {
+    source: {
+      gather: async (instance) => await call("gather", () => cluster.gathered(process.seen, instance)),
+    },
+    baseUrlObjection: () => undefined,
+    domainOf: () => world.waf.domain,
+    openLogs: (instance, key) => open(instance, key),
+    outputOf: () => ({
+      write: async ({ instance }, entries) =>
+        await call("write", () => logs.write(process, metaOf(instance), entries)),
+    }),
+    records: {
+      load: async (instance) => await call("loadLogs", () => logs.load(process, metaOf(instance))),
+      save: async (instance, record, revision) =>
+        await call("saveLogs", () => logs.save(process, metaOf(instance), record, revision)),
+    },
+    status: {
+      read: (object) => world.status.read(object),
+      event: (object, event) => {
+        if (process.life.alive) world.event(process, object, event);
+      },
+      // What the status says of logs is not part of the simulation.
+      update: async (_, change) => {
+        await Promise.resolve();
+        change({ conditions: [{ type: "Ready" }] });
+      },
+    },
+    blocks: { publish: () => undefined, report: () => undefined },
+    clock,
+    random: world.random,
+    mayForward: () => isPermitted() && !stopping.aborted,
+    stopping,
+    observer: {},
+  };
+}

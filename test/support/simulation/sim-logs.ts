@@ -1,0 +1,182 @@
+// The logs of blocked requests in a simulation: rows that the WAF shows late and in small pages, the record of what was
+// forwarded, and an output that fails or whose response is lost. What happens here has a random sequence of its own.
+import type { DeclaredInstance } from "../../../src/model/declared.ts";
+import type { LogEntry } from "../../../src/model/log-entry.ts";
+import type { ResourceMeta } from "../../../src/model/resource.ts";
+import type { LoadedLogRecord, LogRecord, SavedLogRecord } from "../../../src/reconcile/logs/forward-ports.ts";
+import { dayMs, dayOf, parseDay } from "../../../src/reconcile/logs/log-days.ts";
+import { seededRandom } from "../builders/seeded-random.ts";
+import { anEntry } from "../worlds/forward-world.ts";
+import { LogOracle } from "./log-oracle.ts";
+import { describeSaveFault } from "./sim-faults.ts";
+import type { SimProcess } from "./sim-process.ts";
+import type { SimAnswer, SimRequest } from "./sim-waf.ts";
+import type { SimWorld } from "./sim-world.ts";
+
+const shop = "edge/shop";
+const logsPath = "/api/logs/";
+const pageSize = 10;
+const rowsAtOnceMax = 4;
+/** From some rows to the next ones. */
+const rowsMsMax = 300_000;
+/** How old a row may be when it is logged, and how much later it is shown. */
+const rowAgeMsMax = 10 * 3_600_000;
+const rowLateMsMax = 1_800_000;
+const lookbackMs = 2 * dayMs;
+const faultShare = 0.1;
+
+interface Row {
+  readonly entry: LogEntry;
+  readonly visibleAtMs: number;
+}
+
+/** What belongs to one object, by its uid. */
+interface Kept {
+  readonly oracle: LogOracle;
+  record: LogRecord | undefined;
+  revision: number;
+}
+
+export class SimLogs {
+  /** Whether the instance forwards its logs. */
+  readonly isUsed: boolean;
+  readonly #world: SimWorld;
+  readonly #random: () => number;
+  readonly #rows: Row[] = [];
+  readonly #scrolls = new Map<string, { readonly rows: readonly LogEntry[]; readonly total: number }>();
+  readonly #kept = new Map<string, Kept>();
+  /** How many rows have gone out, each time they did. */
+  readonly #total = { count: 0 };
+  #isQuiet = false;
+
+  constructor(world: SimWorld, seed: number, isUsed: boolean) {
+    this.#world = world;
+    this.isUsed = isUsed;
+    this.#random = seededRandom(seed ^ 0x10_65);
+    if (isUsed) this.#later();
+  }
+
+  /** What the instance declares of it. */
+  declared(): Partial<Pick<DeclaredInstance, "logs">> {
+    if (!this.isUsed) return {};
+    const intervalMs = this.#isQuiet ? 3_600_000 : 240_000;
+    return { logs: { enabled: true, intervalMs, lookbackMs, plan: undefined, output: "Stdout" } };
+  }
+
+  isLogCall({ path }: SimRequest): boolean {
+    return path.startsWith(logsPath);
+  }
+
+  /** Another WAF has no rows. */
+  serve({ path, parameters }: SimRequest, key: string, isSwapped: boolean): SimAnswer {
+    if (parameters.get("api_key") !== key)
+      return { status: 403, body: JSON.stringify({ success: false, message: "Bad API Key Value" }) };
+    if (path === `${logsPath}scroll`) {
+      const id = parameters.get("scroll_id") ?? "";
+      const scroll = this.#scrolls.get(id);
+      this.#scrolls.delete(id);
+      if (scroll === undefined) return { status: 400, body: "Invalid scroll_id" };
+      return this.#page(scroll.rows, scroll.total, pageSize);
+    }
+    const day = parseDay(parameters.get("start_date") ?? "");
+    const nowMs = this.#world.time.nowMs();
+    const shown = this.#rows.filter(({ entry, visibleAtMs }) => {
+      return visibleAtMs <= nowMs && dayOf(Date.parse(entry.timestamp)) === day;
+    });
+    const rows = isSwapped ? [] : shown.map(({ entry }) => entry);
+    return this.#page(rows, rows.length, Math.min(pageSize, Number(parameters.get("per_page"))));
+  }
+
+  load(process: SimProcess, { uid }: ResourceMeta): LoadedLogRecord {
+    const { api } = this.#world.problems;
+    if (api !== undefined) return { state: "Unreachable", problem: api };
+    const { oracle, record, revision } = this.#of(uid);
+    oracle.loaded(process.id);
+    return { state: "Loaded", record: structuredClone(record), revision: `${uid} ${revision}` };
+  }
+
+  save(process: SimProcess, { uid }: ResourceMeta, record: LogRecord, revision: string): SavedLogRecord {
+    const kept = this.#of(uid);
+    const fault = this.#fault("Conflict", "Failed");
+    if (fault !== undefined) this.#world.cover(describeSaveFault(fault), "saveLogs");
+    if (fault === "Failed" || this.#world.problems.api !== undefined)
+      return { state: "Failed", problem: "The record could not be written." };
+    if (fault === "Conflict" || revision !== `${uid} ${kept.revision}`)
+      return { state: "Conflict", problem: "Somebody else wrote the record." };
+    kept.record = structuredClone(record);
+    kept.revision += 1;
+    this.#complain(process, kept.oracle.saved(process.id, record.forwarded));
+    return { state: "Saved", revision: `${uid} ${kept.revision}` };
+  }
+
+  /** All of them go out, or none; and nobody may hear that they did. */
+  write(process: SimProcess, { uid }: ResourceMeta, entries: readonly LogEntry[]): string | undefined {
+    const fault = this.#fault("Failed", "Lost");
+    if (fault === "Failed") return "The collector is gone.";
+    const paths = entries.map(({ request_path }) => request_path);
+    this.#world.note(process, `forwards ${paths.join(" ")}${fault === undefined ? "" : ", and the response is lost"}`);
+    this.#world.printed(process, JSON.stringify(entries));
+    this.#complain(process, this.#of(uid).oracle.forwarded(process.id, paths, fault === "Lost"));
+    return fault === "Lost" ? "The collector did not respond." : undefined;
+  }
+
+  /** No rows are logged any more, and the output works. */
+  settle(): void {
+    this.#isQuiet = true;
+  }
+
+  /** In the end, every row has gone out for the instance that works. */
+  expectForwarded(): void {
+    const { instances } = this.#world.cluster.now;
+    const instance = instances.get(shop);
+    if (!this.isUsed || instance === undefined || instance.meta.deleting) return;
+    // Only the oldest of the instances with one key works.
+    const createdMs = instance.meta.createdAtMs ?? 0;
+    if ([...instances.values()].some(({ meta }) => (meta.createdAtMs ?? 0) < createdMs)) return;
+    const missed = this.#of(instance.meta.uid).oracle.missed(this.#rows.map(({ entry }) => entry.request_path));
+    if (missed.length > 0) this.#world.ledger.violation(`Log rows were never forwarded: ${missed.join(" ")}`);
+  }
+
+  #of(uid: string): Kept {
+    const kept = this.#kept.get(uid) ?? { oracle: new LogOracle(this.#total), record: undefined, revision: 0 };
+    this.#kept.set(uid, kept);
+    return kept;
+  }
+
+  #complain(process: SimProcess, objection: string | undefined): void {
+    if (objection !== undefined) this.#world.defect(process, objection);
+  }
+
+  #fault<A extends string, B extends string>(one: A, other: B): A | B | undefined {
+    if (this.#isQuiet || this.#random() >= faultShare) return undefined;
+    this.#world.counts.faults += 1;
+    return this.#random() < 0.5 ? one : other;
+  }
+
+  #page(rows: readonly LogEntry[], total: number, size: number): SimAnswer {
+    const rest = rows.slice(size);
+    const scrollId = rest.length === 0 ? null : `scroll-${this.#random()}`;
+    if (scrollId !== null) this.#scrolls.set(scrollId, { rows: rest, total });
+    const hits = { total: { value: total }, hits: rows.slice(0, size) };
+    return { status: 200, body: JSON.stringify({ _scroll_id: scrollId, hits }) };
+  }
+
+  #later(): void {
+    this.#world.time.after(1 + this.#pick(rowsMsMax), () => {
+      if (this.#isQuiet) return;
+      for (let count = 1 + this.#pick(rowsAtOnceMax); count > 0; count -= 1) this.#log();
+      this.#later();
+    });
+  }
+
+  #log(): void {
+    const nowMs = this.#world.time.nowMs();
+    const timestamp = new Date(nowMs - this.#pick(this.#random() < 0.5 ? 1_000 : rowAgeMsMax)).toISOString();
+    const entry = anEntry({ timestamp, request_path: `/row-${this.#rows.length}` });
+    this.#rows.push({ entry, visibleAtMs: nowMs + this.#pick(this.#random() < 0.5 ? 1_000 : rowLateMsMax) });
+  }
+
+  #pick(count: number): number {
+    return Math.floor(this.#random() * count);
+  }
+}
