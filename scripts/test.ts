@@ -144,7 +144,7 @@ function printFailedChecks(): void {
   for (const { title, fix } of failedChecks) console.log(`  ${title}${fix === undefined ? "" : `: npm run ${fix}`}`);
 }
 
-/** Suites that need programs of others, that run what is in deploy/, or that measure for long. */
+/** Suites that need programs of others, that run what is in deploy/, that play attacks and faults for minutes, or that measure for long. */
 const deployPaths = [
   "test/deploy/tools",
   "test/deploy/executable",
@@ -156,8 +156,12 @@ const deployPaths = [
   "test/control-plane/deployment",
   "test/scripts/demo-cluster",
   "test/fleet",
+  "test/operator/api-server-faults",
+  "test/operator/endless-logs",
+  "test/operator/hostile-",
   "test/operator/log-forwarding",
-  "test/operator/shards-under-stress",
+  "test/operator/shards",
+  "test/operator/sigkill",
   "test/operator/urgent-while-loading",
   "test/cli/logs/exactness",
   "test/cli/logs/hostile-rows",

@@ -41,7 +41,7 @@ describe("the architecture page", () => {
 });
 
 async function readLayerSection(): Promise<string[]> {
-  const page = await readFile(join(root, "docs", "architecture.md"), "utf8");
+  const page = await readFile(join(root, "docs", "contributing", "architecture.md"), "utf8");
   const lines = page.split("\n");
   const start = lines.indexOf("## Layers");
   return lines.slice(

@@ -65,6 +65,8 @@ async function answerRequest(
   });
   await options.onRequest?.(record);
   await holdRequest(world, signal);
+  // Clients compare the date of Retry-After with it, and the clock may be one of a test.
+  if (!response.headersSent) response.setHeader("date", new Date(world.clock.nowMs()).toUTCString());
   if (effect !== undefined) await playFault(effect, request, wire, world, signal);
   else answerTruly(world, request, record, wire, change);
 }

@@ -4,10 +4,10 @@ import { describe, expect, test } from "@jest/globals";
 import { filesBelow, linksOf, readPage } from "../support/tidy/markdown-pages.ts";
 
 const linesMax = 60;
-const index = "docs/decisions/README.md";
-const decisions = (await filesBelow("docs/decisions", ".md")).filter((path) => path !== index);
+const index = "docs/contributing/decisions/README.md";
+const decisions = (await filesBelow("docs/contributing/decisions", ".md")).filter((path) => path !== index);
 
-describe("docs/decisions/README.md", () => {
+describe("docs/contributing/decisions/README.md", () => {
   test("lists every decision once, in order, with its title and status", async () => {
     const page = await readPage(index);
     expect(linksOf(page)).toEqual(decisions.map((path) => basename(path)));
@@ -22,7 +22,7 @@ describe("docs/decisions/README.md", () => {
 describe.each(decisions)("%s", (path) => {
   test("has a number, a status, a date and the four sections, on one screen", async () => {
     const text = await readPage(path);
-    const [, number = ""] = /^docs\/decisions\/0*(\d+)-/.exec(path) ?? [];
+    const [, number = ""] = /^docs\/contributing\/decisions\/0*(\d+)-/.exec(path) ?? [];
     expect(text).toMatch(new RegExp(`^# ${number}\\. `));
     expect(text).toMatch(/^Status: (?:Proposed|Accepted|Superseded by)\b.* Date: \d{4}-\d\d-\d\d\.$/m);
     const sections = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);

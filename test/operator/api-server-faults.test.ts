@@ -24,7 +24,7 @@ await describeOperator(
     beforeAll(async () => {
       proxy = await startUnreliableProxy(Number(new URL(world().cluster.url).port));
       await world().startOperator({ port: proxy.port });
-      ({ namespace, waf } = await world().newInstance("faults"));
+      ({ namespace, waf } = await world().newInstance("faults", { guards: { window: "0s" } }));
       await world().apply(
         rule(namespace, "constant", addresses(50)),
         origin(namespace, "standby", "standby.example.com"),

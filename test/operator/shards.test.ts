@@ -24,8 +24,10 @@ await describeOperator("shards", (world) => {
   let replicas: ShardReplicas;
   let first: Replica;
   let second: Replica;
+  let feeds: FeedServer;
 
   afterAll(async () => {
+    await feeds.stop();
     await replicas.endAll();
     await replicas.proxy.close();
   });
@@ -68,9 +70,9 @@ await describeOperator("shards", (world) => {
   });
 
   test("the content of feeds, which the leader fetches, reaches the instances of both replicas", async () => {
-    const server = await FeedServer.start();
+    feeds = await FeedServer.start();
     const entries = someAddresses(20);
-    server.serves(`${entries.join("\n")}\n`);
+    feeds.serves(`${entries.join("\n")}\n`);
     const holders = replicas.holders(shards);
     const users = [first, second].map(({ name }) =>
       replicas.instances.find(({ waf }) => holders.get(shardOf(waf)) === name),
@@ -78,13 +80,12 @@ await describeOperator("shards", (world) => {
     for (const user of users) {
       if (user === undefined) throw new Error("a replica works on no instance");
       const metadata = { name: "threats", namespace: user.namespace };
-      await world().apply({ apiVersion, kind: "WafFeed", metadata, spec: { http: { url: server.url("/threats") } } });
+      await world().apply({ apiVersion, kind: "WafFeed", metadata, spec: { http: { url: feeds.url("/threats") } } });
       await world().apply(rule(user.namespace, "feed", [], { addressesFrom: [{ feedRef: { name: "threats" } }] }));
     }
     await world().eventually("the entries of the feeds are blocked", () =>
       users.every((user) => entries.every((entry) => user?.waf.view.has("blocklist", entry))),
     );
-    await server.stop();
     expect(replicas.overlaps()).toEqual([]);
   });
 

@@ -76,5 +76,6 @@ async function owned(world: OperatorWorld, namespace: string): Promise<Set<strin
   const body = await world.requests.expect({ path: `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafrecords` });
   const records = (body as { items: { spec: { type: string } }[] }).items;
   const inventories = records.filter(({ spec }) => spec.type === "Inventory");
-  return new Set(inventories.flatMap(({ spec }) => JSON.stringify(spec).match(/203\.0\.113\.\d+/g) ?? []));
+  // The record also counts removals, further back on their lines: a line of a list begins with its entry.
+  return new Set(inventories.flatMap(({ spec }) => JSON.stringify(spec).match(/(?<=["n])203\.0\.113\.\d+/g) ?? []));
 }

@@ -1,5 +1,5 @@
 // Each promise of wafsync, and the smallest change of the source that breaks it. `npm run mutate` makes each of these changes
-// in a copy and shows that something notices; docs/reliability.md has the table, and a test that both are up to date.
+// in a copy and shows that something notices; docs/contributing/reliability.md has the table, and a test that both are up to date.
 
 import { compactionMutations } from "./compaction-mutations.ts";
 import { feedMutations } from "./feed-mutations.ts";
@@ -23,7 +23,7 @@ export interface Mutation {
 
 const simulation = "simulation";
 
-/** One row of the table in docs/reliability.md. */
+/** One row of the table in docs/contributing/reliability.md. */
 export function rowOf({ guard, file, foundBy }: Mutation): string {
   const test = foundBy === simulation ? "the simulation" : `\`${foundBy}\``;
   return `| ${guard} | \`${file}\` | ${test} |`;

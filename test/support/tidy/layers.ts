@@ -1,4 +1,4 @@
-// The layers of src/ as data: docs/architecture.md shows these tables, and test/tidy.test.ts holds the source to them.
+// The layers of src/ as data: docs/contributing/architecture.md shows these tables, and test/tidy.test.ts holds the source to them.
 // A permission is the name of a row. Grant what the imports need and nothing more: the test fails on unused permissions.
 // After a change, copy the rows that the test prints into the page; oxfmt aligns them.
 
@@ -339,7 +339,7 @@ export function layersBelow(table: readonly Layer[], layer: Layer): readonly str
   return table.map(({ name }) => name).filter((name) => granted.has(name) && name !== layer.name);
 }
 
-/** The rows of the two tables in docs/architecture.md: the layers, then their folders. */
+/** The rows of the two tables in docs/contributing/architecture.md: the layers, then their folders. */
 export function pageRows(): string[] {
   const layerRows = layers.map((layer) =>
     pageRow(layer, "folders" in layer ? layersBelow(layers, layer) : layer.mayImport),
