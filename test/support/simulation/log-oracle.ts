@@ -28,7 +28,7 @@ export class LogOracle {
   /** @returns what is wrong with rows that a process has just put out, if anything. */
   forwarded(process: number, rows: readonly string[], isResponseLost: boolean): string | undefined {
     // The record of a former object with the same name may still be in memory.
-    const reader = this.#readers.get(process) ?? { recorded: new Set(), own: new Set() };
+    const reader: Reader = this.#readers.get(process) ?? { recorded: new Set(), own: new Set() };
     this.#readers.set(process, reader);
     this.#total.count += rows.length;
     for (const row of rows) this.#out.add(row);
@@ -40,8 +40,8 @@ export class LogOracle {
 
   /** @param count how many rows went out by the record that is stored now */
   saved(process: number, count: number): string | undefined {
-    const { recorded = new Set<string>(), own = new Set<string>() } = this.#readers.get(process) ?? {};
-    this.#recorded = new Set([...recorded, ...own]);
+    const reader = this.#readers.get(process);
+    if (reader !== undefined) this.#recorded = new Set([...reader.recorded, ...reader.own]);
     const { count: out } = this.#total;
     return count <= out ? undefined : `The record says that ${count} log rows were forwarded, and ${out} were`;
   }

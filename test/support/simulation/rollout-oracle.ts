@@ -69,7 +69,7 @@ export class RolloutOracle {
   cleared(process: number, sights: readonly WorkloadSight[], atMs: number): string | undefined {
     const last = this.#last;
     this.#last = { process, atMs, upsets: this.#upsets };
-    const wanted = sights.filter((sight) => this.#settle(sight));
+    const wanted = sights.filter((sight) => this.#takeOwed(sight));
     if (last?.process === process && last.upsets === this.#upsets && atMs - last.atMs < this.#minIntervalMs)
       return `The cache was cleared twice within ${atMs - last.atMs} ms, which is less than minInterval`;
     if (wanted.length > 0) return undefined;
@@ -85,7 +85,7 @@ export class RolloutOracle {
 
   /** From now on, nothing goes wrong. */
   settled(): void {
-    this.#excused = Math.min(this.#excused, 1);
+    this.#excused = Math.min(this.#excused, 2);
   }
 
   #excuse(workload: string): void {
@@ -97,7 +97,7 @@ export class RolloutOracle {
   }
 
   /** The clear was made for this revision and those before it: false if none of them was owed. */
-  #settle(sight: WorkloadSight): boolean {
+  #takeOwed(sight: WorkloadSight): boolean {
     if (sight.state === "Unseen" || !sight.seen.isRolledOut) return false;
     const workload = workloadKey(sight.workload);
     const owed = this.#owed.get(workload) ?? [];

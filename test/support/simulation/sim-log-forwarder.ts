@@ -11,7 +11,7 @@ import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 /** What a process lends. */
-export interface ForwarderParts {
+interface ForwarderParts {
   readonly clock: Clock;
   /** When to ask again whether this process works on the shard. */
   readonly elsewhereMs: number;
