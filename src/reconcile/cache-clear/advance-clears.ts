@@ -142,8 +142,8 @@ function attachmentOf({ meta }: DeclaredCacheClear, { instance, namespaceLabels 
 }
 
 /**
- * Each guest namespace has a minimum time between two clears. A clear for other objects also counts for it. A time in the
- * future was written by a clock that was ahead: it counts no more.
+ * Each guest namespace has a minimum time between two clears. A clear for other objects also counts for it. A time that is
+ * further ahead than this minimum was written before the clock was set back, and does not count.
  */
 function guestNotBeforeMs(
   { meta }: DeclaredCacheClear,
@@ -152,11 +152,9 @@ function guestNotBeforeMs(
 ): number {
   if (grant === undefined) return 0;
   const own = handled.filter(({ cacheClear }) => cacheClear.startsWith(`${meta.namespace}/`));
-  return own.reduce(
-    (latest, { handledAtMs }) =>
-      handledAtMs > nowMs ? latest : Math.max(latest, handledAtMs + grant.cacheClearMinIntervalMs),
-    0,
-  );
+  const { cacheClearMinIntervalMs: intervalMs } = grant;
+  const times = own.map(({ handledAtMs }) => handledAtMs).filter((atMs) => atMs <= nowMs + intervalMs);
+  return times.reduce((latestMs, atMs) => Math.max(latestMs, atMs + intervalMs), 0);
 }
 
 function groupOf({ decision }: ClearDecision): "due" | "waiting" | "finished" | "outlived" | undefined {

@@ -7,17 +7,21 @@ interface Reader {
   readonly own: Set<string>;
 }
 
+/** What went out for all objects of one name. */
+export interface Output {
+  count: number;
+  readonly rows: Set<string>;
+}
+
 /** The books of one object: another instance of the same name has a record of its own. */
 export class LogOracle {
   readonly #readers = new Map<number, Reader>();
   /** What a stored record knows. */
   #recorded: ReadonlySet<string> = new Set();
-  readonly #out = new Set<string>();
-  readonly #total: { count: number };
+  readonly #output: Output;
 
-  /** @param total how many rows have gone out for all objects */
-  constructor(total: { count: number }) {
-    this.#total = total;
+  constructor(output: Output) {
+    this.#output = output;
   }
 
   /** A process has loaded the record. */
@@ -30,8 +34,8 @@ export class LogOracle {
     // The record of a former object with the same name may still be in memory.
     const reader: Reader = this.#readers.get(process) ?? { recorded: new Set(), own: new Set() };
     this.#readers.set(process, reader);
-    this.#total.count += rows.length;
-    for (const row of rows) this.#out.add(row);
+    this.#output.count += rows.length;
+    for (const row of rows) this.#output.rows.add(row);
     const again = rows.find((row) => reader.recorded.has(row) || reader.own.has(row));
     if (again !== undefined) return `The log row ${again} was forwarded again`;
     if (!isResponseLost) for (const row of rows) reader.own.add(row);
@@ -42,11 +46,7 @@ export class LogOracle {
   saved(process: number, count: number): string | undefined {
     const reader = this.#readers.get(process);
     if (reader !== undefined) this.#recorded = new Set([...reader.recorded, ...reader.own]);
-    const { count: out } = this.#total;
+    const { count: out } = this.#output;
     return count <= out ? undefined : `The record says that ${count} log rows were forwarded, and ${out} were`;
-  }
-
-  missed(rows: readonly string[]): readonly string[] {
-    return rows.filter((row) => !this.#out.has(row));
   }
 }

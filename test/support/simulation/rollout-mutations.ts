@@ -41,6 +41,13 @@ export const rolloutMutations: readonly Mutation[] = [
     foundBy: "test/plan/cache-clear/cache-clear.test.ts",
   },
   {
+    guard: "a clock that is set back delays no clear of a guest",
+    file: "src/reconcile/cache-clear/advance-clears.ts",
+    from: ".filter((atMs) => atMs <= nowMs + intervalMs);",
+    to: ";",
+    foundBy: "test/reconcile/cache-clear/advance-clears.test.ts",
+  },
+  {
     guard: "a rollout that has begun is cleared for even if it is rolled back",
     file,
     from: "return seen.isPaused ? known : { ...known, hasBegun: true };",
