@@ -8,8 +8,8 @@ export const rolloutMutations: readonly Mutation[] = [
   {
     guard: "a completed rollout is followed by a clear",
     file,
-    from: "if (isPending(record, seen)) pending.push(workload);",
-    to: "if (isPending(record, seen) && known === undefined) pending.push(workload);",
+    from: "if (isPending(record, sight.seen)) pending.push(workload);",
+    to: "if (isPending(record, sight.seen) && known === undefined) pending.push(workload);",
     foundBy: "simulation",
   },
   {

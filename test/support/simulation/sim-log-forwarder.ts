@@ -58,8 +58,7 @@ function portsOf(
     domainOf: () => world.waf.domain,
     openLogs: (instance, key) => open(instance, key),
     outputOf: () => ({
-      write: async ({ instance }, entries) =>
-        await call("write", () => logs.write(process, metaOf(instance), entries)),
+      write: async ({ instance }, entries) => await call("write", () => logs.write(process, metaOf(instance), entries)),
     }),
     records: {
       load: async (instance) => await call("loadLogs", () => logs.load(process, metaOf(instance))),

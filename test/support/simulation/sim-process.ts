@@ -10,12 +10,7 @@ import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import { FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
 import { withFeeds } from "../../../src/reconcile/feeds/feed-source.ts";
-import type {
-  ReconcileObserver,
-  ReconcilePorts,
-  SourcePort,
-  StatusPort,
-} from "../../../src/reconcile/ports.ts";
+import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../../../src/reconcile/ports.ts";
 import type { Permission, WafClient } from "../../../src/waf/client.ts";
 import { createWafClient } from "../../../src/waf/client.ts";
 import type { HeldLane } from "../../../src/waf/lane-registry.ts";
@@ -43,8 +38,8 @@ export class SimProcess {
   mayWrite = true;
   /** How far its watch has come in the history of what is declared. */
   seen: number;
-  /** Requests that are under way. */
-  inFlight = 0;
+  /** The keys of requests that are under way. */
+  readonly keysInFlight = new Set<string>();
   /** The one that began last, and is not over. */
   request: string | undefined;
   /** The clock of its node. */
@@ -196,7 +191,7 @@ export class SimProcess {
 
   kill(): void {
     this.life.alive = false;
-    this.inFlight = 0;
+    this.keysInFlight.clear();
     for (const letGo of this.delayed) letGo();
   }
 

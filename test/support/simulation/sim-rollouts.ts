@@ -8,7 +8,13 @@ import { seededRandom } from "../builders/seeded-random.ts";
 import { revisionKey, RolloutOracle } from "./rollout-oracle.ts";
 import { watchLagMsMax } from "./sim-cluster.ts";
 import type { SimProcess } from "./sim-process.ts";
-import { recordedContent, type SimDeployment, WatchedWorkloads, WorkloadHistory, workloadRefs } from "./sim-workloads.ts";
+import {
+  recordedContent,
+  type SimDeployment,
+  WatchedWorkloads,
+  WorkloadHistory,
+  workloadRefs,
+} from "./sim-workloads.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 const minIntervalMs = 60_000;

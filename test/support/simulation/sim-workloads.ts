@@ -46,7 +46,10 @@ export class WorkloadHistory {
 /** What a process remembers of what its watch has shown: a rollout that was complete stays complete. */
 export class WatchedWorkloads {
   readonly #history: WorkloadHistory;
-  readonly #known = new Map<string, Pick<SeenWorkload, "isRolledOut" | "wasUnderWay"> & { readonly identity: string }>();
+  readonly #known = new Map<
+    string,
+    Pick<SeenWorkload, "isRolledOut" | "wasUnderWay"> & { readonly identity: string }
+  >();
   #seen = 0;
 
   constructor(history: WorkloadHistory, seen: number) {

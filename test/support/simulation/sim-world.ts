@@ -332,6 +332,8 @@ export class SimWorld {
   }
 
   networkOf(process: SimProcess): SimNetwork {
+    /** Of the call that is under way. */
+    let isClearLost = false;
     return {
       latencyMs: () => (this.#isSlow ? 1 + this.pick(300) : 1),
       after: (delayMs, act) => this.time.after(delayMs, act, process.life),
@@ -339,7 +341,7 @@ export class SimWorld {
         const fault = this.chooseFault(request);
         if (fault !== undefined) {
           this.counts.faults += 1;
-          if (request.path.startsWith("/clear/")) this.rollouts.upset();
+          if (request.path.startsWith("/clear/")) isClearLost = true;
           this.cover(describeFault(fault), stepOf(request));
           this.note(process, `${describeRequest(request)} meets a fault: ${describeFault(fault)}`);
         }
@@ -349,9 +351,10 @@ export class SimWorld {
       delay: (request) => this.#delay(process, request),
       begun: (request) => this.#begun(process, request),
       ended: (request, how) => {
-        process.inFlight = Math.max(0, process.inFlight - 1);
+        process.keysInFlight.delete(keyOf(request));
         process.request = undefined;
-        if (request.path.startsWith("/clear/") && how !== "200") this.rollouts.upset();
+        if (request.path.startsWith("/clear/") && (isClearLost || how !== "200")) this.rollouts.upset();
+        isClearLost = false;
         this.note(process, `${describeRequest(request)} → ${how}`);
       },
       survives: (where) => this.survives(process, where),
@@ -360,10 +363,11 @@ export class SimWorld {
 
   #begun(process: SimProcess, request: SimRequest): void {
     if (!this.logs.isLogCall(request)) this.calls.push({ name: describeRequest(request), atMs: this.time.nowMs() });
-    const running = this.processes.reduce((sum, { inFlight }) => sum + inFlight, 0);
-    if (running > 0) this.ledger.violation(`${describeRequest(request)} was sent while another request was under way`);
+    const key = keyOf(request);
+    if (this.processes.some(({ keysInFlight }) => keysInFlight.has(key)))
+      this.ledger.violation(`${describeRequest(request)} was sent while another request was under way`);
     if (!this.worksOn(process)) this.ledger.violation(`${describeRequest(request)} by a replica without the shard`);
-    process.inFlight += 1;
+    process.keysInFlight.add(key);
     process.request = stepOf(request);
     if (request.path === "/api/origins" && request.method === "GET") this.#strayWrites = 0;
   }
@@ -440,6 +444,11 @@ export class SimWorld {
     if (isComplete && this.#lastClearMs === 0)
       this.ledger.violation(`${namespace}/${name} is complete, and no call was made`);
   }
+}
+
+/** After a rotation, a run may still use the former key. */
+function keyOf({ path, parameters }: SimRequest): string {
+  return parameters.get("api_key") ?? decodeURIComponent(path.slice("/clear/".length));
 }
 
 /** Without what varies. */
