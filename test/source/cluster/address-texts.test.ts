@@ -17,8 +17,10 @@ let clock: VirtualClock;
 let texts: AddressTexts;
 let requests: ((result: ApiResult<unknown>) => void)[];
 let changed: string[];
+let wanted: ReadonlySet<string>;
 
 beforeEach(() => {
+  wanted = new Set(["list.txt"]);
   clock = createVirtualClock();
   requests = [];
   changed = [];
@@ -26,7 +28,7 @@ beforeEach(() => {
     api: heldServer(),
     clock,
     watched: createObjectStore(),
-    wantedOf: () => new Set(["list.txt"]),
+    wantedOf: () => wanted,
     onChanged: (mapKey) => void changed.push(mapKey),
   });
 });
@@ -145,4 +147,24 @@ describe("a fresh read with a limit", () => {
     requests[1]?.(answer("198.51.100.2\n", "2"));
     expect(await reading).toEqual([{ state: "Read", source, text: "198.51.100.2\n" }]);
   });
+});
+
+test("of a ConfigMap, only the keys that rules use are kept: another one has to be read", async () => {
+  const metadata = { namespace: "guest", name: "list", uid: "u", resourceVersion: "1" };
+  const data = { "list.txt": "192.0.2.1\n", "other.txt": "192.0.2.2\n" };
+  const both: ApiResult<unknown> = { ok: true, status: 200, value: { metadata, data } };
+  const first = readInTime();
+  requests[0]?.(both);
+  await first;
+  // What was kept needs no other request.
+  expect(await readInTime()).toMatchObject([{ state: "Read", text: "192.0.2.1\n" }]);
+  expect(requests).toHaveLength(1);
+
+  wanted = new Set(["list.txt", "other.txt"]);
+  const other = aRule("guest/other", { addressesFrom: [{ name: "list", key: "other.txt" }] });
+  const second = texts.read(other.rule, { notBeforeMs: Number.NEGATIVE_INFINITY, bypassWatch: false });
+  await clock.settle();
+  expect(requests).toHaveLength(2);
+  requests[1]?.(both);
+  expect((await second).texts).toMatchObject([{ state: "Read", text: "192.0.2.2\n" }]);
 });

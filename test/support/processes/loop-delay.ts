@@ -4,7 +4,7 @@ import type { OperatorProcess } from "./operator-process.ts";
 import { slowness } from "./slowness.ts";
 
 /** On a quiet machine. */
-const mostMsMax = 200;
+const mostMsMax = 100;
 /** A garbage collection, or a moment without a processor. */
 const longestMsMax = 500;
 
