@@ -110,7 +110,10 @@ export class Ledger {
 
   readonly memory: Memory = {
     holderOf: (entry) => this.holderOf(entry),
-    isAllowedAlready: (entry) => recordedAs(this.#inventory(), "allowlist", entry).length > 0,
+    allowed: (entry) => {
+      const inventory = this.#inventory();
+      return recordedAs(inventory, "allowlist", entry).map((sent) => recordedOf(inventory, "allowlist", sent));
+    },
     blocked: () => {
       const inventory = this.#inventory();
       return [...inventory.entries.blocklist.keys()].map((entry) => [entry, recordedOf(inventory, "blocklist", entry)]);

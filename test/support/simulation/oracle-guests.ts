@@ -49,11 +49,14 @@ export function withoutLifted(
   declared: readonly Claim[],
   held: readonly Claim[],
   isAllowedAlready: (entry: Entry) => boolean,
+  loses: (claim: Claim) => boolean,
 ): readonly Claim[] {
   const claims = [...declared, ...held];
   return declared.filter((claim) => {
     if (claim.isOwners) return true;
-    const others = claims.filter(({ list, namespace }) => list !== claim.list && namespace !== claim.namespace);
+    const others = claims.filter(
+      (other) => other.list !== claim.list && other.namespace !== claim.namespace && !loses(other),
+    );
     if (claim.list === "blocklist") {
       return !others.some(({ isOwners, entry }) => isOwners && contains(entry, claim.entry));
     }

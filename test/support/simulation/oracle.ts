@@ -19,8 +19,8 @@ export type HolderOf = (entry: Entry) => ListName | undefined;
 /** What wafsync has recorded, as far as it decides what counts. */
 export interface Memory {
   readonly holderOf: HolderOf;
-  /** Whether the entry is recorded as one of the allowlist. */
-  readonly isAllowedAlready: (entry: Entry) => boolean;
+  /** How the entry is recorded as one of the allowlist: as itself, or as a part of others. */
+  readonly allowed: (entry: Entry) => readonly Recorded[];
   /** The recorded entries of the blocklist, with who wanted each last. */
   readonly blocked: () => Iterable<readonly [Entry, Recorded]>;
 }
@@ -29,11 +29,7 @@ export interface Memory {
  * What the rules want on the lists at a time. Of an entry that is in both, the owner of the instance decides; among equals it
  * belongs to its holder, and without one to the oldest rule. Guests lift nothing of others.
  */
-export function wantedEntries(
-  gathered: Gathered,
-  nowMs: number,
-  { holderOf, isAllowedAlready, blocked }: Memory,
-): Wanted {
+export function wantedEntries(gathered: Gathered, nowMs: number, { holderOf, allowed, blocked }: Memory): Wanted {
   const claims: Claim[] = [];
   const granted = new Granted(gathered.instance);
   for (const rule of oldestFirst(gathered.rules)) {
@@ -55,12 +51,18 @@ export function wantedEntries(
     const isAllowed = holderOf(entry) === "allowlist";
     return isBlocked === isAllowed ? lists[0] : isBlocked ? "blocklist" : "allowlist";
   };
+  const isSourceMissing = gathered.rules.some(({ texts }) => texts.some(({ state }) => state === "Missing"));
   const kept = withoutLifted(
     claims.filter(({ entry, list }) => winnerOf(entry) === list),
     claims.some(({ isOwners, list }) => !isOwners && list === "allowlist")
       ? heldBlocks(gathered, blocked(), nowMs)
       : [],
-    isAllowedAlready,
+    (entry) => allowed(entry).length > 0,
+    // What a missing source may still want on the allowlist is a conflict that a Block entry loses: it protects nothing until then.
+    ({ list, entry }) =>
+      list === "blocklist" &&
+      isSourceMissing &&
+      allowed(entry).some((recorded) => removalForbidden(gathered, "allowlist", recorded, nowMs) !== undefined),
   );
   const on = (list: ListName): Entry[] => kept.flatMap((claim) => (claim.list === list ? [claim.entry] : []));
   const allowlist = new Set(on("allowlist"));
