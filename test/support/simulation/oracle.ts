@@ -51,6 +51,7 @@ export function wantedEntries(gathered: Gathered, nowMs: number, { holderOf, all
     const isAllowed = holderOf(entry) === "allowlist";
     return isBlocked === isAllowed ? lists[0] : isBlocked ? "blocklist" : "allowlist";
   };
+  const withReadableFiles = { ...gathered, brokenSources: [] };
   const isSourceMissing = gathered.rules.some(({ texts }) => texts.some(({ state }) => state === "Missing"));
   const kept = withoutLifted(
     claims.filter(({ entry, list }) => winnerOf(entry) === list),
@@ -62,7 +63,9 @@ export function wantedEntries(gathered: Gathered, nowMs: number, { holderOf, all
     ({ list, entry }) =>
       list === "blocklist" &&
       isSourceMissing &&
-      allowed(entry).some((recorded) => removalForbidden(gathered, "allowlist", recorded, nowMs) !== undefined),
+      allowed(entry).some(
+        (recorded) => removalForbidden(withReadableFiles, "allowlist", recorded, nowMs) !== undefined,
+      ),
   );
   const on = (list: ListName): Entry[] => kept.flatMap((claim) => (claim.list === list ? [claim.entry] : []));
   const allowlist = new Set(on("allowlist"));
