@@ -4,6 +4,7 @@ import { carve } from "../../src/model/carve.ts";
 import { type Entry, readObservedEntry } from "../../src/model/entry.ts";
 import type { WrittenNetwork } from "../support/builders/arbitraries.ts";
 import { ipv4Network, ipv6Network, written } from "../support/builders/arbitraries.ts";
+import { caseCount } from "../support/builders/case-count.ts";
 
 /** More than any carving in these tests needs. */
 const enough = 100_000;
@@ -142,7 +143,7 @@ describe("The rest of a network without others", () => {
           if (isPair) expect(before[0] % (2n * size)).not.toBe(0n);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: caseCount(1_000) },
     );
   });
 
@@ -152,7 +153,7 @@ describe("The rest of a network without others", () => {
         const pieces = carved(written(network), ...without.map(written)) ?? [];
         for (const piece of pieces.slice(0, 20)) expect(carved(piece, ...without.map(written))).toEqual([piece]);
       }),
-      { numRuns: 200 },
+      { numRuns: caseCount(200) },
     );
   });
 });
