@@ -343,7 +343,7 @@ export const mutations: readonly Mutation[] = [
     file: "src/plan/lists/conflicts.ts",
     from: "if (other === undefined) winners.set(entry, first);",
     to: "if (other?.rule.list !== rule.list) winners.set(entry, first);",
-    foundBy: simulation,
+    foundBy: "test/plan/lists/conflicts.test.ts",
   },
   {
     guard: "the rule whose list already has the entry wins a conflict",
