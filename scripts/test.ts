@@ -91,20 +91,22 @@ async function runCheck(check: Check): Promise<Counts> {
   });
 }
 
+/** @param workers by default more than there are cores: many suites wait for servers, leases and killed processes */
 async function runTests(
   title: string,
   parameters: readonly string[],
-  more: NodeJS.ProcessEnv = {},
+  {
+    workers = availableParallelism() + 2,
+    more = {},
+  }: { readonly workers?: number; readonly more?: NodeJS.ProcessEnv } = {},
 ): Promise<{ readonly counts: Counts; readonly suites: Suite[] }> {
   return stage(title, async () => {
     const folder = await mkdtemp(join(tmpdir(), "wafsync-test-"));
     const reportFile = join(folder, "report.json");
     const jest = [process.execPath, "--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js"];
-    // More than there are cores: many suites wait for servers, leases and killed processes.
-    const workers = `--maxWorkers=${availableParallelism() + 2}`;
     // Started when the first suite asks for it, and shared by all that do.
     const controlPlane = await offerControlPlane();
-    const command = [...jest, workers, "--json", `--outputFile=${reportFile}`, ...parameters];
+    const command = [...jest, `--maxWorkers=${workers}`, "--json", `--outputFile=${reportFile}`, ...parameters];
     const exitCode = await run(command, { ...controlPlane.environment, ...more });
     await controlPlane.withdraw();
     const text = await readFile(reportFile, "utf8").catch(() => undefined);
@@ -155,15 +157,13 @@ const deployPaths = [
   "test/control-plane/control-plane",
   "test/control-plane/deployment",
   "test/scripts/demo-cluster",
-  "test/fleet",
   "test/operator/api-server-faults",
   "test/operator/endless-logs",
-  "test/operator/hostile-",
+  "test/operator/hostile-wafs",
   "test/operator/log-forwarding",
   "test/operator/replicas",
   "test/operator/shards",
   "test/operator/sigkill",
-  "test/operator/urgent-while-loading",
   "test/e2e/public-blocklist",
   "test/package",
   "test/source/cluster/strangers",
@@ -173,6 +173,8 @@ const deployPaths = [
   "test/cli/report/focus",
   "test/cli/report/program",
 ];
+/** Suites that judge delays and memory on the whole machine: they run one at a time, after the others. */
+const measuringPaths = ["test/fleet", "test/operator/hostile-guests", "test/operator/urgent-while-loading"];
 /** The suites of the world run by `npm run test:world`. */
 const alwaysIgnored = ["/node_modules/", "/test/fixtures/", "/test/world/"];
 
@@ -198,7 +200,7 @@ if (given.has("--fast")) {
   // What has to be built the first time is built before: beside the tests it would take their time from them.
   if (parameters.length === 0) await findControlPlane({ controllerManager: true });
   // Paths that were named are run wherever they lie.
-  const ignored = parameters.length > 0 ? [] : [...alwaysIgnored, ...deployPaths];
+  const ignored = parameters.length > 0 ? [] : [...alwaysIgnored, ...deployPaths, ...measuringPaths];
   const tests = await runTests("Tests", [...ignored.map((path) => `--testPathIgnorePatterns=${path}`), ...parameters]);
   results.push(tests.counts);
   suites.push(...tests.suites);
@@ -210,9 +212,14 @@ if (given.has("--deploy") || given.has("--with-deploy")) {
   await findCrowdsec();
   await findKubeScore();
   const paths = [...deployPaths, ...thoroughTests, ...parameters];
-  const tests = await runTests("Tests of deployment, and long ones", paths, { WAFSYNC_TEST_CASES: "all" });
-  results.push(tests.counts);
-  suites.push(...tests.suites);
+  const more = { WAFSYNC_TEST_CASES: "all" };
+  for (const tests of [
+    await runTests("Tests of deployment, and long ones", paths, { more }),
+    await runTests("Tests that measure", measuringPaths, { workers: 1, more }),
+  ]) {
+    results.push(tests.counts);
+    suites.push(...tests.suites);
+  }
 }
 await rm(bundleFolder, { recursive: true, force: true });
 printSlowest(suites);
