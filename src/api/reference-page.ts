@@ -41,9 +41,9 @@ function overviewPage(): string {
     description,
   ]);
   return page("Reference", [
-    `The custom resources of \`${apiVersion}\`. All are namespaced. \`kubectl get ${category}\` lists the kinds that you declare, that is, all except \`${recordKind}\`.`,
-    table(["Kind", "Short name", "What it is"], rows),
-    "The state of an object is in its conditions: see [conditions and reasons](conditions.md). For monitoring, see [metrics](metrics.md) and [alerts](alerts.md). [`/summary`](summary.md) has the state of all WAFs as JSON.",
+    `This is the reference for the custom resources of \`${apiVersion}\`. All of them are namespaced. \`kubectl get ${category}\` lists the objects that you declare: all kinds except \`${recordKind}\`.`,
+    table(["Kind", "Short name", "Description"], rows),
+    "The conditions of an object report its state: see [conditions and reasons](conditions.md). For monitoring, see [metrics](metrics.md) and [alerts](alerts.md). [`/summary`](summary.md) returns the state of all WAFs as JSON.",
     "Durations are whole numbers with units, in descending order: `2d`, `1h30m`, `45s`, `250ms`.",
   ]);
 }
