@@ -16,12 +16,12 @@ export interface LogTallyOptions {
 export class LogTally {
   readonly identityOf: RowIdentity;
   readonly #rowsMax: number;
-  readonly #handedOn: RowCounts;
+  readonly #forwarded: RowCounts;
   #isOverfull = false;
 
   constructor(identityOf: RowIdentity, { counts = new RowCounts(), rowsMax = tallyRowsMax }: LogTallyOptions = {}) {
     this.identityOf = identityOf;
-    this.#handedOn = counts;
+    this.#forwarded = counts;
     this.#rowsMax = rowsMax;
   }
 
@@ -32,43 +32,43 @@ export class LogTally {
 
   /** Different rows that are remembered. */
   get size(): number {
-    return this.#handedOn.size;
+    return this.#forwarded.size;
   }
 
   /** Every identity that was forwarded, smallest first; in slices. */
   identities(): Generator<undefined, Float64Array> {
-    return this.#handedOn.identities();
+    return this.#forwarded.identities();
   }
 
   /** How often the row with this identity was forwarded. */
   countOf(identity: number): number {
-    return this.#handedOn.countOf(identity);
+    return this.#forwarded.countOf(identity);
   }
 
   /** The day is read from its start again. */
   beginReading(): void {
-    this.#handedOn.expectAll();
+    this.#forwarded.expectAll();
   }
 
   /** Rows that were forwarded before and have not come in this reading: at its end, the API confirms them no longer. */
   get unconfirmed(): number {
-    return this.#handedOn.left;
+    return this.#forwarded.left;
   }
 
   /** The row with this identity came. @returns whether it is to be forwarded now, which counts as done. */
   take(identity: number): boolean {
-    const handedOn = this.#handedOn;
-    if (handedOn.takeExpected(identity)) return false;
-    const before = handedOn.countOf(identity);
-    if (before === 0 && handedOn.size >= this.#rowsMax) this.#isOverfull = true;
-    else handedOn.setCount(identity, before + 1);
+    const forwarded = this.#forwarded;
+    if (forwarded.takeExpected(identity)) return false;
+    const before = forwarded.countOf(identity);
+    if (before === 0 && forwarded.size >= this.#rowsMax) this.#isOverfull = true;
+    else forwarded.setCount(identity, before + 1);
     return true;
   }
 
   /** A row that was taken could not be forwarded after all. */
   giveBack(entry: LogEntry): void {
     const identity = this.identityOf(entry);
-    const before = this.#handedOn.countOf(identity);
-    if (before > 0) this.#handedOn.setCount(identity, before - 1);
+    const before = this.#forwarded.countOf(identity);
+    if (before > 0) this.#forwarded.setCount(identity, before - 1);
   }
 }
