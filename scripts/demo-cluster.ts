@@ -1,5 +1,5 @@
-// `npm run demo:cluster`: a Kubernetes API server, the simulator and the operator on one terminal, with the objects of
-// examples/cluster, to try things out by kubectl. It stays until Ctrl-C, and leaves nothing behind.
+// `npm run demo:cluster`: runs a Kubernetes API server, the simulator and the operator in one terminal, with the objects of
+// examples/cluster, so that you can try wafsync with kubectl. It runs until Ctrl-C, and removes everything at the end.
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,27 +35,27 @@ let controlPlane: ControlPlane | undefined;
 
 async function startServers(): Promise<ControlPlane> {
   stage.step(
-    "A Kubernetes API server",
-    "etcd, kube-apiserver and kube-controller-manager on free ports of this machine: no nodes, no containers. The first time it takes a while, as the programs have to be fetched or built.",
+    "Start a Kubernetes API server",
+    "etcd, kube-apiserver and kube-controller-manager run on free ports of this machine, without nodes and containers. The first start takes several minutes, because the programs have to be downloaded or built.",
   );
   const found = await findControlPlane({ controllerManager: true });
   if (found.state === "Missing") throw new DemoFailure(found.problem);
   const started = await startControlPlane({ programs: found.programs, controllerManager: true, directory: folder });
   controlPlane = started;
   interrupted.signal.throwIfAborted();
-  stage.check(true, `it serves ${started.url}`);
+  stage.check(true, `the API server listens at ${started.url}`);
   await started.expectKubectl(["apply", "--server-side", "-k", join(root, "crds")]);
   await started.expectKubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
-  // A kind that has just been installed is answered for a moment with "try again"; kubectl does.
+  // For a moment, the API server asks to retry requests for a new kind. kubectl retries them.
   await started.expectKubectl(["get", kinds, "-A"]);
-  stage.check(true, `it knows ${kinds.replaceAll(",", ", ")}`);
+  stage.check(true, `the CRDs are installed: ${kinds.replaceAll(",", ", ")}`);
   return started;
 }
 
 async function startSimulator(): Promise<{ readonly baseUrl: string; readonly control: string }> {
   stage.step(
-    "A WAF to work on",
-    `A simulator of the WAF's API. It refuses two requests at a time, and each takes ${latencyMs} ms.`,
+    "Start a simulated WAF",
+    `A simulator of the WAF's API. It rejects simultaneous requests, and each request takes ${latencyMs} ms.`,
   );
   const ports = ["--port", "0", "--control-port", "0"];
   const simulator = stage.start(["simulator", ...ports, "--latency", `${latencyMs}`], true);
@@ -64,11 +64,11 @@ async function startSimulator(): Promise<{ readonly baseUrl: string; readonly co
   return { baseUrl, control };
 }
 
-/** Returns the address of the operator's page. */
+/** Returns the URL of the operator's status page. */
 async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
   stage.step(
-    "The operator",
-    "In a cluster it is a Deployment (deploy/kustomize). Here it runs on this terminal, and says what it does.",
+    "Start the operator",
+    "In a cluster, the operator is a Deployment (deploy/kustomize). Here, it runs in this terminal and prints its log.",
   );
   const how = [
     "--kubeconfig",
@@ -87,8 +87,8 @@ async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
 
 async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<void> {
   stage.step(
-    "What users declare",
-    "The files of examples/cluster: a namespace, a WAF with its key, rules, an origin and a cache clear.",
+    "Declare objects",
+    "The files in examples/cluster declare a namespace, a WAF with its API key, rules, an origin and a cache clear.",
   );
   const examples = join(root, "examples", "cluster");
   const files = (await readdir(examples)).filter((file) => file.endsWith(".yaml")).sort();
@@ -105,12 +105,12 @@ async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<vo
 }
 
 function tellWhatToTry(kubeconfig: string, control: string, page: string): void {
-  stage.step("Your turn", "In another terminal:");
+  stage.step("Try it yourself", "Run these commands in another terminal:");
   stage.table([
     ["kubectl", `export KUBECONFIG=${kubeconfig}`],
-    ["the page", `open ${page} (elsewhere: kubectl port-forward -n wafsync-system deployment/wafsync 8082)`],
-    ["your own", "node src/cli/main.ts ui --bind-address 127.0.0.1:0"],
-    ["look", "kubectl describe wafip scanners -n shop"],
+    ["status page", `open ${page} (elsewhere: kubectl port-forward -n wafsync-system deployment/wafsync 8082)`],
+    ["your page", "node src/cli/main.ts ui --bind-address 127.0.0.1:0"],
+    ["describe", "kubectl describe wafip scanners -n shop"],
     ["block", "node src/cli/main.ts block 192.0.2.250 -n shop --for 2h"],
     ["unblock", "kubectl delete wafip scanners -n shop"],
     ["events", "kubectl get events -n shop --watch"],
@@ -118,7 +118,7 @@ function tellWhatToTry(kubeconfig: string, control: string, page: string): void 
     ["drift", `curl -X DELETE ${control}/entries -d '${driftExample}'`],
     ["reconcile", `kubectl annotate wafi shop -n shop --overwrite wafsync.dev/requested-at="$(date)"`],
   ]);
-  console.log(`${colour(["bold", "green"], "Ready.")} It stays until Ctrl-C, and then everything is gone.\n`);
+  console.log(`${colour(["bold", "green"], "Ready.")} Press Ctrl-C to stop and remove everything.\n`);
 }
 
 const driftExample = JSON.stringify({ domain, list: "blocklist", entries: ["192.0.2.17"] });
@@ -144,5 +144,5 @@ try {
   await stage.close();
   await controlPlane?.stop();
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  console.log("Everything is gone.");
+  console.log("Everything was removed.");
 }

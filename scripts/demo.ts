@@ -1,5 +1,5 @@
-// `npm run demo`: wafsync in one story on one terminal. It is a test too: each step is checked against the state of the
-// simulator, and the exit code is 0 only if all of them came out as told. Parameters are another program than the built one:
+// `npm run demo`: demonstrates wafsync in one terminal. It is also a test: each step is checked against the state of the
+// simulator, and the exit code is 0 only if all steps succeed. Parameters name a different program than the built one:
 // `node scripts/demo.ts /usr/local/bin/wafsync`.
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,14 +14,14 @@ const stepTimeoutMs = 20_000;
 const latencyMs = 8;
 const slowLatencyMs = 15;
 const reasonsShown = 5;
-/** Of each day. */
+/** Per day. */
 const blockedRequests = 200;
 const botnetSize = 300;
 const secondWaveSize = 200;
-/** Blocked by somebody else. */
+/** An entry that another writer adds. */
 const foreignAddress = "198.51.100.254";
 const urgentAddress = "203.0.113.66";
-/** The urgent rule comes when so many of the second wave are on the list. */
+/** The urgent rule is added when this number of addresses of the second wave are on the list. */
 const urgentAfter = 40;
 const directoryOptions = ["--allow-insecure-http"];
 
@@ -37,7 +37,7 @@ const stage = new Stage({
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupted.abort());
 
-/** A ConfigMap with generated addresses of the documentation range, and the rule that blocks them. */
+/** A ConfigMap with generated addresses from the documentation range, and the rule that blocks them. */
 function addressList(name: string, group: string, count: number): string {
   const addresses = Array.from({ length: count }, (_, index) => `    2001:db8:${group}::${(index + 1).toString(16)}`);
   return `apiVersion: v1
@@ -75,14 +75,14 @@ function path(file: string): string {
 
 async function edit(file: string, from: string, to: string): Promise<void> {
   const text = await readFile(path(file), "utf8");
-  if (!text.includes(from)) throw new DemoFailure(`examples/directory/${file} does not say ${from}`);
+  if (!text.includes(from)) throw new DemoFailure(`examples/directory/${file} does not contain ${from}`);
   await writeFile(path(file), text.replaceAll(from, to));
 }
 
 async function startSimulator(): Promise<{ readonly baseUrl: string; readonly control: SimulatorControl }> {
   stage.step(
-    "A WAF to work on",
-    `A simulator of the WAF's API, since a demo must not touch a real one. It is strict: two requests at a time are refused, and each takes ${latencyMs} ms. There is no bulk call, so 300 addresses are 300 calls.`,
+    "Start a simulated WAF",
+    `The demo uses a simulator of the WAF's API instead of a real WAF. The simulator is strict: it rejects simultaneous requests, and each request takes ${latencyMs} ms. The API has no bulk call, so 300 addresses take 300 calls.`,
   );
   const simulator = stage.start(
     [
@@ -111,63 +111,63 @@ async function startSimulator(): Promise<{ readonly baseUrl: string; readonly co
 
 async function plan(control: SimulatorControl): Promise<void> {
   stage.step(
-    "The plan",
-    `The folder waf/ holds examples/directory and a list of ${botnetSize} generated addresses. The plan says what would be called, in which order, and for whose sake. It writes nothing: good for a pull request.`,
+    "Show the plan",
+    `The folder waf/ contains examples/directory and a list of ${botnetSize} generated addresses. The plan shows the calls, their order, and the rules that cause them. It changes nothing, so you can show it on a pull request.`,
   );
   await stage.run(["plan", "-f", "waf", ...directoryOptions], 1);
   const { counters } = await control.state();
   const reads = Object.entries(counters.byEndpoint).filter(([endpoint]) => endpoint.startsWith("GET "));
   stage.check(
     reads.length === Object.keys(counters.byEndpoint).length,
-    `${counters.requests} calls, all of them reads`,
+    `the plan made ${counters.requests} calls, all of them reads`,
   );
 }
 
 async function apply(control: SimulatorControl): Promise<WafState> {
   stage.step(
-    "Apply",
-    "One call after another, urgent rules first. Each entry is recorded as wafsync's own before it is added, so that later nothing is removed that somebody else has put there.",
+    "Apply the plan",
+    "wafsync makes one call after another, for urgent rules first. Before it adds an entry, it records the entry as managed, so it never removes entries that another writer added.",
   );
   await stage.run(["apply", "-f", "waf", ...directoryOptions], 0);
   const state = await control.state();
   const adds = state.counters.byEndpoint["POST /api/blocklist_ip"] ?? 0;
   stage.check(
     state.blocklist.length >= botnetSize && adds === state.blocklist.length,
-    `${state.blocklist.length} addresses blocked by exactly ${adds} calls`,
+    `${adds} calls blocked ${state.blocklist.length} addresses`,
   );
   return state;
 }
 
-/** Somebody else edits the list while wafsync runs. */
+/** Another writer edits the list while wafsync runs. */
 async function correctDrift(control: SimulatorControl, { blocklist }: WafState): Promise<void> {
   const removed = blocklist.slice(0, 2);
-  stage.act(`Somebody unblocks ${removed.join(" and ")} by hand, and blocks ${foreignAddress}.`);
+  stage.act(`Another writer unblocks ${removed.join(" and ")}, and blocks ${foreignAddress}.`);
   await control.edit("remove", removed);
   await control.edit("add", [foreignAddress]);
   const state = await stage.until("the correction", async () => {
     const state = await control.state();
     return removed.every((entry) => state.blocklist.includes(entry)) ? state : undefined;
   });
-  await stage.until("the end of the pass", async () => {
+  await stage.until("the end of the reconcile run", async () => {
     const { blocklist } = await control.state();
     return blocklist.length === state.blocklist.length ? true : undefined;
   });
   stage.check(
     state.blocklist.includes(foreignAddress),
-    `both are blocked again; ${foreignAddress} is not ours and stays`,
+    `both are blocked again; ${foreignAddress} is unmanaged and stays`,
   );
 }
 
 async function overtake(control: SimulatorControl, { blocklist }: WafState): Promise<void> {
   await control.setLatency(slowLatencyMs);
-  stage.act(`A list of ${secondWaveSize} further addresses appears in the folder.`);
+  stage.act(`A list of ${secondWaveSize} more addresses is added to the folder.`);
   await writeFile(path("second-wave.yaml"), addressList("second-wave", "b08", secondWaveSize));
   const inSecondWave = (state: WafState): number =>
     state.blocklist.filter((entry) => entry.startsWith("2001:db8:b08::")).length;
   await stage.until("the second wave", async () =>
     inSecondWave(await control.state()) >= urgentAfter ? true : undefined,
   );
-  stage.act(`With ${urgentAfter} of them done, urgent.yaml is dropped: block ${urgentAddress}, priority 100.`);
+  stage.act(`When ${urgentAfter} of them are blocked, urgent.yaml is added: block ${urgentAddress}, priority 100.`);
   const droppedAtMs = Date.now();
   await writeFile(path("urgent.yaml"), urgentRule);
   const state = await stage.until("the urgent address", async () => {
@@ -179,7 +179,7 @@ async function overtake(control: SimulatorControl, { blocklist }: WafState): Pro
   const waiting = secondWaveSize - inSecondWave(state);
   stage.check(
     place >= 0 && waiting > 0,
-    `blocked ${(later[place]?.timeMs ?? 0) - droppedAtMs + slowLatencyMs} ms later: ${place === 1 ? "1 other call" : `${place} other calls`} came before it, ${waiting} addresses still waited`,
+    `blocked after ${(later[place]?.timeMs ?? 0) - droppedAtMs + slowLatencyMs} ms, after ${place === 1 ? "1 other call" : `${place} other calls`}; ${waiting} addresses were still waiting`,
   );
   const expected = blocklist.length + 1 + secondWaveSize + 1;
   await stage.until("the rest", async () => ((await control.state()).blocklist.length === expected ? true : undefined));
@@ -188,8 +188,8 @@ async function overtake(control: SimulatorControl, { blocklist }: WafState): Pro
 
 async function keep(control: SimulatorControl, before: WafState): Promise<void> {
   stage.step(
-    "Keep it so",
-    "wafsync follows the folder and reads the lists again and again (here every second): what others change against the declared state is corrected, and said. What they add of their own is left alone.",
+    "Keep the declared state",
+    "wafsync watches the folder and reads the lists regularly, every second in this demo. It corrects and reports changes by other writers to declared entries. It does not touch entries that other writers add.",
   );
   const run = stage.start(["run", "--from", "waf", ...directoryOptions], true);
   await run.line(/blocklist \d+ \(/);
@@ -198,8 +198,8 @@ async function keep(control: SimulatorControl, before: WafState): Promise<void> 
   await run.line(/1 unmanaged/);
 
   stage.step(
-    "An urgent address overtakes",
-    "An attack does not wait for a long list to be loaded: before each call wafsync looks for what is more urgent now.",
+    "Block an urgent address first",
+    "An attack does not wait until a long list has been applied: before each call, wafsync checks whether another entry is more urgent.",
   );
   await overtake(control, before);
   await run.line(new RegExp(`second-wave +${secondWaveSize}/${secondWaveSize}`));
@@ -210,21 +210,21 @@ async function keep(control: SimulatorControl, before: WafState): Promise<void> 
 
   stage.step(
     "Clear the cache",
-    "A WafCacheClear is a job: the cache is cleared once for each new value of its trigger, for example the release that was rolled out. A pipeline can also do it by a command.",
+    "A WafCacheClear is a job: it clears the cache once for each new value of its trigger, for example the name of a release. A pipeline can also clear the cache with a command.",
   );
-  stage.act("The trigger in cache-clear.yaml becomes release-2.");
+  stage.act("The trigger in cache-clear.yaml changes to release-2.");
   const { cacheClears } = (await control.state()).counters;
   await edit("cache-clear.yaml", "release-1", "release-2");
   await stage.until("the clear", async () =>
     (await control.state()).counters.cacheClears === cacheClears + 1 ? true : undefined,
   );
   await run.line(/after-release +release-2/);
-  stage.check(cacheClears === 1, "cleared once for release-1, and once for release-2");
-  stage.act("Ctrl-C for `wafsync run`.");
+  stage.check(cacheClears === 1, "the cache was cleared once for release-1, and once for release-2");
+  stage.act("Ctrl-C stops `wafsync run`.");
   const stoppedAtMs = performance.now();
   const exitCode = await run.stop("SIGINT");
   const tookMs = performance.now() - stoppedAtMs;
-  stage.check(exitCode === 0 && tookMs < 2_000, `ended within ${Math.ceil(tookMs)} ms`);
+  stage.check(exitCode === 0 && tookMs < 2_000, `it stopped within ${Math.ceil(tookMs)} ms`);
   if (run.lines.some((line) => line.includes(key))) throw new DemoFailure("the API key was printed");
 }
 
@@ -235,14 +235,14 @@ async function clearByCommand(baseUrl: string, control: SimulatorControl): Promi
   const after = (await control.state()).counters.cacheClears;
   stage.check(
     after === cacheClears + 1,
-    "cleared once more; the key came from the environment variable WAFSYNC_API_KEY",
+    "the cache was cleared once more, with the key from the environment variable WAFSYNC_API_KEY",
   );
 }
 
 async function removeOurs(control: SimulatorControl): Promise<void> {
   stage.step(
-    "Only what is ours goes",
-    "A removal is what can hurt, so it passes guards: the inventory must say that wafsync added the entry, every file must be readable, and there must not be too many at once. Somebody else's entry stays.",
+    "Remove only managed entries",
+    "Removals are dangerous, so guards check them: the inventory must record that wafsync added the entry, every file must be readable, and a plan must not contain too many removals. Entries of other writers stay.",
   );
   stage.act("The attack is over: urgent.yaml is deleted.");
   await rm(path("urgent.yaml"));
@@ -252,16 +252,16 @@ async function removeOurs(control: SimulatorControl): Promise<void> {
   const deletions = counters.byEndpoint["DELETE /api/blocklist_ip"];
   stage.check(
     deletions === 1 && !blocklist.includes(urgentAddress) && blocklist.includes(foreignAddress),
-    `${urgentAddress} is off the list by one call; ${foreignAddress} is still there`,
+    `one call removed ${urgentAddress}; ${foreignAddress} is still on the list`,
   );
 }
 
 async function tellBlocked(): Promise<void> {
   stage.step(
-    "What was blocked",
-    "The WAF logs every request that it blocks. wafsync logs writes them to a file, a terminal or a pipe; wafsync report makes a page of them, with a rule to copy for the worst clients.",
+    "Read the logs of blocked requests",
+    "The WAF logs every request that it blocks. `wafsync logs` writes these logs to a file, a terminal or a pipe. `wafsync report` creates a page about them, with a proposed rule for the worst clients.",
   );
-  // A day that is over, so that no row can be late.
+  // This day has ended, so no row can be late.
   await stage.run(
     ["logs", "-f", "waf", ...directoryOptions, "--since", "2d", "--until", "2d", "--out", "blocked.ndjson"],
     0,
@@ -278,32 +278,32 @@ async function tellBlocked(): Promise<void> {
   );
   stage.check(
     rows.length === blockedRequests,
-    `${rows.length} blocked requests of one day, for ${byReason.length} reasons`,
+    `the file contains ${rows.length} blocked requests of one day, with ${byReason.length} reasons`,
   );
 }
 
 async function sumUp(control: SimulatorControl): Promise<void> {
-  stage.step("What the WAF says", "The last word has the simulator, with a state and counters of its own.");
+  stage.step("Compare with the WAF", "The simulator has its own state and counters, which confirm the result.");
   await stage.run(["plan", "-f", "waf", ...directoryOptions], 0);
   const { blocklist, allowlist, origins, counters, overlaps } = await control.state();
   const writes = Object.entries(counters.byEndpoint).filter(([endpoint]) => !endpoint.startsWith("GET "));
   const written = writes.reduce((sum, [, count]) => sum + count, 0);
   const rows: readonly (readonly [string, string])[] = [
-    ["blocklist", `${blocklist.length} entries, 1 of them somebody else's`],
+    ["blocklist", `${blocklist.length} entries, 1 of them unmanaged`],
     ["allowlist", `${allowlist.length} entries`],
     ["origins", origins.map(({ host, type }) => `${host} (${type})`).join(", ")],
     ["cache clears", `${counters.cacheClears}`],
     ["calls", `${counters.requests}: ${written} writes, ${counters.requests - written} reads`],
-    ["refused", `${counters.refusals}`],
+    ["rejected", `${counters.refusals}`],
     ["overlapping", `${overlaps}`],
   ];
   stage.table(rows);
-  stage.check(overlaps === 0 && counters.refusals === 0, "never two requests at a time, and none that the API refused");
+  stage.check(overlaps === 0 && counters.refusals === 0, "requests never overlapped, and the API rejected none");
 }
 
 async function story(): Promise<void> {
   console.log(`\n${colour("bold", "wafsync")} keeps a hosted web application firewall in the state that you declare.`);
-  console.log("This demo takes about 20 seconds and ends by itself. All of it runs on this machine.");
+  console.log("This demo takes about 20 seconds. Everything runs on this machine.");
   const { baseUrl, control } = await startSimulator();
   await plan(control);
   const applied = await apply(control);
@@ -313,7 +313,7 @@ async function story(): Promise<void> {
   await sumUp(control);
   await tellBlocked();
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0);
-  console.log(`\n${colour(["bold", "green"], `Done in ${seconds} s.`)} On your own: docs/tutorial.md\n`);
+  console.log(`\n${colour(["bold", "green"], `Done in ${seconds} s.`)} To continue, see docs/tutorial.md.\n`);
 }
 
 try {

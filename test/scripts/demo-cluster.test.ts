@@ -19,7 +19,7 @@ await describeWithControlPlane("the demo on a cluster", (cluster) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (part: string) => {
         text += part;
-        if (text.includes("It stays until Ctrl-C")) ready.resolve();
+        if (text.includes("Press Ctrl-C to stop")) ready.resolve();
       });
     }
     const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -33,9 +33,9 @@ await describeWithControlPlane("the demo on a cluster", (cluster) => {
     expect(await ended).toBe(0);
     process.removeListener("exit", kill);
     expect(text).toContain("outcome=Stopped");
-    expect(text).toContain("Everything is gone.");
+    expect(text).toContain("Everything was removed.");
     expect(existsSync(dirname(kubeconfig))).toBe(false);
-    const url = /it serves (\S+)/.exec(text)?.[1] ?? "";
+    const url = /the API server listens at (\S+)/.exec(text)?.[1] ?? "";
     await expect(fetch(`${url}/readyz`)).rejects.toThrow("fetch failed");
   });
 });
