@@ -33,7 +33,7 @@ export interface OperatorStart extends ProcessOptions {
 }
 
 const fastOperator = join(import.meta.dirname, "fast-operator.ts");
-/** Only ends what hangs. */
+/** Only for requests or processes that hang. */
 const endTimeoutMs = 300_000;
 
 /** All servers of an operator on free ports of the loopback interface. */

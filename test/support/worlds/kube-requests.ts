@@ -15,7 +15,7 @@ export interface KubeRequests {
 }
 
 const connections = 10;
-/** Only ends what hangs. */
+/** Only for requests or processes that hang. */
 const timeoutMs = 120_000;
 
 export async function createKubeRequests({ url, caFile, adminToken }: ClusterDescription): Promise<KubeRequests> {
