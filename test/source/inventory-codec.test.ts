@@ -245,7 +245,8 @@ describe("the text of an inventory", () => {
     const decoded = decodeInventory({ ...encodeInventory(sample), format: "4", extra: "1" });
     expect(decoded).toEqual({
       ok: false,
-      problem: "The inventory has format 4, this wafsync reads up to 3: run the newer wafsync that wrote it.",
+      problem:
+        "The inventory has format 4, but this version of wafsync reads formats up to 3: run the newer version that wrote it.",
     });
   });
 

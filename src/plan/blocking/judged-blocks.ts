@@ -4,10 +4,10 @@ import { decideAttachment } from "../../model/attachment.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { byAge } from "../../model/resource.ts";
 
-/** Judged at once, per instance. */
+/** The maximum number of judged WafAutoBlocks per instance. */
 export const autoBlocksMax = 8;
 
-/** The attached WafAutoBlocks that are judged: the oldest, those of the owner first. */
+/** The attached WafAutoBlocks that are judged: those of the owner first, then the oldest. */
 export function judgedBlocks({ instance, autoBlocks = [], namespaceLabels }: Gathered): readonly DeclaredAutoBlock[] {
   const { namespace: home } = instance.meta;
   const attached = autoBlocks.filter(({ meta: { namespace, deleting } }) => {

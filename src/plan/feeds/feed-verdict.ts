@@ -1,4 +1,4 @@
-// Summarizes the state of a feed for people: the reason, who has to act next, and a sentence.
+// Summarizes the state of a feed for users: the reason, who has to act next, and a sentence.
 import type { DeclaredFeed, FeedGuards } from "../../model/declared-feed.ts";
 import { type FeedFault, type FeedState, type HeldContent, acceptAnnotation } from "./feed-state.ts";
 import type { HoldReason } from "./guards.ts";
@@ -20,7 +20,7 @@ export type FetchedReason =
 export interface FeedVerdict {
   readonly reason: FetchedReason;
   readonly message: string;
-  /** Who has to act next: nobody, wafsync for the first time, wafsync again, a person, or the person who suspended the feed. */
+  /** Who has to act next: nobody, wafsync (for the first time, or again), a user, or the user who suspended the feed. */
   readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
 }
 

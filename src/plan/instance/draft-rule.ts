@@ -98,7 +98,7 @@ export function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta
   return meta.namespace === instance.meta.namespace;
 }
 
-/** The unreadable parts of the rule: one hold for each missing source, and one for all invalid lines. */
+/** The holds for the unreadable parts of the rule: one for each missing source, and one for all invalid lines. */
 function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries): Hold[] {
   const holds = missing.map(({ source, problem }): Hold => ({
     scope: { kind: "Source", list, rule, source },
@@ -107,14 +107,14 @@ function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries
   const first = invalid[0];
   if (first === undefined) return holds;
   const more = invalid.length === 1 ? "" : ` (and ${invalid.length - 1} more)`;
-  const reason = `${ruleLabel(rule)} has an entry that can't be read, ${first.source}${more}.`;
+  const reason = `${ruleLabel(rule)} has an invalid entry, ${first.source}${more}.`;
   return [...holds, { scope: { kind: "Rule", list, rule }, reason }];
 }
 
 interface Refused {
   readonly guarded: readonly RejectedEntry[];
   readonly tooMany: readonly RejectedEntry[];
-  /** The part that was not granted, although the rest of the rule applies. */
+  /** Describes a part that was not granted, although the rest of the rule applies. */
   readonly beside: string | undefined;
 }
 
@@ -133,7 +133,7 @@ function verdictOf(
   if (faulty.length > 0) return { verdict: "GuardRejected", message };
   if (tooMany.length > 0) return { verdict: "QuotaExceeded", message };
   if (beside !== undefined) return { verdict: "NotGranted", message: beside };
-  // A feed may currently be empty, for example with CrowdSec. Its own guards check that.
+  // A feed may be empty at times, for example with CrowdSec. Its own guards check that.
   if (entries.size === 0 && gathered.rule.feeds.length === 0)
     return { verdict: "NoEntries", message: describeEmpty(gathered) };
   return accepted;

@@ -11,7 +11,7 @@ export interface DesiredOrigins {
   /** By host. */
   readonly wanted: ReadonlyMap<string, DeclaredOrigin>;
   readonly compiled: readonly CompiledOrigin[];
-  /** Why removals are held. */
+  /** Why removals are on hold. */
   readonly held: readonly string[];
 }
 

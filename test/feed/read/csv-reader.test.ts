@@ -28,7 +28,7 @@ describe("A CSV table", () => {
         content: { entries: ["162.243.103.246"], expiresAtMs: new Map() },
         counts: { total: 4, valid: 1, invalid: 2, duplicates: 1 },
         invalidLines: [
-          { line: 5, text: "not an address", message: expect.stringContaining("white space") },
+          { line: 5, text: "not an address", message: expect.stringContaining("whitespace") },
           { line: 6, text: "", message: "column dst_ip of the row is empty" },
         ],
       },

@@ -135,11 +135,11 @@ describe("A cache clear", () => {
     expect(decide({ record })).toEqual({
       decision: "Fail",
       reason: "DeadlineExceeded",
-      message: "It took longer than 300 s. The WAF answered 500.",
+      message: "The cache clear took longer than 300 s. The WAF answered 500.",
     });
     const trouble = { reason: undefined, message: "No connection." };
     expect(decide({ record: aRecord({ startedMs: nowMs - 300_000 }), trouble })).toMatchObject({
-      message: "It took longer than 300 s. No connection.",
+      message: "The cache clear took longer than 300 s. No connection.",
     });
   });
 

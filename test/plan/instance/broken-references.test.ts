@@ -46,7 +46,7 @@ describe("A rule whose reference names no instance", () => {
     const { reasons, ...rest } = outcome({ brokenReferences: broken([stray]) });
     expect(rest).toEqual({ ...held, managed: [one, two, three] });
     expect(reasons).toEqual([
-      "WafIpRule edge/scanners is not attached to an instance. There is no WafInstance edge/shpo; did you mean shop? Correct spec.instanceRef, or delete the object if its entries are to go.",
+      "WafIpRule edge/scanners is not attached to an instance. There is no WafInstance edge/shpo; did you mean shop? Correct spec.instanceRef, or delete the object if wafsync should remove its entries.",
     ]);
   });
 

@@ -134,7 +134,7 @@ test("A kind is watched only while some instance lists one of it", async () => {
 test("An instance is told of a new revision and of its end, and not of pods that come and go or of what others list", async () => {
   const world = await World.begin();
   world.declare(["edge/a", [web]]);
-  expect(world.sight()).toMatchObject({ state: "Unseen", problem: "No Deployment has been listed yet." });
+  expect(world.sight()).toMatchObject({ state: "Unseen", problem: "The Deployment objects have not been listed yet." });
   const stream = await world.stream("deployments");
   stream.event("ADDED", deployment({ version: 1, revision: "1", available: 2 }));
   stream.endInitialEvents(1);
@@ -187,6 +187,6 @@ test("Rights that are missing are said in the sight, and are no reason to fail",
   server.otherwise(failure(403, "Forbidden"));
   const world = new World(server);
   world.declare(["edge/a", [web]]);
-  await world.sees("No Deployment has been listed yet: ", "Forbidden");
+  await world.sees("The Deployment objects have not been listed yet: ", "Forbidden");
   expect(world.problems).toContain("deployments Forbidden");
 });

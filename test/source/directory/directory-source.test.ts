@@ -107,17 +107,12 @@ describe("the key of an instance", () => {
       /apiKey of Secret shop\/waf-key \(secret\.yaml:1\), is empty/,
     ],
     ["a key that YAML takes for nothing", secretYaml.replace("correct-horse-battery", ""), undefined, /is empty/],
+    ["a key with whitespace", secretYaml.replace("correct-horse", "correct horse"), undefined, /contains whitespace/],
     [
-      "a key with white space",
-      secretYaml.replace("correct-horse", "correct horse"),
-      undefined,
-      /has white space inside/,
-    ],
-    [
-      "a key of the environment with white space",
+      "a key of the environment with whitespace",
       undefined,
       " correct-horse",
-      /^The API key in the environment variable WAFSYNC_API_KEY begins with white space/,
+      /^The API key in the environment variable WAFSYNC_API_KEY begins with whitespace/,
     ],
     [
       "an empty key of the environment",

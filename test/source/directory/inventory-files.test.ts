@@ -81,8 +81,12 @@ describe("the inventory in a file", () => {
     ],
     ["a line that is no address", (text: string) => text.replace("192.0.2.1", "192-0-2-1"), /blocklist, line 1/],
     ["no YAML", (text: string) => `${text}\t{`, /damaged: line \d+, this is not valid YAML/],
-    ["a section that is no text", (text: string) => text.replace('"2"', "2"), /section format is not a text/],
-    ["a newer format", (text: string) => text.replace('"2"', '"4"'), /format 4, this wafsync reads up to 3/],
+    ["a section that is not a string", (text: string) => text.replace('"2"', "2"), /section format is not a string/],
+    [
+      "a newer format",
+      (text: string) => text.replace('"2"', '"4"'),
+      /format 4, but this version of wafsync reads formats up to 3/,
+    ],
     [
       "the file of another instance",
       (text: string) => text.replace("shop/main", "shop/other"),

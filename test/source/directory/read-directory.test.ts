@@ -167,9 +167,9 @@ describe("bad input is refused with file, line and field", () => {
     ],
     ["JSON that does not parse", '{"kind": "WafIpRule",', /^bad\.yaml:\d+: this is not valid YAML/, "All"],
     [
-      "a key that is there twice",
+      "a duplicate key",
       `${rule}  action: Allow\n`,
-      "bad.yaml:12: the key on this line is there twice in its mapping",
+      "bad.yaml:12: the key on this line is duplicated in its mapping",
       "All",
     ],
     ["a tab as indentation", "spec:\n\ta: 1\n", /^bad\.yaml:2: this is not valid YAML/, "All"],
@@ -259,7 +259,7 @@ describe("files that are hard to read", () => {
     [
       "a file of 5 MB is",
       Buffer.alloc(5_000_000, "# comment\n"),
-      "big.yaml: the file has 4.8 MiB, and at most 4 MiB are read: split it",
+      "big.yaml: the file has 4.8 MiB, but the limit is 4 MiB: split it",
     ],
     [
       "a file in UTF-16 is",

@@ -162,7 +162,7 @@ describe("the state directory", () => {
     for (const path of ["file", "file/below"]) {
       expect(await open(join(scratch.path, path))).toMatchObject({
         ok: false,
-        problem: expect.stringMatching(/cannot be used: a file is in the place of a folder\.$/),
+        problem: expect.stringMatching(/cannot be used: a file exists where a folder is needed\.$/),
       });
     }
   });
@@ -196,7 +196,7 @@ describe("the state directory", () => {
     const state = await opened(scratch.path);
     expect(await state.write(["inventory", "file", "below.yaml"], "")).toMatchObject({
       ok: false,
-      problem: expect.stringMatching(/below\.yaml cannot be written: a file is in the place of a folder\.$/),
+      problem: expect.stringMatching(/below\.yaml cannot be written: a file exists where a folder is needed\.$/),
     });
     await state.release();
   });
@@ -274,7 +274,7 @@ describe("the lock of the state directory", () => {
     const state = await opened(scratch.path);
     expect(await open(scratch.path)).toMatchObject({
       ok: false,
-      problem: expect.stringContaining("this process already"),
+      problem: expect.stringContaining("in use by this process"),
     });
     await state.release();
     await (await opened(scratch.path)).release();
@@ -287,7 +287,7 @@ describe("the lock of the state directory", () => {
     expect(await open(scratch.path)).toEqual({
       ok: false,
       isInUse: true,
-      problem: `The state directory ${scratch.path} is in use by process ${first.pid}: stop that one, or give this one another state directory.`,
+      problem: `The state directory ${scratch.path} is in use by process ${first.pid}: stop that process, or use a different state directory.`,
     });
     await end(first);
     await (await opened(scratch.path)).release();
