@@ -65,7 +65,7 @@ function holdOf({ declared, problem, place }: BrokenReference, owner: string): H
   const where = place === "" ? "" : ` (${place})`;
   const renamed = object === owner ? "" : ` It may be ${owner}, which no longer exists.`;
   const fields = object === owner ? "spec.instanceRef" : "metadata.namespace or spec.instanceRef";
-  const owned = meta.kind === "WafOrigin" ? "origin is" : "entries are";
+  const owned = meta.kind === "WafOrigin" ? "origin" : "entries";
   return {
     scope: { kind: "Object", object },
     reason: `${object}${where} is not attached to an instance. ${capitalized(asSentence(problem))}${renamed} Correct ${fields}, or delete the object if wafsync should remove its ${owned}.`,

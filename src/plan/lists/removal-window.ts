@@ -10,7 +10,7 @@ export interface RemovalWindow {
   readonly nowMs: number;
 }
 
-/** The removals within the window before now. A removal in the future, after a clock was set back, counts for the same time. */
+/** The removals within the window before now, or after now if a clock was set back. */
 export function recentRemovals({ windowMs, counted, nowMs }: RemovalWindow): ReadonlyMap<Entry, RemovalCount> {
   const isRecent = ({ atMs }: RemovalCount): boolean => Math.abs(nowMs - atMs) < windowMs;
   for (const count of counted.values()) {
