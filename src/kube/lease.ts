@@ -1,6 +1,6 @@
 // Leader election with a Lease, and the gate that every protected write checks first. This is the thin loop;
 // lease-decision.ts explains why two holders never write at the same time. Losing the Lease is final: nothing more is written,
-// and the process ends. Needs an API client of its own, so that no other traffic can delay a renewal.
+// and the process ends. Needs a separate API client, so that no other traffic can delay a renewal.
 import { types } from "node:util";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";

@@ -46,8 +46,8 @@ export class EntryCollector {
     const parsed = parseDeclaredEntry(text);
     if (parsed.ok) return this.addEntry(parsed.entry);
     const safe = this.redacted(text);
-    const told = safe === text ? parsed : parseDeclaredEntry(safe);
-    this.addInvalid(safe, told.ok ? "" : told.fault.message, line);
+    const shown = safe === text ? parsed : parseDeclaredEntry(safe);
+    this.addInvalid(safe, shown.ok ? "" : shown.fault.message, line);
   }
 
   /** An invalid string in a form that may be shown; unchanged if no more are shown. Call this before extracting a part of it. */

@@ -92,9 +92,9 @@ export class PlainReader {
     if (line.kind === "Blank" || (this.#collector.isEmpty && isTableHead(text))) return;
     if (line.kind === "Entry") return this.#collector.addEntry(line.entry);
     const safe = this.#collector.redacted(text);
-    const told = safe === text ? line : readPlainLine(safe);
+    const shown = safe === text ? line : readPlainLine(safe);
     // Without the secret, a line may be a comment.
-    if (told.kind === "Invalid") this.#collector.addInvalid(told.text, told.message, this.#line);
+    if (shown.kind === "Invalid") this.#collector.addInvalid(shown.text, shown.message, this.#line);
     else this.#collector.addInvalid(safe, "the line contains a secret of the feed", this.#line);
   }
 

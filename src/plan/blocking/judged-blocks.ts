@@ -1,4 +1,4 @@
-// Which WafAutoBlocks of an instance are judged.
+// Selects the WafAutoBlocks of an instance that are judged.
 import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import type { Gathered } from "../../model/gathered.ts";

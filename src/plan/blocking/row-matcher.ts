@@ -1,4 +1,4 @@
-// Which log rows count for a WafAutoBlock.
+// Determines which log rows count for a WafAutoBlock.
 import type { LogMatch } from "../../model/auto-block.ts";
 import { countryTest, pathTest, reasonTest, statusTest } from "../logs/row-tests.ts";
 import type { RowTest } from "../logs/row-tests.ts";

@@ -59,7 +59,7 @@ export interface ClearSituation {
   readonly handled: HandledTrigger | undefined;
   readonly instanceSuspended: boolean;
   readonly trouble: ClearTrouble | undefined;
-  /** No call for the instance before this time, because the API asked for a pause or the last call was too recent. */
+  /** No call for the instance before this time, because the API requested a pause or the last call was too recent. */
   readonly notBeforeMs: number;
   readonly nowMs: number;
 }

@@ -84,7 +84,7 @@ function usedContent({ good }: FeedState): string {
   return `Rules continue to use the last good content: ${counted(good.content.entries.length, "entry", "entries")}.`;
 }
 
-/** The time since which the content is stale; undefined if it is not. A suspended feed is never stale, because it is not expected to change. */
+/** The time since which the content is stale; undefined if it is not. A suspended feed, which is not fetched, is never stale. */
 export function staleSinceMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {
   if (state.good === undefined || feed.suspend) return undefined;
   const atMs = staleAtMs(state.good.confirmedAtMs, feed.staleAfterMs, feed.intervalMs);

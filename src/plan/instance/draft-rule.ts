@@ -6,7 +6,7 @@ import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
 import { decideAttachment } from "../../model/attachment.ts";
-import { type EntryQuota, limitedRule, ungrantedBeside, ungrantedIn } from "../lists/guest-limits.ts";
+import { type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "../lists/guest-limits.ts";
 import type { CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
 import { describeEmpty, describeRejected, faultsIn } from "../lists/compiled-rule.ts";
 import type { EntryGuards } from "../lists/guards.ts";
@@ -72,13 +72,13 @@ export function draftRule(
   const wanted = expired ? new Set<Entry>() : guarded.entries;
   const fitting =
     grant === undefined ? { entries: wanted, rejected: [] } : quota.take(meta.namespace, list, wanted, grant, sourceOf);
-  const beside = grant === undefined ? undefined : ungrantedBeside(instance, gatheredRule.rule, grant);
+  const partial = grant === undefined ? undefined : ungrantedPart(instance, gatheredRule.rule, grant);
   return {
     ...base,
     // Invalid entries of an expired rule are irrelevant.
     ...(expired
       ? accepted
-      : verdictOf(gatheredRule, read, { guarded: guarded.rejected, tooMany: fitting.rejected, beside })),
+      : verdictOf(gatheredRule, read, { guarded: guarded.rejected, tooMany: fitting.rejected, partial })),
     parts: read.parts,
     entries: fitting.entries,
     rejected: expired ? [] : [...read.invalid, ...guarded.rejected, ...fitting.rejected],
@@ -115,13 +115,13 @@ interface Refused {
   readonly guarded: readonly RejectedEntry[];
   readonly tooMany: readonly RejectedEntry[];
   /** Describes a part that was not granted, although the rest of the rule applies. */
-  readonly beside: string | undefined;
+  readonly partial: string | undefined;
 }
 
 function verdictOf(
   gathered: GatheredRule,
   { entries, missing, invalid }: RuleEntries,
-  { guarded, tooMany, beside }: Refused,
+  { guarded, tooMany, partial }: Refused,
 ): { readonly verdict: RuleVerdict; readonly message: string } {
   if (missing.length > 0) {
     const verdict = missing.some(({ isTooLarge }) => isTooLarge === true) ? "TooLarge" : "SourceMissing";
@@ -132,7 +132,7 @@ function verdictOf(
   if (invalid.length > 0) return { verdict: "InvalidEntries", message };
   if (faulty.length > 0) return { verdict: "GuardRejected", message };
   if (tooMany.length > 0) return { verdict: "QuotaExceeded", message };
-  if (beside !== undefined) return { verdict: "NotGranted", message: beside };
+  if (partial !== undefined) return { verdict: "NotGranted", message: partial };
   // A feed may be empty at times, for example with CrowdSec. Its own guards check that.
   if (entries.size === 0 && gathered.rule.feeds.length === 0)
     return { verdict: "NoEntries", message: describeEmpty(gathered) };

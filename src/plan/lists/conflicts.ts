@@ -135,12 +135,12 @@ export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[
   if (lost.length === 0) return rule;
   const gone = new Set<string>(lost.map(({ entry }) => entry));
   const entries = new Set([...rule.entries].filter((entry) => !gone.has(entry)));
-  const told = lost.map((one) => (isOfFeed(rule, one) ? ({ ...one, isOfFeed: true } as const) : one));
-  const rejected = [...rule.rejected, ...told];
+  const reported = lost.map((one) => (isOfFeed(rule, one) ? ({ ...one, isOfFeed: true } as const) : one));
+  const rejected = [...rule.rejected, ...reported];
   if (rule.verdict === "InvalidEntries" || rule.verdict === "GuardRejected") {
     return { ...rule, entries, rejected, message: describeRejected(faultsIn(rejected)) };
   }
-  const mine = faultsIn(told);
+  const mine = faultsIn(reported);
   if (rule.verdict !== "Accepted" || mine.length === 0) return { ...rule, entries, rejected };
   return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(mine) };
 }

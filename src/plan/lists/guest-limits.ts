@@ -47,7 +47,7 @@ export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, gran
 }
 
 /** The same for a missing grant that does not affect the rest of the object. */
-export function ungrantedBeside(
+export function ungrantedPart(
   instance: DeclaredInstance,
   object: Pick<DeclaredRule, "meta" | "deletionPolicy">,
   grant: Grant,

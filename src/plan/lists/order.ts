@@ -4,7 +4,7 @@
 // 2. Additions, by rule: higher priority first, then the rule with fewer entries left, so that one urgent address never waits for
 // ten thousand. Within a priority, namespaces take turns, one entry each, so that no guest of a shared WAF delays the others.
 // Among equal rules, Allow goes before Block. A Block entry that overlaps an Allow entry still to be added waits for it: the
-// exception must stand before the block does.
+// exception must be in place before the block.
 // 3. Removals from the blocklist, then from the allowlist, after everything that replaces them was added. Urgent ones go earlier:
 //    see urgent-removals.ts.
 //

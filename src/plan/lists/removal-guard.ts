@@ -33,7 +33,7 @@ export interface RemovalRequest {
    * would change the result halfway.
    */
   readonly size: number;
-  /** The same including declared entries that are not planned, such as entries that the API rejected: they may be on the WAF but not visible yet. */
+  /** The same including declared entries that are not planned, such as rejected ones: they may be on the WAF without being visible yet. */
   readonly sizeMax: number;
 }
 

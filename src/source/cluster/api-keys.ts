@@ -147,7 +147,7 @@ export class ApiKeys {
     const address = { namespace: instance.meta.namespace, name: instance.apiKeySecretRef.name };
     const read = await getObject<SecretObject>(api, secretType, address, { timeoutMs: requestTimeoutMs });
     if (!read.ok && !isAnswer(read.fault)) {
-      // An error of the API server says nothing about the key: the next `read` asks again.
+      // An error of the API server says nothing about the key: the next `read` retries.
       if (known.lastGood !== undefined) return { state: "Present", key: known.lastGood };
       return { state: "Missing", problem: unreadable(address, read.fault) };
     }

@@ -92,7 +92,7 @@ function sourcesOf({ metadata, spec }: ClusterObject): { readonly mapKey: string
 }
 
 /**
- * Whether a change may require a reconcile. Changes of labels, unknown annotations or only the status do not, unless the status was deleted.
+ * Whether a change may require a reconcile. Changes of labels, unknown annotations or only the status do not; a deleted status does.
  */
 export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boolean {
   const { metadata: before, spec } = old;

@@ -213,6 +213,6 @@ const errorTexts: Readonly<Record<Document["errors"][number]["code"], string>> =
   NON_STRING_KEY: "a key must be a plain string; quote strings that begin with '{' or '['",
   RESOURCE_EXHAUSTION: "it is nested too deeply",
   TAB_AS_INDENT: "a tab is used for indentation; use spaces",
-  TAG_RESOLVE_FAILED: "a tag (!…) is not supported; quote text that begins with '!'",
+  TAG_RESOLVE_FAILED: "a tag (!…) is not supported; quote strings that begin with '!'",
   UNEXPECTED_TOKEN: "an unexpected character or value",
 };
