@@ -341,13 +341,15 @@ export class Ledger {
     const added = wanted.filter((other) => !this.#inventory().entries[opposite].has(other));
     // A plan that is made half-way counts what is left; what others did since the list was read, it can't know.
     const known = [...(seen[list] ?? [])];
-    // The size is that of what is declared: a merged entry stands for several.
+    // The size is that of what is declared: a merged entry counts as those that it stands for.
     const records = this.#inventory().entries[list];
-    const merged = known.reduce((sum, other) => sum + (records.get(other)?.standsFor?.length ?? 1) - 1, 0);
+    const declared = (entries: readonly Entry[]): Entry[] =>
+      entries.flatMap((other) => records.get(other)?.standsFor ?? [other]);
     const isTooMany = [wanted, added].every((adds) => {
-      const size = new Set([...known, ...adds, entry]).size;
-      const sizeLeft = new Set([...known.filter((other) => this.#waf.has(list, other)), ...adds, entry]).size;
-      return sizeLeft >= 10 && count * 100 > maxRemovalPercent * (size + merged);
+      const size = new Set([...declared(known), ...adds, entry]).size;
+      const stillListed = known.filter((other) => this.#waf.has(list, other));
+      const sizeLeft = new Set([...declared(stillListed), ...adds, entry]).size;
+      return sizeLeft >= 10 && count * 100 > maxRemovalPercent * size;
     });
     return isTooMany ? `${count} of ${known.length} would go at once` : undefined;
   }
