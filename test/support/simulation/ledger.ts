@@ -73,8 +73,9 @@ export class Ledger {
   #forgottenMs = 0;
   /** What was said to be on hold, by the hash that approves it. */
   readonly #reported = new Map<string, Readonly<Record<ListName | "origins", readonly string[]>>>();
-  /** What a process removed since it read a list, by what that read showed. */
+  /** What a process removed and added since it read a list, by what that read showed. */
   readonly #removedSince = new WeakMap<ReadonlySet<Entry>, Set<Entry>>();
+  readonly #addedSince = new WeakMap<ReadonlySet<Entry>, Set<Entry>>();
   /** The hashes that a person gave, and those that were acted on. */
   readonly #given = new Set<string>();
   readonly #used = new Set<string>();
@@ -209,6 +210,8 @@ export class Ledger {
     { declared: [known, ...declared], wall }: Circumstances & { readonly declared: readonly [Gathered, ...Gathered[]] },
     complain: (why: string) => void,
   ): void {
+    const read = seen[list];
+    if (read !== undefined) this.#addedSince.set(read, (this.#addedSince.get(read) ?? new Set()).add(entry));
     const moments = wall.shownSince(this.#nowMs() - callMsMax);
     const mayWant = (gathered: Gathered): boolean =>
       moments.some((atMs) =>
@@ -340,7 +343,8 @@ export class Ledger {
     const opposite = list === "blocklist" ? "allowlist" : "blocklist";
     const added = wanted.filter((other) => !this.#inventory().entries[opposite].has(other));
     // A plan that is made half-way counts what is left; what others did since the list was read, it can't know.
-    const known = [...(seen[list] ?? [])];
+    const read = seen[list] ?? new Set();
+    const known = [...read, ...(this.#addedSince.get(read) ?? [])];
     // The size is that of what is declared: a merged entry counts as those that it stands for.
     const records = this.#inventory().entries[list];
     const declared = (entries: readonly Entry[]): Entry[] =>
