@@ -9,7 +9,7 @@ describe("An external string", () => {
     ["line breaks", "a\r\n::stop-commands::x", String.raw`a\u000d\u000a::stop-commands::x`],
     ["other line breaks", "a\u0085b\u2028c\u2029d", String.raw`a\u0085b\u2028c\u2029d`],
     ["directions of writing", "\u202eabc\u202c\u2066\u200f", String.raw`\u202eabc\u202c\u2066\u200f`],
-    ["what nobody sees", "a\u200b\u00ad\ufeffb\u{e0041}", String.raw`a\u200b\u00ad\ufeffb\udb40\udc41`],
+    ["invisible characters", "a\u200b\u00ad\ufeffb\u{e0041}", String.raw`a\u200b\u00ad\ufeffb\udb40\udc41`],
     ["half of a pair", "\ud800", String.raw`\ud800`],
   ])("shows %s instead of obeying it", (_, text, shown) => {
     expect(visibleText(text)).toBe(shown);

@@ -117,7 +117,7 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
   });
 
   test.each([
-    ["the operator was not asked to", undefined, {}],
+    ["the migration was not requested", undefined, {}],
     ["no earlier version has synced the instance", { wasSynced: () => false }, {}],
     ["they have no finalizer", {}, { finalizers: [] }],
     ["they belong to no instance", {}, { ownerReferences: [] }],
