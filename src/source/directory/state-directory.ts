@@ -98,7 +98,7 @@ class LockedDirectory implements StateDirectory {
   async read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>> {
     return await this.#attempt("cannot be read", file, async (path) => {
       const { size } = await stat(path);
-      if (size > bytesMax) throw Object.assign(new Error("too big"), { code: "EFBIG" });
+      if (size > bytesMax) throw Object.assign(new Error("too large"), { code: "EFBIG" });
       return await readFile(path, "utf8");
     }).then((result) => (result.ok || result.code !== "ENOENT" ? result : { ok: true, value: undefined }));
   }
