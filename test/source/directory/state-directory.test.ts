@@ -151,7 +151,10 @@ describe("the state directory", () => {
   test("refuses files that are too large, and names that lead out of it", async () => {
     await using scratch = await scratchDirectory({ "big.yaml": "12345" });
     const state = await opened(scratch.path);
-    expect(await state.read(["big.yaml"], 4)).toMatchObject({ ok: false, problem: expect.stringContaining("too large") });
+    expect(await state.read(["big.yaml"], 4)).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining("too large"),
+    });
     expect(() => state.pathOf([".."])).toThrow(RangeError);
     expect(() => state.pathOf(["a/b"])).toThrow(RangeError);
     await state.release();
