@@ -6,6 +6,20 @@ const clockTest = "test/reconcile/converge/clock-jumps.test.ts";
 
 export const surroundingsMutations: readonly Mutation[] = [
   {
+    guard: "a deletion stops removing entries if they should stay",
+    file: "src/reconcile/converge/run-state.ts",
+    from: 'gathered === undefined || wantsRemoval(gathered) ? undefined : { kind: "Outdated" };',
+    to: "undefined;",
+    foundBy: "test/reconcile/converge/release.test.ts",
+  },
+  {
+    guard: "a deletion uses the policy from the API server, not from a stale cache",
+    file: "src/reconcile/converge/confirm-deletion.ts",
+    from: 'meta.deleting) return { kind: "Confirmed", gathered };',
+    to: 'meta.deleting) return { kind: "Confirmed", gathered: cached };',
+    foundBy: "test/reconcile/converge/release.test.ts",
+  },
+  {
     guard: "setting the clock back delays no retry",
     file: "src/reconcile/converge/run.ts",
     from: "isBackingOff(memory, declared, ports.clock.monotonicMs())",
