@@ -69,7 +69,7 @@ export class MemoryInventory implements InventoryPort {
     if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
     const known = this.#stored.get(nameKey(instance));
     if (fault === "Conflict" || revision !== (known === undefined ? "" : String(known.revision))) {
-      return { state: "Conflict", problem: "Somebody else wrote the inventory." };
+      return { state: "Conflict", problem: "Another writer changed the inventory." };
     }
     this.put(instance, inventory);
     const stored = this.of(instance);

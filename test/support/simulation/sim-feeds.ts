@@ -237,7 +237,7 @@ export class SimFeeds {
     if (hash === undefined || entries === undefined) return;
     this.#accepted.add(`${name} ${entries}`);
     this.#annotate(name, { "wafsync.dev/accept-feed": hash });
-    this.#world.note(undefined, `somebody accepts ${hash} of ${name}`);
+    this.#world.note(undefined, `a user accepts ${hash} of ${name}`);
   }
 
   #ask(name: string): void {

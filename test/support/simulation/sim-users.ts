@@ -125,14 +125,14 @@ export class SimUsers {
       waf.remember(list);
       waf.lists[list].push(shown);
       if (isNew) ledger.changedByOthers({ kind: "Added", list, entry });
-      note(`somebody adds ${shown} to the ${list}`);
+      note(`another writer adds ${shown} to the ${list}`);
     } else if (choice < 4) {
       const place = pick(Math.max(1, waf.lists[list].length));
       waf.remember(list);
       const [text] = waf.lists[list].splice(place, 1);
       if (text === undefined) return;
       ledger.changedByOthers({ kind: "Removed", list, entry: readObservedEntry(text) });
-      note(`somebody removes ${text} from the ${list}`);
+      note(`another writer removes ${text} from the ${list}`);
     } else {
       waf.primary = ["origin.shop.example", ...hosts][pick(4)] ?? "origin.shop.example";
       note(`the primary origin is ${waf.primary}`);

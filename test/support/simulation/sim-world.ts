@@ -259,7 +259,7 @@ export class SimWorld {
     if (fault !== undefined) this.rollouts.upset();
     if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
     if (fault === "Conflict" || revision !== String(stored?.revision ?? "")) {
-      return { state: "Conflict", problem: "Somebody else wrote the inventory." };
+      return { state: "Conflict", problem: "Another writer changed the inventory." };
     }
     this.#revision += 1;
     const before = stored?.inventory ?? emptyInventory;

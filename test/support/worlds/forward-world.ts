@@ -199,7 +199,7 @@ export class ForwardWorld {
     if (fault === "TooLarge") return { state: "TooLarge" } as const;
     if (fault === "Failed") return { state: "Failed", problem: "The cursor can't be written." } as const;
     if (fault === "Conflict" || revision !== String(this.#revision)) {
-      return { state: "Conflict", problem: "Somebody else wrote the cursor." } as const;
+      return { state: "Conflict", problem: "Another writer changed the cursor." } as const;
     }
     this.record = JSON.stringify(record);
     this.#revision += 1;
