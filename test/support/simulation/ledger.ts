@@ -24,8 +24,8 @@ import type { SimWall } from "./sim-time.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 
 /**
- * `Ours`: wafsync added or adopted it. `Recorded`: somebody else added it while the inventory said that wafsync was about
- * to, which nobody can tell from its own call. `Others`: everybody else, and what was left behind on purpose.
+ * `Ours`: wafsync added or adopted it. `Recorded`: another writer added it while the inventory recorded that wafsync was about
+ * to, which wafsync cannot distinguish from its own call. `Others`: all other writers, and entries that were orphaned on purpose.
  */
 type Owner = "Ours" | "Recorded" | "Others";
 
@@ -338,7 +338,7 @@ export class Ledger {
       (other) => seen[list]?.has(other) === true && !this.#approved[list].has(other) && !waits(other),
     );
     const count = new Set([...left, entry]).size;
-    if (count > maxRemovals) return `${count} would go at once, and ${maxRemovals} may`;
+    if (count > maxRemovals) return `${count} entries would be removed at once, and ${maxRemovals} may be`;
     // Entries that a missing source keeps on the other list are not added to this list.
     const opposite = list === "blocklist" ? "allowlist" : "blocklist";
     const added = wanted.filter((other) => !this.#inventory().entries[opposite].has(other));
@@ -355,7 +355,7 @@ export class Ledger {
       const sizeLeft = new Set([...declared(stillListed), ...adds, entry]).size;
       return sizeLeft >= 10 && count * 100 > maxRemovalPercent * size;
     });
-    return isTooMany ? `${count} of ${known.length} would go at once` : undefined;
+    return isTooMany ? `${count} of ${known.length} entries would be removed at once` : undefined;
   }
 
   #judgeOrigin(
@@ -460,14 +460,14 @@ export class Ledger {
         const isKnown = reported?.[list].includes(entry) === true && this.#given.has(hash);
         if (isKnown || before.approval?.removals[list].has(entry) === true) this.#approved[list].add(entry);
         else if (reported !== undefined || !this.#given.has(hash))
-          this.violation(`Nobody approved the removal of ${entry}`);
+          this.violation(`No person approved the removal of ${entry}`);
       }
     }
     for (const host of approval.origins) {
       const isKnown = reported?.origins.includes(host) === true && this.#given.has(hash);
       if (isKnown || before.approval?.origins.has(host) === true) this.#approvedOrigins.add(host);
       else if (reported !== undefined || !this.#given.has(hash))
-        this.violation(`Nobody approved the removal of origin ${host}`);
+        this.violation(`No person approved the removal of origin ${host}`);
     }
   }
 
@@ -523,12 +523,13 @@ export class Ledger {
     for (const list of listNames) {
       for (const entry of before.entries[list].keys()) {
         if (this.#owners[list].get(entry) !== "Ours") continue;
-        if (!saidLeftBehind) this.violation(`${entry} is left on the ${list}, and nobody was told`);
+        if (!saidLeftBehind) this.violation(`${entry} stays on the ${list}, and this was not reported`);
         this.#owners[list].set(entry, "Others");
       }
     }
     for (const host of before.origins.keys()) {
-      if (this.#ownOrigins.delete(host) && !saidLeftBehind) this.violation(`${host} is left, and nobody was told`);
+      if (this.#ownOrigins.delete(host) && !saidLeftBehind)
+        this.violation(`${host} stays an origin, and this was not reported`);
     }
   }
 

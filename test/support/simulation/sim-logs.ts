@@ -119,7 +119,7 @@ export class SimLogs {
     return fault === "Lost" ? "The collector did not respond." : undefined;
   }
 
-  /** No rows are logged any more, and the output works. */
+  /** No more rows are logged, and the output works. */
   settle(): void {
     this.#isQuiet = true;
   }

@@ -38,7 +38,7 @@ export class SimProcess {
   mayWrite = true;
   /** The position of its watch in the history of the declared state. */
   seen: number;
-  /** How many requests are under way. */
+  /** The number of requests in progress. */
   inFlight = 0;
   /** The one that began last, and is not over. */
   request: string | undefined;

@@ -365,7 +365,7 @@ export class SimWorld {
     if (!this.logs.isLogCall(request)) this.calls.push({ name: describeRequest(request), atMs: this.time.nowMs() });
     // Also after a rotation: both keys belong to the same WAF.
     if (this.processes.some(({ inFlight }) => inFlight > 0))
-      this.ledger.violation(`${describeRequest(request)} was sent while another request was under way`);
+      this.ledger.violation(`${describeRequest(request)} was sent while another request was in progress`);
     if (!this.worksOn(process)) this.ledger.violation(`${describeRequest(request)} by a replica without the shard`);
     process.inFlight += 1;
     process.request = stepOf(request);
