@@ -1,8 +1,8 @@
-// The options of commands that support both folders and clusters.
+// Options of commands that support both folders and clusters.
 import type { Command } from "commander";
 import { Option } from "commander";
 
-/** Adds the options that say which folder or cluster a command works on. */
+/** Adds the options that select a folder or a cluster. */
 function withPlaceOptions(command: Command): Command {
   return command
     .option("-f, --from <directory>", "folder with the YAML files; if unset, the command uses a cluster")
@@ -32,7 +32,7 @@ export function withTargetOptions(command: Command, formats: readonly string[] =
   );
 }
 
-/** The same for a command that is about all instances and prints nothing. */
+/** Adds the options that `openTarget` reads, for a command that covers all instances and has no output format. */
 export function withAllOfTargetOptions(command: Command): Command {
   return withCallOptions(withPlaceOptions(command));
 }

@@ -1,11 +1,11 @@
-// Filters log rows. The API has no filters, so rows are filtered after they arrive.
+// Filters log rows after they arrive, because the API has no filters.
 import type { LogEntry } from "../../model/log-entry.ts";
 import { firstAddress, isMapped, readNetwork, unmapped } from "../../model/network.ts";
 import type { Network } from "../../model/network.ts";
 import { countryTest, pathTest, reasonTest, statusTest } from "../../plan/logs/row-tests.ts";
 import type { RowTest } from "../../plan/logs/row-tests.ts";
 
-/** Each is a list of which one has to fit; an empty list lets everything pass. */
+/** A row must match at least one value of each list; an empty list matches every row. */
 export interface LogFilterTexts {
   /** Two letters, in any case. */
   readonly country: readonly string[];
