@@ -66,7 +66,7 @@ async function importAll(options: ImportOptions, key: ApiKey, stop: AbortSignal)
 async function requireNew(out: string): Promise<void> {
   const names = await readdir(out).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
-    throw new CommandError(`--out ${out} cannot be used: ${error.code ?? error.message}`);
+    throw new CommandError(`--out ${out} cannot be used: ${error.code ?? error.message}`, "Set --out to a new folder.");
   });
   if (names.length > 0) throw new CommandError(`the folder ${out} is not empty`, "Set --out to a new folder.");
 }

@@ -32,9 +32,9 @@ export function readKubeConfig({ kubeconfig, context }: ClusterOptions): ChosenC
     const contextNamespace = kubeConfig.getContextObject(kubeConfig.getCurrentContext())?.namespace ?? "default";
     return { kubeConfig, contextNamespace };
   } catch (error) {
-    const { message } = error as Partial<Error>;
+    const { message = "the kubeconfig cannot be read", code = "", path } = error as Partial<NodeJS.ErrnoException>;
     throw new CommandError(
-      `cannot reach the cluster: ${message ?? "the kubeconfig cannot be read"}`,
+      `cannot reach the cluster: ${path === undefined ? message : `the kubeconfig ${path} cannot be read (${code})`}`,
       "Set --kubeconfig and --context, or run wafsync in a pod with a service account. Commands that support folders take -f DIRECTORY instead.",
     );
   }

@@ -12,7 +12,7 @@ test.each(["22.19.0", "22.20.1", "24.0.0", "100.1.0"])("Node.js %s can run wafsy
 test.each(["22.18.9", "20.20.2", "18.0.0", "4.9.1"])(
   "Node.js %s cannot, and one line names the required version",
   (version) => {
-    expect(nodeVersionProblem(version)).toBe(`error: wafsync needs Node.js 22.19 or newer, this is ${version}`);
+    expect(nodeVersionProblem(version)).toBe(`error: wafsync needs Node.js 22.19 or newer, but this is ${version}`);
   },
 );
 
@@ -33,7 +33,7 @@ describe("the bundle", () => {
       code: 2,
       signal: undefined,
       stdout: "",
-      stderr: "error: wafsync needs Node.js 22.19 or newer, this is 20.20.2\n",
+      stderr: "error: wafsync needs Node.js 22.19 or newer, but this is 20.20.2\n",
     });
   });
 

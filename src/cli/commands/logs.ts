@@ -32,7 +32,7 @@ export function addLogsCommand(program: Command, setExitCode: SetExitCode): void
       ).choices(formats),
     )
     .option("--out <file>", "write the rows to this file, which must not exist yet")
-    .option("--resume", "continue an unfinished file", false)
+    .option("--resume", "continue an unfinished download", false)
     .option("--country <codes>", "only requests from these countries, for example CN,RU", collectList)
     .option("--reason <text>", "only requests whose block reason contains this text; repeatable", collect)
     .option("--client <addresses>", "only requests from these IP addresses or networks", collectList)

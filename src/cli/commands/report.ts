@@ -31,7 +31,10 @@ export function addReportCommand(program: Command, setExitCode: SetExitCode): vo
       collectList,
     )
     .option("--no-compare", "do not compare with the previous period")
-    .option("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)")
+    .option(
+      "--state <directory>",
+      "with -f: folder for the inventory and status (default: .wafsync in the folder of -f)",
+    )
     .option("--out <file>", "file to write the page to; - for stdout", "report.html")
     .option("--top <n>", "number of rows in each table", wholeNumber(1, 100), 20);
   withLogSourceOptions(command)

@@ -25,7 +25,7 @@ function withCallOptions(command: Command): Command {
 export function withTargetOptions(command: Command, formats: readonly string[] = ["table", "json"]): Command {
   withPlaceOptions(command).option(
     "--instance <name>",
-    "the WafInstance, as NAME or NAMESPACE/NAME (default: all, or the only one)",
+    "the WafInstance, as NAME or NAMESPACE/NAME (default: all instances, or the only one)",
   );
   return withCallOptions(command).addOption(
     new Option("-o, --output <format>", "output format").choices(formats).default("table"),

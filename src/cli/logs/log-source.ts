@@ -78,7 +78,9 @@ async function fromDirectory(options: LogSourceOptions, directory: string): Prom
 
 function chooseInstance(instances: readonly ObjectName[], wanted: string | undefined, directory: string): ObjectName {
   const names = instances.map(nameKey).join(", ");
-  if (instances.length === 0) throw new CommandError(`${directory} declares no WafInstance`);
+  if (instances.length === 0) {
+    throw new CommandError(`${directory} declares no WafInstance`, "Declare one in it, or set -f to another folder.");
+  }
   const fitting = instances.filter((one) => wanted === undefined || nameKey(one) === wanted || one.name === wanted);
   const [only] = fitting;
   if (only !== undefined && fitting.length === 1) return only;
