@@ -22,7 +22,7 @@ interface PendingFault {
 export class FaultQueue {
   #pending: PendingFault[] = [];
 
-  /** @returns whether there was room */
+  /** @returns false if the queue is full */
   push(rule: FaultRule): boolean {
     if (this.#pending.length >= faultRulesMax) return false;
     this.#pending.push({ rule, seen: 0, left: rule.times ?? 1 });

@@ -30,7 +30,7 @@ test("why shows the last blocked request of an address or network from today or 
   block(folder, "/other", 0.0005, "198.51.100.7");
   const found = await why(folder, "192.0.2.0/24");
   expect(found).toMatch(new RegExp(`^Last blocked request from 192\\.0\\.2\\.1: ${last}  GET /a{100,130}…  403 `, "m"));
-  expect(await why(folder, "192.0.2.9")).toMatch(/^No request was blocked since \d{4}-\d\d-\d\d\.$/m);
+  expect(await why(folder, "192.0.2.9")).toMatch(/^No request has been blocked since \d{4}-\d\d-\d\d\.$/m);
 });
 
 test("why says if the logs cannot be read, and does not read them unless they are enabled", async () => {

@@ -59,7 +59,7 @@ function clientTest(text: string): RowTest | string {
   };
 }
 
-/** An IPv4 address that is written as IPv6 is that IPv4 address. */
+/** Treats an IPv4-mapped IPv6 address as its IPv4 address. */
 function readClient(text: string): Network | undefined {
   const network = readNetwork(text.trim(), "lenient");
   return network !== undefined && isMapped(network) ? (unmapped(network) ?? network) : network;

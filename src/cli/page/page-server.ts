@@ -20,7 +20,7 @@ export interface PageResponse {
 }
 
 export interface PageApp {
-  /** Must not reject for anything that a request can cause. */
+  /** Must not reject, whatever the request is. */
   handle(request: PageRequest): Promise<PageResponse>;
   close(): Promise<void>;
 }

@@ -58,7 +58,7 @@ export interface TimeBars {
   readonly barMs: number;
   /** Stacked, from the bottom upwards. */
   readonly series: readonly TimeSeries[];
-  /** Vertical lines at bars, for events. */
+  /** Vertical lines that mark events. */
   readonly marks?: readonly { readonly bar: number; readonly label: string }[];
 }
 

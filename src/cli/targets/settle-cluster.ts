@@ -17,7 +17,7 @@ import { progressOf } from "./reported-status.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 
 const pollMs = 500;
-/** Most changes are done by then. Only later is the reason for a wait printed. */
+/** The reason for a wait is printed only after this time, because most changes are done by then. */
 const quietMs = 2_000;
 const timeoutMs = 10_000;
 const fieldManager = { fieldManager: "wafsync-block" };

@@ -111,7 +111,7 @@ export async function withLists(
   return { ...sight, live: called.ok ? called.value : { state: "Unread", why: called.problem } };
 }
 
-/** The instances of the command: the instance of `--instance`, or all. @throws CommandError if there is none */
+/** The instance that `--instance` selects, or all instances. @throws CommandError if there is none */
 export async function chosenInstances(target: Target, wanted: string | undefined): Promise<readonly ObjectName[]> {
   const named = wanted === undefined ? undefined : parseInstanceName(wanted);
   if (named?.namespace !== undefined) return [{ namespace: named.namespace, name: named.name }];
