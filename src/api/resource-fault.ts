@@ -31,18 +31,18 @@ function formatPath(segments: readonly (string | number)[]): string {
   return path;
 }
 
-/** The fault of an unknown field. */
+/** Returns the fault for an unknown field. */
 export function unknownFieldFault(
   segments: readonly PropertyKey[],
   field: string,
   known: readonly string[],
 ): ResourceFault {
   const meant = nearestName(field, known);
-  const hint = meant === undefined ? `known here: ${known.join(", ")}` : `did you mean ${meant}?`;
+  const hint = meant === undefined ? `the known fields are ${known.join(", ")}` : `did you mean ${meant}?`;
   return resourceFault([...segments, field], `unknown field; ${hint}`);
 }
 
-/** The faults for one zod issue. `base` is the path of the checked value in the document, `value` the value itself. */
+/** Returns the faults for one zod issue. `base` is the path of the checked value in the document, `value` the value itself. */
 export function faultsOfIssue(
   issue: z.core.$ZodIssue,
   base: readonly string[],

@@ -18,5 +18,4 @@ export const commonStatus = {
   conditions,
 };
 
-/** A number of things. */
 export const count = z.int().min(0).meta({ format: "int32" });

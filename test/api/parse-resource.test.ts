@@ -149,7 +149,7 @@ describe("what surrounds the spec is checked, too:", () => {
     [
       "a kind that is near no other",
       { ...ruleDocument(), kind: "Firewall" },
-      [`kind: unknown kind "Firewall"; known are ${kinds}`],
+      [`kind: unknown kind "Firewall"; the known kinds are ${kinds}`],
     ],
     ["no kind", { ...ruleDocument(), kind: undefined }, [`kind: is missing: write one of ${kinds}`]],
     ["no metadata", { ...ruleDocument(), metadata: undefined }, ["metadata: is missing: write an object with a name"]],

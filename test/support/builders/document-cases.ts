@@ -22,7 +22,7 @@ const durationForm = "write a duration such as 30s, 5m, 1h30m or 2d: whole numbe
 const hostForm =
   "write only the host, a DNS name or an IP address, for example origin.example.com or 192.0.2.7: no scheme, port or path";
 const urlForm =
-  "write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, perhaps a port and a path, but no user, password, query or fragment";
+  "write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, optionally a port and a path, but no user, password, query or fragment";
 const portForm = "write a port of at most 65535 and a host that is a DNS name or an IP address";
 const networkForm =
   "write an IPv4 or IPv6 address, or a network without host bits, for example 192.0.2.7, 10.0.0.0/8 or 2001:db8::/48";
@@ -315,7 +315,7 @@ const ruleCases: FaultyCase[] = [
   {
     title: "an unknown field that is near no other",
     document: ruleDocument({ instanceRef: { name: "shop", cluster: "eu" } }),
-    faults: ["spec.instanceRef.cluster: unknown field; known here: name, namespace"],
+    faults: ["spec.instanceRef.cluster: unknown field; the known fields are name, namespace"],
   },
   {
     title: "an instance reference that is a text",
@@ -343,7 +343,7 @@ const otherCases: FaultyCase[] = [
 ];
 
 const webUrlForm =
-  "write an https URL such as https://lists.example.com/drop.txt: without a user, a password or a fragment";
+  "write an https URL such as https://lists.example.com/drop.txt: without a user, password or fragment";
 const exactlyOneSource = "write exactly one of http and crowdsec";
 const listUrl = "https://lists.example.com/drop.txt";
 
