@@ -136,7 +136,7 @@ class Work implements OperatorWork {
     await this.#records.close(eventFlushMs);
   }
 
-  /** What only one process may do. */
+  /** The work that only one process may do. */
   async #lead(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const unattached = createUnattachedLoop(clock, this.#changed, this.#source, this.#records, this.#statusOptions());

@@ -65,7 +65,7 @@ test("a collector that never finishes its response costs one deadline, and is no
     abandon: new AbortController().signal,
   });
   try {
-    const problem = "The OpenTelemetry collector does not finish its response within 20 s.";
+    const problem = "The OpenTelemetry collector did not finish its response within 20 s.";
     const writing = outputs.of("OTLP").write(origin, [anEntry()]);
     await asked.promise;
     await clock.advance(collectorMsMax);
