@@ -9,14 +9,14 @@ import type { KeyLocks } from "./key-lock.ts";
 import { SerialLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
 
-/** Turns that may wait in one lane. Callers take one turn after the other, so more of them is a mistake. */
+/** The maximum number of waiting turns in one lane. Callers take one turn after another, so more waiting turns are a bug. */
 export const laneWaitingMax = 1000;
 
 export interface LaneRequest {
   /** Must have passed `normalizeBaseUrl`; otherwise an error with the code `InvalidBaseUrl` is thrown. */
   readonly baseUrl: string;
   readonly key: ApiKey;
-  /** Between the starts of two calls; the longest that any holder of the lane asks for. */
+  /** The time between the starts of two calls. The longest interval of all holders applies. */
   readonly minRequestIntervalMs: number;
 }
 
@@ -31,7 +31,7 @@ export interface HeldLane extends Lane {
 export interface LaneRegistryOptions {
   readonly clock: Clock;
   readonly waitingMax?: number;
-  /** How to reach an origin: by default one undici client; a proxy or own certificates would come in here. */
+  /** Opens the transport to an origin; by default, an undici client. */
   readonly open?: OpenTransport;
   /** Coordinates with other processes on this machine; undefined if no other process can have the same key. */
   readonly locks?: KeyLocks | undefined;
@@ -52,7 +52,7 @@ export class LaneRegistry {
     this.#open = open;
   }
 
-  /** How many lanes are open. */
+  /** The number of open lanes. */
   get size(): number {
     return this.#lanes.size;
   }
@@ -78,7 +78,7 @@ export class LaneRegistry {
     };
   }
 
-  /** Refuses all waiting and later turns, waits for those that run, and closes every connection. */
+  /** Rejects all waiting and later turns, waits for running turns, and closes every connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const lanes = [...this.#lanes.values()];

@@ -65,7 +65,7 @@ await describeOperator("what the operator tells", (world) => {
     });
     await world().apply(rule(namespace, "feed", addresses(10)));
     const resumed = await told(namespace, "WafInstance", "waf", "RemovalsResumed");
-    expect(resumed).toMatchObject({ type: "Normal", message: "No removal is on hold any longer." });
+    expect(resumed).toMatchObject({ type: "Normal", message: "No removals are on hold any longer." });
   });
 
   test("kubectl shows which rule has no entries, which has expired, and how many entries were rejected", async () => {

@@ -15,9 +15,9 @@ describe("a base URL", () => {
   test.each([
     ["waf.example", "is not a URL"],
     ["ftp://waf.example", "must begin with https://"],
-    ["https://user:secret@waf.example", "must not hold a user name"],
-    ["https://waf.example/?api_key=secret", "must end before"],
-    ["https://waf.example/#secret", "must end before"],
+    ["https://user:secret@waf.example", "must not contain a user name"],
+    ["https://waf.example/?api_key=secret", "must not contain a query or fragment"],
+    ["https://waf.example/#secret", "must not contain a query or fragment"],
   ])("%j is refused without being repeated", (text, problem) => {
     const result = normalizeBaseUrl(text);
     expect(result).toEqual({ ok: false, problem: expect.stringContaining(problem) });

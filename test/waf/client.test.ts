@@ -315,7 +315,7 @@ describe("what an answer means to a read and to a write", () => {
     const { waf } = await start(json(status, failure("The API key is invalid.")));
     const quoted = `The WAF answered ${status}: The API key is invalid`;
     expect(faultIn(await read(waf))).toMatchObject({ message: `${quoted}.` });
-    const message = `${quoted}: whether the write took effect is not known.`;
+    const message = `${quoted}: it is unknown whether the write took effect.`;
     expect(faultIn(await write(waf))).toMatchObject({ message });
   });
 

@@ -85,7 +85,7 @@ describe("A client that hides causes", () => {
     const sentences = faults.map(({ code, message }) => `${code} ${message.replaceAll(/https?:[^ ]*\w/g, "URL")}`);
     expect(new Set(sentences)).toEqual(
       new Set([
-        "Unavailable wafsync cannot connect to URL. Check the host, its certificate and the network; the cause is in the log of wafsync. Internal addresses require --allowed-base-urls or --allow-private-networks.",
+        "Unavailable wafsync cannot connect to URL. Check the host, its certificate and the network; wafsync's log contains the cause. Internal addresses require --allowed-base-urls or --allow-private-networks.",
       ]),
     );
     expect(new Set(faults.map(({ cause }) => cause)).size).toBeGreaterThan(2);

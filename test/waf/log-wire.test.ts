@@ -25,7 +25,7 @@ describe("a page of logs", () => {
     [{ _scroll_id: null, hits: { total: { value: -1 }, hits: [] } }, "hits.total.value"],
     [{ _scroll_id: null, hits: { total: { value: 0 }, hits: {} } }, "hits.hits"],
     [page(Array.from({ length: logPageLengthMax + 1 }, () => 0)), "hits.hits"],
-    [[], "the answer"],
+    [[], "the body"],
   ])("%#: is none without its parts", (value, place) => {
     expect(read(value)).toEqual({ ok: false, problem: expect.stringContaining(place) });
   });

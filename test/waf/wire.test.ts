@@ -21,7 +21,7 @@ describe("a list", () => {
   test("may be as long as the bound and not longer", () => {
     const items = Array.from({ length: listLengthMax }, () => "1");
     expect(problemOf(listAnswer, items)).toBe("none");
-    expect(problemOf(listAnswer, [...items, "1"])).toContain("the answer:");
+    expect(problemOf(listAnswer, [...items, "1"])).toContain("the body:");
   });
 
   test("names the first item that is wrong, without repeating it", () => {
@@ -44,7 +44,7 @@ describe("a list", () => {
   );
 
   test.each([[{}], [null], ["[]"], [{ success: true, domain, ips: [] }], [0]])("is not %j", (value) => {
-    expect(problemOf(listAnswer, value)).toContain("the answer:");
+    expect(problemOf(listAnswer, value)).toContain("the body:");
   });
 });
 

@@ -246,7 +246,7 @@ describe("A list with a limit", () => {
     for (const text of all.slice(2)) world.waf.refusedTexts.add(text);
     declare(world, { rules: [blocking("hosts", all)] });
     await world.pass();
-    const suggestion = "If 2 entries are the limit of the WAF, set spec.blocklist.maxEntries to 2.";
+    const suggestion = "If 2 entries are the WAF's limit, set spec.blocklist.maxEntries to 2.";
     expect(world.status.message(anInstance().meta, "Synced")).toContain(suggestion);
     expect(synced(world, "hosts")).toContain(suggestion);
   });

@@ -281,7 +281,7 @@ describe("More removals than the guards allow", () => {
     await world.pass();
     expect(world.status.condition(world.instance, "Ready")).toBe("False Held");
     expect(world.status.message(world.instance, "Synced")).toContain(
-      "guards allow at most 100 removals and 30 % of a list per plan and within 1h, in which 60 entries were removed before.",
+      "guards allow at most 100 removals and 30% of a list per plan and within 1h, and 60 entries were already removed in this time.",
     );
     world.declare({ rules: [blocking("feed", all.slice(100))] });
     await world.pass();
@@ -665,7 +665,7 @@ describe("A fight over an entry", () => {
     await world.pass();
     expect(world.waf.lists.blocklist).toEqual(feed.slice(disputesMax));
     expect(world.status.condition(world.instance, "Ready")).toBe("False Contested");
-    expect(world.status.message(world.instance, "Synced")).toContain("wafsync remembers no more than these");
+    expect(world.status.message(world.instance, "Synced")).toContain("wafsync tracks no more than this number");
   });
 
   test("is none when somebody adds again what wafsync removed, and the policy leaves it there", async () => {
@@ -705,7 +705,7 @@ describe("A fight over an entry", () => {
         object: "WafInstance edge/shop",
         type: "Warning",
         reason: "DriftDetected",
-        message: "1 declared entry had been removed by another writer and is added again: 192.0.2.1.",
+        message: "Another writer removed 1 declared entry, and wafsync adds it again: 192.0.2.1.",
       },
     ]);
   });

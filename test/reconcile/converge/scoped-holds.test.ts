@@ -78,7 +78,7 @@ describe("One odd line in a rule", () => {
     await world.pass();
     const message = world.status.message(world.instance, "RemovalsHeld");
     expect(message).toContain(
-      `write into metadata.annotations of WafInstance edge/shop (waf/shop.yaml:1): ${annotation}: "${heldPlan(world)}"`,
+      `add to metadata.annotations of WafInstance edge/shop (waf/shop.yaml:1): ${annotation}: "${heldPlan(world)}"`,
     );
     expect(message).not.toContain("kubectl");
   });

@@ -106,7 +106,7 @@ describe("An event about entries", () => {
     const [sum, ...others] = eventsOf(world, "WafInstance edge/shop");
     expect(others).toEqual([]);
     expect(sum).toBe(
-      "Added 1,212 entries for 7 rules: 1,200 for WafIpRule edge/r6, 2 for WafIpRule edge/r0, 2 for WafIpRule edge/r1, 2 for WafIpRule edge/r2, 2 for WafIpRule edge/r3, and those for 2 more.",
+      "Added 1,212 entries for 7 rules: 1,200 for WafIpRule edge/r6, 2 for WafIpRule edge/r0, 2 for WafIpRule edge/r1, 2 for WafIpRule edge/r2, 2 for WafIpRule edge/r3, and the rest for 2 more.",
     );
     expect(eventsOf(world, "WafIpRule edge/r0")).toEqual([
       "Added 2 entries for WafIpRule edge/r0: 198.18.0.0, 198.18.0.1.",
@@ -136,7 +136,7 @@ describe("Removals on hold", () => {
     expect(world.status.events.at(-1)).toMatchObject({
       type: "Normal",
       reason: "RemovalsResumed",
-      message: "No removal is on hold any longer.",
+      message: "No removals are on hold any longer.",
     });
     await world.pass();
     expect(world.status.eventReasons().filter((reason) => reason === "RemovalsResumed")).toHaveLength(1);

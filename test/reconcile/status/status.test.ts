@@ -56,7 +56,7 @@ describe("The status of a rule", () => {
     expect(world.status.condition(metaOf(world), "Ready")).toBe("Unknown Progressing");
     expect(world.status.condition(metaOf(world), "Synced")).toBe("Unknown Syncing");
     expect(world.status.message(metaOf(world), "Synced")).toMatch(
-      /^19\d of 600 entries are on the blocklist\. (2|1\.9) calls a second, about 3 min 2\d s left\.$/u,
+      /^19\d of 600 entries are on the blocklist\. (2|1\.9) calls per second, about 3 min 2\d s left\.$/u,
     );
     expect(world.status.message(world.instance, "Ready")).toMatch(/^40\d changes are still to be written\. /u);
     const writes = world.status.writes.filter(({ object }) => object === "WafIpRule edge/feed");
