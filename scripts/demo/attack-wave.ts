@@ -55,7 +55,7 @@ export async function attackWave({ stage, control, run, file, from }: AttackWave
   stage.act(`${attacker} and ${office} send ${requests} attacks each. guards.neverBlock protects ${office}.`);
   await control.addLogs("www.example.com", [...attackFrom(attacker), ...attackFrom(office)]);
   await writeFile(file, autoBlock("Suggest"));
-  await run.line(/Suggests to block 1 client: 203\.0\.113\.99\./);
+  await run.line(/Suggests blocking 1 client: 203\.0\.113\.99\./);
   const suggested = await control.state();
   stage.check(!suggested.blocklist.includes(attacker), "suggested, and not blocked");
   stage.act("The mode in attackers.yaml becomes Enforce.");

@@ -1,5 +1,5 @@
-// Whether an instance that the cache shows in deletion really is being deleted. A process that starts with a stale cache may see
-// the deletion of a former instance of the same name, which has been created again since: its entries must stay.
+// Whether an instance is really being deleted, as the cache shows. A process that starts with a stale cache may see the deletion
+// of a former instance with the same name that has since been recreated: its entries must stay.
 import type { Gathered } from "../../model/gathered.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
@@ -9,7 +9,7 @@ import { completeRelease, isReleaseOver } from "./release.ts";
 export type Deletion =
   | { readonly kind: "Confirmed" }
   | { readonly kind: "Ended"; readonly result: RunResult }
-  /** The instance as it is now. */
+  /** `gathered` contains the new instance. */
   | { readonly kind: "Recreated"; readonly gathered: Gathered };
 
 export async function confirmDeletion(
@@ -19,14 +19,14 @@ export async function confirmDeletion(
 ): Promise<Deletion> {
   const { clock, source, stopping } = ports;
   memory.releasingSinceMs ??= clock.monotonicMs();
-  // Nothing is removed then, and kinds that are being removed can't be read.
+  // An uninstallation removes no entries, and objects can't be read while their CRDs are being removed.
   if ((await source.isUninstalling?.()) === true) return { kind: "Confirmed" };
   const confirmed = await source.confirm(meta, { signal: stopping });
   if (confirmed.state === "Failed") {
-    const message = `Nothing is removed for an instance in deletion before it was read where it lives. ${confirmed.problem}`;
+    const message = `wafsync removes nothing until it has confirmed the deletion of the instance with a fresh read. ${confirmed.problem}`;
     if (!isReleaseOver(memory, clock.monotonicMs()))
       return { kind: "Ended", result: { kind: "Blocked", blocker: "Unconfirmed", message } };
-    // Nothing stays in Terminating for good.
+    // No instance may stay in Terminating forever.
     const left = { why: message, keepsRecord: true, isWanted: false };
     return { kind: "Ended", result: await completeRelease(ports, meta, undefined, left) };
   }

@@ -27,7 +27,7 @@ export interface View extends Declared {
   readonly drift: readonly DriftedEntry[];
 }
 
-/** Names everything that an attempt depends on besides the WAF; see `attemptOf`. */
+/** Identifies everything except the WAF that an attempt depends on; see `attemptOf`. */
 export function attemptIn(gathered: Gathered): string {
   const { meta } = gathered.instance;
   return attemptOf(gathered, meta.annotations[requestedAtAnnotation] ?? "", meta.generation);
@@ -42,7 +42,7 @@ export function isSameWaf(a: Gathered, b: Gathered): boolean {
   return a.key.key.reveal() === b.key.key.reveal();
 }
 
-/** True if the plan orphans something: it is managed and may be on the WAF, and the plan drops it from the inventory. */
+/** True if the plan drops a managed entry or origin from the inventory that may still be on the WAF. */
 export function orphansEntries({ inventory, observed }: Pick<View, "inventory" | "observed">, plan: Plan): boolean {
   const next = plan.inventory;
   if (next === inventory) return false;
@@ -77,7 +77,7 @@ function versionsIn({ instance, rules, origins, cacheClears }: Gathered): string
   const objects = [instance, ...rules.map(({ rule }) => rule), ...origins, ...cacheClears];
   const versions = objects.map((object) => {
     const { uid, generation, annotations, deleting } = object.meta;
-    // The objects of a directory have no versions: only their content tells.
+    // Objects in a directory have no versions, so their content is compared.
     if (uid === "") return JSON.stringify(object);
     return JSON.stringify([resourceKey(object.meta), uid, generation, annotations, deleting]);
   });
