@@ -1,4 +1,4 @@
-// The clients of the operator, as its policy for base URLs and the keys that it knows make them.
+// The operator's clients, according to its policy for base URLs and its known keys.
 import { afterEach, expect, test } from "@jest/globals";
 import type { BaseUrlPolicy } from "../../src/app/base-url-policy.ts";
 import { connectionsOf } from "../../src/app/base-url-policy.ts";
@@ -32,7 +32,7 @@ async function aWaf(body: unknown, status = 200) {
 
 const strict = { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: false };
 
-test("Without an allowed URL, a name that leads to an inner address is not connected to, and its fault hides the cause", async () => {
+test("Without an allowed URL, wafsync does not connect to a name with an internal address, and the fault hides the cause", async () => {
   const { server, baseUrl } = await aWaf([]);
   const client = clientsOf(strict).open(anInstance({ baseUrl }), key);
   const read = await client.readList("blocklist");
@@ -50,7 +50,7 @@ test("An allowed URL may have any address, and its fault names the cause", async
   expect(JSON.stringify(read)).toContain("(ECONNREFUSED)");
 });
 
-test("After a key was rotated, an answer that shows the former one is refused", async () => {
+test("After a key was rotated, a response with the former key is rejected", async () => {
   const former = "a-former-key-0123456789";
   const { baseUrl } = await aWaf([`192.0.2.1`, `${former}.example`]);
   const clients = clientsOf({ ...strict, allowPrivateNetworks: true });
@@ -63,7 +63,7 @@ test("After a key was rotated, an answer that shows the former one is refused", 
   expect(await clients.open(instance, new ApiKey(former)).readList("allowlist")).toMatchObject({ ok: false });
 });
 
-test("Only the beginning of a message is searched for the keys of everyone", async () => {
+test("Only the beginning of a message is searched for the keys of all instances", async () => {
   const lengths: number[] = [];
   class MeasuredRedactor extends Redactor {
     override redact(text: string): string {
