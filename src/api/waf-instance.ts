@@ -220,11 +220,7 @@ const cacheClearStatus = z.object({
   lastClearTime: dateTime.optional().describe("When the cache was last cleared after a rollout."),
   failedAttempts: count.optional().describe("The number of consecutive failed calls. wafsync retries."),
   message: z.string().max(1024).optional().describe("Why the last call failed, or why there was none."),
-  workloads: z
-    .array(workloadStatus)
-    .max(32)
-    .default([])
-    .describe("The workloads in `spec.cacheClear.afterRolloutOf` and their state."),
+  workloads: z.array(workloadStatus).max(32).default([]).describe("The state of each workload in `afterRolloutOf`."),
 });
 
 const logsStatus = z.object({
