@@ -76,7 +76,7 @@ export const acceptedFact = {
       statuses: ["False"],
       kinds: ["WafIpRule"],
       meaning:
-        "The rule declares no entries: neither `spec.addresses` nor a ConfigMap of `spec.addressesFrom` has any.",
+        "The rule declares no entries: neither `spec.addresses` nor the ConfigMaps in `spec.addressesFrom` contain any.",
       action: "Add addresses or networks to one of them, or delete the rule.",
     },
     SourceMissing: {

@@ -5,7 +5,7 @@ const listPolicy = z
   .enum(["Additive", "Exclusive", "Observe"])
   .default("Additive")
   .describe(
-    "`Additive` removes only what wafsync itself added. `Exclusive` makes the declared entries the complete list and removes all others. `Observe` plans and reports, but writes nothing.",
+    "`Additive` removes only managed entries, which wafsync added or adopted. `Exclusive` makes the declared entries the complete list and removes all others. `Observe` plans and reports, but writes nothing.",
   );
 
 export const managedList = z.strictObject({

@@ -1,4 +1,5 @@
 // The reference docs, generated from the schemas and the condition data, so that they stay complete.
+import { counted, inThousands } from "../model/sentence.ts";
 import type { ConditionFact } from "./condition-fact.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
 import { servedDefinitions } from "./custom-resource.ts";
@@ -120,14 +121,17 @@ function defaultText(field: StructuralSchema): string {
 function ownRules(field: StructuralSchema): string[] {
   const { minimum, maximum, minLength, maxLength, maxItems, items } = field;
   const rules: string[] = [];
-  if (minimum !== undefined && maximum !== undefined) rules.push(`From ${minimum} to ${maximum}.`);
-  else if (minimum !== undefined && minimum !== 0) rules.push(`At least ${minimum}.`);
+  if (minimum !== undefined && maximum !== undefined) {
+    rules.push(`From ${inThousands(minimum)} to ${inThousands(maximum)}.`);
+  } else if (minimum !== undefined && minimum !== 0) rules.push(`At least ${inThousands(minimum)}.`);
   if (minLength !== undefined) rules.push("Not empty.");
-  if (maxLength !== undefined) rules.push(`At most ${maxLength} characters.`);
-  if (maxItems !== undefined) rules.push(`At most ${maxItems} items.`);
+  if (maxLength !== undefined) rules.push(`At most ${counted(maxLength, "character", "characters")}.`);
+  if (maxItems !== undefined) rules.push(`At most ${counted(maxItems, "item", "items")}.`);
   if (field.type !== "object") rules.push(...(field[validationsKey] ?? []).map(({ message }) => sentence(message)));
   if (items !== undefined && items.type !== "object") {
-    if (items.maxLength !== undefined) rules.push(`Each at most ${items.maxLength} characters.`);
+    if (items.maxLength !== undefined) {
+      rules.push(`Each at most ${counted(items.maxLength, "character", "characters")}.`);
+    }
     rules.push(...(items[validationsKey] ?? []).map(({ message }) => `Each: ${message}.`));
   }
   return rules;

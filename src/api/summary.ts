@@ -80,7 +80,7 @@ export const summarySchema = z
   .object({
     version: z.string().describe("The version of wafsync."),
     generatedAt: dateTime.describe("When the objects were read."),
-    where: z.string().describe("What was read, for example `in folder waf/`, or `in namespace shop`."),
+    where: z.string().describe("What was read, for example `in folder waf/` or `in namespace shop`."),
     refused: z
       .string()
       .optional()

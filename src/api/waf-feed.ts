@@ -27,7 +27,7 @@ const headerName = withRules(z.string().min(1).max(63), [
   matchRule("^[a-zA-Z0-9][-a-zA-Z0-9_]*$", "write the name of a header: letters, digits, '-' and '_'"),
   {
     cel: `!(self.lowerAscii() in [${ownHeaders.map((name) => `'${name}'`).join(", ")}])`,
-    message: `this header is reserved: wafsync sets ${ownHeaders.join(", ")}`,
+    message: `choose another header: wafsync itself sets ${ownHeaders.join(", ")}`,
     holds: (text) => !ownHeaders.includes(text.toLowerCase()),
   },
 ]);

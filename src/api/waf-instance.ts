@@ -152,7 +152,7 @@ export const wafInstanceSpec = z
           .enum(["Additive", "Observe"])
           .default("Additive")
           .describe(
-            "`Additive` removes only what wafsync itself added. `Observe` plans and reports, but writes nothing.",
+            "`Additive` removes only managed origins, which wafsync added or adopted. `Observe` plans and reports, but writes nothing.",
           ),
       })
       .prefault({})
@@ -170,8 +170,8 @@ export const wafInstanceSpec = z
 
 export const listStatus = z.object({
   live: count.describe("Entries on the list when it was last read."),
-  managed: count.describe("Entries that wafsync added."),
-  foreign: count.describe("Entries that wafsync did not add."),
+  managed: count.describe("Managed entries, which wafsync added or adopted."),
+  foreign: count.describe("Unmanaged entries, which another writer added."),
   pending: count.describe("Writes of the plan that are still pending."),
   held: count.describe("Removals that await approval, or that are on hold because a source can't be read."),
   covered: count

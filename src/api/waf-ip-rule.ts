@@ -132,7 +132,7 @@ const rejectedEntry = z.object({
 });
 
 const carvedEntry = z.object({
-  entry: z.string().max(128).describe("The entry."),
+  entry: z.string().max(128).describe("The declared entry."),
   source: z
     .string()
     .max(512)

@@ -45,7 +45,7 @@ export const wafOriginDefinition: KindDefinition<typeof wafOriginSpec, typeof wa
   status: wafOriginStatus,
   printerColumns: [
     instanceColumn,
-    { name: "Host", type: "string", jsonPath: ".spec.host", description: "The host" },
+    { name: "Host", type: "string", jsonPath: ".spec.host", description: "The host of the origin" },
     { name: "Type", type: "string", jsonPath: ".spec.type", description: "Alternate or Backup" },
     { name: "State", type: "string", jsonPath: ".status.state", description: "The state of the origin on the WAF" },
     ...closingColumns,

@@ -277,7 +277,7 @@ const ruleCases: FaultyCase[] = [
   {
     title: "10,001 addresses",
     document: ruleDocument({ addresses: Array.from({ length: 10_001 }, () => "192.0.2.1") }),
-    faults: ["spec.addresses: must have at most 10000 items"],
+    faults: ["spec.addresses: must have at most 10,000 items"],
   },
   {
     title: "a ttl without a unit",
@@ -386,6 +386,11 @@ const feedCases: FaultyCase[] = [
     faults: ["spec.http.csv: write the number of the column, starting at 1, if the table has no header row"],
   },
   {
+    title: "a column separator of two characters",
+    document: feedDocument({ http: { url: listUrl, format: "Csv", csv: { column: "ip", delimiter: ";;" } } }),
+    faults: ["spec.http.csv.delimiter: must have at most 1 character"],
+  },
+  {
     title: "a path that is no JSONPath",
     document: feedDocument({ http: { url: listUrl, format: "Json", json: { path: "prefixes" } } }),
     faults: ["spec.http.json.path: write a JSONPath (RFC 9535), for example $.prefixes[*].ip_prefix"],
@@ -396,7 +401,7 @@ const feedCases: FaultyCase[] = [
       http: { url: listUrl, headersFrom: [{ name: "Host", secretKeyRef: { name: "token", key: "value" } }] },
     }),
     faults: [
-      "spec.http.headersFrom[0].name: this header is reserved: wafsync sets host, connection, content-length, transfer-encoding, accept-encoding, range",
+      "spec.http.headersFrom[0].name: choose another header: wafsync itself sets host, connection, content-length, transfer-encoding, accept-encoding, range",
     ],
   },
   {
