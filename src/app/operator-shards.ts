@@ -24,7 +24,7 @@ import type { Stopping } from "./stopping.ts";
 export interface ShardingOptions {
   readonly shards: number;
   readonly lease: ObjectAddress;
-  /** A client of its own, so that no other traffic delays a renewal. */
+  /** A separate client, so that no other traffic delays a renewal. */
   readonly leaseClient: ApiServer;
   readonly layout: ShardLayout;
   readonly timings?: LeaseTimings;

@@ -42,7 +42,7 @@ export function paceOf(writes: WritesDone, left: number, tookMs: number): Pace {
 export interface RunFacts {
   readonly gathered: Gathered;
   readonly desired: DesiredState;
-  /** `Started`: nothing was read yet. */
+  /** `Started`: nothing has been read yet. */
   readonly phase: "Started" | "Applying" | "Ended";
   /** Undefined until the run has ended. */
   readonly result: RunResult | undefined;

@@ -14,7 +14,7 @@ import type { Plan } from "../plan/instance/plan.ts";
 export interface SourcePort {
   /** Everything that belongs to the instance, from the cache; undefined if the instance does not exist. */
   gather(instance: ObjectName): Promise<Gathered | undefined>;
-  /** The same from a fresh read: before removals, so that a stale cache cannot unblock anyone. */
+  /** Like `gather`, but from a fresh read: before removals, so that a stale cache cannot unblock anyone. */
   confirm(instance: ObjectName, options: ConfirmOptions): Promise<ConfirmedGathering>;
   /** False while missing objects may only be in the middle of a replacement. Absent if changes are atomic. */
   isSettled?(): boolean;

@@ -44,7 +44,7 @@ export function printable(text: string, redact: (text: string) => string): strin
   return line.length > messageLengthMax ? `${line.slice(0, messageLengthMax)}…` : line;
 }
 
-/** The fault of an exchange that is not a success. */
+/** Returns the fault of an unsuccessful exchange. */
 export function faultOf(exchange: Exchange, context: ExchangeContext): WafFault {
   const { status, body, sent } = exchange;
   if (status === 429) return rateLimited(exchange, context);

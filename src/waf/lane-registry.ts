@@ -1,5 +1,5 @@
-// All lanes of the process. All holders of the same key get the same lane, whatever their objects and the spelling of their URL,
-// because one WAF can have several URLs. A lane without holders is closed when its last turn has finished.
+// All lanes of the process. All holders of the same key get the same lane, regardless of their objects and the spelling of their
+// URL, because one WAF can have several URLs. A lane without holders is closed when its last turn has finished.
 import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import { requireBaseUrl } from "./base-url.ts";

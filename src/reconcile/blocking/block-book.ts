@@ -42,7 +42,7 @@ export class BlockBook {
     return this.#version;
   }
 
-  /** The same object until something is published. Never rejects. */
+  /** Returns the same object until something is published. Never rejects. */
   async view(instance: ObjectName): Promise<BlocksView> {
     const key = nameKey(instance);
     const { records, clock } = this.#ports;

@@ -20,7 +20,7 @@ export interface Declared {
 }
 
 export interface View extends Declared {
-  /** The WAF as last read. The writes since are in the ledger. */
+  /** The WAF as last read. Later writes are in the ledger. */
   readonly observed: Observed;
   readonly inventory: Inventory;
   /** Changes by another writer at the start of the run. */

@@ -75,7 +75,7 @@ export class WriteLedger {
     return this.#refused.size > 0 && this.#refused.has(operationKey(operation));
   }
 
-  /** The WAF as last read, with the writes since. Returns the same object if there were none. */
+  /** Returns the WAF as last read, with later writes applied. Returns the same object if there were none. */
   shown(observed: Observed): Observed {
     if (listNames.every((list) => this.#writes[list].isEmpty)) return observed;
     const { blocklist, allowlist } = observed.lists;
