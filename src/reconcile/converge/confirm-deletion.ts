@@ -7,7 +7,8 @@ import type { InstanceMemory } from "./instance-memory.ts";
 import { completeRelease, isReleaseOver } from "./release.ts";
 
 export type Deletion =
-  | { readonly kind: "Confirmed" }
+  /** `gathered` is from the fresh read, because a stale cache may lack the policy that the entries stay. */
+  | { readonly kind: "Confirmed"; readonly gathered: Gathered }
   | { readonly kind: "Ended"; readonly result: RunResult }
   /** `gathered` contains the new instance. */
   | { readonly kind: "Recreated"; readonly gathered: Gathered };
@@ -15,12 +16,13 @@ export type Deletion =
 export async function confirmDeletion(
   ports: ReconcilePorts,
   memory: InstanceMemory,
-  { instance: { meta } }: Gathered,
+  cached: Gathered,
 ): Promise<Deletion> {
+  const { meta } = cached.instance;
   const { clock, source, stopping } = ports;
   memory.releasingSinceMs ??= clock.monotonicMs();
   // An uninstallation removes no entries, and objects can't be read while their CRDs are being removed.
-  if ((await source.isUninstalling?.()) === true) return { kind: "Confirmed" };
+  if ((await source.isUninstalling?.()) === true) return { kind: "Confirmed", gathered: cached };
   const confirmed = await source.confirm(meta, { signal: stopping });
   if (confirmed.state === "Failed") {
     const message = `wafsync removes nothing until it has confirmed the deletion of the instance with a fresh read. ${confirmed.problem}`;
@@ -33,7 +35,7 @@ export async function confirmDeletion(
   const { gathered } = confirmed;
   if (gathered === undefined) return { kind: "Ended", result: { kind: "Gone" } };
   const isSame = gathered.instance.meta.uid === meta.uid;
-  if (isSame && gathered.instance.meta.deleting) return { kind: "Confirmed" };
+  if (isSame && gathered.instance.meta.deleting) return { kind: "Confirmed", gathered };
   memory.releasingSinceMs = undefined;
   return { kind: "Recreated", gathered };
 }
