@@ -29,7 +29,7 @@ export class PlanPace {
     return result;
   }
 
-  /** The same work, with the time that its slices take. */
+  /** Does the same work, and adds up the time of its slices. */
   *#timed<T>(work: Generator<undefined, T>): Generator<undefined, { readonly result: T; readonly tookMs: number }> {
     for (let tookMs = 0; ;) {
       const beganMs = this.#clock.monotonicMs();

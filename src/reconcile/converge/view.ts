@@ -86,7 +86,7 @@ function versionsIn({ instance, rules, origins, cacheClears }: Gathered): string
   return [...versions, ...texts].toSorted().join("\n");
 }
 
-/** False once the entries of an instance in deletion are to stay, because it was changed after it was deleted. */
+/** False if the entries of a deleted instance must stay, because the instance was changed after its deletion. */
 export function wantsRemoval({ instance, sameKey }: Gathered): boolean {
   return instance.deletionPolicy === "Delete" && !instance.suspend && continuedBy(instance.meta, sameKey) === undefined;
 }

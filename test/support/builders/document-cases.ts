@@ -455,7 +455,7 @@ const autoBlockCases: FaultyCase[] = [
     faults: [
       "spec.threshold: must be at least 2",
       "spec.repeatFactor: must be at most 10",
-      "spec.maxEntries: must be at most 1000",
+      "spec.maxEntries: must be at most 1,000",
     ],
   },
   {
