@@ -104,7 +104,7 @@ describe("Drift", () => {
     following.child.kill("SIGTERM");
     expect((await following.ended).code).toBe(0);
     folder.simulator.waf(testKey).remove("blocklist", all.slice(0, 1));
-    expect((await run(folder, "apply")).stdout).toContain("DriftDetected: 1 declared entry had been removed");
+    expect((await run(folder, "apply")).stdout).toContain("DriftDetected: Another writer removed 1 declared entry");
   });
 });
 
