@@ -1,5 +1,5 @@
-// `npm run demo:cluster`: runs a Kubernetes API server, the simulator and the operator in one terminal, with the objects of
-// examples/cluster, so that you can try wafsync with kubectl. It runs until Ctrl-C, and removes everything at the end.
+// `npm run demo:cluster`: runs a Kubernetes API server, the simulator and the operator on one terminal, with the objects of
+// examples/cluster, to try wafsync with kubectl. It runs until Ctrl-C, and leaves nothing behind.
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,18 +35,18 @@ let controlPlane: ControlPlane | undefined;
 
 async function startServers(): Promise<ControlPlane> {
   stage.step(
-    "Start a Kubernetes API server",
-    "etcd, kube-apiserver and kube-controller-manager run on free ports of this machine, without nodes and containers. The first start takes several minutes, because the programs have to be downloaded or built.",
+    "A Kubernetes API server",
+    "etcd, kube-apiserver and kube-controller-manager run on free ports of this machine, without nodes or containers. The first start takes longer, because the programs have to be downloaded or built.",
   );
   const found = await findControlPlane({ controllerManager: true });
   if (found.state === "Missing") throw new DemoFailure(found.problem);
   const started = await startControlPlane({ programs: found.programs, controllerManager: true, directory: folder });
   controlPlane = started;
   interrupted.signal.throwIfAborted();
-  stage.check(true, `the API server listens at ${started.url}`);
+  stage.check(true, `the API server is at ${started.url}`);
   await started.expectKubectl(["apply", "--server-side", "-k", join(root, "crds")]);
   await started.expectKubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
-  // For a moment, the API server asks to retry requests for a new kind. kubectl retries them.
+  // For a moment, requests for a new kind are answered with "try again", which kubectl does.
   await started.expectKubectl(["get", kinds, "-A"]);
   stage.check(true, `the CRDs are installed: ${kinds.replaceAll(",", ", ")}`);
   return started;
@@ -54,8 +54,8 @@ async function startServers(): Promise<ControlPlane> {
 
 async function startSimulator(): Promise<{ readonly baseUrl: string; readonly control: string }> {
   stage.step(
-    "Start a simulated WAF",
-    `A simulator of the WAF's API. It rejects simultaneous requests, and each request takes ${latencyMs} ms.`,
+    "A simulated WAF",
+    `A simulator of the WAF's API. It rejects concurrent requests, and each request takes ${latencyMs} ms.`,
   );
   const ports = ["--port", "0", "--control-port", "0"];
   const simulator = stage.start(["simulator", ...ports, "--latency", `${latencyMs}`], true);
@@ -64,11 +64,11 @@ async function startSimulator(): Promise<{ readonly baseUrl: string; readonly co
   return { baseUrl, control };
 }
 
-/** Returns the URL of the operator's status page. */
+/** Returns the address of the operator's page. */
 async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
   stage.step(
-    "Start the operator",
-    "In a cluster, the operator is a Deployment (deploy/kustomize). Here, it runs in this terminal and prints its log.",
+    "The operator",
+    "In a cluster, the operator is a Deployment (deploy/kustomize). Here, it runs on this terminal and logs what it does.",
   );
   const how = [
     "--kubeconfig",
@@ -87,8 +87,8 @@ async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
 
 async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<void> {
   stage.step(
-    "Declare objects",
-    "The files in examples/cluster declare a namespace, a WAF with its API key, rules, an origin and a cache clear.",
+    "What users declare",
+    "The files of examples/cluster: a namespace, a WAF with its key, rules, an origin and a cache clear.",
   );
   const examples = join(root, "examples", "cluster");
   const files = (await readdir(examples)).filter((file) => file.endsWith(".yaml")).sort();
@@ -104,13 +104,13 @@ async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<vo
   console.log(`\n${table.trimEnd()}`);
 }
 
-function tellWhatToTry(kubeconfig: string, control: string, page: string): void {
-  stage.step("Try it yourself", "Run these commands in another terminal:");
+function showCommandsToTry(kubeconfig: string, control: string, page: string): void {
+  stage.step("Your turn", "In another terminal:");
   stage.table([
     ["kubectl", `export KUBECONFIG=${kubeconfig}`],
-    ["status page", `open ${page} (elsewhere: kubectl port-forward -n wafsync-system deployment/wafsync 8082)`],
-    ["your page", "node src/cli/main.ts ui --bind-address 127.0.0.1:0"],
-    ["describe", "kubectl describe wafip scanners -n shop"],
+    ["the page", `open ${page} (elsewhere: kubectl port-forward -n wafsync-system deployment/wafsync 8082)`],
+    ["your own", "node src/cli/main.ts ui --bind-address 127.0.0.1:0"],
+    ["look", "kubectl describe wafip scanners -n shop"],
     ["block", "node src/cli/main.ts block 192.0.2.250 -n shop --for 2h"],
     ["unblock", "kubectl delete wafip scanners -n shop"],
     ["events", "kubectl get events -n shop --watch"],
@@ -131,7 +131,7 @@ try {
   const { baseUrl, control } = await startSimulator();
   const page = await startOperator(cluster);
   await applyExamples(cluster, baseUrl);
-  tellWhatToTry(cluster.kubeconfig, control, page);
+  showCommandsToTry(cluster.kubeconfig, control, page);
   await untilInterrupted;
 } catch (error) {
   if (!interrupted.signal.aborted) {

@@ -1,5 +1,5 @@
-// `npm run demo`: demonstrates wafsync in one terminal. It is also a test: each step is checked against the state of the
-// simulator, and the exit code is 0 only if all steps succeed. Parameters name a different program than the built one:
+// `npm run demo`: shows wafsync in one story on one terminal. It is also a test: each step is checked against the state of the
+// simulator, and the exit code is 0 only if all checks pass. To run another program than the built one, pass it as an argument:
 // `node scripts/demo.ts /usr/local/bin/wafsync`.
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,10 +18,10 @@ const reasonsShown = 5;
 const blockedRequests = 200;
 const botnetSize = 300;
 const secondWaveSize = 200;
-/** An entry that another writer adds. */
+/** Blocked by another writer. */
 const foreignAddress = "198.51.100.254";
 const urgentAddress = "203.0.113.66";
-/** The urgent rule is added when this number of addresses of the second wave are on the list. */
+/** The urgent rule is added when this many addresses of the second wave are on the list. */
 const urgentAfter = 40;
 const directoryOptions = ["--allow-insecure-http"];
 
@@ -37,7 +37,7 @@ const stage = new Stage({
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupted.abort());
 
-/** A ConfigMap with generated addresses from the documentation range, and the rule that blocks them. */
+/** A ConfigMap with generated addresses of the documentation range, and a rule that blocks them. */
 function addressList(name: string, group: string, count: number): string {
   const addresses = Array.from({ length: count }, (_, index) => `    2001:db8:${group}::${(index + 1).toString(16)}`);
   return `apiVersion: v1
@@ -65,7 +65,7 @@ spec:
   instanceRef: { name: shop }
   action: Block
   priority: 100
-  description: Attacks the login right now
+  description: Attacks the login page
   addresses: [${urgentAddress}]
 `;
 
@@ -81,8 +81,8 @@ async function edit(file: string, from: string, to: string): Promise<void> {
 
 async function startSimulator(): Promise<{ readonly baseUrl: string; readonly control: SimulatorControl }> {
   stage.step(
-    "Start a simulated WAF",
-    `The demo uses a simulator of the WAF's API instead of a real WAF. The simulator is strict: it rejects simultaneous requests, and each request takes ${latencyMs} ms. The API has no bulk call, so 300 addresses take 300 calls.`,
+    "A simulated WAF",
+    `The demo uses a simulator of the WAF's API instead of a real WAF. Like the API, it rejects concurrent requests and has no bulk call, so 300 addresses need 300 calls. Each call takes ${latencyMs} ms.`,
   );
   const simulator = stage.start(
     [
@@ -111,29 +111,29 @@ async function startSimulator(): Promise<{ readonly baseUrl: string; readonly co
 
 async function plan(control: SimulatorControl): Promise<void> {
   stage.step(
-    "Show the plan",
-    `The folder waf/ contains examples/directory and a list of ${botnetSize} generated addresses. The plan shows the calls, their order, and the rules that cause them. It changes nothing, so you can show it on a pull request.`,
+    "The plan",
+    `The folder waf/ contains the files of examples/directory and a list of ${botnetSize} generated addresses. The plan shows which calls would be made, in which order, and for which rule. It writes nothing, so you can show it in a pull request.`,
   );
   await stage.run(["plan", "-f", "waf", ...directoryOptions], 1);
   const { counters } = await control.state();
   const reads = Object.entries(counters.byEndpoint).filter(([endpoint]) => endpoint.startsWith("GET "));
   stage.check(
     reads.length === Object.keys(counters.byEndpoint).length,
-    `the plan made ${counters.requests} calls, all of them reads`,
+    `${counters.requests} calls, all of them reads`,
   );
 }
 
 async function apply(control: SimulatorControl): Promise<WafState> {
   stage.step(
-    "Apply the plan",
-    "wafsync makes one call after another, for urgent rules first. Before it adds an entry, it records the entry as managed, so it never removes entries that another writer added.",
+    "Apply",
+    "wafsync makes one call at a time and starts with the most urgent rules. Each entry is recorded as managed before it is added, so wafsync never removes an entry that another writer added.",
   );
   await stage.run(["apply", "-f", "waf", ...directoryOptions], 0);
   const state = await control.state();
   const adds = state.counters.byEndpoint["POST /api/blocklist_ip"] ?? 0;
   stage.check(
     state.blocklist.length >= botnetSize && adds === state.blocklist.length,
-    `${adds} calls blocked ${state.blocklist.length} addresses`,
+    `${state.blocklist.length} addresses are blocked, with exactly ${adds} calls`,
   );
   return state;
 }
@@ -167,19 +167,19 @@ async function overtake(control: SimulatorControl, { blocklist }: WafState): Pro
   await stage.until("the second wave", async () =>
     inSecondWave(await control.state()) >= urgentAfter ? true : undefined,
   );
-  stage.act(`When ${urgentAfter} of them are blocked, urgent.yaml is added: block ${urgentAddress}, priority 100.`);
-  const droppedAtMs = Date.now();
+  stage.act(`After ${urgentAfter} of them are blocked, urgent.yaml is added: block ${urgentAddress}, priority 100.`);
+  const addedAtMs = Date.now();
   await writeFile(path("urgent.yaml"), urgentRule);
   const state = await stage.until("the urgent address", async () => {
     const state = await control.state();
     return state.blocklist.includes(urgentAddress) ? state : undefined;
   });
-  const later = (await control.requests(secondWaveSize)).filter(({ timeMs }) => timeMs >= droppedAtMs);
+  const later = (await control.requests(secondWaveSize)).filter(({ timeMs }) => timeMs >= addedAtMs);
   const place = later.findIndex(({ parameters }) => parameters["ip"] === urgentAddress);
   const waiting = secondWaveSize - inSecondWave(state);
   stage.check(
     place >= 0 && waiting > 0,
-    `blocked after ${(later[place]?.timeMs ?? 0) - droppedAtMs + slowLatencyMs} ms, after ${place === 1 ? "1 other call" : `${place} other calls`}; ${waiting} addresses were still waiting`,
+    `blocked after ${(later[place]?.timeMs ?? 0) - addedAtMs + slowLatencyMs} ms: ${place === 1 ? "1 other call" : `${place} other calls`} came first, and ${waiting} addresses were still waiting`,
   );
   const expected = blocklist.length + 1 + secondWaveSize + 1;
   await stage.until("the rest", async () => ((await control.state()).blocklist.length === expected ? true : undefined));
@@ -189,7 +189,7 @@ async function overtake(control: SimulatorControl, { blocklist }: WafState): Pro
 async function keep(control: SimulatorControl, before: WafState): Promise<void> {
   stage.step(
     "Keep the declared state",
-    "wafsync watches the folder and reads the lists regularly, every second in this demo. It corrects and reports changes by other writers to declared entries. It does not touch entries that other writers add.",
+    "wafsync watches the folder and reads the lists periodically, here every second. It reports and corrects changes that contradict the declared state. Entries that other writers add stay on the list.",
   );
   const run = stage.start(["run", "--from", "waf", ...directoryOptions], true);
   await run.line(/blocklist \d+ \(/);
@@ -198,8 +198,8 @@ async function keep(control: SimulatorControl, before: WafState): Promise<void> 
   await run.line(/1 unmanaged/);
 
   stage.step(
-    "Block an urgent address first",
-    "An attack does not wait until a long list has been applied: before each call, wafsync checks whether another entry is more urgent.",
+    "An urgent address goes first",
+    "An urgent address must not wait until a long list has been written. Before each call, wafsync checks which entry is the most urgent.",
   );
   await overtake(control, before);
   await run.line(new RegExp(`second-wave +${secondWaveSize}/${secondWaveSize}`));
@@ -210,9 +210,9 @@ async function keep(control: SimulatorControl, before: WafState): Promise<void> 
 
   stage.step(
     "Clear the cache",
-    "A WafCacheClear is a job: it clears the cache once for each new value of its trigger, for example the name of a release. A pipeline can also clear the cache with a command.",
+    "A WafCacheClear works like a Job: it clears the cache once for each new value of its trigger, for example a release name. A pipeline can also run a command.",
   );
-  stage.act("The trigger in cache-clear.yaml changes to release-2.");
+  stage.act("The trigger in cache-clear.yaml is changed to release-2.");
   const { cacheClears } = (await control.state()).counters;
   await edit("cache-clear.yaml", "release-1", "release-2");
   await stage.until("the clear", async () =>
@@ -235,16 +235,16 @@ async function clearByCommand(baseUrl: string, control: SimulatorControl): Promi
   const after = (await control.state()).counters.cacheClears;
   stage.check(
     after === cacheClears + 1,
-    "the cache was cleared once more, with the key from the environment variable WAFSYNC_API_KEY",
+    "the cache was cleared once more, with the key in the environment variable WAFSYNC_API_KEY",
   );
 }
 
-async function removeOurs(control: SimulatorControl): Promise<void> {
+async function removeManaged(control: SimulatorControl): Promise<void> {
   stage.step(
     "Remove only managed entries",
-    "Removals are dangerous, so guards check them: the inventory must record that wafsync added the entry, every file must be readable, and a plan must not contain too many removals. Entries of other writers stay.",
+    "Guards protect against wrong removals: the inventory must record the entry as managed, every file must be readable, and a plan must not remove too many entries. Entries of other writers stay.",
   );
-  stage.act("The attack is over: urgent.yaml is deleted.");
+  stage.act("The attack has ended: urgent.yaml is deleted.");
   await rm(path("urgent.yaml"));
   await stage.run(["plan", "-f", "waf", ...directoryOptions], 1);
   await stage.run(["apply", "-f", "waf", ...directoryOptions], 0);
@@ -252,16 +252,16 @@ async function removeOurs(control: SimulatorControl): Promise<void> {
   const deletions = counters.byEndpoint["DELETE /api/blocklist_ip"];
   stage.check(
     deletions === 1 && !blocklist.includes(urgentAddress) && blocklist.includes(foreignAddress),
-    `one call removed ${urgentAddress}; ${foreignAddress} is still on the list`,
+    `${urgentAddress} was removed with one call; ${foreignAddress} is still on the list`,
   );
 }
 
-async function tellBlocked(): Promise<void> {
+async function showBlocked(): Promise<void> {
   stage.step(
-    "Read the logs of blocked requests",
-    "The WAF logs every request that it blocks. `wafsync logs` writes these logs to a file, a terminal or a pipe. `wafsync report` creates a page about them, with a proposed rule for the worst clients.",
+    "Blocked requests",
+    "The WAF logs every request that it blocks. `wafsync logs` prints these requests or writes them to a file. `wafsync report` writes an HTML page about them, with a rule to copy that blocks the top clients.",
   );
-  // This day has ended, so no row can be late.
+  // A past day, so that no row can be late.
   await stage.run(
     ["logs", "-f", "waf", ...directoryOptions, "--since", "2d", "--until", "2d", "--out", "blocked.ndjson"],
     0,
@@ -278,12 +278,12 @@ async function tellBlocked(): Promise<void> {
   );
   stage.check(
     rows.length === blockedRequests,
-    `the file contains ${rows.length} blocked requests of one day, with ${byReason.length} reasons`,
+    `${rows.length} blocked requests on one day, with ${byReason.length} reasons`,
   );
 }
 
 async function sumUp(control: SimulatorControl): Promise<void> {
-  stage.step("Compare with the WAF", "The simulator has its own state and counters, which confirm the result.");
+  stage.step("The state of the WAF", "Finally, the state and the counters of the simulator show what happened.");
   await stage.run(["plan", "-f", "waf", ...directoryOptions], 0);
   const { blocklist, allowlist, origins, counters, overlaps } = await control.state();
   const writes = Object.entries(counters.byEndpoint).filter(([endpoint]) => !endpoint.startsWith("GET "));
@@ -298,22 +298,22 @@ async function sumUp(control: SimulatorControl): Promise<void> {
     ["overlapping", `${overlaps}`],
   ];
   stage.table(rows);
-  stage.check(overlaps === 0 && counters.refusals === 0, "requests never overlapped, and the API rejected none");
+  stage.check(overlaps === 0 && counters.refusals === 0, "no concurrent requests, and no rejected ones");
 }
 
 async function story(): Promise<void> {
   console.log(`\n${colour("bold", "wafsync")} keeps a hosted web application firewall in the state that you declare.`);
-  console.log("This demo takes about 20 seconds. Everything runs on this machine.");
+  console.log("This demo takes about 20 seconds, and runs only on this machine.");
   const { baseUrl, control } = await startSimulator();
   await plan(control);
   const applied = await apply(control);
   await keep(control, applied);
   await clearByCommand(baseUrl, control);
-  await removeOurs(control);
+  await removeManaged(control);
   await sumUp(control);
-  await tellBlocked();
+  await showBlocked();
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0);
-  console.log(`\n${colour(["bold", "green"], `Done in ${seconds} s.`)} To continue, see docs/tutorial.md.\n`);
+  console.log(`\n${colour(["bold", "green"], `Done in ${seconds} s.`)} To try it yourself, see docs/tutorial.md.\n`);
 }
 
 try {

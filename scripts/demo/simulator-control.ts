@@ -1,4 +1,4 @@
-// A client for the simulator's control port: reads the state of the WAF, and acts as another writer.
+// A client of the simulator's control port: reads the state of the WAF, and changes it as another writer would.
 
 export interface WafState {
   readonly origins: readonly { readonly host: string; readonly type: string }[];
@@ -31,7 +31,7 @@ export class SimulatorControl {
     return wafs[0];
   }
 
-  /** Returns the latest requests, oldest first. */
+  /** The latest requests, oldest first. */
   async requests(limit: number): Promise<readonly RequestRecord[]> {
     return (await this.#call("GET", `/requests?limit=${limit}`)) as readonly RequestRecord[];
   }
@@ -40,12 +40,12 @@ export class SimulatorControl {
     await this.#call("POST", "/latency", { latencyMs });
   }
 
-  /** Changes the list without wafsync, like another writer. */
+  /** Edits the blocklist without wafsync. */
   async edit(how: "add" | "remove", entries: readonly string[]): Promise<void> {
     await this.#call(how === "add" ? "POST" : "DELETE", "/entries", { list: "blocklist", entries });
   }
 
-  /** Adds rows of blocked requests, which are visible immediately. */
+  /** Adds rows of blocked requests, which can be read immediately. */
   async addLogs(domain: string, entries: readonly object[]): Promise<void> {
     await this.#call("POST", "/logs", { domain, entries });
   }
@@ -55,7 +55,7 @@ export class SimulatorControl {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
-    if (!response.ok) throw new Error(`the control port returned ${response.status} for ${method} ${path}`);
+    if (!response.ok) throw new Error(`the control port responded with ${response.status} to ${method} ${path}`);
     return await response.json();
   }
 }

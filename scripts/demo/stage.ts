@@ -1,5 +1,5 @@
-// Prints the demo (titles, captions, commands, checks), and runs its processes. Closing the stage ends every process, whatever
-// happened before.
+// Prints the steps of the demo (titles, captions, commands, checks), and runs its processes. Closing the stage stops all
+// processes.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -8,28 +8,28 @@ import { stripVTControlCharacters, styleText } from "node:util";
 
 const ruleWidth = 94;
 const textWidth = 90;
-/** The indentation of the text of an event. */
+/** The start of the text of an event. */
 const eventIndent = " ".repeat(20);
 const pollIntervalMs = 20;
 const killAfterMs = 3_000;
 
-/** A step did not have the expected result. */
+/** A step of the demo failed. */
 export class DemoFailure extends Error {
   readonly code = "Demo";
 }
 
 /** A process in the background, and the lines that it has printed. */
 export interface BackgroundProcess {
-  /** The lines printed on both streams so far, without colors. */
+  /** The lines that it printed to both streams so far, without colours. */
   readonly lines: readonly string[];
-  /** Waits for a matching line. Fails if the process ends first, or if this takes too long. */
+  /** Waits for a matching line. Fails if the process exits first, or if it takes too long. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends the signal, waits until the process has ended, and returns its exit code. */
+  /** Sends the signal, and resolves with the exit code when the process has exited. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 export interface StageOptions {
-  /** The program that runs in place of `wafsync` in the printed commands. */
+  /** The program to run for `wafsync` in the shown commands. */
   readonly program: readonly string[];
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -52,7 +52,7 @@ export class Stage {
     this.#options = options;
   }
 
-  /** Starts a step: prints a title, and a caption that explains the step and why it matters. */
+  /** Starts a step with a title and a caption that explains it. */
   step(title: string, caption: string): void {
     this.#steps += 1;
     const head = ` ${this.#steps}  ${title} `;
@@ -61,15 +61,15 @@ export class Stage {
     for (const line of wrap(caption, textWidth)) this.#print(`   ${line}`);
   }
 
-  /** Prints an action that happens outside of wafsync. */
+  /** Prints what happens outside of wafsync. */
   act(text: string): void {
     this.#print("");
     this.#mark("yellow", "▸", text);
   }
 
-  /** Prints the statement if it is true; otherwise, ends the demo. */
+  /** Prints a result that was checked. Ends the demo if the check failed. */
   check(isSo: boolean, text: string): void {
-    if (!isSo) throw new DemoFailure(`this is not true: ${text}`);
+    if (!isSo) throw new DemoFailure(`check failed: ${text}`);
     this.#mark("green", "✓", text);
   }
 
@@ -89,7 +89,7 @@ export class Stage {
     this.#isAfterBlank = false;
   }
 
-  /** Starts `wafsync` in the background. Prints its output if `isShown` is true. */
+  /** Starts `wafsync` in the background, and prints its output if `isShown`. */
   start(parameters: readonly string[], isShown: boolean): BackgroundProcess {
     this.#command(parameters.join(" "));
     const child = this.#spawn(parameters, "pipe");
@@ -104,7 +104,7 @@ export class Stage {
     return {
       lines,
       line: async (pattern) =>
-        await this.until(`a line that matches ${String(pattern)}`, () => {
+        await this.until(`a line like ${String(pattern)}`, () => {
           const found = lines.map((line) => pattern.exec(line)).find((match) => match !== null);
           if (found === undefined && hasEnded(child))
             throw new DemoFailure(`wafsync ${parameters[0]} exited too early`);
@@ -120,7 +120,7 @@ export class Stage {
     };
   }
 
-  /** Calls the function repeatedly until it returns a result. */
+  /** Calls `ask` repeatedly until it returns an answer. */
   async until<T>(what: string, ask: () => T | undefined | Promise<T | undefined>): Promise<T> {
     const { signal, stepTimeoutMs } = this.#options;
     const deadlineMs = performance.now() + stepTimeoutMs;
@@ -130,10 +130,10 @@ export class Stage {
       if (answer !== undefined) return answer;
       await sleep(pollIntervalMs, undefined, { signal });
     }
-    throw new DemoFailure(`timeout after ${stepTimeoutMs / 1000} s: waiting for ${what}`);
+    throw new DemoFailure(`timed out after ${stepTimeoutMs / 1000} s while waiting for ${what}`);
   }
 
-  /** Ends every process that is still running, by force if necessary. */
+  /** Stops every process that is still running, by force if necessary. */
   async close(): Promise<void> {
     await Promise.all(
       [...this.#children].map(async (child) => {
@@ -153,7 +153,7 @@ export class Stage {
     }
   }
 
-  /** Prints no two consecutive blank lines. */
+  /** Never prints two blank lines in a row. */
   #print(text: string): void {
     const isBlank = text === "";
     if (!isBlank || !this.#isAfterBlank) console.log(text);
@@ -192,7 +192,7 @@ export class Stage {
   }
 }
 
-/** Wraps a text between words. Color codes do not count towards the width. */
+/** Wraps text between words. Colours don't count as width. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -206,9 +206,9 @@ function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Continues a long line on indented lines. */
+/** Wraps a line that does not fit on the terminal, with the following lines indented. */
 function wrapOnTerminal(line: string): string[] {
-  // A terminal can report that it has no columns, as `script` does.
+  // A terminal may report that it has no columns, as `script` does.
   const columns = process.stdout.isTTY ? process.stdout.columns || 100 : Number.POSITIVE_INFINITY;
   if (stripVTControlCharacters(line).length <= columns) return [line];
   const [first = "", ...rest] = wrap(line, columns);
@@ -219,7 +219,7 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** A process with a pipe has no terminal, so this variable tells it whether the reader's terminal shows colors. */
+/** A process behind a pipe cannot detect the terminal, so FORCE_COLOR enables colours if the terminal supports them. */
 function withColours(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return colour("bold", "x") === "x" ? environment : { ...environment, FORCE_COLOR: "1" };
 }

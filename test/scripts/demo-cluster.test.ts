@@ -19,7 +19,7 @@ await describeWithControlPlane("the demo on a cluster", (cluster) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (part: string) => {
         text += part;
-        if (text.includes("Press Ctrl-C to stop")) ready.resolve();
+        if (text.includes("It stays until Ctrl-C")) ready.resolve();
       });
     }
     const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -35,7 +35,7 @@ await describeWithControlPlane("the demo on a cluster", (cluster) => {
     expect(text).toContain("outcome=Stopped");
     expect(text).toContain("Everything was removed.");
     expect(existsSync(dirname(kubeconfig))).toBe(false);
-    const url = /the API server listens at (\S+)/.exec(text)?.[1] ?? "";
+    const url = /the API server is at (\S+)/.exec(text)?.[1] ?? "";
     await expect(fetch(`${url}/readyz`)).rejects.toThrow("fetch failed");
   });
 });
