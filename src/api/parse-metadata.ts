@@ -1,10 +1,10 @@
 // The `metadata` of a document. Fields that only the API server writes are accepted as they are. Unknown fields are errors only
 // if they look like a typo, because Kubernetes may add fields.
 import * as z from "zod";
+import { labelPattern, nameLengthMax, namespaceLengthMax, subdomainPattern } from "../model/resource.ts";
 import type { ObjectMetadata } from "./custom-resource.ts";
 import { nearestName } from "./nearest-name.ts";
 import { type ResourceFault, faultsOfIssue, nameOfValue, resourceFault, unknownFieldFault } from "./resource-fault.ts";
-import { dns1123LabelPattern, dns1123SubdomainPattern, nameLengthMax, namespaceLengthMax } from "./schema-parts.ts";
 import { structuralSchema } from "./structural-schema.ts";
 
 export type ParsedMetadata =
@@ -15,12 +15,12 @@ const nameMessage = "write lower-case letters, digits, '-' and '.', with a lette
 const namespaceMessage = "write lower-case letters, digits and '-', with a letter or digit at both ends";
 
 const metadataSchema = z.object({
-  name: z.string().min(1).max(nameLengthMax).regex(new RegExp(dns1123SubdomainPattern, "u"), nameMessage),
+  name: z.string().min(1).max(nameLengthMax).regex(new RegExp(subdomainPattern, "u"), nameMessage),
   namespace: z
     .string()
     .min(1)
     .max(namespaceLengthMax)
-    .regex(new RegExp(dns1123LabelPattern, "u"), namespaceMessage)
+    .regex(new RegExp(labelPattern, "u"), namespaceMessage)
     .optional(),
   uid: z.string().default(""),
   resourceVersion: z.string().default(""),

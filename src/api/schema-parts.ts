@@ -1,14 +1,9 @@
 // Building blocks shared by the schemas of several kinds.
 import * as z from "zod";
 import { parseDeclaredEntry } from "../model/entry.ts";
+import { labelPattern, nameLengthMax, namespaceLengthMax, subdomainPattern } from "../model/resource.ts";
 import { durationLengthMax, durationPattern, parseDuration } from "./durations.ts";
 import { type SchemaRule, celText, withRules } from "./schema-rules.ts";
-
-export const nameLengthMax = 253;
-export const namespaceLengthMax = 63;
-const dns1123Label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-export const dns1123LabelPattern = `^${dns1123Label}$`;
-export const dns1123SubdomainPattern = `^${dns1123Label}(\\.${dns1123Label})*$`;
 
 /** A rule that a string matches a regular expression, which must have the same meaning in RE2 and JavaScript. */
 export function matchRule(pattern: string, message: string): SchemaRule<string> {
@@ -57,11 +52,11 @@ export function durationBetween(min: string, max: string): z.ZodString {
 
 /** The name of another object. */
 export const objectName = withRules(z.string().min(1).max(nameLengthMax), [
-  matchRule(dns1123SubdomainPattern, "write the name of an object: lower-case letters, digits, '-' and '.'"),
+  matchRule(subdomainPattern, "write the name of an object: lower-case letters, digits, '-' and '.'"),
 ]);
 
 export const namespaceName = withRules(z.string().min(1).max(namespaceLengthMax), [
-  matchRule(dns1123LabelPattern, "write the name of a namespace: lower-case letters, digits and '-'"),
+  matchRule(labelPattern, "write the name of a namespace: lower-case letters, digits and '-'"),
 ]);
 
 /** A key of a ConfigMap or Secret. */

@@ -4,7 +4,7 @@
 //
 // With a trigger, the name of the object is derived from it, so that another command with the same trigger finds the same
 // object. An object that failed is kept, and the next attempt creates another one with a number appended to its name.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../model/hex-digest.ts";
 import { backOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
 import type { Condition } from "../api/conditions.ts";
@@ -152,10 +152,7 @@ function bodyOf(options: ClearObjectOptions, number: number) {
 }
 
 function hashOf(instance: ObjectName, trigger: string): string {
-  return createHash("sha256")
-    .update(`${nameKey(instance)} ${trigger}`)
-    .digest("hex")
-    .slice(0, hashLength);
+  return hexDigest(`${nameKey(instance)} ${trigger}`, hashLength);
 }
 
 async function waitFor(

@@ -1,4 +1,5 @@
 // Fetches feeds: reads the Secrets that a feed refers to, and queries its source. The options of the command determine which URLs are allowed.
+import { feedSourceName } from "../model/feed.ts";
 import { platform, release } from "node:os";
 import type { Clock } from "../async/clock.ts";
 import { ApiKey, validateApiKey } from "../model/api-key.ts";
@@ -100,7 +101,7 @@ async function pullDecisions(
   const key = validateApiKey(secret.value.reveal());
   if (!key.ok) return missing(`The API key in Secret ${source.apiKeySecretRef.name} ${key.problem}.`).outcome;
   const name = nameKey(feed.meta);
-  options.redactor.add(key.key, `WafFeed ${name}`);
+  options.redactor.add(key.key, feedSourceName(feed.meta));
   const known = clients.get(name);
   const client = known?.sourceKey === sourceKey ? known.client : newClient(options);
   clients.set(name, { sourceKey, client });
@@ -135,7 +136,7 @@ async function readHeaders(
         `The Secret ${secretKeyRef.name} has more than ${limit} characters, the limit for an HTTP header.`,
       );
     }
-    for (const part of secretsIn(value)) redactor.add(new ApiKey(part), `WafFeed ${nameKey(meta)} ${name}`);
+    for (const part of secretsIn(value)) redactor.add(new ApiKey(part), `${feedSourceName(meta)} ${name}`);
     headers[name.toLowerCase()] = value;
   }
   return { ok: true, headers };

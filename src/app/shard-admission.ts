@@ -1,7 +1,7 @@
 // Decides which instances this process works on: those whose API key belongs to a shard that it holds. Every replica reads every
 // Secret. A rotated key can move an instance to another replica while the former one still uses the old key. To prevent
 // overlap, every call needs a key that was read a short time ago, and the new replica waits until the old key is out of use.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../model/hex-digest.ts";
 import type { Clock } from "../async/clock.ts";
 import { elapsedMs, type LeaseTimings } from "../kube/lease-decision.ts";
 import type { ApiKey } from "../model/api-key.ts";
@@ -169,7 +169,7 @@ export class ShardAdmission implements CallShare {
 
 /** Without a key there are no calls, so any shard will do, as long as all processes choose the same one. */
 function printOfName(instance: ObjectName): string {
-  return createHash("sha256").update(nameKey(instance)).digest("hex");
+  return hexDigest(nameKey(instance));
 }
 
 function refused(reason: string): Permission {

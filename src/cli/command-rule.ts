@@ -1,6 +1,6 @@
 // The rules that `block` and `unblock` write: one per address, with a name derived from the address, so that the same command
 // finds the rule again. An annotation marks these rules, and commands change only marked rules.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../model/hex-digest.ts";
 import { formatTime } from "../api/conditions.ts";
 import { apiVersion } from "../api/kinds.ts";
 import type { DeclaredRule } from "../model/declared.ts";
@@ -8,6 +8,7 @@ import type { Entry } from "../model/entry.ts";
 import { parseDeclaredEntry } from "../model/entry.ts";
 import { readCanonical } from "../model/network.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
+import { nameLengthMax } from "../model/resource.ts";
 
 /** Records which command wrote the rule. */
 export const createdByAnnotation = "wafsync.dev/created-by";
@@ -17,7 +18,6 @@ const commandName = "wafsync-block";
 const commandPriority = 100_000;
 /** In the past for every clock, because the clocks of this machine and the cluster may differ. */
 export const longAgoMs = Date.UTC(2000, 0, 1);
-const nameLengthMax = 253;
 const hashLength = 10;
 
 export interface CommandRule extends ObjectName {
@@ -45,7 +45,7 @@ export function ruleName(instance: string, action: DeclaredRule["action"], entry
   const suffix = [action.toLowerCase(), ...words, ...(slash === -1 ? [] : [entry.slice(slash + 1)])].join("-");
   const name = `${instance}-${suffix}`;
   if (name.length <= nameLengthMax) return name;
-  const hash = createHash("sha256").update(instance).digest("hex").slice(0, hashLength);
+  const hash = hexDigest(instance, hashLength);
   return `wafsync-${hash}-${suffix}`;
 }
 

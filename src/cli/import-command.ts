@@ -1,4 +1,5 @@
 // `wafsync import`: writes the objects that declare what a WAF has, for a folder or for kubectl apply; all of them or none.
+import { isNameOfNamespace } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { mkdir, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -24,7 +25,6 @@ export interface ImportOptions {
   readonly output: "table" | "json";
 }
 
-const instancePattern = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 const skippedShownMax = 10;
 
 /** @returns 0 if everything is declared, 1 if entries were left out; 130 if it was stopped. */
@@ -34,7 +34,7 @@ export async function runImport(options: ImportOptions): Promise<number> {
     ["--instance", instance],
     ["--namespace", namespace],
   ] as const) {
-    if (instancePattern.test(name)) continue;
+    if (isNameOfNamespace(name)) continue;
     throw new CommandError(`${option} ${name} is not a valid name`, "Write lower-case letters, digits and hyphens.");
   }
   if (options.out !== undefined) await requireNew(options.out);

@@ -1,12 +1,8 @@
 // The annotation `wafsync.dev/continues: <namespace>/<name>` on a renamed or moved instance: it takes over the record of the named instance.
 import type { ObjectName, ResourceMeta } from "./resource.ts";
-import { nameKey } from "./resource.ts";
+import { isNameOfNamespace, isNameOfObject, nameKey } from "./resource.ts";
 
 export const continuesAnnotation = "wafsync.dev/continues";
-
-/** Kubernetes' names: RFC 1123 labels and subdomains. */
-const namePattern =
-  /^(?<namespace>[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)\/(?<name>[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?)$/;
 
 export type Continues =
   | { readonly state: "None" }
@@ -17,8 +13,8 @@ export type Continues =
 export function continuesOf(meta: ResourceMeta): Continues {
   const text = meta.annotations[continuesAnnotation];
   if (text === undefined) return { state: "None" };
-  const { namespace, name } = namePattern.exec(text)?.groups ?? {};
-  if (namespace === undefined || name === undefined) {
+  const [namespace = "", name = "", ...more] = text.split("/");
+  if (more.length > 0 || !isNameOfNamespace(namespace) || !isNameOfObject(name)) {
     const message = `The annotation ${continuesAnnotation} must name the former instance as <namespace>/<name>, for example ${continuesAnnotation}: ${meta.namespace}/${meta.name}.`;
     return { state: "Invalid", message };
   }

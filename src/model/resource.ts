@@ -16,6 +16,25 @@ export interface ObjectName {
   readonly name: string;
 }
 
+/** Names that Kubernetes allows: RFC 1123 subdomains for objects, labels for namespaces. */
+export const nameLengthMax = 253;
+export const namespaceLengthMax = 63;
+const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+export const labelPattern = `^${label}$`;
+export const subdomainPattern = `^${label}(\\.${label})*$`;
+
+const labelExpression = new RegExp(labelPattern, "u");
+const subdomainExpression = new RegExp(subdomainPattern, "u");
+
+export function isNameOfObject(text: string): boolean {
+  return text.length <= nameLengthMax && subdomainExpression.test(text);
+}
+
+/** Namespaces have shorter names than other objects, without dots. */
+export function isNameOfNamespace(text: string): boolean {
+  return text.length <= namespaceLengthMax && labelExpression.test(text);
+}
+
 export interface ResourceRef extends ObjectName {
   readonly kind: ResourceKind;
 }

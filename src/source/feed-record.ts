@@ -1,6 +1,6 @@
 // Encodes the stored data of a feed: a small state as JSON, and the entries, one per line with their expiry in seconds, if any.
 // They are separate, because the state changes at every fetch and the entries do not.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../model/hex-digest.ts";
 import * as z from "zod";
 import type { Entry } from "../model/entry.ts";
 import { parseDeclaredEntry } from "../model/entry.ts";
@@ -85,7 +85,7 @@ function encodeContent(content: FeedContent): NonNullable<FeedRecord["content"]>
     return endMs === undefined ? entry : `${entry} ${Math.ceil(endMs / 1000)}`;
   });
   const text = lines.map((line) => `${line}\n`).join("");
-  const encoded = { digest: digestOf(text), text };
+  const encoded = { digest: hexDigest(text, digestLength), text };
   contentTexts.set(content, encoded);
   return encoded;
 }
@@ -120,7 +120,7 @@ const emptyState = {
 
 /** Undefined if the text does not match the digest in the state: it must not be used then. */
 export function withContent(state: FeedState, contentDigest: string, text: string): FeedState | undefined {
-  if (state.good === undefined || digestOf(text) !== contentDigest) return undefined;
+  if (state.good === undefined || hexDigest(text, digestLength) !== contentDigest) return undefined;
   const entries: Entry[] = [];
   const expiresAtMs = new Map<Entry, number>();
   for (const line of text.split("\n")) {
@@ -132,10 +132,6 @@ export function withContent(state: FeedState, contentDigest: string, text: strin
     if (end !== undefined) expiresAtMs.set(parsed.entry, Number(end) * 1000);
   }
   return { ...state, good: { ...state.good, content: { entries, expiresAtMs } } };
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, digestLength);
 }
 
 function parseJson(text: string): unknown {

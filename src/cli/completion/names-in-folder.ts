@@ -1,6 +1,7 @@
 // The names of the instances that the valid files of a folder declare: sufficient for completion, and much faster than a full
 // check of the folder.
 import { parseAllDocuments } from "yaml";
+import { isNameOfNamespace, isNameOfObject } from "../../model/resource.ts";
 import { listSourceFiles } from "../../source/directory/list-files.ts";
 import { readSourceFile } from "../../source/directory/source-file.ts";
 
@@ -22,15 +23,13 @@ export async function namesInFolder(directory: string): Promise<readonly string[
   return names;
 }
 
-/** Names of Kubernetes. A shell would run parts of any other name that it puts on the command line. */
-const validName = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
-
 /** In the form `namespace/name`. */
 export function namesIn(text: string): string[] {
   const documents = parseAllDocuments(text).map((document) => document.toJS() as Declared | null);
   return documents.flatMap((declared) => {
     const { namespace = "default", name } = declared?.metadata ?? {};
     if (declared?.kind !== kind || typeof namespace !== "string" || typeof name !== "string") return [];
-    return validName.test(namespace) && validName.test(name) ? [`${namespace}/${name}`] : [];
+    // A shell would run parts of any other name that it puts on the command line.
+    return isNameOfNamespace(namespace) && isNameOfObject(name) ? [`${namespace}/${name}`] : [];
   });
 }

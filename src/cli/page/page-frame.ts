@@ -1,5 +1,5 @@
 // The parts that all pages share: the head, the search, the region for screen reader announcements, and the two assets.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 import type { Markup } from "../report/html.ts";
 import { html, visibleText } from "../report/html.ts";
 import { pageScript } from "./page-script.ts";
@@ -21,7 +21,7 @@ export interface Frame {
 }
 
 function nameOf(text: string, extension: string): string {
-  return `/assets/page-${createHash("sha256").update(text).digest("hex").slice(0, 16)}.${extension}`;
+  return `/assets/page-${hexDigest(text, 16)}.${extension}`;
 }
 
 const stylePath = nameOf(pageStyle, "css");

@@ -8,11 +8,7 @@ export type Heading = string | { readonly number: string };
 export function tableHead(headings: readonly Heading[]): Markup {
   return html`<thead>
     <tr>
-      ${headings.map((heading) =>
-        typeof heading === "string"
-          ? html`<th scope="col">${heading}</th>`
-          : html`<th scope="col" class="number">${heading.number}</th>`,
-      )}
+      ${headings.map((heading) => cell(heading, html``))}
     </tr>
   </thead>`;
 }
@@ -21,11 +17,12 @@ export function tableHead(headings: readonly Heading[]): Markup {
 export function stackHead(headings: readonly Heading[]): Markup {
   return html`<thead role="rowgroup">
     <tr role="row">
-      ${headings.map((heading) =>
-        typeof heading === "string"
-          ? html`<th scope="col" role="columnheader">${heading}</th>`
-          : html`<th scope="col" role="columnheader" class="number">${heading.number}</th>`,
-      )}
+      ${headings.map((heading) => cell(heading, html` role="columnheader"`))}
     </tr>
   </thead>`;
+}
+
+function cell(heading: Heading, role: Markup): Markup {
+  if (typeof heading === "string") return html`<th scope="col" ${role}>${heading}</th>`;
+  return html`<th scope="col" ${role} class="number">${heading.number}</th>`;
 }

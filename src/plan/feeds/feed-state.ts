@@ -1,6 +1,6 @@
 // The state of one feed, and how each fetch changes it. The last good content stays until newer content passes the guards or is
 // accepted by its hash; failures never remove it. The state survives restarts.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 import type { DeclaredFeed, FeedFormat } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading, InvalidLine } from "../../model/feed.ts";
 import { contentHash } from "./content-hash.ts";
@@ -73,7 +73,7 @@ export function initialFeedState(feed: DeclaredFeed): FeedState {
 
 /** Identifies the part of the declaration that determines the result of a fetch. A hash, because URLs may contain tokens. */
 function sourceKeyOf({ source }: DeclaredFeed): string {
-  return createHash("sha256").update(JSON.stringify(source)).digest("hex").slice(0, 32);
+  return hexDigest(JSON.stringify(source), 32);
 }
 
 /**

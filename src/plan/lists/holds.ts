@@ -10,7 +10,7 @@
 // Object       that the object last declared, on both lists: its reference is broken
 //
 // Entries with unknown owners are on hold for every hold of their list except those of objects.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
@@ -56,7 +56,7 @@ export function holdKey(hold: Hold): string {
   if (known !== undefined) return known;
   const { scope, reason } = hold;
   const named = "rule" in scope || "object" in scope ? scope : { ...scope, reason };
-  const key = createHash("sha256").update(JSON.stringify(named)).digest("hex").slice(0, 12);
+  const key = hexDigest(JSON.stringify(named), 12);
   holdKeys.set(hold, key);
   return key;
 }

@@ -1,5 +1,5 @@
 // Writes that the API refused are not tried again until what they were for has changed, or an hour has passed.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 import type { DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
 import type { Refusal } from "../../model/inventory.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -22,7 +22,7 @@ export function versionOf(declared: DeclaredRule | DeclaredOrigin): string {
   const { meta, ...content } = declared;
   if (meta.uid !== "") return `${nameKey(meta)}@${meta.uid}.${meta.generation}`;
   const known = contentHashes.get(declared);
-  const hash = known ?? createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 12);
+  const hash = known ?? hexDigest(JSON.stringify(content), 12);
   if (known === undefined) contentHashes.set(declared, hash);
   return `${nameKey(meta)}@${hash}`;
 }

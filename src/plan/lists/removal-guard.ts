@@ -1,7 +1,7 @@
 // Decides which removals of a plan are allowed. If there are more than the instance allows, they are on hold until a person
 // approves exactly these. The same applies to removals of entries that an unreadable source may still declare. One hash
 // identifies all removals on hold.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 import type { Guards, ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
@@ -230,5 +230,5 @@ export function hashRemovals(held: Pick<HeldRemovals, "removals" | "origins">, a
   const holds = holdsOf(held);
   if (lines.length === 0 || [...holds].some(({ scope }) => scope.kind === "Unconfirmed")) return undefined;
   const all = [`approval ${approvals}`, ...lines.toSorted(), ...[...holds].map(holdKey).toSorted()];
-  return createHash("sha256").update(all.join("\n")).digest("hex").slice(0, 12);
+  return hexDigest(all.join("\n"), 12);
 }

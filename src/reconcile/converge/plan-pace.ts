@@ -1,7 +1,7 @@
 // How often a run plans again. Where changes never end, calls go on between two plans: otherwise a guest who changes objects all
 // the time would keep the owner waiting for the next call.
 import type { Clock } from "../../async/clock.ts";
-import { TimeSlices } from "../../async/time-slices.ts";
+import { inSlices } from "../../async/time-slices.ts";
 
 /** After a plan of so many milliseconds, no other one for three times as long: then plans take a quarter of the time. */
 const pausePerWork = 3;
@@ -23,21 +23,20 @@ export class PlanPace {
 
   /** Plans in slices, and starts the rest. What other work takes in between does not count. */
   async inSlices<T>(work: Generator<undefined, T>): Promise<T> {
-    let tookMs = 0;
-    const timed = (): IteratorResult<undefined, T> => {
+    const timed = this.#timed(work);
+    const { result, tookMs } = await inSlices(this.#clock, timed);
+    this.#restsUntilMs = this.#clock.monotonicMs() + Math.min(tookMs * pausePerWork, pauseMsMax);
+    return result;
+  }
+
+  /** The same work, with the time that its slices take. */
+  *#timed<T>(work: Generator<undefined, T>): Generator<undefined, { readonly result: T; readonly tookMs: number }> {
+    for (let tookMs = 0; ;) {
       const beganMs = this.#clock.monotonicMs();
       const slice = work.next();
       tookMs += this.#clock.monotonicMs() - beganMs;
-      return slice;
-    };
-    const slices = new TimeSlices(this.#clock);
-    let slice = timed();
-    while (slice.done !== true) {
-      if (slices.isOver) await slices.pause();
-      slice = timed();
+      if (slice.done === true) return { result: slice.value, tookMs };
+      yield;
     }
-    this.#restsUntilMs = this.#clock.monotonicMs() + Math.min(tookMs * pausePerWork, pauseMsMax);
-    if (slices.isOver) await slices.pause();
-    return slice.value;
   }
 }

@@ -1,5 +1,5 @@
 // Events: what a person wants to know about an object, each thing emitted once. Counts, never a flood of single entries.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
@@ -120,14 +120,9 @@ function emitHeld(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, m
   }
 }
 
-/** There may be thousands of entries. */
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
 function emitContested(status: StatusPort, emitted: EmittedEvents, plan: Plan, meta: ResourceMeta): void {
   const contested = plan.contested.map(({ list, entry }) => `${list} ${entry}`).join(", ");
-  if (emitted.isNew("contested", contested === "" ? undefined : digestOf(contested)) && contested !== "") {
+  if (emitted.isNew("contested", contested === "" ? undefined : hexDigest(contested)) && contested !== "") {
     const message = `Another writer keeps reverting declared entries; corrections are paused for a while: ${contested.length <= 500 ? `${contested}.` : `${contested.slice(0, 500)}…`}`;
     status.event(meta, { type: "Warning", reason: "Contested", message });
   }

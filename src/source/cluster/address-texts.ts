@@ -2,6 +2,7 @@
 // read again when the watch reports a new version, the others periodically. The same text results in the same object, so that it
 // is parsed only once. If a ConfigMap can't be reread, its last text is kept and a problem is reported, which puts removals on
 // hold. If a read takes longer than its caller waits, the last text is used, or none yet, and `onChanged` reports its end.
+import { hexDigest } from "../../model/hex-digest.ts";
 import type { Clock } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { FairGate } from "../../async/fair-gate.ts";
@@ -13,7 +14,7 @@ import type { DeclaredRule } from "../../model/declared.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { type ConfigMapObject, configMapType } from "./cluster-object.ts";
-import { type ConfigMapContent, contentOf, digestOf, sameContent, versionOf } from "./config-map-content.ts";
+import { type ConfigMapContent, contentOf, sameContent, versionOf } from "./config-map-content.ts";
 import { linesIn } from "./source-budget.ts";
 
 const requestTimeoutMs = 10_000;
@@ -122,7 +123,7 @@ export class AddressTexts {
       const { data, dropped } = known?.reading?.content ?? {};
       const text = data?.get(key);
       if (text === undefined || isUsed(sourceOf(mapName, key))) continue;
-      dropped?.set(key, { lines: linesIn(text), digest: digestOf(text) });
+      dropped?.set(key, { lines: linesIn(text), digest: hexDigest(text) });
       data?.delete(key);
       known?.texts.delete(key);
     }

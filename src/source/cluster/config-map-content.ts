@@ -1,6 +1,6 @@
 // The kept data of a ConfigMap: only the keys that rules refer to. Texts that are too large can be dropped: then their digests
 // remain, so that a change is still detected.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { keysInWords } from "../data-keys.ts";
 import type { ConfigMapObject } from "./cluster-object.ts";
@@ -35,11 +35,7 @@ export function sameContent(left: ConfigMapContent | undefined, right: ConfigMap
   return [...right.wanted].every((key) => {
     const dropped = left.dropped.get(key)?.digest;
     const text = right.data.get(key);
-    if (dropped !== undefined) return text !== undefined && digestOf(text) === dropped;
+    if (dropped !== undefined) return text !== undefined && hexDigest(text) === dropped;
     return !left.wanted.has(key) || left.data.get(key) === text;
   });
-}
-
-export function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("base64");
 }

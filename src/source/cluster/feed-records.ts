@@ -1,6 +1,7 @@
 // Stores feeds in WafRecords next to them: `<feed>-feed` contains the state, and refers to the parts with the entries by their
 // digest. The parts are written first, then the first object is switched to them with its resourceVersion as a precondition, so
 // that a process that lost its Lease can't restore old content. The feed owns its records.
+import { feedSourceName } from "../../model/feed.ts";
 import { apiGroup, apiVersion, recordKind } from "../../api/kinds.ts";
 import type { RecordType } from "../../api/waf-record.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
@@ -71,10 +72,10 @@ export class FeedRecords {
   async save(feed: ObjectName, state: FeedState): Promise<string | undefined> {
     if (!this.#options.mayWrite()) return "This process must not write: it is stopping or does not hold the Lease.";
     // Without an owner, nothing would ever delete the records.
-    if (this.#options.uidOf(feed) === undefined) return `WafFeed ${nameKey(feed)} no longer exists.`;
+    if (this.#options.uidOf(feed) === undefined) return `${feedSourceName(feed)} no longer exists.`;
     const { stateText, content } = encodeFeed(state);
     const head = this.#heads.get(nameKey(feed));
-    if (head === undefined) return `The record of WafFeed ${nameKey(feed)} has not been read.`;
+    if (head === undefined) return `The record of ${feedSourceName(feed)} has not been read.`;
     const isNew = content !== undefined && content.digest !== head.digest;
     const fault = isNew ? await this.#writeContent(feed, content) : undefined;
     if (fault !== undefined) return unwritten(feed, fault);
@@ -193,9 +194,9 @@ function addressOf({ namespace }: ObjectName, name: string) {
 }
 
 function unreadable(feed: ObjectName, problem: string): Loaded {
-  return { ok: false, problem: `The record of WafFeed ${nameKey(feed)} cannot be read: ${asSentence(problem)}` };
+  return { ok: false, problem: `The record of ${feedSourceName(feed)} cannot be read: ${asSentence(problem)}` };
 }
 
 function unwritten(feed: ObjectName, fault: ApiFault): string {
-  return `The record of WafFeed ${nameKey(feed)} cannot be written: ${asSentence(fault.message)}`;
+  return `The record of ${feedSourceName(feed)} cannot be written: ${asSentence(fault.message)}`;
 }

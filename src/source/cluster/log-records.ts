@@ -1,7 +1,7 @@
 // The record of the forwarded logs of an instance, in WafRecords next to it. `<instance>-logs` contains the record itself, or
 // names one of two sets of further objects (`…-logs-a-1`, `…-logs-b-1`) with its parts. A large record is written to the
 // unused set first, and then the first object is switched to it: so a record is stored as a whole.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 import type { RecordType } from "../../api/waf-record.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -93,7 +93,7 @@ export class LogRecords {
       const fault = await this.#putPart(instance, holder, { ...place, data: { part: piece } });
       if (fault !== undefined) return failed(instance, fault);
     }
-    const digest = digestOf(text);
+    const digest = hexDigest(text);
     const data = isSmall ? { record: text, digest } : { set, parts: String(parts), digest };
     const head = { name: headName(instance), part: 1, parts: parts + 1, data };
     const written = await this.#putHead(instance, holder, head, before.resourceVersion);
@@ -209,11 +209,7 @@ function parseRevision(revision: string): Head {
 
 /** Null if it differs from the stored text. */
 function checkedRecord(text: string, digest: string | undefined): unknown {
-  return digestOf(text) === digest ? parseJson(text) : null;
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return hexDigest(text) === digest ? parseJson(text) : null;
 }
 
 function parseJson(text: string): unknown {

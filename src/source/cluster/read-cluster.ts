@@ -1,5 +1,6 @@
 // Reads the objects of an instance once, with the permissions of the user, for commands. Inaccessible objects are omitted and
 // listed, so that the result says what is missing.
+import { feedSourceName } from "../../model/feed.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -56,9 +57,9 @@ export async function readFeed(
 ): Promise<{ readonly feed: DeclaredFeed | undefined } | { readonly problem: string }> {
   const read = await getObject<ClusterObject>(api, typeOfKind("WafFeed"), name, { timeoutMs: requestTimeoutMs });
   if (!read.ok && read.fault.code === "NotFound") return { feed: undefined };
-  if (!read.ok) return { problem: `WafFeed ${nameKey(name)} cannot be read: ${read.fault.message}` };
+  if (!read.ok) return { problem: `${feedSourceName(name)} cannot be read: ${read.fault.message}` };
   const parsed = parseObject("WafFeed", slimObject("WafFeed", read.value, undefined));
-  return parsed.ok ? { feed: parsed.declared } : { problem: `WafFeed ${nameKey(name)} is invalid: ${parsed.problem}` };
+  return parsed.ok ? { feed: parsed.declared } : { problem: `${feedSourceName(name)} is invalid: ${parsed.problem}` };
 }
 
 class Reader {

@@ -3,7 +3,7 @@
 //   Deployment   the annotation that its controller increases; scaling or a change that is reverted in a pause does not
 //   StatefulSet  `status.updateRevision`, a hash of the pod template; with a partition, each stage is a revision of its own
 //   DaemonSet    the generation of its template, an annotation that the API server increases
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 import { apiGroup } from "../../api/kinds.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
@@ -136,10 +136,7 @@ function hashOf(value: unknown): string {
   const text = JSON.stringify(value, (_key, part: unknown) =>
     isRecord(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
   );
-  return createHash("sha256")
-    .update(text ?? "")
-    .digest("hex")
-    .slice(0, hashLength);
+  return hexDigest(text ?? "", hashLength);
 }
 
 function fieldOf(value: unknown, name: string): unknown {

@@ -1,5 +1,6 @@
 // Parses Secrets, ConfigMaps and Namespaces as far as wafsync needs them. Strict, because a misspelt field would hide an API
 // key or a list of addresses. Messages never quote a value.
+import { namespaceLengthMax } from "../../model/resource.ts";
 import { type ParsedMetadata, parseMetadata } from "../../api/parse-metadata.ts";
 import { type ResourceFault, nameOfValue, resourceFault, unknownFieldFault } from "../../api/resource-fault.ts";
 import { withoutNulls } from "../../api/without-nulls.ts";
@@ -13,8 +14,6 @@ export type ReadCoreObject =
   | { readonly ok: false; readonly faults: readonly ResourceFault[] };
 
 type Mapping = Readonly<Record<string, unknown>>;
-
-const namespaceLengthMax = 63;
 
 /** `data` is base64, `stringData` is plain text and takes precedence, as in Kubernetes. */
 export function readSecret(object: Mapping): ReadCoreObject {

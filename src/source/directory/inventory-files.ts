@@ -1,6 +1,6 @@
 // Inventories as files, one per instance: `inventory/<namespace>/<name>.yaml`, YAML that people can read. The revision is a
 // hash of the file, so that a change by another writer is detected before the file is overwritten.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 import { stringify } from "yaml";
 import { Turns } from "../../async/turns.ts";
 import type { Inventory, LoadedInventory, SavedInventory } from "../../model/inventory.ts";
@@ -131,5 +131,5 @@ function parseFile(text: string): ParsedFile {
 }
 
 function revisionOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+  return hexDigest(text, 32);
 }

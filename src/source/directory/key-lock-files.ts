@@ -2,7 +2,7 @@
 // (Lamport's bakery algorithm). A claim is an empty folder with the ID and the start time of its process in its name, so that a
 // dead process blocks no others and its claims can be removed at any time. If the folder can't be used, there is no coordination,
 // because the work has priority.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 import { lstat, mkdir, readdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../async/clock.ts";
@@ -65,7 +65,7 @@ export class KeyLockFiles {
     if (folder === undefined) return { state: "Held", release: async () => undefined, isWanted: async () => false };
     KeyLockFiles.#claims += 1;
     const owner = this.#owner(KeyLockFiles.#claims);
-    const prefix = `${createHash("sha256").update("wafsync key lock\0").update(fingerprint).digest("hex").slice(0, 16)}.`;
+    const prefix = `${hexDigest(`wafsync key lock\0${fingerprint}`, 16)}.`;
     const own = new OwnClaim(folder, prefix, owner);
     try {
       await own.choose();

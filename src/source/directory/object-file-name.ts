@@ -1,6 +1,6 @@
 // The file name for the name of an object. Kubernetes allows names as long as file systems do, which leaves no room for an
 // extension: long names are truncated and distinguished by a hash.
-import { createHash } from "node:crypto";
+import { hexDigest } from "../../model/hex-digest.ts";
 
 const lengthMax = 200;
 const keptLength = 180;
@@ -8,6 +8,6 @@ const keptLength = 180;
 /** `office` gives `office.yaml`. Different names give different file names. */
 export function objectFileName(name: string): string {
   if (name.length <= lengthMax) return `${name}.yaml`;
-  const hash = createHash("sha256").update(name).digest("hex").slice(0, 16);
+  const hash = hexDigest(name, 16);
   return `${name.slice(0, keptLength)}~${hash}.yaml`;
 }

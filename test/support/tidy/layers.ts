@@ -251,7 +251,7 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "cli/completion",
-        mayImport: ["source/directory", "cli/*.ts"],
+        mayImport: ["model", "source/directory", "cli/*.ts"],
         duty: "what a shell can complete a command line with",
       },
       {
