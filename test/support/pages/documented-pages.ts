@@ -23,7 +23,6 @@ export const pagesOfSuites = {
     "docs/guides/page.md",
     "docs/guides/pipelines.md",
     "docs/guides/rename-or-move.md",
-    "docs/operations/backup-and-upgrade.md",
     "docs/operations/operator.md",
     "docs/operations/recover.md",
     "docs/troubleshooting.md",

@@ -31,6 +31,7 @@ interface Background {
 }
 
 const limitMs = 45_000;
+const insecure = "--allow-insecure-http";
 const pageUrl = "https://waf.example.com";
 export const demoKey = "demo-key-0123456789";
 
@@ -72,7 +73,9 @@ export class PageSession implements AsyncDisposable {
     const timer = setTimeout(() => kill(child, "SIGKILL"), slow(limitMs));
     const code = await ended;
     clearTimeout(timer);
-    return { code, printed: output() };
+    // The script of wafsync adds the option where the page has an https URL.
+    const printed = script.includes(insecure) ? output() : output().replaceAll(` ${insecure}`, "");
+    return { code, printed };
   }
 
   /** Resolves when it has printed a line. */
@@ -165,11 +168,11 @@ export WAFSYNC_BASE_URL="\${WAFSYNC_BASE_URL/${pageUrl.replaceAll("/", "\\/")}/$
 [ -n "$WAFSYNC_BASE_URL" ] || unset WAFSYNC_BASE_URL
 [ "$WAFSYNC_API_KEY" = "…" ] && export WAFSYNC_API_KEY=${demoKey}
 case "$1 $*" in
-  "ui "*) words+=(--allow-insecure-http --bind-address 127.0.0.1:${pagePort}) ;;
+  "ui "*) words+=(${insecure} --bind-address 127.0.0.1:${pagePort}) ;;
   "simulator "*--port*) ;;
   "simulator "*) words+=(--port ${new URL(wafUrl).port}) ;;
-  *--allow-insecure-http* | *--help*) ;;
-  ${withUrl.map((name) => `"${name} "*`).join(" | ")} | "clear-cache "*--base-url*) words+=(--allow-insecure-http) ;;
+  *${insecure}* | *--help*) ;;
+  ${withUrl.map((name) => `"${name} "*`).join(" | ")} | "clear-cache "*--base-url*) words+=(${insecure}) ;;
 esac
 exec ${quoted(process.execPath)} ${quoted(wafsyncProgram)} "\${words[@]}"
 `;

@@ -16,7 +16,13 @@ export interface PageCommand {
 
 export type PageStep =
   | PageCommand
-  | { readonly kind: "Preparation"; readonly line: number; readonly script: string }
+  | {
+      readonly kind: "Preparation";
+      readonly line: number;
+      readonly script: string;
+      /** What it makes a command in the background print. */
+      readonly shown?: string;
+    }
   | { readonly kind: "File"; readonly line: number; readonly path: string; readonly text: string }
   | { readonly kind: "Interruption"; readonly line: number; readonly script: string };
 
@@ -38,7 +44,7 @@ interface Marks {
   readonly file?: string;
   readonly exitCode?: number;
   readonly isInBackground?: true;
-  readonly hasOtherFigures?: true;
+  readonly hasOtherFigures?: boolean;
 }
 
 interface Block {
@@ -70,8 +76,8 @@ class PageReader implements PageScript {
   readonly notRun: NotRun[] = [];
   readonly faults: string[] = [];
   #marks: Marks = {};
-  /** Still without its output. */
-  #pending: { readonly index: number; readonly command: PageCommand } | undefined;
+  /** The last command or preparation, if its output may follow. */
+  #pending: PageStep | undefined;
 
   heading(): void {
     this.#pending = undefined;
@@ -79,8 +85,10 @@ class PageReader implements PageScript {
 
   comment(line: number, comment: string): void {
     const [, key = "", value = ""] = /^([A-Za-z -]+?)(?::\s*(.*))?$/s.exec(comment) ?? [];
-    if (key === "first run") this.steps.push({ kind: "Preparation", line, script: value });
-    else if (key === "Ctrl-C") this.steps.push({ kind: "Interruption", line, script: value });
+    if (key === "first run") {
+      this.#pending = { kind: "Preparation", line, script: value };
+      this.steps.push(this.#pending);
+    } else if (key === "Ctrl-C") this.steps.push({ kind: "Interruption", line, script: value });
     else if (key === "not run") this.#marks = { ...this.#marks, notRun: value.replaceAll(/\s+/g, " ") };
     else if (key === "file") this.#marks = { ...this.#marks, file: value };
     else if (key === "exit code") this.#marks = { ...this.#marks, exitCode: Number(value) };
@@ -117,15 +125,16 @@ class PageReader implements PageScript {
   #addCommand({ line, marks }: Block, script: string, shown: string | undefined): void {
     const { exitCode = 0, isInBackground = false, hasOtherFigures = false } = marks;
     const command = { kind: "Command", line, script, shown, exitCode, isInBackground, hasOtherFigures } as const;
-    this.#pending = { index: this.steps.length, command };
+    this.#pending = command;
     this.steps.push(command);
   }
 
-  /** The output of the block of commands before it, in the same section. */
-  #addOutput({ text, marks: { hasOtherFigures } }: Block): void {
-    if (this.#pending === undefined) return;
-    const { index, command } = this.#pending;
-    this.steps[index] = { ...command, shown: text, hasOtherFigures: hasOtherFigures ?? command.hasOtherFigures };
+  /** The output of the last commands of the same section. */
+  #addOutput({ text, marks: { hasOtherFigures = false } }: Block): void {
+    const step = this.#pending;
+    if (step === undefined) return;
+    const shown = { ...step, shown: text, ...(hasOtherFigures ? { hasOtherFigures } : {}) };
+    this.steps[this.steps.indexOf(step)] = shown;
     this.#pending = undefined;
   }
 }

@@ -15,6 +15,8 @@ export async function runSteps(page: string, steps: readonly PageStep[], session
     else if (step.kind === "Preparation") {
       const { code, printed } = await session.run(step.script);
       if (code !== 0) fail(`the preparation ended with ${String(code)}:\n${printed}`);
+      const { shown } = step;
+      if (shown !== undefined) await session.printsInBackground((text) => isPartOfOutput(shown, text));
     } else {
       commands += 1;
       const problem = await (step.isInBackground ? startCommand(step, session) : runCommand(step, session)).catch(
@@ -39,8 +41,14 @@ async function runCommand(step: PageCommand, session: PageSession): Promise<stri
   const { code, printed } = await session.run(step.script);
   if (code !== exitCode) return `ended with ${String(code)} instead of ${exitCode}:\n${printed}`;
   if (shown === undefined || isOutput(shown, printed, hasOtherFigures)) return undefined;
-  if (session.hasBackground) {
-    await session.printsInBackground((text) => isPartOfOutput(shown, text, hasOtherFigures));
+  const inBackground = (text: string): boolean => isPartOfOutput(shown, text, hasOtherFigures);
+  if (
+    session.hasBackground &&
+    (await session.printsInBackground(inBackground).then(
+      () => true,
+      () => false,
+    ))
+  ) {
     return undefined;
   }
   return `The page shows:\n${shown}\nIt printed:\n${printed}`;
