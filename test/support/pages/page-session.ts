@@ -30,7 +30,7 @@ interface Background {
   printed: string;
 }
 
-const limitMs = 45_000;
+const limitMs = 30_000;
 const insecure = "--allow-insecure-http";
 const pageUrl = "https://waf.example.com";
 export const demoKey = "demo-key-0123456789";
@@ -67,9 +67,12 @@ export class PageSession implements AsyncDisposable {
     return new PageSession(options);
   }
 
-  /** Runs it to the end. */
-  async run(script: string): Promise<{ readonly code: number | null; readonly printed: string }> {
-    const { child, ended, output } = this.#start(script, true);
+  /** Runs it to the end, or to the first command that fails. */
+  async run(
+    script: string,
+    { stopsAtFailure = true }: { readonly stopsAtFailure?: boolean } = {},
+  ): Promise<{ readonly code: number | null; readonly printed: string }> {
+    const { child, ended, output } = this.#start(`${stopsAtFailure ? "set -e\n" : ""}${script}`, true);
     const timer = setTimeout(() => kill(child, "SIGKILL"), slow(limitMs));
     const code = await ended;
     clearTimeout(timer);
@@ -137,7 +140,7 @@ export class PageSession implements AsyncDisposable {
   #start(script: string, keepsState: boolean) {
     const state = quoted(join(this.#options.scratch.path, "state"));
     const save = keepsState ? `trap '{ export -p; echo "cd $(printf %q "$PWD")"; } > ${state}' EXIT` : "";
-    const text = `exec 2>&1\n. ${state}\n${save}\nset -e\n${this.#forTest(script)}\n`;
+    const text = `exec 2>&1\n. ${state}\n${save}\n${this.#forTest(script)}\n`;
     const child = spawn("bash", ["-c", text], { stdio: ["ignore", "pipe", "inherit"], detached: true });
     let printed = "";
     child.stdout.setEncoding("utf8").on("data", (more: string) => (printed += more));

@@ -38,7 +38,7 @@ async function startCommand(step: PageCommand, session: PageSession): Promise<st
 /** The problem, or undefined. What the page shows may also be the answer of something that runs in the background. */
 async function runCommand(step: PageCommand, session: PageSession): Promise<string | undefined> {
   const { shown, hasOtherFigures, exitCode } = step;
-  const { code, printed } = await session.run(step.script);
+  const { code, printed } = await session.run(step.script, { stopsAtFailure: exitCode === 0 });
   if (code !== exitCode) return `ended with ${String(code)} instead of ${exitCode}:\n${printed}`;
   if (shown === undefined || isOutput(shown, printed, hasOtherFigures)) return undefined;
   const inBackground = (text: string): boolean => isPartOfOutput(shown, text, hasOtherFigures);
