@@ -92,16 +92,12 @@ export class PageSession implements AsyncDisposable {
     };
     child.stdout?.on("data", update);
     void ended.then(update);
-    await this.printsInBackground((printed) => printed.includes("\n"), background);
+    await this.printsInBackground((printed) => printed.includes("\n"), [background]);
   }
 
-  /** Waits until what runs in the background has printed it. @throws with all that was printed */
-  async printsInBackground(
-    isThere: (printed: string) => boolean,
-    { printed: _, ...one }: Partial<Background> = {},
-  ): Promise<void> {
-    const wanted = one.child === undefined ? this.#background : this.#background.filter((b) => b.child === one.child);
-    const look = (): boolean => wanted.some(({ printed }) => isThere(this.#asOnPage(printed)));
+  /** Waits until something in the background has printed it. @throws with all that was printed */
+  async printsInBackground(isThere: (printed: string) => boolean, wanted = this.#background): Promise<void> {
+    const look = (): boolean => wanted.some(({ printed }) => isThere(printed));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const listener = (): void => {
       if (look()) resolve();
