@@ -111,7 +111,7 @@ async function readme(root: string): Promise<GeneratedDeployFile> {
     "",
     "# The wafsync chart",
     "",
-    "Installs the operator, its custom resource definitions and its rights, as `deploy/kustomize` does.",
+    "Installs the operator, its CRDs and its RBAC rules, as `deploy/kustomize` does.",
     "",
     "    helm install wafsync ./wafsync --namespace wafsync-system --create-namespace",
     "",
