@@ -15,7 +15,7 @@ export function normalized(text: string, hasOtherFigures = false): string {
   const one = text
     .split("\n")
     // The progress of a command that takes longer than usual.
-    .filter((line) => !/[█░]|\d %\s+[\d,]+\/s/.test(line))
+    .filter((line) => !/[█░]|\d %\s+[\d,.]+\/s/.test(line))
     .join("\n")
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "<time>")
     .replaceAll(/\b\d\d:\d\d:\d\dZ/g, "<time>")
