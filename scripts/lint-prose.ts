@@ -6,9 +6,12 @@ import { findTerms, proseExtensions } from "./prose/lint.ts";
 const root = join(import.meta.dirname, "..");
 const folders = [".github", "bench", "deploy", "docs", "examples", "scripts", "src", "test"];
 
-/** Inputs of tests, copies that are made from the source, recorded data, and the list of terms itself. */
+/**
+ * Inputs of tests, copies that are made from the source, recorded data, the list of terms itself with its test, and a file whose
+ * change would build the tools of the tests again.
+ */
 const notChecked =
-  /^test\/fixtures\/|^deploy\/helm\/wafsync\/(?:templates\/definition-|files\/)|\.d\.ts$|results\.json$|dashboard\.json$|go\.sum$|^scripts\/prose\/terms\.ts$/;
+  /^test\/fixtures\/|^deploy\/helm\/wafsync\/(?:templates\/definition-|files\/)|\.d\.ts$|results\.json$|dashboard\.json$|^scripts\/prose\/terms\.ts$|^test\/scripts\/lint-prose\.test\.ts$|^test\/tools\/definitions\.ts$/;
 
 async function filesOf(folder: string): Promise<string[]> {
   const names = await readdir(join(root, folder), { recursive: true });

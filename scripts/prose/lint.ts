@@ -13,7 +13,7 @@ export interface Finding {
   readonly message: string;
 }
 
-const textExtensions = [".yaml", ".yml", ".tpl", ".json", ".sh", ".txt", ".conf", ".lua", ".go"];
+const textExtensions = [".yaml", ".yml", ".tpl", ".json", ".sh", ".txt", ".conf", ".lua"];
 /** The endings of all files that can be checked. */
 export const proseExtensions: readonly string[] = [".md", ".ts", ...textExtensions];
 

@@ -9,7 +9,8 @@ import { readPage } from "../support/tidy/markdown-pages.ts";
 describe("The commands without a cluster", () => {
   test.each(pagesOfSuites["test/pages/simulator.test.ts"])("work as printed on %s", async (page) => {
     const script = scriptOfPage(await readPage(page));
-    await withPageSession(script, {}, async (session) => {
+    // The tests have built the program.
+    await withPageSession(script, { programs: { npm: ["true"] } }, async (session) => {
       expect(await runSteps(page, script.steps, session)).toBeGreaterThan(0);
     });
   });

@@ -107,7 +107,7 @@ export class FakeWaf {
     this.#faults.push({ rule, seen: 0 });
   }
 
-  /** How many calls of this kind came, whatever became of them. */
+  /** The number of calls of this kind, whatever their result. */
   count(name: WafCallName, list?: ListName): number {
     return this.calls.filter((call) => call.name === name && (list === undefined || call.list === list)).length;
   }

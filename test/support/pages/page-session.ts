@@ -2,7 +2,7 @@
 // block to block. Addresses, ports and folders of the page stand for others of the test, in commands and in what they print.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { chmod, writeFile } from "node:fs/promises";
+import { chmod, open, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { slow } from "../processes/slowness.ts";
 import { wafsyncProgram } from "../processes/wafsync-process.ts";
@@ -38,6 +38,8 @@ export const demoKey = "demo-key-0123456789";
 export class PageSession implements AsyncDisposable {
   readonly #options: SessionOptions;
   readonly #background: Background[] = [];
+  /** Every shell that ran to its end: what it started in the background may still run. */
+  readonly #groups: ChildProcess[] = [];
   readonly #changes = new Set<() => void>();
 
   private constructor(options: SessionOptions) {
@@ -72,18 +74,29 @@ export class PageSession implements AsyncDisposable {
     script: string,
     { stopsAtFailure = true }: { readonly stopsAtFailure?: boolean } = {},
   ): Promise<{ readonly code: number | null; readonly printed: string }> {
-    const { child, ended, output } = this.#start(`${stopsAtFailure ? "set -e\n" : ""}${script}`, true);
+    const { scratch } = this.#options;
+    // Not a pipe: a process that the script leaves behind would keep it open.
+    const path = join(scratch.path, "printed");
+    const file = await open(path, "w");
+    const text = this.#textOf(`${stopsAtFailure ? "set -e\n" : ""}${script}`, true);
+    const child = spawn("bash", ["-c", text], { stdio: ["ignore", file.fd, file.fd], detached: true });
+    this.#groups.push(child);
     const timer = setTimeout(() => kill(child, "SIGKILL"), slow(limitMs));
-    const code = await ended;
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("exit", resolve);
+    });
     clearTimeout(timer);
+    await file.close();
+    const output = this.#asOnPage(await readFile(path, "utf8"));
     // The script of wafsync adds the option where the page has an https URL.
-    const printed = script.includes(insecure) ? output() : output().replaceAll(` ${insecure}`, "");
+    const printed = script.includes(insecure) ? output : output.replaceAll(` ${insecure}`, "");
     return { code, printed };
   }
 
   /** Resolves when it has printed a line. */
   async start(script: string): Promise<void> {
-    const { child, ended, output } = this.#start(script, false);
+    const { child, ended, output } = this.#start(script);
     const background: Background = { script, child, ended, printed: "" };
     this.#background.push(background);
     const update = (): void => {
@@ -92,16 +105,12 @@ export class PageSession implements AsyncDisposable {
     };
     child.stdout?.on("data", update);
     void ended.then(update);
-    await this.printsInBackground((printed) => printed.includes("\n"), background);
+    await this.printsInBackground((printed) => printed.includes("\n"), [background]);
   }
 
-  /** Waits until what runs in the background has printed it. @throws with all that was printed */
-  async printsInBackground(
-    isThere: (printed: string) => boolean,
-    { printed: _, ...one }: Partial<Background> = {},
-  ): Promise<void> {
-    const wanted = one.child === undefined ? this.#background : this.#background.filter((b) => b.child === one.child);
-    const look = (): boolean => wanted.some(({ printed }) => isThere(this.#asOnPage(printed)));
+  /** Waits until something in the background has printed it. @throws with all that was printed */
+  async printsInBackground(isThere: (printed: string) => boolean, wanted = this.#background): Promise<void> {
+    const look = (): boolean => wanted.some(({ printed }) => isThere(printed));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const listener = (): void => {
       if (look()) resolve();
@@ -131,17 +140,18 @@ export class PageSession implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const group of this.#groups) kill(group, "SIGKILL");
     for (const { child, ended } of this.#background) {
       kill(child, "SIGKILL");
       await ended;
     }
   }
 
-  #start(script: string, keepsState: boolean) {
-    const state = quoted(join(this.#options.scratch.path, "state"));
-    const save = keepsState ? `trap '{ export -p; echo "cd $(printf %q "$PWD")"; } > ${state}' EXIT` : "";
-    const text = `exec 2>&1\n. ${state}\n${save}\n${this.#forTest(script)}\n`;
-    const child = spawn("bash", ["-c", text], { stdio: ["ignore", "pipe", "inherit"], detached: true });
+  #start(script: string) {
+    const child = spawn("bash", ["-c", this.#textOf(script, false)], {
+      stdio: ["ignore", "pipe", "inherit"],
+      detached: true,
+    });
     let printed = "";
     child.stdout.setEncoding("utf8").on("data", (more: string) => (printed += more));
     const ended = new Promise<number | null>((resolve, reject) => {
@@ -149,6 +159,12 @@ export class PageSession implements AsyncDisposable {
       child.once("close", resolve);
     });
     return { child, ended, output: () => this.#asOnPage(printed) };
+  }
+
+  #textOf(script: string, keepsState: boolean): string {
+    const state = quoted(join(this.#options.scratch.path, "state"));
+    const save = keepsState ? `trap '{ export -p; echo "cd $(printf %q "$PWD")"; } > ${state}' EXIT` : "";
+    return `exec 2>&1\n. ${state}\n${save}\n${this.#forTest(script)}\n`;
   }
 
   #forTest(text: string): string {

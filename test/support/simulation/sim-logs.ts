@@ -101,7 +101,7 @@ export class SimLogs {
     if (fault === "Failed" || this.#world.problems.api !== undefined)
       return { state: "Failed", problem: "The record could not be written." };
     if (fault === "Conflict" || revision !== `${uid} ${kept.revision}`)
-      return { state: "Conflict", problem: "Somebody else wrote the record." };
+      return { state: "Conflict", problem: "Another writer changed the record." };
     kept.record = structuredClone(record);
     kept.revision += 1;
     this.#complain(process, kept.oracle.saved(process.id, record.forwarded));

@@ -84,7 +84,7 @@ export class ConvergeWorld {
     this.source.change((before) => ({ ...before, ...change }));
   }
 
-  /** What is stored as ours. */
+  /** The entries that are stored as managed. */
   owned(): Inventory {
     return this.inventory.of(instanceName);
   }

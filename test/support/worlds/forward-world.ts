@@ -30,7 +30,7 @@ export class ForwardWorld {
   readonly status = new RecordedStatus();
   /** What the WAF has, each with the time from which it can be seen. */
   readonly rows: { readonly entry: LogEntry; readonly visibleAtMs: number }[] = [];
-  /** Request paths in the order in which they were handed on. */
+  /** Request paths in the order in which they were forwarded. */
   readonly forwarded: string[] = [];
   /** The domains that forwarded entries were said to belong to. */
   readonly domains = new Set<string | undefined>();
@@ -199,7 +199,7 @@ export class ForwardWorld {
     if (fault === "TooLarge") return { state: "TooLarge" } as const;
     if (fault === "Failed") return { state: "Failed", problem: "The cursor can't be written." } as const;
     if (fault === "Conflict" || revision !== String(this.#revision)) {
-      return { state: "Conflict", problem: "Somebody else wrote the cursor." } as const;
+      return { state: "Conflict", problem: "Another writer changed the cursor." } as const;
     }
     this.record = JSON.stringify(record);
     this.#revision += 1;

@@ -171,7 +171,7 @@ export class OperatorWorld {
     await this.requests.expect(request);
   }
 
-  /** Undefined if it is not there. */
+  /** Undefined if it does not exist. */
   async read(kind: ResourceKind, namespace: string, name: string): Promise<WafsyncObject | undefined> {
     const path = `/apis/${apiVersion}/namespaces/${namespace}/${plurals[kind]}/${name}`;
     const { status, body } = await this.requests.send({ path });
