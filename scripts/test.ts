@@ -165,6 +165,7 @@ const deployPaths = [
   "test/operator/sigkill",
   "test/e2e/public-blocklist",
   "test/package",
+  "test/pages",
   "test/source/cluster/strangers",
   "test/cli/logs/exactness",
   "test/cli/logs/hostile-rows",

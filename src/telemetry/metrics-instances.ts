@@ -9,7 +9,7 @@ export const instancesMax = 5_000;
 /** The maximum number of series of an object in addition to those that every object has. Further series are not created. */
 export const otherSeriesMax = 600;
 
-/** Not `instance`: Prometheus uses that label for the scraped process and would rename ours. */
+/** Not `instance`: Prometheus uses that label for the scraped process and would rename this label. */
 export type ObjectLabel = "waf_instance" | "waf_feed" | "waf_auto_block";
 
 type Labels = Readonly<Record<string, string>>;

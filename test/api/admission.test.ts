@@ -165,7 +165,7 @@ await describeWithControlPlane("admission", (cluster) => {
       ["the instance of a rule", ruleDocument(), { instanceRef: { name: "other" } }, immutable],
       ["the namespace of an instance", originDocument(), { instanceRef: { namespace: "other" } }, immutable],
       ["the instance of a cache clear", cacheClearDocument(), { instanceRef: { name: "other" } }, immutable],
-      ["a back-off limit", cacheClearDocument(), { backoffLimit: 5 }, onlyTrigger],
+      ["a backoff limit", cacheClearDocument(), { backoffLimit: 5 }, onlyTrigger],
       ["a deadline", cacheClearDocument(), { activeDeadlineSeconds: 5 }, onlyTrigger],
       [
         "a time to live",

@@ -68,7 +68,7 @@ await describeOperator("jobs and pipelines", (world) => {
     return (await world().objects(namespace)).filter(({ kind }) => kind === "WafCacheClear");
   }
 
-  /** Applies the manifest as Argo CD does at a sync, and runs the container of the pod that comes of it. */
+  /** Applies the manifest as Argo CD does at a sync, and runs the container of the resulting pod. */
   async function sync(annotations: Readonly<Record<string, string>>) {
     const { cluster } = world();
     await using scratch = await scratchDirectory({});

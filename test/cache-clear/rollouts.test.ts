@@ -16,7 +16,7 @@ interface WorkloadStatus {
   readonly message: string;
 }
 
-/** One instance `waf` that follows workloads, with somebody who makes their pods ready. */
+/** One instance `waf` that follows workloads, and something that makes their pods ready. */
 class Shop {
   readonly world: OperatorWorld;
   readonly namespace: string;

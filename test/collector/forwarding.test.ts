@@ -58,7 +58,7 @@ await describeWithCollector("the OpenTelemetry Collector", async (program) => {
       });
     });
 
-    test("takes any text that an attacker writes, and leaves out what is not there", async () => {
+    test("takes any text that an attacker writes, and leaves out missing fields", async () => {
       const text = 'a\u0000b\u{1f600}\u202e"\\\ud800<&>\n';
       const entry = anEntry({
         timestamp: "no time",

@@ -208,7 +208,7 @@ await describeWithControlPlane("the custom resources on a real API server", (clu
       ],
       ["an unknown type of origin", "WafOrigin", { type: "Primary" }, /spec\.type: Unsupported value: "Primary"/],
       [
-        "a negative back-off limit",
+        "a negative backoff limit",
         "WafCacheClear",
         { backoffLimit: -1 },
         /spec\.backoffLimit: .*greater than or equal to 0/,

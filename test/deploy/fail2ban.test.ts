@@ -1,4 +1,4 @@
-// The action of fail2ban: what it runs when an address is banned and unbanned, and what becomes of it on a WAF, with the program
+// The action of fail2ban: what it runs when an address is banned and unbanned, and the effect on a WAF, with the program
 // that ships, and with the real fail2ban where it is installed. Its folder of settings is looked for next to it, so that a
 // package that was only unpacked will do.
 import { execFile, spawn } from "node:child_process";

@@ -611,14 +611,14 @@ describe("functions that were passed in", () => {
 });
 
 describe("stopping", () => {
-  test.each(["before the first response", "in a watch", "in a back-off"])(
+  test.each(["before the first response", "in a watch", "in a backoff"])(
     "%s ends the run and leaves nothing running",
     async (when) => {
       const { server, clock, stop, listWatch, stopped } = await startWorld();
       const waiting = new AbortController();
       const synced = listWatch.whenSynced(waiting.signal);
       if (when === "in a watch") server.next(watchListOf([], 10).answer);
-      if (when === "in a back-off") server.next(failure(500, "InternalError"));
+      if (when === "in a backoff") server.next(failure(500, "InternalError"));
       await clock.settle();
       await stop();
       await stopped;

@@ -142,7 +142,7 @@ await describeOperator("the forwarding of logs", (world) => {
     const rows = (): string[] => {
       return [...rowsOf(stdout, namespace), ...rowsOf(second.process.printed(), namespace)].sort();
     };
-    await world().eventually("the other goes on", () => rows().length >= wanted.length);
+    await world().eventually("the other continues", () => rows().length >= wanted.length);
     expect(rows()).toEqual(wanted.toSorted());
     await second.end();
     operator = await world().startOperator();

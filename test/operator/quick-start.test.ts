@@ -7,11 +7,13 @@ import { beforeAll, expect, test } from "@jest/globals";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { addresses, instance, keySecret, rule } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
+import { pagesOfSuites } from "../support/pages/documented-pages.ts";
 import { normalized, runPage } from "../support/worlds/documented-outputs.ts";
 import { conditionOf, isAtRest } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 
-const statusPage = join(import.meta.dirname, "../../docs/concepts/status.md");
+const [page] = pagesOfSuites["test/operator/quick-start.test.ts"];
+const statusPage = join(import.meta.dirname, "../..", page);
 const examples = join(import.meta.dirname, "../../examples/cluster");
 
 await describeOperator("the quick start", (world) => {

@@ -72,7 +72,7 @@ await describeOperator("two replicas", (world) => {
     expect(requests).toBeLessThan(500);
     await realDelay(10_000);
     expect(waf.view.counters.requests).toBe(requests);
-    await world().eventually("the other one goes on", () => waf.view.counters.requests > requests, takeoverMsMax);
+    await world().eventually("the other one continues", () => waf.view.counters.requests > requests, takeoverMsMax);
     expect(Date.now() - renewedMs).toBeGreaterThan(leaseMs + settleMs);
     await world().allReady(namespace);
     expect(waf.view.blocklist).toHaveLength(521);
@@ -98,7 +98,7 @@ await describeOperator("two replicas", (world) => {
       await realDelay(500);
       expect(waf.view.counters.requests).toBe(requests);
       settings.latencyMs = 0;
-      await world().eventually("the other one goes on", () => waf.view.blocklist.length === 1_521);
+      await world().eventually("the other one continues", () => waf.view.blocklist.length === 1_521);
       expect(other.log().filter(({ msg }) => msg === "leading")).toHaveLength(1);
       await world().allReady(namespace);
     } finally {

@@ -95,7 +95,7 @@ await describeOperator("an urgent rule", (world) => {
     const most = callsBetween.toSorted((a, b) => b - a);
     const [median, worst] = [Math.floor(urgentCount / 2), Math.floor(urgentCount / 100)];
     console.log(
-      `${urgentCount} urgent rules beside ${wafCount} lists: ${Math.round(slowest[worst] ?? 0)} ms (99 of 100), ${Math.round(slowest[median] ?? 0)} ms (median); calls between: ${most[worst]} (99 of 100), ${most[0]} (most)`,
+      `${urgentCount} urgent rules next to ${wafCount} lists: ${Math.round(slowest[worst] ?? 0)} ms (99 of 100), ${Math.round(slowest[median] ?? 0)} ms (median); calls between: ${most[worst]} (99 of 100), ${most[0]} (most)`,
     );
     // All lists were being loaded until the end.
     expect(leastLoaded).toBeGreaterThan(0);

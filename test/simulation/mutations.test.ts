@@ -22,7 +22,7 @@ describe("The mutations", () => {
     files = new Map(trees.flat().map((file) => [file.path, file]));
   });
 
-  /** All files of ours that run when this one does. */
+  /** All files of the project that run when this one runs. */
   function runsWith(path: string): ReadonlySet<string> {
     const seen = new Set([path]);
     for (const file of seen) for (const target of files.get(file)?.imports ?? []) seen.add(target);

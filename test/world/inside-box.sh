@@ -48,7 +48,7 @@ fake_setting kernel/keys/root_maxbytes 25000000
 export WAFSYNC_WORLD_MOUNTS=own
 mount -t tmpfs -o mode=755 tmpfs /run
 exec sh "$here/with-packages.sh" "$unpacked" "$scratch" sh -c '
-  # Without these, each look-up of a name waits for servers that are not there.
+  # Without these, each look-up of a name waits for servers that do not exist.
   rm -f /etc/hosts /etc/resolv.conf
   printf "127.0.0.1 localhost $(hostname)\n" > /etc/hosts
   : > /etc/resolv.conf

@@ -1,4 +1,4 @@
--- The actions that make sense for an object as it is now.
+-- The actions that are available for an object in its current state.
 local actions = {}
 actions["sync-now"] = { ["displayName"] = "Sync now", ["iconClass"] = "fa fa-fw fa-sync" }
 

@@ -1,10 +1,10 @@
 -- The health of a WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafFeed or WafAutoBlock, read from its conditions as kstatus reads them:
 --   Progressing  not processed yet, in progress, or being retried
---   Suspended    somebody paused it, or removals wait for an approval or for a source that can't be read
---   Degraded     only a person can help
---   Healthy      as declared
+--   Suspended    the object is suspended, or removals wait for an approval or for a source that can't be read
+--   Degraded     a person has to fix an error
+--   Healthy      the WAF matches the declared state
 
--- Removals that are held back are a question to a person, not a failure: all else goes on.
+-- Removals on hold await a decision and are not a failure: all other work continues.
 local held = { Held = true, TooManyRemovals = true, SourceBroken = true, ContentOnHold = true }
 
 local function health(status, message)
@@ -26,32 +26,32 @@ end
 local function isTrue(type)
   return found[type] ~= nil and found[type].status == "True"
 end
-local function told(type)
+local function summary(type)
   return found[type].reason .. ": " .. found[type].message
 end
 
 if isTrue("Reconciling") then
   if found.Ready ~= nil and found.Ready.status == "False" then
-    return health("Progressing", told("Ready"))
+    return health("Progressing", summary("Ready"))
   end
   return health("Progressing", found.Reconciling.message)
 end
 if isTrue("Stalled") then
   if held[found.Stalled.reason] then
-    return health("Suspended", told("Stalled"))
+    return health("Suspended", summary("Stalled"))
   end
-  return health("Degraded", told("Stalled"))
+  return health("Degraded", summary("Stalled"))
 end
 if found.Ready == nil then
   return health("Progressing", "wafsync has not reported yet whether the object is ready.")
 end
 if isTrue("RemovalsHeld") then
-  return health("Suspended", told("RemovalsHeld"))
+  return health("Suspended", summary("RemovalsHeld"))
 end
 if isTrue("Ready") then
   return health("Healthy", found.Ready.message)
 end
 if found.Ready.reason == "Suspended" then
-  return health("Suspended", told("Ready"))
+  return health("Suspended", summary("Ready"))
 end
-return health("Progressing", told("Ready"))
+return health("Progressing", summary("Ready"))

@@ -103,7 +103,7 @@ await describeWithTools("the actions in Argo CD", ["judge"], ({ files }) => {
       },
     ]);
     expect((await run("approve-removals", anObject("WafInstance", instanceSpec)))?.error).toContain(
-      "No removals are held",
+      "No removals are on hold",
     );
   });
 

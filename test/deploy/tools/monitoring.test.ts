@@ -126,7 +126,7 @@ await describeWithTools("the monitoring", ["promtool", "prometheus"], ({ files }
     expect(rules.filter(({ health }) => health !== "ok")).toEqual([]);
   });
 
-  test("an instance keeps its name beside that of the process", async () => {
+  test("an instance keeps its name next to the name of the process", async () => {
     const [ready] = await prometheus.query("wafsync_instance_ready");
     expect(ready?.metric).toMatchObject({
       waf_instance: "edge/shop",

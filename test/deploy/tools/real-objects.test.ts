@@ -104,7 +104,7 @@ await describeWithToolsAndOperator("GitOps tools and a real operator", ["judge"]
     await becomes("WafInstance", namespace, "waf", "Healthy, Current");
   });
 
-  test("held removals are Suspended, and go on when they are approved from Argo CD", async () => {
+  test("held removals are Suspended, and continue when they are approved from Argo CD", async () => {
     const { namespace, waf } = await world().newInstance("held", { resyncInterval: "1h" });
     await world().apply(rule(namespace, "many", addresses(20)));
     await world().allReady(namespace);

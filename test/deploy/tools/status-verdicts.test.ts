@@ -67,7 +67,7 @@ await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) =
     expect(found).toEqual(cases.map(({ title, flux }) => [title, flux]));
   });
 
-  test("Argo CD and Flux agree but on what waits for a person without being a failure", async () => {
+  test("Argo CD and Flux agree on everything but states that await an approval without being a failure", async () => {
     const same = { Healthy: "Current", Progressing: "InProgress", Degraded: "Failed" };
     const others = cases.filter(({ argo, flux }) => argo !== "Suspended" && same[argo] !== flux);
     expect(others.map(({ title }) => title)).toEqual([]);

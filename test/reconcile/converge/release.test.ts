@@ -112,7 +112,7 @@ describe("The deletion of an instance", () => {
 
   test("uses the last known key if the Secret is already deleted", async () => {
     const world = await deletedWorld();
-    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key is not there." } });
+    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
     expect((await world.pass()).result).toEqual({ kind: "Gone" });
     expect(world.waf.lists.blocklist).toEqual([foreign]);
   });
@@ -125,7 +125,7 @@ describe("The deletion of an instance", () => {
     const calls = world.waf.calls.length;
     world.declare({
       instance: anInstance(overrides),
-      key: { state: "Missing", problem: "Secret edge/shop-key is not there." },
+      key: { state: "Missing", problem: "Secret edge/shop-key does not exist." },
     });
     expect((await world.pass()).result).toEqual({ kind: "Gone" });
     expect(world.waf.calls).toHaveLength(calls);
@@ -134,7 +134,7 @@ describe("The deletion of an instance", () => {
 
   test("without any key leaves all entries and reports this, instead of waiting forever", async () => {
     const world = await deletedWorld();
-    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key is not there." } });
+    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
     world.restart();
     expect((await world.pass()).result).toEqual({ kind: "Gone" });
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");

@@ -37,7 +37,7 @@ function statusOf(overrides: AutoBlockOverrides = {}, { reading, leftOut = 0, ot
   const started = factsWithoutRead({ gathered: state, desired }, { phase: "Ended", nowMs, result: { kind: "Done" } });
   const rule = desired.rules.find(({ rule: { meta } }) => meta.name === "scanners");
   const judged = state.rules.find(({ rule: { meta } }) => meta.name === "scanners")?.judged;
-  if (rule === undefined || judged === undefined) throw new Error("the WafAutoBlock is not there");
+  if (rule === undefined || judged === undefined) throw new Error("the WafAutoBlock is missing");
   const status = autoBlockStatus({}, rule, judged, { ...started, observed: seen, plan, inventory });
   const conditions = (status.conditions ?? []) as readonly Condition[];
   for (const { type, reason, status: value } of conditions) {

@@ -230,7 +230,7 @@ const instanceCases: FaultyCase[] = [
     faults: ["spec.consistencyWindow: write a duration of at least 0s and at most 1h"],
   },
   {
-    title: "a request time-out that is too short",
+    title: "a request timeout that is too short",
     document: instanceDocument({ requestTimeout: "99ms" }),
     faults: ["spec.requestTimeout: write a duration of at least 100ms and at most 5m"],
   },
@@ -305,7 +305,7 @@ const ruleCases: FaultyCase[] = [
     faults: [`spec.addressesFrom[0].configMapKeyRef.name: ${objectNameForm}`],
   },
   {
-    title: "an unknown field beside another fault, both said at once",
+    title: "an unknown field next to another fault, both reported together",
     document: ruleDocument({ adresses: ["192.0.2.1"], ttl: "2h", expiresAt: "2030-01-31T18:00:00Z" }),
     faults: [
       "spec.adresses: unknown field; did you mean addresses?",
@@ -336,7 +336,7 @@ const otherCases: FaultyCase[] = [
     faults: ["spec.trigger: must not be empty"],
   },
   {
-    title: "a negative back-off limit",
+    title: "a negative backoff limit",
     document: cacheClearDocument({ backoffLimit: -1, suspend: "no" }),
     faults: ["spec.backoffLimit: must be at least 0", "spec.suspend: must be true or false, but is a string"],
   },

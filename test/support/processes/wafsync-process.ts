@@ -14,7 +14,8 @@ const compileCache = join(tmpdir(), "wafsync-test-compile-cache");
 const runtimeDirectory = join(tmpdir(), `wafsync-test-runtime-${process.pid}`);
 process.once("exit", () => rmSync(runtimeDirectory, { recursive: true, force: true }));
 const bundle = process.env[bundleVariable];
-const program =
+/** The bundle of the run, or the source. */
+export const wafsyncProgram =
   bundle === undefined || bundle === ""
     ? join(import.meta.dirname, "../../../src/cli/main.ts")
     : bundleIn(bundle).program;
@@ -66,7 +67,7 @@ export function everythingPrinted(): string {
 export function startWafsync(parameters: readonly string[], options: ProcessOptions = {}): RunningProcess {
   const transcript = { parameters, text: "" };
   transcripts.push(transcript);
-  const { program: started = program, nodeParameters = [], isIsolated = false } = options;
+  const { program: started = wafsyncProgram, nodeParameters = [], isIsolated = false } = options;
   const inherited = {
     PATH: process.env["PATH"],
     HOME: process.env["HOME"],

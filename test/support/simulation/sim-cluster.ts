@@ -148,7 +148,7 @@ function gatherAt(declared: Declared, name: ObjectName, isDirectory: boolean): G
     instance,
     key:
       key === undefined
-        ? { state: "Missing", problem: "Secret edge/shop-key is not there: create it." }
+        ? { state: "Missing", problem: "Secret edge/shop-key does not exist: create it." }
         : { state: "Present", key: new ApiKey(key) },
     rules: [...declared.rules.values()].filter(({ rule }) => isMine(rule)),
     origins: [...declared.origins.values()].filter(isMine),

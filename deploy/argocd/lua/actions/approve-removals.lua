@@ -1,6 +1,6 @@
--- Lets exactly the plan through that is held now. A plan that changes in the meantime has another hash, and is held again.
+-- Approves exactly the removals that are on hold now. If they change in the meantime, they have another hash and stay on hold.
 if obj.status == nil or obj.status.heldPlan == nil then
-  error("No removals are held.")
+  error("No removals are on hold.")
 end
 if obj.metadata.annotations == nil then
   obj.metadata.annotations = {}

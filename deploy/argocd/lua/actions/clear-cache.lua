@@ -1,4 +1,4 @@
--- Creates a WafCacheClear that belongs to the instance, and is removed an hour after it is done.
+-- Creates a WafCacheClear that the instance owns, and that is deleted an hour after it finished.
 local os = require("os")
 local clear = {}
 clear.apiVersion = "wafsync.dev/v1alpha1"

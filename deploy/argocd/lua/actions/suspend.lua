@@ -1,3 +1,3 @@
--- wafsync writes nothing until it is resumed; it continues to read the WAF and to update the status.
+-- While an object is suspended, wafsync writes nothing to the WAF, but continues to read it and to update the status.
 obj.spec.suspend = true
 return obj

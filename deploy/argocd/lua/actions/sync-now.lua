@@ -1,4 +1,4 @@
--- Requests a reconcile now, instead of at the next resync.
+-- Requests a reconcile run now instead of at the next resync.
 local os = require("os")
 if obj.metadata.annotations == nil then
   obj.metadata.annotations = {}
