@@ -5,11 +5,14 @@ import { mkdir, readFile, symlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
+import { waitFor } from "../support/builders/cluster-objects.ts";
+import type { ClusterAccess } from "../support/control-plane/cluster-access.ts";
 import type { Supervisor } from "../support/control-plane/supervisor.ts";
 import { createSupervisor } from "../support/control-plane/supervisor.ts";
 import { applyDefinitions, applyObjects } from "./steps.ts";
 import type { World } from "./world-description.ts";
 
+const stepMs = 240_000;
 const repoServerPort = 8191;
 const repoServer = `127.0.0.1:${repoServerPort}`;
 const redis = "127.0.0.1:6399";
@@ -122,7 +125,11 @@ async function installObjects(world: World, programs: string): Promise<void> {
       },
     },
   );
-  // The command of docs/guides/argocd.md.
+  await installSettings(cluster);
+}
+
+/** The command of docs/guides/argocd.md. */
+export async function installSettings(cluster: ClusterAccess): Promise<void> {
   const patch = ["--namespace", "argocd", "--type", "merge", "--patch-file", join(deploy, "argocd-cm.yaml")];
   await cluster.expectKubectl(["patch", "configmap", "argocd-cm", ...patch]);
 }
@@ -163,4 +170,27 @@ export async function applicationStatus(world: World, name: string): Promise<App
 export async function refresh(world: World, name: string): Promise<void> {
   const annotation = "argocd.argoproj.io/refresh=hard";
   await world.cluster.expectKubectl(["annotate", "--overwrite", "application", name, "-n", "argocd", annotation]);
+}
+
+export const isHealthy = ({ sync, health }: ApplicationStatus): boolean =>
+  sync?.status === "Synced" && health?.status === "Healthy";
+
+/** Rejects with the status and the logs if the Application does not become so. */
+export async function waitForStatus(
+  world: World,
+  argocd: Supervisor,
+  name: string,
+  what: string,
+  isSo: (status: ApplicationStatus) => boolean,
+): Promise<ApplicationStatus> {
+  let last: ApplicationStatus = {};
+  try {
+    return await waitFor(`${name} ${what}`, stepMs, async () => {
+      last = await applicationStatus(world, name);
+      return isSo(last) ? last : undefined;
+    });
+  } catch (error) {
+    const found = `${JSON.stringify(last, undefined, 2)}\n${await argocd.describeLogs()}`;
+    throw new Error(`${String(error)}\n${found}`, { cause: error });
+  }
 }
