@@ -10,7 +10,7 @@ import type { AnswerLimits, CallRecord, Permission, WafClient } from "../waf/cli
 import { createWafClient } from "../waf/client.ts";
 import type { OpenTransport } from "../waf/connection.ts";
 import type { KeyLocks } from "../waf/key-lock.ts";
-import type { HeldLane } from "../waf/lane-registry.ts";
+import type { HeldLane, LaneRequest } from "../waf/lane-registry.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import type { WriteName } from "../waf/operations.ts";
 import { formerKeysMax } from "../waf/own-keys.ts";
@@ -70,9 +70,14 @@ export class WafClients {
       this.pace(instance);
       return before.client;
     }
-    const opened = this.#connect(instance, key, { identity, formerKeys: formerKeysOf(before, key) });
+    const isRotated = before !== undefined && before.key.fingerprint() !== key.fingerprint();
+    const released = before?.lane.release();
+    const opened = this.#connect(instance, key, {
+      identity,
+      formerKeys: formerKeysOf(before, key),
+      after: isRotated ? released : undefined,
+    });
     this.#opened.set(name, opened);
-    void before?.lane.release();
     return opened.client;
   }
 
@@ -99,13 +104,13 @@ export class WafClients {
   #connect(
     instance: DeclaredInstance,
     key: ApiKey,
-    { identity, formerKeys }: Pick<Opened, "identity" | "formerKeys">,
+    { identity, formerKeys, after }: Pick<Opened, "identity" | "formerKeys"> & Pick<LaneRequest, "after">,
   ): Opened {
     const { baseUrl, minRequestIntervalMs, requestTimeoutMs } = instance;
     const { clock, permit, share, onCall, hidesCause, redactor, limits } = this.#options;
     const { namespace, name: plainName } = instance.meta;
     const own: ObjectName = { namespace, name: plainName };
-    const acquired = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs });
+    const acquired = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs, after });
     const lane = share === undefined ? acquired : prepared(acquired, async () => await share.prepare(own, key));
     const name = nameKey(instance.meta);
     const report = onCall === undefined ? undefined : (call: CallRecord) => onCall(name, call);

@@ -18,6 +18,8 @@ export interface LaneRequest {
   readonly key: ApiKey;
   /** Between the starts of two calls; the longest that any holder of the lane asks for. */
   readonly minRequestIntervalMs: number;
+  /** The first turn waits for this: the release of the lane of a former key, because both keys may belong to the same WAF. */
+  readonly after?: Promise<void> | undefined;
 }
 
 /** A share in a lane. */
@@ -58,7 +60,7 @@ export class LaneRegistry {
   }
 
   /** The lane of this key, which stays open until every holder has released it. */
-  acquire({ baseUrl, key, minRequestIntervalMs }: LaneRequest): HeldLane {
+  acquire({ baseUrl, key, minRequestIntervalMs, after }: LaneRequest): HeldLane {
     const { origin } = requireBaseUrl(baseUrl);
     const name = key.fingerprint();
     const lane = this.#lanes.get(name) ?? this.#openLane(name, key);
@@ -69,7 +71,11 @@ export class LaneRegistry {
         holder.minRequestIntervalMs = intervalMs;
         lane.reconsider();
       },
-      run: async (turn, act) => await lane.run(holder, turn, act),
+      run: async (turn, act) =>
+        await lane.run(holder, turn, async (connection) => {
+          await after;
+          return await act(connection);
+        }),
       pauseUntil: (timeMs) => lane.pauseUntil(timeMs),
       release: async () => {
         await lane.removeHolder(holder);

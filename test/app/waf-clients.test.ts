@@ -6,7 +6,7 @@ import { WafClients } from "../../src/app/waf-clients.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { searchedLengthMax } from "../../src/model/first-words.ts";
 import { Redactor } from "../../src/model/redactor.ts";
-import { anInstance } from "../support/builders/declare.ts";
+import { aMeta, anInstance } from "../support/builders/declare.ts";
 import { json, startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
@@ -61,6 +61,30 @@ test("After a key was rotated, an answer that shows the former one is refused", 
     expect(read).toMatchObject({ ok: false, fault: { code: "ContractBroken" } });
   }
   expect(await clients.open(instance, new ApiKey(former)).readList("allowlist")).toMatchObject({ ok: false });
+});
+
+test("After a key was rotated, the first call with the new one waits for the call under way with the former one", async () => {
+  const { server, baseUrl } = await aWaf([]);
+  const elsewhere = await aWaf([]);
+  const clients = clientsOf({ ...strict, allowPrivateNetworks: true });
+  const instance = anInstance({ baseUrl });
+  const { promise: whenReleased, resolve: release } = Promise.withResolvers<void>();
+  server.answer((request, response, socket) => {
+    void whenReleased.then(() => json(200, [])(request, response, socket));
+  });
+  const former = clients.open(instance, key).readList("blocklist");
+  await server.received(1);
+  const current = clients.open(instance, new ApiKey("the-key-of-tomorrow-01234")).readList("blocklist");
+  // Other instances do not wait: when several of their calls have ended, this one would have begun.
+  const other = clients.open(
+    anInstance({ meta: aMeta("WafInstance", "other"), baseUrl: elsewhere.baseUrl }),
+    new ApiKey("another-key-0123456789"),
+  );
+  for (let call = 0; call < 5; call += 1) expect(await other.readList("blocklist")).toMatchObject({ ok: true });
+  expect(server.requests.length).toBe(1);
+  release();
+  expect(await Promise.all([former, current])).toMatchObject([{ ok: true }, { ok: true }]);
+  expect(server.overlap()).toBe(1);
 });
 
 test("Only the beginning of a message is searched for the keys of everyone", async () => {

@@ -7,7 +7,8 @@ import type { InstanceMemory } from "./instance-memory.ts";
 import { completeRelease, isReleaseOver } from "./release.ts";
 
 export type Deletion =
-  | { readonly kind: "Confirmed" }
+  /** `gathered` is from the fresh read: a stale cache may lack that the entries are to stay. */
+  | { readonly kind: "Confirmed"; readonly gathered: Gathered }
   | { readonly kind: "Ended"; readonly result: RunResult }
   /** The instance as it is now. */
   | { readonly kind: "Recreated"; readonly gathered: Gathered };
@@ -15,12 +16,13 @@ export type Deletion =
 export async function confirmDeletion(
   ports: ReconcilePorts,
   memory: InstanceMemory,
-  { instance: { meta } }: Gathered,
+  cached: Gathered,
 ): Promise<Deletion> {
+  const { meta } = cached.instance;
   const { clock, source, stopping } = ports;
   memory.releasingSinceMs ??= clock.monotonicMs();
   // Nothing is removed then, and kinds that are being removed can't be read.
-  if ((await source.isUninstalling?.()) === true) return { kind: "Confirmed" };
+  if ((await source.isUninstalling?.()) === true) return { kind: "Confirmed", gathered: cached };
   const confirmed = await source.confirm(meta, { signal: stopping });
   if (confirmed.state === "Failed") {
     const message = `Nothing is removed for an instance in deletion before it was read where it lives. ${confirmed.problem}`;
@@ -33,7 +35,7 @@ export async function confirmDeletion(
   const { gathered } = confirmed;
   if (gathered === undefined) return { kind: "Ended", result: { kind: "Gone" } };
   const isSame = gathered.instance.meta.uid === meta.uid;
-  if (isSame && gathered.instance.meta.deleting) return { kind: "Confirmed" };
+  if (isSame && gathered.instance.meta.deleting) return { kind: "Confirmed", gathered };
   memory.releasingSinceMs = undefined;
   return { kind: "Recreated", gathered };
 }

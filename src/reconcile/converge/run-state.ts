@@ -26,7 +26,7 @@ import { ProgressReporter } from "./progress-reporter.ts";
 import { factsOfRun, type RunEnd } from "./run-facts.ts";
 import type { RunStart } from "./run-start.ts";
 import type { View } from "./view.ts";
-import { countUnmanaged, isSameWaf, orphansEntries, showsSame } from "./view.ts";
+import { countUnmanaged, isSameWaf, orphansEntries, showsSame, wantsRemoval } from "./view.ts";
 import { WriteLedger, isRemoval } from "./write-ledger.ts";
 
 /** A confirmation of the declared state expires after this long. */
@@ -140,7 +140,6 @@ export class Run {
 
   /** True if the declared state may be newer than the view, or a rule has expired since. */
   isOutdated(): boolean {
-    if (!this.#followsSource) return false;
     const { nextExpiryMs } = this.#view.desired;
     if (nextExpiryMs !== undefined && nextExpiryMs <= this.ports.clock.nowMs()) return true;
     return this.ports.source.version(this.name) !== this.#view.version;
@@ -157,6 +156,10 @@ export class Run {
   async refresh(): Promise<RunResult | undefined> {
     const version = this.ports.source.version(this.name);
     const gathered = await this.ports.source.gather(this.name);
+    if (!this.#followsSource) {
+      this.#view = { ...this.#view, version };
+      return gathered === undefined || wantsRemoval(gathered) ? undefined : { kind: "Outdated" };
+    }
     const ended = this.#endedBy(gathered);
     if (ended !== undefined || gathered === undefined) return ended;
     this.#confirmedMs = undefined;

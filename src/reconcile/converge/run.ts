@@ -72,7 +72,8 @@ async function work(
   if (declared.gathered.instance.meta.deleting) {
     const deletion = await confirmDeletion(ports, memory, declared.gathered);
     if (deletion.kind === "Ended") return { kind: "Unread", declared, result: deletion.result };
-    if (deletion.kind === "Confirmed") return release(name, ports, memory, declared, opening);
+    if (deletion.kind === "Confirmed")
+      return release(name, ports, memory, { ...declared, gathered: deletion.gathered }, opening);
     declared = await compiled(ports, memory, declared.version, deletion.gathered);
   }
   const begun = await begin(name, ports, memory, declared, { opening, followsSource: true });

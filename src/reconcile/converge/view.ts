@@ -1,6 +1,7 @@
 // What a reconcile run knows. A view is never changed: a run that learns something takes a new view, and plans again from it.
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { Gathered } from "../../model/gathered.ts";
+import { continuedBy } from "../../model/continues.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { resourceKey } from "../../model/resource.ts";
@@ -83,4 +84,9 @@ function versionsIn({ instance, rules, origins, cacheClears }: Gathered): string
   });
   const texts = rules.flatMap((rule) => rule.texts.map((text) => JSON.stringify(text)));
   return [...versions, ...texts].toSorted().join("\n");
+}
+
+/** False once the entries of an instance in deletion are to stay, because it was changed after it was deleted. */
+export function wantsRemoval({ instance, sameKey }: Gathered): boolean {
+  return instance.deletionPolicy === "Delete" && !instance.suspend && continuedBy(instance.meta, sameKey) === undefined;
 }

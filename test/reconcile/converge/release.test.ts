@@ -88,6 +88,28 @@ describe("The deletion of an instance", () => {
     expect(countManaged(world.owned())).toBe(recorded);
   });
 
+  test.each([
+    ["deletionPolicy becomes Retain", { deletionPolicy: "Retain" }, "EntriesRetained"],
+    ["it is suspended", { suspend: true }, "EntriesLeftBehind"],
+  ] as const)("removes nothing more once %s", async (_, overrides, reason) => {
+    const world = await deletedWorld();
+    world.onCall((call) => {
+      if (call.name === "RemoveEntry") world.declare({ instance: anInstance({ ...overrides, meta }) });
+    });
+    await world.passesUntilGone();
+    expect(world.waf.writes().filter((write) => write.startsWith("RemoveEntry"))).toHaveLength(1);
+    expect(world.status.eventReasons()).toContain(reason);
+  });
+
+  test("removes nothing if only a stale cache does not show that it is to retain its entries", async () => {
+    const world = await deletedWorld();
+    world.source.freezeCache();
+    world.declare({ instance: anInstance({ deletionPolicy: "Retain", meta }) });
+    expect((await world.pass()).result).toEqual({ kind: "Gone" });
+    expect(world.waf.lists.blocklist).toEqual([foreign, ...addresses(3)]);
+    expect(world.status.eventReasons()).toContain("EntriesRetained");
+  });
+
   test("uses the key that it knows when the Secret is gone already", async () => {
     const world = await deletedWorld();
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key is not there." } });

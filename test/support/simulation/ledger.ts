@@ -73,8 +73,9 @@ export class Ledger {
   #forgottenMs = 0;
   /** What was said to be on hold, by the hash that approves it. */
   readonly #reported = new Map<string, Readonly<Record<ListName | "origins", readonly string[]>>>();
-  /** What a process removed since it read a list, by what that read showed. */
+  /** What a process removed and added since it read a list, by what that read showed. */
   readonly #removedSince = new WeakMap<ReadonlySet<Entry>, Set<Entry>>();
+  readonly #addedSince = new WeakMap<ReadonlySet<Entry>, Set<Entry>>();
   /** The hashes that a person gave, and those that were acted on. */
   readonly #given = new Set<string>();
   readonly #used = new Set<string>();
@@ -209,6 +210,8 @@ export class Ledger {
     { declared: [known, ...declared], wall }: Circumstances & { readonly declared: readonly [Gathered, ...Gathered[]] },
     complain: (why: string) => void,
   ): void {
+    const read = seen[list];
+    if (read !== undefined) this.#addedSince.set(read, (this.#addedSince.get(read) ?? new Set()).add(entry));
     const moments = wall.shownSince(this.#nowMs() - callMsMax);
     const mayWant = (gathered: Gathered): boolean =>
       moments.some((atMs) =>
@@ -340,14 +343,17 @@ export class Ledger {
     const opposite = list === "blocklist" ? "allowlist" : "blocklist";
     const added = wanted.filter((other) => !this.#inventory().entries[opposite].has(other));
     // A plan that is made half-way counts what is left; what others did since the list was read, it can't know.
-    const known = [...(seen[list] ?? [])];
-    // The size is that of what is declared: a merged entry stands for several.
+    const read = seen[list] ?? new Set();
+    const known = [...read, ...(this.#addedSince.get(read) ?? [])];
+    // The size is that of what is declared: a merged entry counts as those that it stands for.
     const records = this.#inventory().entries[list];
-    const merged = known.reduce((sum, other) => sum + (records.get(other)?.standsFor?.length ?? 1) - 1, 0);
+    const declared = (entries: readonly Entry[]): Entry[] =>
+      entries.flatMap((other) => records.get(other)?.standsFor ?? [other]);
     const isTooMany = [wanted, added].every((adds) => {
-      const size = new Set([...known, ...adds, entry]).size;
-      const sizeLeft = new Set([...known.filter((other) => this.#waf.has(list, other)), ...adds, entry]).size;
-      return sizeLeft >= 10 && count * 100 > maxRemovalPercent * (size + merged);
+      const size = new Set([...declared(known), ...adds, entry]).size;
+      const stillListed = known.filter((other) => this.#waf.has(list, other));
+      const sizeLeft = new Set([...declared(stillListed), ...adds, entry]).size;
+      return sizeLeft >= 10 && count * 100 > maxRemovalPercent * size;
     });
     return isTooMany ? `${count} of ${known.length} would go at once` : undefined;
   }

@@ -10,6 +10,13 @@ const connectionTest = "test/waf/connection.test.ts";
 
 export const networkMutations: readonly Mutation[] = [
   {
+    guard: "after a rotation, the first call with the new key waits for the call with the former one",
+    file: "src/app/waf-clients.ts",
+    from: "after: isRotated ? released : undefined,",
+    to: "after: undefined,",
+    foundBy: "test/app/waf-clients.test.ts",
+  },
+  {
     guard: "private networks are inner",
     file: policy,
     from: '["10.0.0.0", 8],',

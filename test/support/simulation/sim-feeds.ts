@@ -120,6 +120,10 @@ export class SimFeeds {
 
   save(process: SimProcess, feed: ObjectName, state: FeedState): string | undefined {
     const { problems, saveFault, time, ledger } = this.#world;
+    const answer = this.#answers.get(process)?.get(nameKey(feed));
+    // Content stays on hold while later answers are something else, so only the first one says what the hash stands for.
+    if (state.held !== undefined && answer !== undefined && !this.#held.has(state.held.hash))
+      this.#held.set(state.held.hash, keyOf(spokenEntries(answer.served)));
     if (!process.mayWrite) return "The Lease is lost.";
     if (problems.api !== undefined) return problems.api;
     const fault = saveFault();
@@ -128,14 +132,11 @@ export class SimFeeds {
     const name = nameKey(feed);
     const was = this.#stored.get(name);
     const entries = state.good?.content.entries.toSorted();
-    const answer = this.#answers.get(process)?.get(name);
     const guards = this.#declared.get(name)?.guards ?? strict;
     const objection = objectionTo({ before: was?.entries, after: entries }, answer, guards, (key) =>
       this.#accepted.delete(`${name} ${key}`),
     );
     if (objection !== undefined) ledger.violation(`${name}: ${objection}`);
-    if (state.held !== undefined && answer !== undefined)
-      this.#held.set(state.held.hash, keyOf(spokenEntries(answer.served)));
     const atMs = time.nowMs();
     const isChanged = was === undefined || keyOf(was.entries) !== keyOf(entries);
     const recent = (was?.replaced ?? []).filter((one) => atMs - one.atMs <= replacedMsMax);

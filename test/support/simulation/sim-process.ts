@@ -38,8 +38,8 @@ export class SimProcess {
   mayWrite = true;
   /** How far its watch has come in the history of what is declared. */
   seen: number;
-  /** The keys of requests that are under way. */
-  readonly keysInFlight = new Set<string>();
+  /** How many requests are under way. */
+  inFlight = 0;
   /** The one that began last, and is not over. */
   request: string | undefined;
   /** The clock of its node. */
@@ -191,7 +191,7 @@ export class SimProcess {
 
   kill(): void {
     this.life.alive = false;
-    this.keysInFlight.clear();
+    this.inFlight = 0;
     for (const letGo of this.delayed) letGo();
   }
 
@@ -343,7 +343,8 @@ export class SimProcess {
       return before.port;
     }
     const { baseUrl, minRequestIntervalMs, requestTimeoutMs } = instance;
-    const held = this.#lanes.acquire({ baseUrl, key, minRequestIntervalMs });
+    const after = before?.lane.release();
+    const held = this.#lanes.acquire({ baseUrl, key, minRequestIntervalMs, after });
     const lane: HeldLane = {
       run: async (turn, act) =>
         await held.run(turn, async (connection) => {
@@ -364,7 +365,6 @@ export class SimProcess {
       ...(this.#world.hasReplicas ? { permitRead: () => this.#permission() } : {}),
     });
     this.#opened.set(name, { identity, lane, port });
-    void before?.lane.release();
     return port;
   }
 }

@@ -351,7 +351,7 @@ export class SimWorld {
       delay: (request) => this.#delay(process, request),
       begun: (request) => this.#begun(process, request),
       ended: (request, how) => {
-        process.keysInFlight.delete(keyOf(request));
+        process.inFlight = Math.max(0, process.inFlight - 1);
         process.request = undefined;
         if (request.path.startsWith("/clear/") && (isClearLost || how !== "200")) this.rollouts.upset();
         isClearLost = false;
@@ -363,11 +363,11 @@ export class SimWorld {
 
   #begun(process: SimProcess, request: SimRequest): void {
     if (!this.logs.isLogCall(request)) this.calls.push({ name: describeRequest(request), atMs: this.time.nowMs() });
-    const key = keyOf(request);
-    if (this.processes.some(({ keysInFlight }) => keysInFlight.has(key)))
+    // Also after a rotation: both keys belong to the same WAF.
+    if (this.processes.some(({ inFlight }) => inFlight > 0))
       this.ledger.violation(`${describeRequest(request)} was sent while another request was under way`);
     if (!this.worksOn(process)) this.ledger.violation(`${describeRequest(request)} by a replica without the shard`);
-    process.keysInFlight.add(key);
+    process.inFlight += 1;
     process.request = stepOf(request);
     if (request.path === "/api/origins" && request.method === "GET") this.#strayWrites = 0;
   }
@@ -444,11 +444,6 @@ export class SimWorld {
     if (isComplete && this.#lastClearMs === 0)
       this.ledger.violation(`${namespace}/${name} is complete, and no call was made`);
   }
-}
-
-/** After a rotation, a run may still use the former key. */
-function keyOf({ path, parameters }: SimRequest): string {
-  return parameters.get("api_key") ?? decodeURIComponent(path.slice("/clear/".length));
 }
 
 /** Without what varies. */

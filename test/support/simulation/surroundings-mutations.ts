@@ -6,6 +6,20 @@ const clockTest = "test/reconcile/converge/clock-jumps.test.ts";
 
 export const surroundingsMutations: readonly Mutation[] = [
   {
+    guard: "removals of a deletion stop once the entries are to stay",
+    file: "src/reconcile/converge/run-state.ts",
+    from: 'gathered === undefined || wantsRemoval(gathered) ? undefined : { kind: "Outdated" };',
+    to: "undefined;",
+    foundBy: "test/reconcile/converge/release.test.ts",
+  },
+  {
+    guard: "a deletion uses the policy that the API server has, not that of a stale cache",
+    file: "src/reconcile/converge/confirm-deletion.ts",
+    from: 'meta.deleting) return { kind: "Confirmed", gathered };',
+    to: 'meta.deleting) return { kind: "Confirmed", gathered: cached };',
+    foundBy: "test/reconcile/converge/release.test.ts",
+  },
+  {
     guard: "a clock that is set back delays no retry",
     file: "src/reconcile/converge/run.ts",
     from: "isBackingOff(memory, declared, ports.clock.monotonicMs())",
