@@ -146,6 +146,26 @@ export async function readManifests(file: string, repository: string): Promise<A
   return parseAllDocuments(local).map((document) => document.toJS() as ApplicationManifest);
 }
 
+/** An Application that clears the cache after each sync: docs/guides/pipelines.md. */
+export function clearsApplication(repository: string): unknown {
+  const kustomize = {
+    commonAnnotationsEnvsubst: true,
+    commonAnnotations: { "wafsync.dev/revision": "$ARGOCD_APP_REVISION" },
+  };
+  const path = "deploy/cache-clear/argocd-post-sync";
+  return {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "Application",
+    metadata: { name: "clears", namespace: "argocd" },
+    spec: {
+      project: "default",
+      destination: { server: "https://kubernetes.default.svc", namespace: "shop" },
+      sources: [{ repoURL: repository, targetRevision: "main", path, kustomize }],
+      syncPolicy: { automated: {} },
+    },
+  };
+}
+
 /** What an Application reports. */
 export interface ApplicationStatus {
   readonly sync?: { readonly status?: string; readonly revision?: string };

@@ -8,6 +8,7 @@ import type { Supervisor } from "../support/control-plane/supervisor.ts";
 import type { ApplicationStatus } from "./argocd-processes.ts";
 import {
   applicationStatus,
+  clearsApplication,
   installSettings,
   isHealthy,
   readManifests,
@@ -166,7 +167,7 @@ await describeInWorld("Argo CD", (world) => {
     await waitForApplication("wafs", "Healthy", isHealthy);
   });
 
-  test("removals on hold show as Suspended, and the action's annotation approves them", async () => {
+  test("removals on hold show as Suspended, and the next sync waits for their approval", async () => {
     const addresses = Array.from({ length: 120 }, (_, index) => `203.0.113.${index + 100}`);
     await commit({ "shop/more.yaml": rule("more", addresses) });
     await waitUntilBlocked(waf, "203.0.113.219");
@@ -178,7 +179,12 @@ await describeInWorld("Argo CD", (world) => {
       ({ sync, health }) => sync?.status === "Synced" && health?.status === "Suspended",
     );
     expect(blocked(waf)).toContain("203.0.113.219");
+    await commit({ "shop/late.yaml": rule("late", ["192.0.2.201"]) });
+    const waits = /waiting for healthy state of wafsync.dev\/WafInstance\/shop/;
+    await waitForApplication("wafs", "waiting", ({ operationState }) => waits.test(operationState?.message ?? ""));
+    expect(blocked(waf)).not.toContain("192.0.2.201");
     await approveHeldPlan(cluster);
+    await waitUntilBlocked(waf, "192.0.2.201");
     await waitUntilBlocked(waf, "203.0.113.219", false);
     await waitForApplication("wafs", "Healthy", isHealthy);
   });
@@ -190,27 +196,7 @@ await describeInWorld("Argo CD", (world) => {
       await readFile(join(deploy, "cache-clear", "argocd-post-sync", "kustomization.yaml"), "utf8")
     ).replace("newTag:", `newName: ${world.imageName}\n    newTag:`);
     await repository.commit({ "deploy/cache-clear/argocd-post-sync/kustomization.yaml": kustomization });
-    await applyObjects(cluster, {
-      apiVersion: "argoproj.io/v1alpha1",
-      kind: "Application",
-      metadata: { name: "clears", namespace: "argocd" },
-      spec: {
-        project: "default",
-        destination: { server: "https://kubernetes.default.svc", namespace: "shop" },
-        sources: [
-          {
-            repoURL: source(),
-            targetRevision: "main",
-            path: "deploy/cache-clear/argocd-post-sync",
-            kustomize: {
-              commonAnnotationsEnvsubst: true,
-              commonAnnotations: { "wafsync.dev/revision": "$ARGOCD_APP_REVISION" },
-            },
-          },
-        ],
-        syncPolicy: { automated: {} },
-      },
-    });
+    await applyObjects(cluster, clearsApplication(source()));
     const { operationState } = await waitForApplication(
       "clears",
       "synced",
@@ -268,9 +254,11 @@ await describeInWorld("Argo CD", (world) => {
   });
 
   test("self-heal resumes an instance that was suspended by hand if Git sets spec.suspend", async () => {
-    await commit({ "shop/shop.yaml": shop.replace("  guards:", "  suspend: false\n  guards:") });
-    await waitForField(cluster, instance, ".spec.suspend", "false");
-    await waitForApplication("wafs", "Healthy", isHealthy);
+    const revision = await commit({ "shop/shop.yaml": shop.replace("  guards:", "  suspend: false\n  guards:") });
+    // Self-heal starts no sync while another one runs.
+    const isDone = ({ sync, operationState }: ApplicationStatus): boolean =>
+      sync?.revision === revision && sync.status === "Synced" && operationState?.phase === "Succeeded";
+    await waitForApplication("wafs", "Synced to the commit", isDone);
     await cluster.expectKubectl(["patch", ...instance, "--type=merge", "--patch", '{"spec":{"suspend":true}}']);
     await waitForField(cluster, instance, ".spec.suspend", "false");
     await waitForApplication("wafs", "Healthy", isHealthy);
