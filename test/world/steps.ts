@@ -178,6 +178,8 @@ export async function removeOperator(cluster: ClusterAccess, ...namespaces: read
   await cluster.runKubectl(["delete", "wafinstances,wafiprules,waforigins,wafcacheclears", "--all", "-A", ...gone]);
   // A namespace is looked at again only after half of the grace period of its pods.
   await cluster.runKubectl(["delete", "deployments,pods", "--all", "-n", operatorNamespace, "--grace-period=1"]);
+  // Otherwise the operator of one namespace would have these permissions too.
+  await cluster.runKubectl(["delete", "clusterrolebinding,clusterrole", "wafsync-operator", "--ignore-not-found"]);
   await cluster.runKubectl(["delete", "namespace", operatorNamespace, ...namespaces, ...gone]);
 }
 
