@@ -1,4 +1,4 @@
-// Reads the error that the API server reports: a Status object, or what a proxy or a starting server sends instead.
+// Reads the error that the API server reports: a Status object, or the response of a proxy or a starting server.
 import type { ApiFault, ApiFaultCode } from "./api-result.ts";
 import { isRecord } from "./kube-object.ts";
 

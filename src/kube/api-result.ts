@@ -35,13 +35,13 @@ export type ApiFaultCode = (typeof apiFaultCodes)[number];
 
 export interface ApiFault {
   readonly code: ApiFaultCode;
-  /** One sentence for a person; at most 2,048 characters. */
+  /** One sentence for users; at most 2,048 characters. */
   readonly message: string;
   /** The HTTP status, or the code of a Status object in a watch; undefined if there was no response. */
   readonly status?: number;
   /** `details.causes[].reason` of the Status object, at most 20. */
   readonly causes: readonly string[];
-  /** The delay that the server asked for, if any. */
+  /** The delay that the server requested, if any. */
   readonly retryAfterMs?: number;
 }
 

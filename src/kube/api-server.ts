@@ -32,10 +32,10 @@ export interface ApiRequest {
   readonly body?: unknown;
   /** Required for PATCH, where it is the type of the patch; `application/json` by default. */
   readonly contentType?: string;
-  /** The form of the answer: `application/json` by default. */
+  /** The format of the response: `application/json` by default. */
   readonly accept?: string;
   readonly timeoutMs?: number;
-  /** Of the answer; at most that of the client. */
+  /** The maximum size of the response; at most that of the client. */
   readonly bodyBytesMax?: number;
   readonly signal?: AbortSignal;
 }
@@ -43,16 +43,16 @@ export interface ApiRequest {
 export interface ApiStreamRequest {
   readonly path: string;
   readonly query?: Query;
-  /** The form of the answer: `application/json` by default. */
+  /** The format of the response: `application/json` by default. */
   readonly accept?: string;
-  /** For the start of the response; the stream itself has no timeout. */
+  /** The timeout for the start of the response; the stream itself has none. */
   readonly timeoutMs?: number;
   /** Also ends the stream. */
   readonly signal?: AbortSignal;
 }
 
 export interface ApiStream {
-  /** Read it once, with one reader. Throws when the connection breaks or is closed by this process. */
+  /** Can be read once, by one reader. Throws when the connection breaks or is closed by this process. */
   readonly chunks: AsyncIterable<Uint8Array>;
   close(): void;
 }
@@ -70,7 +70,7 @@ export interface ApiServerOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly requestTimeoutMs?: number;
-  /** Of requests; streams have connections of their own. */
+  /** For requests; streams have separate connections. */
   readonly connectionsMax?: number;
   readonly streamsMax?: number;
   readonly bodyBytesMax?: number;
@@ -79,7 +79,7 @@ export interface ApiServerOptions {
 
 type Attempt<T> = (connection: Connection, signal: AbortSignal) => Promise<ApiResult<T>>;
 
-/** Each has its own sockets: create another one for requests that must not wait for others, such as those on the Lease. */
+/** Each client has its own sockets: create another one for requests that must not wait for others, such as those for the Lease. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { clock, requestTimeoutMs = requestTimeoutMsDefault, bodyBytesMax = bodyBytesMaxDefault } = options;
   const {
@@ -158,7 +158,7 @@ async function inTime<T>(limits: Limits, act: (signal: AbortSignal) => Promise<A
     act(signal).catch((error: unknown) => failed(localFault("Unavailable", describe(error)))),
   );
   if (isAborted(limits.signal)) return failed(stopped);
-  return result.inTime ? result.value : failed(localFault("TimedOut", `No answer within ${limits.timeoutMs} ms`));
+  return result.inTime ? result.value : failed(localFault("TimedOut", `No response within ${limits.timeoutMs} ms`));
 }
 
 function isAborted(signal: AbortSignal | undefined): boolean {
@@ -199,7 +199,7 @@ async function readAnswer<T>(response: Dispatcher.ResponseData, bytesMax: number
   const { statusCode } = response;
   if (statusCode < 200 || statusCode > 299) return readFault(response);
   const text = await readText(response.body, bytesMax);
-  if (text === undefined) return failed(localFault("BodyTooLarge", `The answer is longer than ${bytesMax} bytes`));
+  if (text === undefined) return failed(localFault("BodyTooLarge", `The response is longer than ${bytesMax} bytes`));
   try {
     return { ok: true, value: JSON.parse(text) as T, status: statusCode };
   } catch {
@@ -214,7 +214,7 @@ async function readFault(response: Dispatcher.ResponseData): Promise<{ readonly 
   return failed(faultOfResponse(response.statusCode, body, typeof retryAfter === "string" ? retryAfter : undefined));
 }
 
-/** Undefined if there is more than `bytesMax`: then the rest is not read and the connection is closed. */
+/** Undefined if the body is longer than `bytesMax`: then the rest is not read and the connection is closed. */
 async function readText(body: Dispatcher.ResponseData["body"], bytesMax: number): Promise<string | undefined> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -231,7 +231,7 @@ function failed(fault: ApiFault): { readonly ok: false; readonly fault: ApiFault
   return { ok: false, fault };
 }
 
-/** The message of an error of the network or of a credential plugin, without its stack. */
+/** The message of an error from the network or a credential plugin, without its stack. */
 function describe(error: unknown): string {
   if (!types.isNativeError(error)) return "unknown error";
   const code = "code" in error && typeof error.code === "string" ? `${error.code}: ` : "";

@@ -22,17 +22,17 @@ export interface Connection {
   readonly headers: Readonly<Record<string, string>>;
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
-  /** Identifies one reading of the credentials. */
+  /** Identifies one read of the credentials. */
   readonly epoch: number;
 }
 
 export interface Connections {
   /**
-   * The connection to the server. `refusedEpoch` is that of a connection whose credentials the server refused: they are read
-   * again unless another request has done so since. Throws if the credentials cannot be read.
+   * The connection to the server. `refusedEpoch` is the epoch of a connection whose credentials the server refused: they are read
+   * again unless another request has already done so. Throws if the credentials cannot be read.
    */
   acquire(refusedEpoch?: number): Promise<Connection>;
-  /** Closes everything at once, including requests in flight. */
+  /** Closes everything immediately, including requests in flight. */
   close(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export interface ConnectionsOptions {
 export function createConnections(options: ConnectionsOptions): Connections {
   const { credentials, clock } = options;
   const openPools = new Set<Pools>();
-  // Otherwise sockets that are still being opened would keep the process alive until they time out.
+  // Otherwise, sockets that are still being opened would keep the process alive until they time out.
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   let pools: Pools | undefined;
@@ -129,7 +129,7 @@ interface SharedTls extends Pick<TlsMaterial, "servername" | "rejectUnauthorized
   readonly secureContext?: SecureContext;
 }
 
-/** Node.js would read the certificates for each socket, and keep a copy of them with it. */
+/** Without this, Node.js would parse the certificates for each socket and keep a copy of them. */
 function sharedTls({ servername, rejectUnauthorized, ...certificates }: TlsMaterial): SharedTls {
   return {
     secureContext: createSecureContext(certificates),

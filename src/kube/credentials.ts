@@ -1,8 +1,8 @@
 // The address of the API server and the credentials for it. The Kubernetes client library resolves kubeconfig files, exec
-// plugins and the in-cluster service account; the requests themselves use our own connections.
+// plugins and the in-cluster service account; the requests themselves use wafsync's own connections.
 import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
-// Only this file of the library: the others are a client with the models of all kinds, and take longer to load than wafsync itself.
+// Only this file of the library is imported: the others contain a client with models of all kinds, and loading them takes too long.
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 
 export interface TlsMaterial {
@@ -14,7 +14,7 @@ export interface TlsMaterial {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** Everything that one request needs. The headers contain secrets: never log them. */
+/** The connection data for one request. The headers contain secrets: never log them. */
 export interface ServerAccess {
   /** May have a path, for example behind Rancher's proxy. */
   readonly server: string;
@@ -27,14 +27,14 @@ export interface ServerAccess {
 export interface Credentials {
   /**
    * Reads the current credentials; throws if they cannot be read.
-   * `renew` is true after the server refused the last ones: then nothing cached may be used.
+   * `renew` is true after the server has refused the last credentials: then nothing cached may be used.
    */
   resolve(options: { readonly renew: boolean }): Promise<ServerAccess>;
 }
 
 /**
  * Reads a kubeconfig: the given file, or by kubectl's rules ($KUBECONFIG, ~/.kube/config, the service account of the pod).
- * Throws for a file that can't be read and for a context that is not in it.
+ * Throws for a file that can't be read and for an unknown context.
  */
 export function loadKubeConfig(options: { readonly file?: string; readonly context?: string } = {}): KubeConfig {
   const kubeConfig = new KubeConfig();
@@ -77,7 +77,7 @@ async function resolveAccess(kubeConfig: KubeConfig): Promise<ServerAccess> {
   };
 }
 
-/** The same configuration in a new object, whose authenticators have cached nothing yet. */
+/** The same configuration in a new object, whose authenticators have empty caches. */
 function withoutMemory(kubeConfig: KubeConfig): KubeConfig {
   const fresh = new KubeConfig();
   fresh.loadFromOptions({
@@ -111,13 +111,13 @@ function tlsOf(options: RequestOptions): TlsMaterial {
   };
 }
 
-/** The library fills in text or the bytes of a file. */
+/** Converts a certificate or key, which the library returns as a string or as bytes. */
 function pemOf(material: unknown): string | undefined {
   if (typeof material === "string") return material;
   return Buffer.isBuffer(material) ? material.toString("utf8") : undefined;
 }
 
-/** The library keeps a token file's content for a minute and with its line end, so we read it ourselves. */
+/** The library caches the content of a token file for a minute and includes its line end, so wafsync reads the file itself. */
 function tokenFileOf(kubeConfig: KubeConfig): string | undefined {
   const provider: unknown = kubeConfig.getCurrentUser()?.authProvider;
   const config =

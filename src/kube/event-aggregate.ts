@@ -1,4 +1,4 @@
-// Which Event object an occurrence belongs to, as client-go decides it: repeated ones increase the count of one Event, many
+// Determines the Event object for each occurrence, as client-go does: repeated occurrences increase the count of one Event, many
 // similar ones are combined in one Event, and an object with too many of them is rate-limited. No I/O; time is an argument.
 import { LruMap } from "../async/lru-map.ts";
 import { fullBucket, takeToken } from "../async/token-bucket.ts";
@@ -13,14 +13,14 @@ export interface EventSubject {
   readonly uid: string;
 }
 
-/** Something that users should know about an object. */
+/** An event that users should know about. */
 export interface EventNote {
   readonly object: EventSubject;
   readonly type: "Normal" | "Warning";
-  /** One word in upper camel case, from a documented list. */
+  /** One word in UpperCamelCase, from a documented list. */
   readonly reason: string;
   readonly message: string;
-  /** The action that was taken; the reason by default. */
+  /** The action taken; by default, the reason. */
   readonly action?: string;
 }
 
@@ -28,7 +28,7 @@ export interface EventNote {
 export interface EventSeries {
   readonly key: string;
   readonly note: EventNote;
-  /** Of the Event object. */
+  /** The name of the Event object. */
   readonly name: string;
   message: string;
   count: number;
@@ -39,13 +39,13 @@ export interface EventSeries {
 }
 
 export const messageBytesMax = 1_024;
-/** If there are more different messages of one reason, each within the interval of the one before, they are combined. */
+/** If one reason has more different messages, each within the interval of the previous one, they are combined. */
 export const similarMax = 10;
 export const similarIntervalMs = 600_000;
 export const spamLimits: TokenBucketLimits = { burst: 25, refillMs: 300_000 };
 export const rememberedMax = 4_096;
 const combinedPrefix = "(combined from similar events): ";
-/** The name of an Event is the name of the object and 17 more characters. */
+/** The name of an Event consists of the name of the object and 17 more characters. */
 const objectNameLengthMax = 236;
 const sequenceEnd = 0x100000;
 const ellipsis = "…";
@@ -64,18 +64,18 @@ export function cutText(text: string, bytesMax: number): string {
 }
 
 export class EventAggregate {
-  /** Two processes, and two events of one millisecond, get different names. */
+  /** Ensures that two processes, or two events in the same millisecond, get different names. */
   #sequence: number;
   readonly #series = new LruMap<string, EventSeries>(rememberedMax);
   readonly #similar = new LruMap<string, Similar>(rememberedMax);
   readonly #buckets = new LruMap<string, TokenBucket>(rememberedMax);
 
-  /** @param random At least 0, less than 1: for the names of the Event objects. */
+  /** @param random At least 0 and less than 1: for the names of the Event objects. */
   constructor(random: () => number) {
     this.#sequence = Math.floor(random() * sequenceEnd);
   }
 
-  /** Counts the occurrence on the Event object that it belongs to. */
+  /** Counts the occurrence on its Event object. */
   add(note: EventNote, nowMs: number): EventSeries {
     const { object, type, reason, action } = note;
     const group = JSON.stringify([Object.values(subjectOf(object)), type, reason, action ?? reason]);

@@ -1,6 +1,6 @@
 // Emits core v1 Events, which `kubectl describe` shows. Events are fire-and-forget: they are queued (one place for each Event
 // object, so repetitions cost nothing), sent one after another, and dropped if the queue is full or the server refuses them.
-// A lost event never fails the work that it is about.
+// A lost event never causes the work to fail.
 import { types } from "node:util";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { BackOff } from "../async/back-off.ts";
@@ -28,11 +28,11 @@ export type EventDropReason = "QueueFull" | "Spam" | "Refused" | "Unavailable" |
 export interface EventRecorderOptions {
   readonly api: EventApi;
   readonly clock: Clock;
-  /** At least 0, less than 1. */
+  /** At least 0 and less than 1. */
   readonly random: () => number;
   /** A label key that names this program, for example `example.org/controller`. */
   readonly controller: string;
-  /** This process, for example the pod's name. */
+  /** Identifies this process, for example the pod's name. */
   readonly instance: string;
   readonly onDropped?: (reason: EventDropReason, message: string) => void;
 }
@@ -62,7 +62,7 @@ export class EventRecorder {
     this.#aggregate = new EventAggregate(options.random);
   }
 
-  /** Queues the event and returns at once. */
+  /** Queues the event and returns immediately. */
   record(note: EventNote): void {
     if (!this.#accepting) {
       this.#drop("Stopped");
@@ -78,7 +78,7 @@ export class EventRecorder {
     } else this.#drop("Spam");
   }
 
-  /** Takes no more notes and writes those that wait, for at most so long. */
+  /** Accepts no more notes and writes the queued ones, for at most this long. */
   async stop(timeoutMs: number): Promise<void> {
     this.#accepting = false;
     await withDeadline({ clock: this.#options.clock, timeoutMs }, async () => this.#sending);
@@ -114,7 +114,7 @@ export class EventRecorder {
     this.#drop(signal.aborted ? "Stopped" : "Unavailable");
   }
 
-  /** One attempt; undefined if the Event object now says what it should. */
+  /** Makes one attempt; undefined if the Event object is now up to date. */
   async #write(series: EventSeries): Promise<ApiFault | undefined> {
     const { api } = this.#options;
     const namespace = namespaceOf(series);
@@ -135,7 +135,7 @@ export class EventRecorder {
     const limits = { clock: this.#options.clock, timeoutMs: requestTimeoutMs, signal: this.#stop.signal };
     try {
       const sent = await withDeadline(limits, send);
-      return sent.inTime ? sent.value : { ok: false, fault: localFault("TimedOut", "The API server did not answer") };
+      return sent.inTime ? sent.value : { ok: false, fault: localFault("TimedOut", "The API server did not respond") };
     } catch (error) {
       return {
         ok: false,

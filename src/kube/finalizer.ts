@@ -1,4 +1,4 @@
-// Adds a finalizer to an object and removes it, with JSON Patches that test what they change: they never affect another
+// Adds a finalizer to an object or removes it, with JSON Patches that test the values to change: they never affect another
 // object of the same name and never lose the finalizers of other controllers.
 import type { ApiFault, ApiResult } from "./api-result.ts";
 import type { KubeObject } from "./kube-object.ts";
@@ -22,7 +22,7 @@ export type FinalizerResult =
 
 export interface FinalizerTarget {
   readonly type: ResourceType;
-  /** As the cache has it. */
+  /** As cached. */
   readonly object: KubeObject;
   readonly finalizer: string;
 }
@@ -55,7 +55,7 @@ export function removeFinalizerPatch(
   ];
 }
 
-/** Ensures that the object has the finalizer. Work that needs a clean-up may start only after `Done`. */
+/** Ensures that the object has the finalizer. Work that needs a cleanup may start only after `Done`. */
 export async function addFinalizer(api: FinalizerApi, target: FinalizerTarget): Promise<FinalizerResult> {
   return settleFinalizer(api, target, (object) => {
     if (object.metadata.finalizers?.includes(target.finalizer) === true) return { kind: "Done", object };
@@ -64,7 +64,7 @@ export async function addFinalizer(api: FinalizerApi, target: FinalizerTarget): 
   });
 }
 
-/** Ensures that the object does not have the finalizer: call it once the clean-up has succeeded. */
+/** Ensures that the object does not have the finalizer: call it once the cleanup has succeeded. */
 export async function removeFinalizer(api: FinalizerApi, target: FinalizerTarget): Promise<FinalizerResult> {
   return settleFinalizer(
     api,
@@ -92,7 +92,7 @@ async function settleFinalizer(
     if (patched.ok) return { kind: "Done", object: patched.value };
     const { code } = patched.fault;
     if (code === "NotFound") return { kind: "Gone" };
-    // A failed test is `Invalid`: the object is another one, or another writer changed the list.
+    // A failed test is `Invalid`: it is a different object, or another writer changed the list.
     const changed = code === "Invalid" || code === "Conflict";
     if (!changed || attempt >= attemptsMax) return { kind: "Failed", fault: patched.fault };
     const read = await api.get(type, address);

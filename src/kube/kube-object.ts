@@ -31,7 +31,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether this is a stored object: one with name, UID and resourceVersion. */
+/** Whether this is a stored object, with a name, UID and resourceVersion. */
 export function isKubeObject(value: unknown): value is KubeObject {
   if (!isRecord(value) || !isRecord(value["metadata"])) return false;
   const { name, uid, resourceVersion } = value["metadata"];

@@ -1,13 +1,13 @@
-// Decides who may hold the Lease, without I/O. Two rules make it safe whatever the clocks of the processes show: a holder
+// Decides who may hold the Lease, without I/O. Two rules make it safe regardless of the clocks of the processes: a holder
 // counts from the start of its last successful renewal, by whichever of its two clocks advanced more; a candidate counts
-// from when it saw the record change, only by monotonic time. No time inside the record is ever used.
-// A holder stops writing after 15 s, abandons its last write by 25 s, and nobody takes its Lease before 30 s.
+// from when it saw the record change, only by monotonic time. The times inside the record are never used.
+// A holder stops writing after 15 s and abandons its last write by 25 s, and no candidate takes its Lease before 30 s.
 import type { LeaseView } from "./lease-record.ts";
 
 export interface LeaseTimings {
   /** A candidate takes the Lease if it has not changed for this long. */
   readonly leaseDurationMs: number;
-  /** A holder that has not renewed for this long has lost it, and writes nothing from then on. */
+  /** A holder that has not renewed for this long has lost the Lease, and writes nothing from then on. */
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
   readonly requestTimeoutMs: number;
@@ -57,7 +57,7 @@ export interface ElectorState {
   /** The last record of another holder, and since when (monotonic) it has been unchanged. */
   readonly other: { readonly resourceVersion: string; readonly sinceMs: number } | undefined;
   readonly hold: Hold | undefined;
-  /** Why the Lease was lost, once it was. It is never regained: the process ends. */
+  /** Why the Lease was lost; undefined unless it was. It is never regained: the process ends. */
   readonly lost: string | undefined;
 }
 
@@ -68,7 +68,7 @@ export const initialElectorState: ElectorState = {
   lost: undefined,
 };
 
-/** `settleMs` belongs to the hold that success would begin. */
+/** `settleMs` applies to the hold that a success would begin. */
 export type LeaseAct =
   | { readonly kind: "Read" }
   | { readonly kind: "Create"; readonly settleMs: number }
@@ -76,12 +76,12 @@ export type LeaseAct =
   | { readonly kind: "Wait" }
   | { readonly kind: "Lose"; readonly reason: string };
 
-/** Whether a hold was not renewed in time. Once this is true, it is lost for good. */
+/** Whether a hold was not renewed in time. If so, it is lost for good. */
 export function isHoldExpired({ hold }: ElectorState, now: Instant, { renewDeadlineMs }: LeaseTimings): boolean {
   return hold !== undefined && elapsedMs(hold.validSince, now) >= renewDeadlineMs;
 }
 
-/** What to do next. */
+/** The next act. */
 export function nextLeaseAct(state: ElectorState, identity: string, now: Instant, timings: LeaseTimings): LeaseAct {
   const { seen, hold, other } = state;
   const { settleMs } = timings;
@@ -98,14 +98,14 @@ export function nextLeaseAct(state: ElectorState, identity: string, now: Instant
   return unchangedMs >= durationMs ? { kind: "Replace", settleMs } : { kind: "Wait" };
 }
 
-/** A read has shown the Lease. */
+/** The state after a read has shown the Lease. */
 export function afterLeaseRead(state: ElectorState, seen: LeaseView, identity: string, now: Instant): ElectorState {
   if (seen.state !== "Held" || seen.holder === identity) return { ...state, seen };
   if (state.other?.resourceVersion === seen.resourceVersion) return { ...state, seen };
   return { ...state, seen, other: { resourceVersion: seen.resourceVersion, sinceMs: now.monotonicMs } };
 }
 
-/** Creating, taking or renewing has succeeded; `started` is when the request began. */
+/** The state after the Lease was created, taken or renewed; `started` is when the request began. */
 export function afterLeaseWrite(
   state: ElectorState,
   seen: LeaseView,
@@ -115,12 +115,12 @@ export function afterLeaseWrite(
   return { ...state, seen, hold: { ...begun, validSince: started } };
 }
 
-/** The last request failed, or its outcome is unknown: read before anything else. */
+/** The state after a failed request, or one with an unknown outcome: the Lease must be read before anything else. */
 export function afterLeaseFailure(state: ElectorState): ElectorState {
   return { ...state, seen: undefined };
 }
 
-/** Whether a protected write may start at this moment. */
+/** Whether a protected write may start now. */
 export function mayWriteUnder(state: ElectorState, now: Instant, timings: LeaseTimings): boolean {
   const { hold, lost } = state;
   if (hold === undefined || lost !== undefined) return false;

@@ -1,11 +1,11 @@
-// A Lease object as this process reads and writes it. The times in it are only informative: no process compares them.
+// A Lease object as this process reads and writes it. The times in it are only informational: no process compares them.
 import type { ObjectAddress } from "./resource-path.ts";
 import { isRecord } from "./kube-object.ts";
 import { microTime } from "./micro-time.ts";
 
 /**
  * - `Free`: it has no holder; `released` if the last holder released it properly, after its work had ended.
- * - `Held`: by `holder`, who renews it at least each `durationMs`.
+ * - `Held`: by `holder`, which renews it at least every `durationMs`.
  */
 export type LeaseView =
   | { readonly state: "Absent" }
@@ -29,7 +29,7 @@ export interface LeaseObject {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** The duration that a released Lease is marked with. */
+/** The duration in the record of a released Lease. */
 const releasedDurationSeconds = 1;
 
 /** Reads the response of the server; undefined if it is not a Lease with a resourceVersion. */
@@ -52,7 +52,7 @@ interface Holding {
   readonly identity: string;
   readonly durationMs: number;
   readonly nowMs: number;
-  /** To add to those of the Lease. */
+  /** Added to the existing annotations of the Lease. */
   readonly annotations?: LeaseAnnotations | undefined;
 }
 

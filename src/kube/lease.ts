@@ -1,6 +1,6 @@
 // Leader election with a Lease, and the gate that every protected write checks first. This is the thin loop;
-// lease-decision.ts says why two holders never write at the same time. Losing the Lease is final: nothing more is written,
-// and the process ends. Needs an API client of its own, so that no other traffic can delay a renewal.
+// lease-decision.ts explains why two holders never write at the same time. Losing the Lease is final: nothing more is written,
+// and the process ends. Needs a separate API client, so that no other traffic can delay a renewal.
 import { types } from "node:util";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
@@ -32,31 +32,31 @@ export interface LeaseApi {
 }
 
 /**
- * `Waiting` for the Lease; `Settling`: held, but writes may not start yet; `Leading`; `Closed`: held, but `release` has ended
- * all writes; `Ended`: released or never held; `Lost`.
+ * `Waiting`: it waits for the Lease; `Settling`: it holds the Lease, but writes may not start yet; `Leading`; `Closed`: it still holds
+ * the Lease, but `release` has ended all writes; `Ended`: the Lease was released or never held; `Lost`.
  */
 export type LeaseStanding = "Waiting" | "Settling" | "Leading" | "Closed" | "Ended" | "Lost";
 
-/** The result of a release. After anything but `Released`, the next holder waits until the Lease expires. */
+/** The result of a release. After any other result than `Released`, the next holder waits until the Lease expires. */
 export type LeaseRelease = "Released" | "NotHeld" | "WorkStillRunning" | "Failed";
 
 export interface LeaseElectorOptions {
   readonly api: LeaseApi;
   readonly clock: Clock;
-  /** At least 0, less than 1. */
+  /** At least 0 and less than 1. */
   readonly random: () => number;
   /** Unique to this process: see `leaseIdentity`. */
   readonly identity: string;
   readonly lease: ObjectAddress;
   readonly timings?: LeaseTimings;
-  /** Told of each new standing once, and of failed requests, for log and metrics. */
+  /** `onStanding` is called once for each new standing, `onFailure` for failed requests: for the log and metrics. */
   readonly onStanding?: (standing: LeaseStanding, detail: string) => void;
   readonly onFailure?: (message: string) => void;
-  /** Told of everything that a response has shown of the Lease, and when its request started. */
+  /** Called with the Lease in each response, and when its request started. */
   readonly onSeen?: (seen: LeaseView, started: Instant) => void;
-  /** Whether to take the Lease now that this is possible; asked again after each pause. True by default. */
+  /** Whether to take the Lease when that is possible; called again after each pause. True by default. */
   readonly mayTake?: () => boolean;
-  /** Annotations to add with the next write of the Lease, by what it shows before; undefined for none. */
+  /** Returns annotations to add with the next write of the Lease, based on its current content; undefined for none. */
   readonly annotate?: (seen: LeaseView) => LeaseAnnotations | undefined;
 }
 
@@ -104,12 +104,12 @@ export class LeaseElector {
     return !this.#closed && this.mayRecord();
   }
 
-  /** Like `mayWrite`, but also true while the Lease is being released: for the record of what was already done. */
+  /** Like `mayWrite`, but also true while the Lease is being released: for records of completed writes. */
   mayRecord(): boolean {
     return mayWriteUnder(this.#state, this.#now(), this.#timings);
   }
 
-  /** Seeks, takes and renews the Lease until it is lost or released. Call it once. */
+  /** Acquires and renews the Lease until it is lost or released. Call it once. */
   run(): Promise<void> {
     this.#running ??= this.#loop();
     return this.#running;
@@ -149,7 +149,7 @@ export class LeaseElector {
     if (this.#state.lost === undefined && this.#state.hold === undefined) this.#announce("Ended");
   }
 
-  /** One step; true if the next one follows at once. */
+  /** Performs one step; true if the next one follows immediately. */
   async #step(): Promise<boolean> {
     const { identity, api } = this.#options;
     const started = this.#now();
@@ -200,7 +200,7 @@ export class LeaseElector {
   ): Promise<LeaseView | undefined> {
     const timeoutMs = leaseRequestTimeoutMs(this.#state, started, this.#timings);
     const result = await this.#send(send, timeoutMs);
-    // The process may have slept past its deadline although the response had arrived.
+    // The process may have been suspended past its deadline, although the response had arrived.
     if (this.#missedDeadline()) return undefined;
     if (!result.ok && result.fault.code === "NotFound") return { state: "Absent" };
     const seen = result.ok ? readLease(result.value) : undefined;
@@ -208,7 +208,7 @@ export class LeaseElector {
       this.#options.onSeen?.(seen, started);
       return seen;
     }
-    this.#options.onFailure?.(result.ok ? "the answer is not a Lease" : result.fault.message);
+    this.#options.onFailure?.(result.ok ? "the response is not a Lease" : result.fault.message);
     this.#state = afterLeaseFailure(this.#state);
     return undefined;
   }
@@ -221,7 +221,7 @@ export class LeaseElector {
     try {
       const sent = await withDeadline({ clock, timeoutMs }, send);
       if (sent.inTime) return sent.value;
-      return { ok: false, fault: localFault("TimedOut", `no answer within ${Math.round(timeoutMs)} ms`) };
+      return { ok: false, fault: localFault("TimedOut", `no response within ${Math.round(timeoutMs)} ms`) };
     } catch (error) {
       return {
         ok: false,
@@ -232,11 +232,11 @@ export class LeaseElector {
 
   #missedDeadline(): boolean {
     if (!isHoldExpired(this.#state, this.#now(), this.#timings)) return false;
-    this.#state = { ...this.#state, lost: "its renewal was answered too late" };
+    this.#state = { ...this.#state, lost: "the response to its renewal was too late" };
     return true;
   }
 
-  /** A renewal without a response may have changed the resourceVersion: then read the Lease and try again. */
+  /** A renewal without a response may have changed the resourceVersion: then the Lease is read again before the next attempt. */
   async #giveBack(signal: AbortSignal): Promise<boolean> {
     const { api, identity, clock } = this.#options;
     for (let attempt = 1; attempt <= releaseAttemptsMax && !signal.aborted; attempt += 1) {

@@ -13,7 +13,7 @@ export type ListWatchActivity = (typeof listWatchActivities)[number];
 export interface ListWatchState {
   readonly activity: ListWatchActivity;
   readonly doing: "WatchList" | "Pages" | "Watch" | "Wait";
-  /** What follows a wait. */
+  /** The activity after a wait. */
   readonly afterWait: "List" | "Watch";
   /** Where a watch continues; empty if a new list is needed. Passed back to the server unchanged. */
   readonly resourceVersion: string;
@@ -24,14 +24,14 @@ export interface ListWatchState {
   readonly watchListRefused: boolean;
   readonly pageSize: number;
   readonly pagesRead: number;
-  /** Failures in a row; reset after a healthy time. */
+  /** Consecutive failures; reset after a healthy period. */
   readonly failures: number;
-  /** Since when there has been no failure. */
+  /** When the current period without failures began. */
   readonly healthySinceMs: number;
-  /** Streams in a row that were closed because they were silent, with no line in between. */
+  /** Consecutive streams that were closed because they were silent, with no line in between. */
   readonly silentRounds: number;
   readonly streamOpenedAtMs: number;
-  /** Changes that the current stream has delivered. */
+  /** The number of changes that the current stream has delivered. */
   readonly streamChanges: number;
 }
 
@@ -58,14 +58,14 @@ export type ListWatchInput =
       readonly continueToken: string;
     };
 
-/** What to do next instead of the current activity: a stream that is being read is closed. */
+/** What to do next instead of the current activity: if a stream is being read, it is closed. */
 export type ListWatchCommand =
   | { readonly type: "OpenWatchList"; readonly timeoutSeconds: number }
   | { readonly type: "OpenWatch"; readonly resourceVersion: string; readonly timeoutSeconds: number }
   | { readonly type: "FetchPage"; readonly continueToken: string; readonly limit: number }
   | { readonly type: "Wait"; readonly delayMs: number };
 
-/** Changes of the store, to be applied at once and in order. Collected objects are invisible until `Swap`. */
+/** Changes of the store, to be applied immediately and in order. Collected objects are invisible until `Swap`. */
 export type ListWatchEffect =
   | { readonly type: "StartCollecting" }
   | { readonly type: "Collect"; readonly objects: readonly KubeObject[] }

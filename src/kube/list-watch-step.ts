@@ -28,7 +28,7 @@ const shortWatchMs = 1000;
 const silentRoundsMax = 2;
 const healthyMsMin = 120_000;
 
-/** The start: a list. */
+/** The first step: a list. */
 export function beginListWatch(context: StepContext): ListWatchStep {
   return startList(
     {
@@ -75,7 +75,7 @@ export function stepListWatch(state: ListWatchState, input: ListWatchInput, cont
 
 const silent = localFault("TimedOut", "The watch was silent for too long");
 const cutShort = localFault("Unavailable", "The stream ended before the initial list was complete");
-const tooShort = localFault("Unavailable", "The watch ended at once without any change");
+const tooShort = localFault("Unavailable", "The watch ended immediately, without any change");
 const wentBack = localFault("Gone", "The resourceVersion went back: the server has lost the latest changes");
 
 function startList(state: ListWatchState, context: StepContext): ListWatchStep {
@@ -172,7 +172,7 @@ function takeChange(state: ListWatchState, event: PlainEvent, context: StepConte
   return { state: { ...next, streamChanges: state.streamChanges + 1 }, effects };
 }
 
-/** The server ends every watch after its timeout, which is not a failure. A watch that ends at once needs a delay. */
+/** The server ends every watch after its timeout, which is not a failure. A watch that ends immediately needs a delay. */
 function streamEnded(state: ListWatchState, context: StepContext): ListWatchStep {
   if (state.doing !== "Watch") return fail(state, cutShort, context);
   const isShort = context.nowMs - state.streamOpenedAtMs < shortWatchMs && state.streamChanges === 0;
@@ -208,7 +208,7 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
   return { state: next, effects: [report], command: { type: "Wait", delayMs } };
 }
 
-/** A kind that has just been installed is often not ready for a moment: this does not justify the full delay. */
+/** A newly installed kind is often not ready for a moment, which does not justify the full delay. */
 function kindHasCome({ activity }: ListWatchState, kindIsMissing: boolean): boolean {
   return activity === "WaitingForKind" && !kindIsMissing;
 }
@@ -228,7 +228,7 @@ function isPositionLost({ code, causes }: ApiFault): boolean {
   return code === "Gone" || causes.includes("ResourceVersionTooLarge");
 }
 
-/** Alternates between the two ways to list, so that a defect of one is not a dead end. */
+/** Alternates between the two ways of listing, so that a defect in one is not a dead end. */
 function nextListBy(state: ListWatchState, fault: ApiFault): ListWatchState["nextListBy"] {
   if (state.doing === "WatchList" && !isPositionLost(fault)) return "Pages";
   return "WatchList";

@@ -20,7 +20,7 @@ import type { ObjectStore, ObjectView } from "./store.ts";
 import { listPage, metadataOfObject } from "./verbs.ts";
 import { readWatchStream } from "./watch-stream.ts";
 
-/** The delay after a bug in this program: long enough not to spin, short enough to recover soon. */
+/** The delay after a bug in this program: long enough to avoid a busy loop, short enough to recover soon. */
 const restartDelayMs = 30_000;
 
 /** `HandlerThrew`, `TransformThrew` and `Unexpected` are bugs, in the code that was passed in or in this file. */
@@ -55,7 +55,7 @@ export interface ListWatchOptions<T extends KubeObject> {
   readonly store: ObjectStore<T>;
   /** Reduces an object before it is stored; must keep name, namespace, uid and resourceVersion of its metadata. */
   readonly transform?: (object: T) => T;
-  /** Called after the store has changed. Must return at once, for example after adding a key to a queue. */
+  /** Called after the store has changed. Must return immediately, for example after adding a key to a queue. */
   readonly onChange: (change: ObjectChange<T>) => void;
   readonly onProblem?: (problem: ListWatchProblem) => void;
 }
@@ -64,7 +64,7 @@ export interface ListWatch<T> {
   readonly store: ObjectView<T>;
   /** Runs until the signal aborts; never rejects. Call it once. */
   run(signal: AbortSignal): Promise<void>;
-  /** True as soon as the store is complete for the first time; false if the signal aborts before. */
+  /** True as soon as the store is complete for the first time; false if the signal aborts first. */
   whenSynced(signal?: AbortSignal): Promise<boolean>;
   health(): ListWatchHealth;
 }
@@ -230,7 +230,7 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
     else this.#reflector.remove(transformed);
   }
 
-  /** Called for every line of a watch: the store is now as new as that line. */
+  /** Called for every line of a watch: the store is now as recent as that line. */
   #confirm(): void {
     if (this.#state?.activity !== "Watching") return;
     this.#lastFault = undefined;

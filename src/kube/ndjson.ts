@@ -1,5 +1,5 @@
 // Reads one JSON value per line from a stream of bytes. Lines are split at the byte level, so a character that is divided
-// between two chunks stays intact. A malformed line is a fault and never skipped: its content would be lost for good.
+// between two chunks stays intact. A malformed line is a fault and never skipped: its content would be lost.
 
 import { TextDecoder } from "node:util";
 

@@ -1,4 +1,4 @@
-// What leases, events, statuses and finalizers need of the API server, as requests over an API client.
+// The API server requests for leases, events, statuses and finalizers, over an API client.
 import type { ApiServer } from "./api-server.ts";
 import type { EventApi } from "./event-recorder.ts";
 import type { FinalizerApi } from "./finalizer.ts";
@@ -11,7 +11,7 @@ const leases: ResourceType = { group: "coordination.k8s.io", version: "v1", plur
 const events: ResourceType = { group: "", version: "v1", plural: "events", namespaced: true };
 const timeoutMs = 10_000;
 
-/** `address` names the Lease; its namespace is required. The client should serve nothing else. */
+/** `address` names the Lease; its namespace is required. The client should serve no other requests. */
 export function leaseApi(api: ApiServer, address: ObjectAddress): LeaseApi {
   return {
     get: (signal) => getObject(api, leases, address, { signal }),

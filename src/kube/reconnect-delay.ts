@@ -1,4 +1,4 @@
-// How long a list-watch waits after a failure, with the figures of client-go. The jitter is as large as the delay itself, so
+// How long a list-watch waits after a failure, with client-go's values. The jitter is as large as the delay itself, so
 // that many replicas that lost the same server reconnect at different times.
 const baseMs = 800;
 const ceilingMs = 30_000;
@@ -6,9 +6,9 @@ const delayMsMax = 60_000;
 const doublingsMax = 10;
 
 /**
- * The exponential delay, or what the server asked for if that is longer, plus up to the exponential delay; at most 60 s.
+ * The exponential delay, or the delay that the server requested if that is longer, plus up to the exponential delay; at most 60 s.
  *
- * @param failures Counts from 1: how many there were in a row.
+ * @param failures The number of consecutive failures, starting at 1.
  */
 export function reconnectDelayMs(failures: number, retryAfterMs: number, random: () => number): number {
   const doubled = doubledMs(failures);

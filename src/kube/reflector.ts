@@ -1,11 +1,11 @@
-// Applies what a list-watch has read to the store and announces the changes: the storing half of client-go's Reflector
+// Applies the results of a list-watch to the store and announces the changes: the storing half of client-go's Reflector
 // and Store. A list replaces the contents of the store in one step, and only then are the differences announced. Objects
 // are the same only if their UIDs are: an object that was deleted and created again under the same name is announced as
 // deleted and as added.
 import { objectKey, type KubeObject } from "./kube-object.ts";
 import type { ObjectStore } from "./store.ts";
 
-/** What happened to an object; `old` is what the store held before. `object` of a deletion is the last known state. */
+/** A change of an object; `old` is the previously stored object. For a deletion, `object` is the last known state. */
 export type ObjectChange<T> =
   | { readonly type: "Added"; readonly object: T }
   | { readonly type: "Changed"; readonly object: T; readonly old: T }

@@ -4,7 +4,7 @@
 export interface ResourceType {
   readonly group: string;
   readonly version: string;
-  /** Lower-case plural as in the URL, for example `configmaps`. */
+  /** Lowercase plural as in the URL, for example `configmaps`. */
   readonly plural: string;
   readonly namespaced: boolean;
 }
@@ -20,7 +20,7 @@ export function collectionPath(type: ResourceType, namespace?: string): string {
   const root =
     type.group === "" ? `/api/${segment(type.version)}` : `/apis/${segment(type.group)}/${segment(type.version)}`;
   if (namespace === undefined) return `${root}/${segment(type.plural)}`;
-  if (!type.namespaced) throw new RangeError(`${type.plural} belong to no namespace`);
+  if (!type.namespaced) throw new RangeError(`${type.plural} are not namespaced`);
   return `${root}/namespaces/${segment(namespace)}/${segment(type.plural)}`;
 }
 

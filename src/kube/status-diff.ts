@@ -1,4 +1,4 @@
-// Compares JSON values as the API server sees them, and makes the merge patch that turns one status into another.
+// Compares JSON values as the API server sees them, and computes the merge patch that turns one status into another.
 import { isRecord } from "./kube-object.ts";
 
 /** Ignores the order of keys and keys with the value undefined. The order of lists matters. */

@@ -1,5 +1,5 @@
-// Writes the status of objects with a merge patch that has the resourceVersion that was read, and only if it differs. The
-// last written status is remembered until the cache shows it, and longer if the server added defaults to it, so that neither a
+// Writes the status of objects with a merge patch that contains the resourceVersion that was read, and only if it differs. The
+// last written status is kept until the cache shows it, and longer if the server added defaults to it, so that neither a
 // stale cache nor such a default causes a second write: writing a status can never keep a reconcile loop going.
 import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
@@ -13,7 +13,7 @@ export interface StatusObject extends KubeObject {
   readonly status?: unknown;
 }
 
-/** The two requests that a status needs. */
+/** The two requests for a status. */
 export interface StatusApi {
   get(type: ResourceType, address: ObjectAddress): Promise<ApiResult<StatusObject>>;
   /** A merge patch of the status subresource. */
@@ -22,7 +22,7 @@ export interface StatusApi {
 
 export interface StatusWrite<T extends StatusObject> {
   readonly type: ResourceType;
-  /** As the cache has it. */
+  /** As cached. */
   readonly object: T;
   /**
    * Computes the whole status from the current object; called again with a newer version after a conflict. Undefined leaves
@@ -47,7 +47,7 @@ const rememberedMax = 20_000;
 const conflictsMax = 4;
 
 interface Memory {
-  /** What the server returned last. */
+  /** The version that the server returned last. */
   readonly resourceVersion: string;
   readonly status: unknown;
   /** The status that was sent, if the server added something to it. */
@@ -102,14 +102,14 @@ export class StatusWriter {
     this.#memory.set(uid, { resourceVersion, status, sent: memory?.sent, progressAtMs: memory?.progressAtMs });
   }
 
-  /** Call this when the cache has taken in a version of the object: nothing of what it shows needs to be remembered. */
+  /** Call this after the cache has received a version of the object: the record of older versions is then unnecessary. */
   seen({ metadata: { uid, resourceVersion } }: KubeObject): void {
     const memory = this.#memory.get(uid);
     if (memory === undefined || isOlderVersion(resourceVersion, memory.resourceVersion)) return;
     if (memory.sent === undefined && memory.progressAtMs === undefined) this.#memory.delete(uid);
   }
 
-  /** Call this when the object was deleted. */
+  /** Call this after the object was deleted. */
   forget(uid: string): void {
     this.#memory.delete(uid);
   }

@@ -1,4 +1,4 @@
-// The objects of one kind as last seen, with secondary indexes. Reads never wait and never see half a change, because every
+// The objects of one kind as last seen, with secondary indexes. Reads never wait and never see a partial change, because every
 // change is one synchronous step. Returned lists are copies and do not change.
 import { objectKey, type KubeObject } from "./kube-object.ts";
 
@@ -22,7 +22,7 @@ export interface ObjectStore<T extends KubeObject> extends ObjectView<T> {
   /** Returns the object that was stored under this key before. */
   put(object: T): T | undefined;
   remove(key: string): T | undefined;
-  /** Replaces the whole contents in one version and returns the former ones, by key. */
+  /** Replaces all contents in one version and returns the former ones, by key. */
   replaceAll(objects: ReadonlyMap<string, T>): ReadonlyMap<string, T>;
 }
 

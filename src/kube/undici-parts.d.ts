@@ -1,5 +1,5 @@
-// The parts of undici that requests to the API server need. The package as a whole brings fetch, WebSocket and caches, which
-// take longer to load and more memory than the rest of the operator; it has types for the whole only.
+// The parts of undici that requests to the API server need. The complete package contains fetch, WebSocket and caches, which
+// take longer to load and more memory than the rest of the operator; it has types only for the complete package.
 declare module "undici/lib/dispatcher/agent.js" {
   import { Agent } from "undici";
   export default Agent;

@@ -130,12 +130,12 @@ export interface ListOptions {
   /** Only the metadata of the objects. */
   readonly metadataOnly?: boolean;
   readonly timeoutMs?: number;
-  /** Of one page. */
+  /** The maximum size of one page. */
   readonly bodyBytesMax?: number;
   readonly signal?: AbortSignal;
 }
 
-/** One page of a list. The first page is a consistent read; the continue token ties the further ones to it. */
+/** One page of a list. The first page is a consistent read; the continue token ties later pages to it. */
 export async function listPage<T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
@@ -154,7 +154,7 @@ export async function listPage<T extends KubeObject>(
   return page === undefined ? notAsDocumented(result.status) : { ok: true, value: page, status: result.status };
 }
 
-/** A continue token names the version that it belongs to. */
+/** A continue token already identifies its version. */
 function atVersion(exactVersion: string | undefined, token: string | undefined): Query {
   if (exactVersion === undefined || token !== undefined) return {};
   return { resourceVersion: exactVersion, resourceVersionMatch: "Exact" };
@@ -224,7 +224,7 @@ function checked<T extends KubeObject>(result: ApiResult<unknown>): ApiResult<T>
 }
 
 function notAsDocumented(status: number): ApiResult<never> {
-  return { ok: false, fault: { ...localFault("ContractBroken", "The answer is not a Kubernetes object"), status } };
+  return { ok: false, fault: { ...localFault("ContractBroken", "The response is not a Kubernetes object"), status } };
 }
 
 function pageOf<T extends KubeObject>(body: unknown): ObjectPage<T> | undefined {

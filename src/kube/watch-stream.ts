@@ -62,7 +62,7 @@ function inputOf(line: unknown): StreamInput {
 
 const notAnEvent = localFault("ContractBroken", "A line of the watch is not a watch event");
 
-/** Undefined if the line is not what the Kubernetes API documents. */
+/** Undefined if the line is not a documented watch event. */
 export function watchEventOf(line: unknown): WatchEvent | undefined {
   if (!isRecord(line)) return undefined;
   const { type, object } = line;
@@ -99,7 +99,7 @@ interface Watchdog {
   stop(): void;
 }
 
-/** One timer for the whole stream, not one per chunk: it fires when the last chunk may be too long ago. */
+/** Uses one timer for the whole stream, not one per chunk: when it fires, the last chunk may be too long ago. */
 function createWatchdog(clock: Clock, bite: () => void): Watchdog {
   const stopped = new AbortController();
   let fedAtMs = clock.monotonicMs();

@@ -80,7 +80,7 @@ export class AddressCover {
   }
 }
 
-/** Of a hexadecimal number. */
+/** The value of a hexadecimal digit. */
 function digitOf(code: number): number | undefined {
   if (code >= 48 && code <= 57) return code - 48;
   const lower = code | 32;

@@ -1,14 +1,14 @@
-// The secret of one WAF. Nothing prints it by accident: only `reveal` gives the text.
-// `redact` takes it out of a text that came from elsewhere, in every spelling that secret-finder.ts knows. A key of four to
-// seven characters is redacted only where it stands as a word of its own: inside longer words nobody can tell it is there,
-// and replacing it would point at it. Keys of fewer than four characters are refused by `validateApiKey`.
+// The secret of one WAF. Only `reveal` returns it, so nothing prints it by accident.
+// `redact` removes it from an external string, in every spelling that secret-finder.ts knows. A key of four to seven characters is
+// redacted only where it is a separate word: inside longer words it can't be recognized, and replacing it would reveal it. Keys of
+// fewer than four characters are refused by `validateApiKey`.
 import { createHash, createHmac } from "node:crypto";
 import { inspect } from "node:util";
 import { DecodedText, type TextRange } from "./decoded-text.ts";
 import { createSecretFinder, distinctiveLengthMin, replaceRanges } from "./secret-finder.ts";
 import type { SecretFinder } from "./secret-finder.ts";
 
-/** What stands where a key was. */
+/** Replaces a redacted key. */
 export const redactedKey = "[api key]";
 
 export const apiKeyLengthMin = 4;
@@ -23,17 +23,17 @@ export class ApiKey {
     this.#text = text;
   }
 
-  /** The key itself: for the one place that puts it into a request. */
+  /** The key itself, only for the place that puts it into a request. */
   reveal(): string {
     return this.#text;
   }
 
-  /** The text with every occurrence of the key, plain or encoded, replaced by `[api key]`. */
+  /** The string with every occurrence of the key, plain or encoded, replaced by `[api key]`. */
   redact(text: string): string {
     return replaceRanges(text, this.findIn(new DecodedText(text)), redactedKey);
   }
 
-  /** The parts of the text that `redact` would replace. */
+  /** The parts of the string that `redact` would replace. */
   findIn(text: DecodedText): readonly TextRange[] {
     return this.#find().findIn(text);
   }
@@ -48,18 +48,18 @@ export class ApiKey {
     return this.isIn(new DecodedText(text));
   }
 
-  /** The same for a text that is searched for several keys. */
+  /** The same for a string that is searched for several keys. */
   isIn(text: DecodedText): boolean {
     return this.#find().occursIn(text);
   }
 
-  /** Whether the key is long enough for its letters not to turn up in a host name or an address by chance. */
+  /** Whether the key is long enough that its letters don't appear in a host name or an address by chance. */
   get isDistinctive(): boolean {
     return this.#text.length >= distinctiveLengthMin;
   }
 
   /**
-   * Equal for equal keys: to compare keys and to index by them. Not for printing: a weak key could be guessed from it.
+   * Equal for equal keys, for comparisons and indexes. Never print it: a weak key could be guessed from it.
    * 32 hexadecimal digits of SHA-256.
    */
   fingerprint(): string {
@@ -103,9 +103,9 @@ export type ValidatedApiKey =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * A key as a person or a Secret gives it. One line break at the end is dropped, since `echo key | base64` makes one; every
- * other white space, control or invisible character is refused rather than guessed away. `problem` completes "the API key …"
- * and holds no part of the key.
+ * Validates a key that comes from a user or a Secret. One line break at the end is dropped, since `echo key | base64` adds one; any
+ * other whitespace, control character or invisible character is refused rather than dropped. `problem` completes "the API key …"
+ * and contains no part of the key.
  */
 export function validateApiKey(text: string): ValidatedApiKey {
   const trimmed = text.replace(/\r?\n$/, "");
@@ -113,7 +113,7 @@ export function validateApiKey(text: string): ValidatedApiKey {
   return problem === undefined ? { ok: true, key: new ApiKey(trimmed) } : { ok: false, problem };
 }
 
-/** Printable ASCII without white space: nearly all keys, without a pattern of Unicode, which V8 takes long to compile. */
+/** Printable ASCII without whitespace: matches nearly all keys without a Unicode pattern, which V8 compiles slowly. */
 const plainKey = /^[!-~]+$/;
 
 function apiKeyProblem(text: string): string | undefined {
@@ -131,13 +131,14 @@ function apiKeyProblem(text: string): string | undefined {
 
 function characterProblem(text: string): string | undefined {
   if (text === "") return "is empty";
-  if (/^\s*$/u.test(text)) return "holds nothing but white space";
-  if (/^\s/u.test(text)) return "begins with white space: remove it";
+  if (/^\s*$/u.test(text)) return "contains only whitespace";
+  if (/^\s/u.test(text)) return "begins with whitespace: remove it";
   if (/\s$/u.test(text))
-    return "ends with more white space than one line break: remove it (printf instead of echo helps)";
-  if (/\s/u.test(text)) return "has white space inside: it must be the key alone, on one line";
-  // Half a surrogate pair and the replacement character are what bytes that are no text turn into.
+    return "ends with more whitespace than one line break: remove it (printf instead of echo helps)";
+  if (/\s/u.test(text)) return "contains whitespace: it must be only the key, on one line";
+  // Bytes that are not UTF-8 are decoded to lone surrogates or replacement characters.
   if (!text.isWellFormed() || text.includes("\uFFFD")) return "is not text: the bytes are not UTF-8";
-  if (/\p{C}|\p{Z}/u.test(text)) return "has a control or an invisible character in it: copy it again, as plain text";
+  if (/\p{C}|\p{Z}/u.test(text))
+    return "contains a control character or an invisible character: copy it again as plain text";
   return undefined;
 }

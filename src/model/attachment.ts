@@ -1,4 +1,4 @@
-// Decides whether an object may attach to an instance, and with which permissions. The namespace of the instance is the owner and
+// Decides whether an object may attach to an instance, and with which permissions. The instance's namespace is the owner and
 // has all permissions. Every other namespace is a guest, with the permissions of the first matching grant in `spec.access`.
 import type { DeclaredInstance, Grant, GuestKind } from "./declared.ts";
 import { nameKey } from "./resource.ts";
@@ -15,7 +15,7 @@ export type Attachment =
 
 /**
  * The messages are visible to the guest, so they must not reveal selectors or other namespaces.
- * @param labels those of `namespace`, or undefined if they could not be read
+ * @param labels the labels of `namespace`, or undefined if they could not be read
  */
 export function decideAttachment(
   instance: DeclaredInstance,

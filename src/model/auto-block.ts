@@ -1,13 +1,13 @@
-// Automatic blocks from the log of blocked requests: what users declare, and what the log reader found out.
+// Automatic blocks from the log of blocked requests: what users declare, and what the log reader found.
 import type { PrefixLengths } from "./declared.ts";
 import type { Entry } from "./entry.ts";
 import type { ObjectName, ResourceMeta } from "./resource.ts";
 
-/** Each is a list of which one has to fit; an empty list lets everything pass. */
+/** Each field is a list of alternatives; an empty list matches everything. */
 export interface LogMatch {
-  /** Two letters, in any case. */
+  /** Two letters, case-insensitive. */
   readonly countries: readonly string[];
-  /** Part of the block reason, in any case. */
+  /** Part of the block reason, case-insensitive. */
   readonly reasons: readonly string[];
   /** `403` or `4xx`. */
   readonly statuses: readonly string[];
@@ -34,7 +34,7 @@ export interface DeclaredAutoBlock {
 }
 
 export interface ReasonCount {
-  /** Without the number of the WAF's rule. */
+  /** Without the WAF's rule number. */
   readonly label: string;
   readonly requests: number;
 }
@@ -55,7 +55,7 @@ export interface JudgedEntry {
 }
 
 export interface RowCounts {
-  /** Rows that `match` fits. */
+  /** Rows that `match` selects. */
   readonly matched: number;
   /** Of these, rows that were too old when they were read. */
   readonly late: number;
@@ -73,7 +73,7 @@ export interface Judgement {
   readonly leftOut: number;
 }
 
-/** How the reading of the logs goes. */
+/** The state of reading the logs. */
 export interface ReadingReport {
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;

@@ -1,5 +1,5 @@
-// Recognizes IPv4 addresses and networks in canonical form, which is how nearly all lists are written: such a text is its own
-// entry. Everything else has to be parsed, which takes ten times as long.
+// Recognizes IPv4 addresses and networks in canonical form, which nearly all lists use: such a string is its own
+// entry. All other strings must be parsed, which takes ten times as long.
 
 const dotCode = 46;
 const slashCode = 47;
@@ -8,11 +8,11 @@ const nineCode = 57;
 
 const octetMax = 255;
 const prefixLengthMax = 32;
-/** Of `0.0.0.0` and `255.255.255.255/31`. */
+/** The lengths of `0.0.0.0` and `255.255.255.255/31`. */
 const lengthMin = 7;
 const lengthMax = 18;
 
-/** True only if `parseDeclaredEntry` and `readObservedEntry` both read the text as an entry of the same spelling. */
+/** True only if `parseDeclaredEntry` and `readObservedEntry` both read the string as an entry with the same spelling. */
 export function isCanonicalIpv4(text: string): boolean {
   if (text.length < lengthMin || text.length > lengthMax) return false;
   let address = 0;
@@ -40,7 +40,7 @@ export function isCanonicalIpv4(text: string): boolean {
   return text.charCodeAt(index) === slashCode && isPrefixLength(text, index + 1, address * 256 + octet);
 }
 
-/** One or two digits without a leading zero, less than 32, and long enough for the address. */
+/** One or two digits without a leading zero, below 32, and long enough for the address. */
 function isPrefixLength(text: string, start: number, address: number): boolean {
   const first = text.charCodeAt(start) - zeroCode;
   if (!(first >= 0 && first <= 9)) return false;

@@ -1,16 +1,16 @@
-// What users declare, in neutral terms: defaults filled in, durations in milliseconds, no Kubernetes in it.
-// src/api makes these from the custom resources; src/plan decides on them.
+// What users declare, in neutral terms: defaults filled in, durations in milliseconds, independent of Kubernetes.
+// src/api creates these objects from the custom resources; src/plan makes decisions based on them.
 import type { ObjectName, ResourceMeta } from "./resource.ts";
 
 export type ListName = "blocklist" | "allowlist";
 export const listNames: readonly ListName[] = ["blocklist", "allowlist"];
 
 /**
- * `Additive` removes only what wafsync itself added, `Exclusive` makes the declared set the whole list, `Observe` plans
- * and reports, and writes nothing.
+ * `Additive` removes only what wafsync itself added. `Exclusive` makes the declared set the complete list. `Observe` plans
+ * and reports, but writes nothing.
  */
 export type ListPolicy = "Additive" | "Exclusive" | "Observe";
-/** Which entries need no call of their own: none, those inside wider ones, or also those that merge into one network. */
+/** Which entries need no call of their own: none, those inside wider entries, or also those that merge into one network. */
 export type Compaction = "None" | "Covered" | "Exact";
 export type OriginsPolicy = "Additive" | "Observe";
 export type DeletionPolicy = "Delete" | "Retain";
@@ -60,7 +60,7 @@ export interface Guards {
   readonly neverBlock: readonly string[];
   /** How to handle a Block entry that is wider than one of these networks: reject it, or cut the network out. */
   readonly onNeverBlock: "Reject" | "Carve";
-  /** Of Block entries. */
+  /** For Block entries. */
   readonly minPrefixLength: PrefixLengths;
   readonly allowMinPrefixLength: PrefixLengths;
   /** How to handle entries that overlap networks that never send requests over the public Internet. */

@@ -1,7 +1,7 @@
 // Decodes the escapes of URLs, JSON and HTML repeatedly, because encoders may be nested. Each layer takes linear time, and maps
 // its characters to the original string.
 
-/** Deeper nested escapes are not decoded. */
+/** More deeply nested escapes are not decoded. */
 const layersMax = 8;
 
 const escapes =

@@ -1,6 +1,6 @@
-// Encodes a string without white space, so that several of them fit on one line.
+// Encodes a string without whitespace, so several of them fit on one line.
 
-/** Printable ASCII without white space and percent signs: V8 takes long to compile a pattern with classes of Unicode. */
+/** Printable ASCII without whitespace and percent signs, because V8 compiles Unicode classes slowly. */
 const plain = /^[!-$&-~]*$/;
 
 /** Names of objects and hosts stay unchanged. */

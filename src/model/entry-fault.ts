@@ -1,5 +1,5 @@
-// Says why a text is not accepted as an entry, and what to write instead. Only called for texts that the strict reader has
-// refused already, so it may be generous in guessing what was meant: nothing it says is ever applied.
+// Explains why a string is not accepted as an entry, and what to write instead. Only called for strings that the strict parser has
+// already refused, so it may guess generously what was meant: its suggestions are never applied.
 import {
   type Network,
   canonicalText,
@@ -32,7 +32,7 @@ export type EntryFaultCode = (typeof entryFaultCodes)[number];
 
 export interface EntryFault {
   readonly code: EntryFaultCode;
-  /** One sentence for a person: what is wrong with the text, and what to write. */
+  /** One sentence for users: what is wrong with the string, and what to write. */
   readonly message: string;
 }
 
@@ -42,7 +42,7 @@ export const entryLengthMax = 43;
 const quotedLengthMax = 60;
 const unquotable = /[^\x20-\x7e]/gu;
 
-/** The text between quotes, at most 60 characters of it, everything that a terminal would not show written as a code. */
+/** The string in quotes, truncated to 60 characters, with invisible characters written as codes. */
 function quote(text: string): string {
   const shown = text.length > quotedLengthMax ? `${text.slice(0, quotedLengthMax)}…` : text;
   const escape = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
@@ -65,7 +65,7 @@ export function mappedFault(text: string, network: Network): EntryFault {
   return { code: "MappedIPv4", message: `${quote(text)} is an IPv4 address in IPv6 form${joint}${instead}` };
 }
 
-/** The fault of a text that is neither an address nor a network to a strict reader. */
+/** The fault of a string that the strict parser accepts neither as an address nor as a network. */
 export function unreadableFault(text: string): EntryFault {
   for (const explain of explanations) {
     const fault = explain(text);
@@ -77,7 +77,7 @@ export function unreadableFault(text: string): EntryFault {
 
 type Explanation = (text: string) => EntryFault | undefined;
 
-/** The first that has something to say is heard. */
+/** The first explanation that applies is used. */
 const explanations: readonly Explanation[] = [
   (text) =>
     text.trim() === ""
@@ -103,7 +103,7 @@ function tooLong(text: string): EntryFault | undefined {
   const instead = network === undefined ? "write one address or one network" : `write ${canonicalText(network)}`;
   return {
     code: "TooLong",
-    message: `${quote(text)} has ${text.length} characters, and ${entryLengthMax} are allowed: ${instead}`,
+    message: `${quote(text)} has ${text.length} characters, but only ${entryLengthMax} are allowed: ${instead}`,
   };
 }
 
@@ -112,13 +112,13 @@ function whiteSpace(text: string): EntryFault | undefined {
   const bare = readNetwork(text.replaceAll(/\s/gu, ""), "strict");
   const trimmed = readNetwork(text.trim(), "strict");
   const instead = (trimmed ?? bare) === undefined ? "write one address for each item" : "write it without";
-  return { code: "WhiteSpace", message: `${quote(text)} contains white space: ${instead}` };
+  return { code: "WhiteSpace", message: `${quote(text)} contains whitespace: ${instead}` };
 }
 
 function zoneId(text: string): EntryFault | undefined {
   const percent = text.indexOf("%");
   if (percent < 0 || readAddress(text.slice(0, percent)) === undefined) return undefined;
-  const message = `${quote(text)} has a zone id, which means something on one machine only: write a routable address`;
+  const message = `${quote(text)} has a zone ID, which is only valid on one machine: write a routable address`;
   return { code: "ZoneId", message };
 }
 
@@ -175,7 +175,7 @@ function prefixLength(text: string): EntryFault | undefined {
   return { code: "PrefixLength", message: `${quote(text)} has no valid prefix length: ${instead}` };
 }
 
-/** `255.255.0.0` → 16; undefined for what is not a row of ones followed by a row of zeros. */
+/** `255.255.0.0` → 16; undefined unless it consists of ones followed by zeros. */
 function lengthOfNetmask(text: string): number | undefined {
   const bits = readAddress(text)
     ?.parts.map((part) => part.toString(2).padStart(8, "0"))

@@ -1,5 +1,5 @@
-// Sorts by entry, as text. A radix sort for IPv4, because comparing 100,000 texts takes longer than the rest of a plan: the order of
-// addresses as text is the order of their octets as text, since what follows an octet is less than any digit.
+// Sorts by entry, as strings. Uses a radix sort for IPv4, because comparing 100,000 strings takes longer than the rest of a plan: the
+// string order of addresses is the string order of their octets, since the characters that follow an octet sort before any digit.
 import { type Entry, isOpaque } from "./entry.ts";
 import { finished } from "./finished.ts";
 
@@ -7,7 +7,7 @@ interface WithEntry {
   readonly entry: Entry;
 }
 
-/** Of fewer, a comparison sort is as fast. */
+/** For fewer entries, a comparison sort is as fast. */
 const radixFrom = 256;
 const digits = 256;
 const digitMask = digits - 1;
@@ -16,7 +16,7 @@ const digitShifts = [0, 8, 16, 24] as const;
 const dotCode = 46;
 const zeroCode = 48;
 
-/** The place of each number in the order of all as text: `0`, `1`, `10`, `100`, `101`, …. */
+/** The position of each number when all are sorted as strings: `0`, `1`, `10`, `100`, `101`, …. */
 const textRanks = ranksAsText(digits);
 /** A single address comes before the networks that start with it. */
 const noLengthRank = 0;
@@ -29,7 +29,7 @@ function ranksAsText(count: number): Uint32Array {
   return ranks;
 }
 
-/** The same in another order: that of their entries as text. No two may have the same entry. */
+/** The items sorted by their entries, as strings. No two items may have the same entry. */
 export function sortByEntry<T extends WithEntry>(items: readonly T[]): T[] {
   return finished(sortInSlices(items));
 }
@@ -73,7 +73,7 @@ function* sortIpv4<T extends WithEntry>(items: readonly T[]): Generator<undefine
     addressKeys[index] = addressKey(entry, slash === -1 ? entry.length : slash);
     lengthKeys[index] = slash === -1 ? noLengthRank : (lengthRanks[Number(entry.slice(slash + 1))] ?? 0);
   }
-  // Each pass keeps the order of the one before among equal digits, so the last digit goes first.
+  // Each pass keeps the previous order among equal digits, so the last digit comes first.
   let order = new Uint32Array(items.length);
   for (let index = 0; index < order.length; index += 1) order[index] = index;
   yield undefined;

@@ -1,4 +1,4 @@
-// The last owners of a managed entry as one canonical string: 100,000 entries share a few of these, and comparing them is cheap.
+// The last owners of a managed entry as one canonical string: 100,000 entries share a few such strings, and comparing them is cheap.
 // `WafIpRule:shop/ipsum:ConfigMap%20shop/ipsum,%20key%20list` is one owner; several are sorted and joined by a space.
 import { encodeWord, decodeWord } from "./encoded-word.ts";
 
@@ -10,7 +10,7 @@ export interface EntryOwner {
   readonly kind: "WafIpRule" | "WafOrigin" | "WafAutoBlock";
   /** `namespace/name` of the object. */
   readonly name: string;
-  /** The `source` of the address text that the entry came from; undefined for `spec.addresses`, and for an origin. */
+  /** The `source` of the address text that contained the entry; undefined for `spec.addresses` and for origins. */
   readonly source: string | undefined;
 }
 
@@ -26,11 +26,11 @@ export function writeOwners(owners: readonly EntryOwner[]): EntryOwners {
   return [...new Set(words)].toSorted().join(" ") as EntryOwners;
 }
 
-/** So many are remembered; then all are forgotten. Each plan reads the owners of all entries. */
+/** The cache is cleared when it has this many values. Each plan reads the owners of all entries. */
 const knownMax = 20_000;
 const known = new Map<EntryOwners, readonly EntryOwner[]>();
 
-/** The owners one by one; none for `unknownOwners`. */
+/** The individual owners; empty for `unknownOwners`. */
 export function readOwners(owners: EntryOwners): readonly EntryOwner[] {
   if (owners === unknownOwners) return [];
   const former = known.get(owners);

@@ -1,5 +1,5 @@
-// Sets of entries: what a list shows, and which networks cover or touch an address. Entries are canonical, so sets compare
-// strings; only what is not known already is ever parsed.
+// Sets of entries: what a list shows, and which networks cover or overlap an entry. Entries are canonical, so sets compare
+// strings; only unknown strings are parsed.
 import { type AddressRange, covers, rangeOf } from "./address-range.ts";
 import { type Entry, readObservedEntry } from "./entry.ts";
 import { type EntryHead, headOf } from "./entry-head.ts";
@@ -8,9 +8,9 @@ import type { ObservedEntries } from "./observed.ts";
 import { observeAgain } from "./observed-again.ts";
 
 /**
- * Reads the texts of a list, in its order: the same network may be shown more than once. A text that `known` has is taken for
- * canonical as it stands and not parsed: pass the declared entries, and a synced list of 100,000 costs 100,000 look-ups. `last` is
- * the result of an earlier read: if nothing has changed since, it is the result.
+ * Reads the strings of a list, in order; the list may show the same network more than once. A string that `known` contains is
+ * canonical and not parsed: pass the declared entries, and a synced list of 100,000 entries costs 100,000 look-ups. `last` is
+ * the result of an earlier read, which is returned if nothing has changed since.
  */
 export function observeSpellings(
   spellings: readonly string[],
@@ -32,13 +32,13 @@ export function observeSpellings(
 }
 
 /**
- * Answers which of many networks cover or touch an entry, each in logarithmic time. IPv4 and IPv6 never overlap, and
+ * Answers which of many networks cover or overlap an entry, each in logarithmic time. IPv4 and IPv6 never overlap, and
  * opaque entries overlap nothing.
  */
 export class NetworkIndex {
-  /** By family: disjoint and in order. Networks inside another one are left out, since that one answers for them. */
+  /** By family: disjoint and in order. Networks inside another one are omitted, because the wider one answers for them. */
   readonly #widest: Readonly<Record<AddressFamily, readonly AddressRange[]>>;
-  /** Of the same networks. */
+  /** The heads of the same networks. */
   readonly #heads: Readonly<Record<AddressFamily, readonly EntryHead[]>>;
 
   constructor(entries: Iterable<Entry>) {
@@ -72,7 +72,7 @@ export class NetworkIndex {
     return candidate !== undefined && candidate.first <= range.last ? candidate.entry : undefined;
   }
 
-  /** The widest indexed entry that contains this one whole; it may be this one. */
+  /** The widest indexed entry that contains this one completely; it may be the entry itself. */
   containing(entry: Entry): Entry | undefined {
     const range = rangeOf(entry);
     if (range === undefined) return undefined;
@@ -106,8 +106,8 @@ function rangesByFamily(entries: Iterable<Entry>): Record<AddressFamily, Address
 }
 
 /**
- * For each entry the narrowest other one of them that contains it whole; the ones that lie in no other, and opaque ones,
- * are left out. Takes as long as sorting them.
+ * For each entry, the narrowest other entry that contains it completely. Entries inside no other entry and opaque entries
+ * are omitted. Takes as long as sorting them.
  */
 export function narrowestContainers(entries: Iterable<Entry>): ReadonlyMap<Entry, Entry> {
   const ranges = rangesByFamily(new Set(entries));
@@ -124,7 +124,7 @@ export function narrowestContainers(entries: Iterable<Entry>): ReadonlyMap<Entry
   return containers;
 }
 
-/** Two networks are nested or disjoint, so in order of their first address, the wider one first, parents precede. */
+/** Two networks are nested or disjoint. So if they are sorted by first address, wider networks first, parents come first. */
 function sortParentsFirst(ranges: AddressRange[]): AddressRange[] {
   return ranges.sort((a, b) => compareText(a.first, b.first) || compareText(b.last, a.last));
 }
@@ -139,7 +139,7 @@ function widestOf(ranges: AddressRange[]): readonly AddressRange[] {
   return widest;
 }
 
-/** An index into `ranges`, which are disjoint and ordered; their number if all end before the address. */
+/** An index into `ranges`, which are disjoint and ordered; the number of ranges if all end before the address. */
 function firstEndingAtOrAfter(ranges: readonly AddressRange[], address: string): number {
   let low = 0;
   let high = ranges.length;

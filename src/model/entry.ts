@@ -1,6 +1,6 @@
-// Addresses and networks in their one canonical spelling, so that equal entries are equal strings.
-// What users declare is read strictly: a text that two programs might read differently is refused, never guessed at.
-// What the WAF shows is read leniently: whatever it made of an address, it is still that address.
+// Addresses and networks in their canonical form, so equal entries are equal strings.
+// Declared entries are read strictly: a string that two programs could read differently is refused, never guessed.
+// The WAF's entries are read leniently: in any spelling, an address is still the same address.
 import { isCanonicalIpv4 } from "./canonical-ipv4.ts";
 import { type EntryFault, entryLengthMax, hostBitsFault, mappedFault, unreadableFault } from "./entry-fault.ts";
 import {
@@ -22,12 +22,12 @@ export type ParsedEntry =
   | { readonly ok: true; readonly entry: Entry }
   | { readonly ok: false; readonly fault: EntryFault };
 
-/** No address starts like this. */
+/** No address starts with this character. */
 const opaqueMark = "?";
 
 /**
- * Reads an entry as a user declared it: what Kubernetes admits by `isIP(self) || isCIDR(self)`, less networks with host
- * bits. Every network is accepted, however wide: guards decide on that.
+ * Reads an entry as a user declared it: strings that Kubernetes accepts by `isIP(self) || isCIDR(self)`, except networks with host
+ * bits. Networks of any width are accepted: the guards check the width.
  */
 export function parseDeclaredEntry(text: string): ParsedEntry {
   if (isCanonicalIpv4(text)) return { ok: true, entry: text as Entry };
@@ -39,8 +39,8 @@ export function parseDeclaredEntry(text: string): ParsedEntry {
 }
 
 /**
- * Reads an entry as the WAF shows it. Never fails: a text that is no address becomes an opaque entry, which equals no
- * declared one, so that it counts as foreign.
+ * Reads an entry as the WAF shows it. Never fails: a string that is not an address becomes an opaque entry. It never equals a
+ * declared entry, so it counts as foreign.
  */
 export function readObservedEntry(text: string): Entry {
   if (isCanonicalIpv4(text)) return text as Entry;
@@ -50,18 +50,18 @@ export function readObservedEntry(text: string): Entry {
   return toEntry((isMapped(network) ? unmapped(network) : undefined) ?? network);
 }
 
-/** True for what the WAF shows and is no address. */
+/** True if the WAF shows a string that is not an address. */
 export function isOpaque(entry: Entry): boolean {
   return entry.startsWith(opaqueMark);
 }
 
-/** Not for opaque entries: it throws. */
+/** Throws for opaque entries. */
 export function familyOf(entry: Entry): AddressFamily {
   if (isOpaque(entry)) throw new TypeError(`${entry} has no address family: ask isOpaque first`);
   return entry.includes(":") ? "ipv6" : "ipv4";
 }
 
-/** 32 or 128 for a single address. Not for opaque entries: it throws. */
+/** 32 or 128 for a single address. Throws for opaque entries. */
 export function prefixLengthOf(entry: Entry): number {
   const slash = entry.lastIndexOf("/");
   const family = familyOf(entry);

@@ -1,4 +1,4 @@
-/** Does work that comes in slices in one go: for callers that have nothing else to do in between. */
+/** Runs sliced work without a pause, for callers with nothing else to do meanwhile. */
 export function finished<T>(slices: Generator<undefined, T>): T {
   let slice = slices.next();
   while (slice.done !== true) slice = slices.next();

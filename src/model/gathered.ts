@@ -1,4 +1,4 @@
-// Everything that one reconcile of an instance is decided from, read in one go from wherever the resources live.
+// The complete input of one reconcile of an instance, read from a cluster or a directory.
 import type { ApiKey } from "./api-key.ts";
 import type { DeclaredAutoBlock, JudgedRule } from "./auto-block.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "./declared.ts";
@@ -18,20 +18,20 @@ export type AddressText =
       readonly isTooLarge?: true;
     };
 
-/** How changes of a text are noticed: immediately, within half a minute, or at the next resync. */
+/** How soon a change of a source is detected: immediately, within half a minute, or at the next resync. */
 export type TextRefresh = "Watched" | "Polled" | "Resync";
 
 export interface GatheredRule {
   readonly rule: DeclaredRule;
-  /** One for each of its `addressesFrom`. */
+  /** One for each `addressesFrom` item of the rule. */
   readonly texts: readonly AddressText[];
   /** For each text; absent in directory mode. */
   readonly refresh?: readonly TextRefresh[];
-  /** The rule stands for a WafAutoBlock. */
+  /** Set if the rule represents a WafAutoBlock. */
   readonly judged?: JudgedRule;
 }
 
-/** `problem` says what to do about it, and never holds a part of the key. */
+/** `problem` says how to fix it, and never contains a part of the key. */
 export type GatheredKey =
   | { readonly state: "Present"; readonly key: ApiKey }
   | { readonly state: "Missing"; readonly problem: string };
@@ -39,11 +39,11 @@ export type GatheredKey =
 /** A rule or an origin that is not attached to an instance. */
 export interface BrokenReference {
   readonly declared: DeclaredRule | DeclaredOrigin | DeclaredAutoBlock;
-  /** The fault of its reference to the instance. */
+  /** The error in its reference to the instance. */
   readonly problem: string;
   /** File and line of the reference; empty in a cluster. */
   readonly place: string;
-  /** It refers to the instance that this one continues, to which it was attached. */
+  /** It refers to the instance that this one continues. */
   readonly isOfFormer?: true;
 }
 
@@ -69,7 +69,7 @@ export interface Gathered {
   readonly cacheClears: readonly DeclaredCacheClear[];
   /** Absent if there are none. */
   readonly autoBlocks?: readonly DeclaredAutoBlock[];
-  /** The labels of every namespace that a rule or origin above lives in. */
+  /** The labels of each namespace of the rules and origins. */
   readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
   /** Why the state may be incomplete, one sentence each. Each of them puts all removals on hold, unless they are approved. */
   readonly brokenSources: readonly string[];
@@ -88,7 +88,7 @@ export interface Gathered {
   readonly workloads?: readonly WorkloadSight[];
 }
 
-/** What a fresh read where the resources live came to; without a picture if the instance is no more. */
+/** The result of a fresh read of the declared state; without a picture if the instance no longer exists. */
 export type ConfirmedGathering =
   | {
       readonly state: "Read";

@@ -1,12 +1,12 @@
-// What must not be shown of the value of a header: the value, the token or password in it, and long parts of these, since a
-// server may repeat any of them alone.
+// The parts of a header's value that must not be shown: the value, the token or password in it, and long parts of these, since a
+// server may echo any of them separately.
 import { apiKeyLengthMin } from "./api-key.ts";
 
-/** Servers reject longer headers, and a search for a longer secret would delay all work. In characters. */
+/** In characters. Servers reject longer headers, and a search for a longer secret would delay all work. */
 export const headerValueLengthMax = 8_192;
-/** The longest parts; the others are in the value as a whole. */
+/** Only the longest parts are searched; the others are redacted as part of the whole value. */
 const secretsMax = 16;
-/** Shorter parts are words such as `Bearer`, or too little to guess the rest. */
+/** Shorter parts are words such as `Bearer`, or too short to help guess the rest. */
 const partLengthMin = 8;
 const separators = /[\s,;"]+/u;
 const basic = /^basic +(?<credentials>[a-z\d+/=_-]+)$/iu;

@@ -1,11 +1,11 @@
-// The history of the entries and origins of one WAF, for people: never used for decisions. Limited by number, age and size; the
-// oldest events are dropped first.
+// The history of the entries and origins of one WAF, shown to users and never used for decisions. Limited by number, age and size;
+// the oldest events are dropped first.
 import type { ListName } from "./declared.ts";
 import type { EntryOwners } from "./entry-owners.ts";
 
 /**
  * `Drifted`: another writer changed it contrary to the declared state. `Refused`: the API rejected the write. `OutcomeUnknown`: no
- * answer says whether the write took effect; `Added` or `Removed` follows once the list shows that it did. `Approved`: a person
+ * answer says whether the write took effect; `Added` or `Removed` follows once the list shows that it did. `Approved`: a user
  * approved its removal.
  */
 export const historyKinds = [
@@ -36,7 +36,7 @@ export interface HistoryEvent {
 export interface HistoryLimits {
   readonly eventsMax: number;
   readonly ageMsMax: number;
-  /** Of the stored text. */
+  /** The size of the stored text. */
   readonly bytesMax: number;
 }
 

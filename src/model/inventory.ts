@@ -1,14 +1,14 @@
-// What wafsync remembers of one instance beyond the declared resources and the WAF's own lists: above all, which entries
-// it added itself. Recorded before the first call that could add them, so that no crash leaves an entry without an owner.
+// The record of one instance: what wafsync must remember in addition to the declared resources and the WAF's lists, above all which
+// entries it added itself. Written before the first call that could add them, so that no crash leaves an entry without an owner.
 import type { ListName, OriginType } from "./declared.ts";
 import type { EntryOwners } from "./entry-owners.ts";
 import type { Entry } from "./entry.ts";
 import type { RolloutRecord } from "./workload.ts";
 
-/** `Adopted`: it was already on the list, and a rule adopted it. */
+/** `Adopted`: it was on the list before a rule adopted it. */
 export type Manner = "Added" | "Adopted";
 
-/** Shared by many entries, therefore immutable. */
+/** Immutable, because many entries share it. */
 export interface OwnedEntry {
   /** Its last owners. */
   readonly owners: EntryOwners;
@@ -19,13 +19,13 @@ export interface OwnedEntry {
   readonly retainedBy: string | undefined;
   /** The declared entries that it stands for, itself included if it is declared; absent if it stands only for itself. */
   readonly standsFor?: readonly Entry[];
-  /** When a read first did not contain the undeclared entry: a second read decides whether to drop it. */
+  /** When a read first did not contain the undeclared entry; a second read decides whether to drop it. */
   readonly missingSinceMs?: number;
 }
 
 export interface OwnedOrigin {
   readonly type: OriginType;
-  /** When the API accepted it; undefined while that is not known (recorded ahead of the call). */
+  /** When the API accepted it; undefined while this is unknown, because the record is written before the call. */
   readonly addedAtMs: number | undefined;
   /** Its last owners. */
   readonly owners: EntryOwners;
@@ -34,18 +34,18 @@ export interface OwnedOrigin {
   readonly retainedBy: string | undefined;
 }
 
-/** A write that the API refused: not tried again until what it was for changes, or an hour has passed. */
+/** A write that the API refused. It is not retried until the rules that want it change, or an hour has passed. */
 export interface Refusal {
   /** `operationKey` of the refused write. */
   readonly operation: string;
   /** The API's message. */
   readonly message: string;
   readonly refusedAtMs: number;
-  /** Names the version of the rules that wanted it; another version tries again. */
+  /** Identifies the version of the rules that want it; another version is tried again. */
   readonly wantedBy: string;
 }
 
-/** An entry that came or went against the plan: when, oldest first, at most the last ten. */
+/** An entry that another writer added or removed against the plan, with the times of the last ten changes, oldest first. */
 export interface Dispute {
   readonly list: ListName;
   readonly entry: Entry;
@@ -61,11 +61,11 @@ export interface HandledTrigger {
 }
 
 /**
- * Removals that a person approved. Kept, so that a crash half-way does not ask again for what is left of them; an entry
- * goes from here when it is gone from the list or wanted again.
+ * Removals that a user approved. Stored so that a crash does not require a second approval for the remaining ones. An entry
+ * is dropped once it is no longer on the list or is wanted again.
  */
 export interface Approval {
-  /** The hash of the plan that was approved. */
+  /** The hash of the approved plan. */
   readonly hash: string;
   readonly removals: Readonly<Record<ListName, ReadonlySet<Entry>>>;
   /** The hosts of origins whose removal was approved. */
@@ -74,10 +74,10 @@ export interface Approval {
   readonly holds: ReadonlySet<string>;
 }
 
-/** A removal that was allowed, for the guards. */
+/** A removal that was allowed and counts for the guards. */
 export interface RemovalCount {
   readonly atMs: number;
-  /** How many declared entries it took away. */
+  /** The number of declared entries that it removed. */
   readonly weight: number;
 }
 
@@ -88,7 +88,7 @@ export interface Managed {
   readonly origins: ReadonlyMap<string, OwnedOrigin>;
 }
 
-/** Identifies the WAF in addition to its domain, to recognize it when its domain or its instance is renamed. */
+/** Identifies the WAF in addition to its domain, so that it is recognized after its domain or its instance is renamed. */
 export interface WafIdentity {
   readonly baseUrl: string;
   /** `ApiKey.markFor` the recorded domain. */
@@ -96,7 +96,7 @@ export interface WafIdentity {
 }
 
 export interface Inventory extends Managed {
-  /** The domain that the entries were added to; undefined before the first sync. */
+  /** The domain of the WAF that the entries were added to; undefined before the first sync. */
   readonly domain: string | undefined;
   /** Undefined before the first sync. */
   readonly waf: WafIdentity | undefined;
@@ -131,17 +131,17 @@ export const emptyInventory: Inventory = {
   counted: { blocklist: new Map(), allowlist: new Map() },
 };
 
-/** `revision` is the precondition of the next save: opaque, empty where nothing is stored yet. */
+/** `revision` is the precondition of the next save: an opaque string, empty if nothing is stored yet. */
 export type LoadedInventory =
   | { readonly state: "Loaded"; readonly inventory: Inventory; readonly revision: string }
-  /** It could not be asked for just now, for example because the API server restarts: another attempt may do. */
+  /** Not readable at the moment, for example because the API server restarts: a retry may succeed. */
   | { readonly state: "Unreachable"; readonly problem: string }
-  /** It exists and cannot be used (damaged, or written by a newer wafsync). Nothing may be removed, and nothing added. */
+  /** It exists but is unusable (damaged, or written by a newer wafsync). Nothing may be removed or added. */
   | { readonly state: "Unreadable"; readonly problem: string };
 
 export type SavedInventory =
   | { readonly state: "Saved"; readonly revision: string }
-  /** Somebody else wrote it since it was loaded: this process is no longer the one that works. */
+  /** Another process has written it since it was loaded, so this process must stop. */
   | { readonly state: "Conflict"; readonly problem: string }
   | { readonly state: "Failed"; readonly problem: string };
 

@@ -1,6 +1,6 @@
-// Scans IPv4 addresses and networks from bytes, in the spelling that nearly all lists use. Everything that it accepts,
-// parseDeclaredEntry accepts with the same result; everything else must be passed to parseDeclaredEntry. Feeds have 100,000 lines
-// and more, and this takes a tenth of the time of splitting and parsing strings.
+// Scans IPv4 addresses and networks from bytes, in the spelling that nearly all lists use. parseDeclaredEntry accepts everything that
+// the scanner accepts, with the same result; everything else must be passed to parseDeclaredEntry. Feeds have 100,000 lines
+// or more, and scanning takes a tenth of the time of splitting and parsing strings.
 
 const dotCode = 46;
 const slashCode = 47;
@@ -12,7 +12,7 @@ const prefixLengthMax = 32;
 
 /** Stores the result of the last scan, because an object per line would cost more than the scan itself. */
 export class Ipv4Scanner {
-  /** The 32 bits of the address, as a number of at least 0. */
+  /** The 32 bits of the address, as an unsigned number. */
   address = 0;
   prefixLength = prefixLengthMax;
   /** The end of the address, and the end of the entry: different if there is a prefix length. */

@@ -1,4 +1,4 @@
-// Label selectors, evaluated as Kubernetes does.
+// Label selectors, evaluated as in Kubernetes.
 import type { LabelSelector } from "./declared.ts";
 
 /** All terms must match; a selector without terms matches everything. */

@@ -1,6 +1,6 @@
-// A blocked request as the WAF logs it, under the API's own names. It has no identity: two equal entries are two requests.
+// A blocked request as the WAF logs it, with the API's field names. It has no identity: two equal entries are two requests.
 
-/** One blocked request. Anybody writes its texts, so they may be long and hold any character; further fields may be there. */
+/** One blocked request. Clients control its strings, so these may be long and contain any character. There may be further fields. */
 export interface LogEntry {
   /** ISO 8601. */
   readonly timestamp: string;
@@ -34,20 +34,20 @@ export const logEntryFields = [
   "cache_hit",
 ] as const satisfies readonly (keyof LogEntry)[];
 
-/** An entry that is not as documented. */
+/** An entry that differs from the documented format. */
 export interface BrokenLogEntry {
-  /** In the page, from 0. */
+  /** The index in the page, starting at 0. */
   readonly position: number;
-  /** Names the field, and holds nothing of its content. */
+  /** Names the field, but contains nothing of its value. */
   readonly problem: string;
 }
 
 export interface LogPage {
   /** For the next page; null at the end. */
   readonly scrollId: string | null;
-  /** Of the whole range, not of the page. */
+  /** The number of entries in the whole range, not in the page. */
   readonly total: number;
-  /** Those that are as documented. */
+  /** The entries in the documented format. */
   readonly entries: readonly LogEntry[];
   readonly broken: readonly BrokenLogEntry[];
 }

@@ -1,6 +1,6 @@
-// Reads an address or a network from text, and writes it in its one canonical form. The only importer of ipaddr.js, which
-// is lax about text ("010.0x1.5" is an address to it), so what reaches it has been checked here first.
-// A Network may have host bits set; everything that is derived from it masks them.
+// Reads an address or a network from a string, and writes its canonical form. The only importer of ipaddr.js, which
+// is lenient (it reads "010.0x1.5" as an address), so strings are checked before they are passed to it.
+// A Network may have host bits set; everything derived from it masks them.
 import ipaddr from "ipaddr.js";
 
 export type AddressFamily = "ipv4" | "ipv6";
@@ -12,13 +12,13 @@ export interface Network {
   readonly prefixLength: number;
 }
 
-/** How an address part is divided: the whole difference between the families. */
+/** The parts of an address: the only difference between the families. */
 const shapes = {
   ipv4: { bitsPerPart: 8, prefixLengthMax: 32 },
   ipv6: { bitsPerPart: 16, prefixLengthMax: 128 },
 } as const;
 
-/** Of an IPv6 address. */
+/** The number of groups of an IPv6 address. */
 const groupCount = 8;
 
 /** IPv4 addresses written as IPv6 lie below ::ffff:0:0/96. */
@@ -33,7 +33,7 @@ const lenientPrefixLength = /^\d{1,4}$/;
 const dotCode = 46;
 const zeroCode = 48;
 const colonCode = 58;
-/** Of `a`: canonical texts are in lower case. */
+/** The code of `a`: canonical strings are lowercase. */
 const letterCode = 97;
 
 /** `32` or `128`: the prefix length of one address. */
@@ -41,7 +41,7 @@ export function prefixLengthMax(family: AddressFamily): number {
   return shapes[family].prefixLengthMax;
 }
 
-/** An address alone, without `/`. Undefined for everything that a strict reader refuses, and for zone ids. */
+/** A single address, without `/`. Undefined for everything that a strict parser refuses, and for addresses with a zone ID. */
 export function readAddress(text: string): Network | undefined {
   if (ipv4Pattern.test(text)) {
     return { family: "ipv4", parts: ipaddr.IPv4.parse(text).octets, prefixLength: 32 };
@@ -52,11 +52,11 @@ export function readAddress(text: string): Network | undefined {
   try {
     return { family: "ipv6", parts: ipaddr.IPv6.parse(groups).parts, prefixLength: 128 };
   } catch {
-    return undefined; // Asking isValid before would parse everything twice.
+    return undefined; // A previous call of isValid would parse everything twice.
   }
 }
 
-/** An address or `address/length`. `lenient` takes leading zeros of the length, which can mean one thing only. */
+/** An address or `address/length`. `lenient` accepts leading zeros in the length, because they are unambiguous. */
 export function readNetwork(text: string, mode: "strict" | "lenient"): Network | undefined {
   const slash = text.lastIndexOf("/");
   if (slash < 0) return readAddress(text);
@@ -69,7 +69,8 @@ export function readNetwork(text: string, mode: "strict" | "lenient"): Network |
 }
 
 /**
- * Parses a canonical string much faster than a full check, because the guards parse every entry in every run. Not for other strings.
+ * Parses a canonical string much faster than a full check, because the guards parse every entry in every run. Not for other
+ * strings.
  */
 export function readCanonical(text: string): Network {
   const slash = text.indexOf("/");
@@ -123,7 +124,7 @@ function canonicalGroups(text: string, end: number): number[] {
   return groups;
 }
 
-/** Replaces the dotted tail of `::ffff:192.0.2.1` by two groups; ipaddr.js reads some such tails in a way of its own. */
+/** Replaces the dotted tail of `::ffff:192.0.2.1` by two groups, because ipaddr.js reads some such tails differently. */
 function withHexTail(text: string): string | undefined {
   if (!text.includes(".")) return text;
   const start = text.lastIndexOf(":") + 1;
@@ -137,12 +138,12 @@ export function hasHostBits(network: Network): boolean {
   return network.parts.some((part, position) => (part & hostMask(network, position)) !== 0);
 }
 
-/** True for `::ffff:a.b.c.d`, whatever the prefix length. */
+/** True for `::ffff:a.b.c.d`, with any prefix length. */
 export function isMapped({ family, parts }: Network): boolean {
   return family === "ipv6" && parts[5] === 0xffff && parts.slice(0, 5).every((part) => part === 0);
 }
 
-/** The IPv4 network that a mapped one stands for; undefined for one that is wider than all of IPv4. */
+/** The IPv4 network of a mapped one; undefined if it is wider than all of IPv4. */
 export function unmapped({ parts, prefixLength }: Network): Network | undefined {
   if (prefixLength < mappedPrefixLength) return undefined;
   const [high = 0, low = 0] = parts.slice(6);
@@ -150,7 +151,7 @@ export function unmapped({ parts, prefixLength }: Network): Network | undefined 
   return { family: "ipv4", parts: octets, prefixLength: prefixLength - mappedPrefixLength };
 }
 
-/** Host bits cleared, the shortest lower-case spelling (RFC 5952), no length on a single address. */
+/** The canonical form (RFC 5952): without host bits, and without a prefix length for a single address. */
 export function canonicalText(network: Network): string {
   const { family, prefixLength } = network;
   const parts = firstAddress(network);
@@ -179,7 +180,7 @@ export function halvesOf({ family, parts, prefixLength }: Network): readonly [Ne
   ];
 }
 
-/** The bits of one part that the prefix length leaves to the hosts. */
+/** The host bits of one part of the address. */
 function hostMask({ family, prefixLength }: Network, position: number): number {
   const { bitsPerPart } = shapes[family];
   const networkBits = Math.min(Math.max(prefixLength - position * bitsPerPart, 0), bitsPerPart);

@@ -1,15 +1,15 @@
-// A list that was read before usually shows the same, with a few entries less and a few more at its end. Then the result lies over
-// the one before, so that nothing is parsed and a plan compares what changed.
+// A list usually shows the same entries as in the last read, with a few removed and a few more at its end. The result then overlays
+// the previous one, so nothing is parsed and a plan compares only the changes.
 import type { Entry } from "./entry.ts";
 import type { ObservedEntries } from "./observed.ts";
 import { withChanges } from "./overlaid-map.ts";
 
-/** With more changes than this share, the list is read like a new one. */
+/** If more than this share has changed, the list is read like a new one. */
 const shareMax = 1 / 8;
 
 /**
- * What `observeSpellings` returns for these texts, made from the last result; undefined if they differ from it in another way.
- * `entryOf` reads a text that is new.
+ * What `observeSpellings` returns for these strings, derived from the last result; undefined if they differ from it in another way.
+ * `entryOf` reads new strings.
  */
 export function observeAgain(
   spellings: readonly string[],
@@ -29,7 +29,7 @@ export function observeAgain(
       changes.set(entry, [spelling]);
       hasNew = true;
     } else {
-      // What is new must come last, as in the result.
+      // New entries must come last, as in the result.
       if (hasNew) return undefined;
       for (; next.done !== true && !isOnly(next.value[1], spelling); next = before.next()) {
         changes.set(next.value[0], undefined);

@@ -1,4 +1,4 @@
-// What the WAF showed when it was last read, kept up to date with the writes that it accepted since.
+// What the WAF showed at the last read, updated with the writes that it has accepted since.
 import type { ListName } from "./declared.ts";
 import type { Entry } from "./entry.ts";
 
@@ -10,7 +10,7 @@ export type ShownEntries = Pick<ReadonlySet<Entry>, "has"> & { keys(): Iterable<
 
 /** The lists at the end of a run: entries that are missing in the next run were removed by another writer. */
 export interface SeenLists {
-  /** A different domain is another WAF. */
+  /** Another domain means another WAF. */
   readonly domain: string;
   readonly lists: Readonly<Record<ListName, ShownEntries>>;
 }

@@ -1,4 +1,4 @@
-// One write of the WAF, as a plan orders it. `reason` says why, in a sentence that a person reads in a plan.
+// One planned write to the WAF. `reason` is a sentence that explains it to users in a plan.
 import type { ListName, OriginType } from "./declared.ts";
 import type { Entry } from "./entry.ts";
 
@@ -7,7 +7,7 @@ export type Operation =
       readonly kind: "AddEntry";
       readonly list: ListName;
       readonly entry: Entry;
-      /** `namespace/name` of the rules that want it, the one it is done for first. */
+      /** `namespace/name` of the rules that want it; the first has the highest precedence. */
       readonly rules: readonly string[];
       readonly reason: string;
       /** How many declared entries it stands for; absent if it stands only for itself. */
@@ -17,7 +17,7 @@ export type Operation =
       readonly kind: "RemoveEntry";
       readonly list: ListName;
       readonly entry: Entry;
-      /** As the list shows it: the API knows the entry by this text. */
+      /** As the list shows it: the API identifies the entry by this string. */
       readonly spelling: string;
       readonly reason: string;
     }
@@ -37,7 +37,7 @@ export function partOf(operation: Operation): ListName | "origins" {
   return operation.kind === "AddEntry" || operation.kind === "RemoveEntry" ? operation.list : "origins";
 }
 
-/** `blocklist +192.0.2.1`: names the effect of an operation, equal for equal effects. */
+/** `blocklist +192.0.2.1`: identifies the effect of an operation, equal for equal effects. */
 export function operationKey(operation: Operation): string {
   switch (operation.kind) {
     case "AddEntry":

@@ -1,14 +1,14 @@
-// A large map with a few changes, without a copy of the whole: planning a change of ten entries in 100,000 must not take as long as
-// planning all of them. What was computed for the map below is adjusted for the changed keys alone.
+// A large map with a few changes, without copying the whole map: planning a change of ten entries in 100,000 must not take as long as
+// planning all of them. Results for the base map are adjusted only for the changed keys.
 
-/** Fewer keys are copied. */
+/** Smaller maps are copied. */
 const sizeMin = 256;
-/** With more changes than this share of the map below, everything is copied: look-ups would get slower. */
+/** If more than this share of the base map changes, everything is copied, because look-ups would become slower. */
 const shareMax = 1 / 8;
 
 export type Changes<K, V> = ReadonlyMap<K, V | undefined>;
 
-/** The map with the changes, each a new value or undefined for a removal. Neither may change afterwards. */
+/** The map with the changes: each is a new value, or undefined for a removal. Neither argument may change afterwards. */
 export function withChanges<K, V>(map: ReadonlyMap<K, V>, changes: Changes<K, V>): ReadonlyMap<K, V> {
   if (changes.size === 0) return map;
   if (map.size === 0 && isComplete(changes)) return changes;
@@ -33,12 +33,12 @@ export interface Layers<K, V> {
   readonly changes: Changes<K, V>;
 }
 
-/** The map below and the changes; for any other map itself and none. */
+/** The base map and the changes; for any other map, the map itself and no changes. */
 export function layersOf<K, V>(map: ReadonlyMap<K, V>): Layers<K, V> {
   return map instanceof OverlaidMap ? (map as OverlaidMap<K, V>) : { base: map, changes: new Map() };
 }
 
-/** All keys that may differ between the two maps: few if both lie over the same map. */
+/** All keys that may differ between the two maps: few if both have the same base map. */
 export function keysToCompare<K, V>(a: ReadonlyMap<K, V>, b: ReadonlyMap<K, V>): Iterable<K> {
   const [one, other] = [layersOf(a), layersOf(b)];
   if (one.base === other.base) return new Set([...one.changes.keys(), ...other.changes.keys()]);
@@ -66,7 +66,7 @@ class OverlaidMap<K, V> implements ReadonlyMap<K, V>, Layers<K, V> {
     return this.changes.has(key) ? this.changes.get(key) : this.base.get(key);
   }
 
-  /** As of a map that was changed: new keys come last. */
+  /** In the order of a map that was modified: new keys come last. */
   *entries(): MapIterator<[K, V]> {
     for (const [key, value] of this.base) {
       const now = this.changes.has(key) ? this.changes.get(key) : value;

@@ -1,4 +1,4 @@
-// Networks as numbers, in typed arrays: sorting and comparing 100,000 of them as text or as objects takes several times as long.
+// Networks as numbers in typed arrays: sorting and comparing 100,000 of them as strings or objects takes several times as long.
 import type { Entry } from "./entry.ts";
 import { isOpaque } from "./entry.ts";
 import { headOf } from "./entry-head.ts";
@@ -6,14 +6,14 @@ import { type AddressFamily, canonicalText, prefixLengthMax, readCanonical } fro
 
 const wordBits = 32;
 const groupBits = 16;
-/** Numbers that hold the first bits of an address exactly: its first word, and this many bits of the second. */
+/** Sort keys contain the first bits of an address exactly: its first word, and this many bits of the second. */
 const secondWordBits = 20;
 /** More than the longest prefix. */
 const lengthsMax = 256;
 
 /**
- * Networks of one family, identified by their index, ordered by first address and the wider ones first: a network comes before
- * those inside it. They have no host bits. Networks that are derived from others follow at the end.
+ * Networks of one family, identified by their index, ordered by first address, wider networks first: a network precedes the
+ * networks inside it. They have no host bits. Networks derived from others are appended.
  */
 export class PackedNetworks {
   readonly family: AddressFamily;
@@ -22,11 +22,11 @@ export class PackedNetworks {
   readonly #wordsEach: number;
   readonly #prefixLengths: Uint8Array;
   readonly #isOther: Uint8Array;
-  /** Made when they are asked for, unless they are known. */
+  /** Created on demand, unless known. */
   readonly #texts: (Entry | undefined)[] = [];
   #size: number;
 
-  /** Of equal networks, one of `others` comes first. */
+  /** Among equal networks, the one from `others` comes first. */
   constructor(family: AddressFamily, entries: readonly Entry[], others: readonly Entry[]) {
     this.family = family;
     this.#size = entries.length + others.length;
@@ -124,7 +124,7 @@ export class PackedNetworks {
     return this.#texts[index];
   }
 
-  /** The text of the network that `addWider` would add. */
+  /** The string of the network that `addWider` would add. */
   widerTextOf(index: number): Entry {
     return this.#makeText(index, this.prefixLength(index) - 1);
   }
@@ -169,7 +169,7 @@ export class PackedNetworks {
   }
 }
 
-/** Sorts entries by family; opaque ones, which have no addresses, are left out. */
+/** Groups entries by family, without opaque ones, which have no addresses. */
 export function byFamily(entries: Iterable<Entry>): Record<AddressFamily, Entry[]> {
   const sorted: Record<AddressFamily, Entry[]> = { ipv4: [], ipv6: [] };
   for (const entry of entries) {

@@ -5,7 +5,7 @@ import { type ApiKey, redactedKey } from "./api-key.ts";
 import { DecodedText } from "./decoded-text.ts";
 import { replaceRanges } from "./secret-finder.ts";
 
-/** More keys than this are never held; those not seen for longest go first. */
+/** The maximum number of keys; those that were not added for the longest time are dropped first. */
 export const redactorKeysMax = 2000;
 /** The keys of one owner: the current one and former ones, or the parts of one header. */
 export const keysOfOwnerMax = 16;
@@ -23,13 +23,13 @@ export class Redactor {
   readonly #byOwner = new Map<string, string[]>();
   /** The keys by their fragments, for each spelling without escapes. */
   readonly #byGram = new Map<string, Set<ApiKey>>();
-  /** Keys without a fragment, which are searched in every string. */
+  /** Keys without a fragment: every string is searched for them. */
   readonly #always = new Set<ApiKey>();
 
   /**
-   * From now on the key is redacted. Adding it again keeps it from being forgotten.
+   * Redacts the key from now on. Adding it again keeps it from being dropped.
    *
-   * @param owner an instance, or one header of a feed; omit it for keys of the person who runs the command
+   * @param owner an instance, or one header of a feed; omit it for keys of the user who runs the command
    */
   add(key: ApiKey, owner?: string): void {
     const fingerprint = key.fingerprint();
@@ -42,7 +42,7 @@ export class Redactor {
     if (this.#keys.size > redactorKeysMax && oldest.done !== true) this.#forget(oldest.value);
   }
 
-  /** The text without any of the keys. A key that holds another one inside is replaced as a whole. */
+  /** The string without any of the keys. A key that contains another one is replaced as a whole. */
   redact(text: string): string {
     if (this.#keys.size === 0) return text;
     const decoded = new DecodedText(text);

@@ -1,4 +1,4 @@
-// How wafsync names the objects that its users declare, wherever those live: in a cluster or in a directory.
+// Names of the declared objects, in a cluster or in a directory.
 
 export const resourceKinds = [
   "WafInstance",
@@ -47,20 +47,20 @@ export interface FieldSetter {
   readonly time: string;
 }
 
-/** What wafsync needs to know of an object's metadata. */
+/** The metadata of an object that wafsync needs. */
 export interface ResourceMeta extends ResourceRef {
-  /** Empty in a directory, where objects have no identity but their name. */
+  /** Empty in a directory, where objects are identified only by their names. */
   readonly uid: string;
   /** Counts the changes of `spec`; 1 in a directory. */
   readonly generation: number;
-  /** Milliseconds since 1970; undefined in a directory, where age cannot be told. */
+  /** Milliseconds since 1970; undefined in a directory, where the age is unknown. */
   readonly createdAtMs: number | undefined;
   readonly annotations: Readonly<Record<string, string>>;
   /** True as soon as the deletion is requested. */
   readonly deleting: boolean;
   /** Who approved removals with the annotation, as recorded by Kubernetes. */
   readonly approver?: FieldSetter;
-  /** Where a person finds it, for example `rules/office.yaml:12`; empty in a cluster. */
+  /** Where the user finds it, for example `rules/office.yaml:12`; empty in a cluster. */
   readonly location: string;
 }
 
@@ -69,7 +69,7 @@ export function nameKey({ namespace, name }: ObjectName): string {
   return `${namespace}/${name}`;
 }
 
-/** The name that `nameKey` made the key of. */
+/** The reverse of `nameKey`. */
 export function nameOfKey(key: string): ObjectName {
   const slash = key.indexOf("/");
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
@@ -84,7 +84,7 @@ export function resourceKey(ref: ResourceRef): string {
 export function byAge(a: ResourceMeta, b: ResourceMeta): number {
   const age = (a.createdAtMs ?? 0) - (b.createdAtMs ?? 0);
   if (age !== 0) return age;
-  // Thousands are sorted at a time, mostly of few namespaces: that makes no new text.
+  // Thousands are sorted at a time, mostly from few namespaces: this comparison creates no new strings.
   if (a.namespace === b.namespace) return compare(a.name, b.name);
   return compare(nameKey(a), nameKey(b));
 }

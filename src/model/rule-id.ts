@@ -1,4 +1,4 @@
-// Identifies what declares entries: `namespace/name` for a WafIpRule, and `WafAutoBlock namespace/name` for a WafAutoBlock.
+// Identifies objects that declare entries: `namespace/name` for a WafIpRule, and `WafAutoBlock namespace/name` for a WafAutoBlock.
 import type { EntryOwner } from "./entry-owners.ts";
 import type { ResourceMeta } from "./resource.ts";
 import { nameKey } from "./resource.ts";

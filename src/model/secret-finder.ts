@@ -5,7 +5,7 @@ import { LinearSearch } from "./linear-search.ts";
 
 /** A secret of fewer characters is only found as a separate word, so that `test` does not match `latest`. */
 export const distinctiveLengthMin = 8;
-/** A secret of fewer characters is not looked for in base64: three letters of base64 are in every other word. */
+/** Shorter secrets are not searched for in base64: any three letters appear in base64 by chance. */
 const base64LengthMin = 4;
 /** How often apparent escapes in the secret itself are decoded. */
 const formsMax = 4;
@@ -35,7 +35,7 @@ export interface SecretFinder {
   findIn(text: DecodedText): readonly TextRange[];
 }
 
-/** What finds `secret` in a text: nothing if the secret is empty. */
+/** Finds `secret` in strings; finds nothing if the secret is empty. */
 export function createSecretFinder(secret: string): SecretFinder {
   const plain = formsOf(secret).map((form) => searchFor(foldCase(form), longestRun(form).toLowerCase()));
   const encoded =
@@ -130,12 +130,12 @@ function continues(text: string, index: number, step: 1 | -1): boolean {
   return isLetterOrDigit(text.charAt(index)) && isLetterOrDigit(text.charAt(index + step));
 }
 
-/** Patterns with classes of Unicode are only used where needed, because V8 takes long to compile them. */
+/** Patterns with Unicode classes are used only where needed, because V8 compiles them slowly. */
 function isLetterOrDigit(character: string): boolean {
   return ascii.test(character) ? asciiLetterOrDigit.test(character) : letterOrDigit.test(character);
 }
 
-/** The secret may start at any byte of what was encoded: for each of the three alignments, the part that never varies. */
+/** The secret may start at any byte of the encoded data: for each of the three alignments, the part that never varies. */
 function base64Of(secret: string): readonly string[] {
   const bytes = Buffer.from(secret, "utf8");
   return [0, 1, 2].map((offset) => {

@@ -1,16 +1,16 @@
-// Messages are put together from parts that come from many places, some of them from outside.
+// Helpers for messages, which are composed of strings from many places, some of them external.
 
-/** The text with an ellipsis in place of what is too long. */
+/** The string, truncated with an ellipsis if it is too long. */
 export function shortened(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }
 
-/** The text with a full stop, unless it ends like a sentence already. */
+/** The string with a full stop, unless it already ends like a sentence. */
 export function asSentence(text: string): string {
   return /[.!?…]$/u.test(text) ? text : `${text}.`;
 }
 
-/** The first of some names, and how many more there are: `a, b and 3 more`. */
+/** The first few names, and the number of the others: `a, b and 3 more`. */
 export function listed(names: readonly string[], shownMax: number): string {
   const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
   return `${names.slice(0, shownMax).join(", ")}${more}`;
@@ -18,7 +18,7 @@ export function listed(names: readonly string[], shownMax: number): string {
 
 /** A readable number: `250,000`. */
 export function inThousands(count: number): string {
-  // The formatter of the platform is only loaded for fractions: that takes as long as a small plan.
+  // The platform's formatter is only used for fractions: loading it takes as long as a small plan.
   return Number.isInteger(count) ? String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ",") : count.toLocaleString("en-US");
 }
 

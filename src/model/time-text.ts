@@ -1,11 +1,11 @@
-// A time as text, without the Date of the platform, which knows the current time.
+// Formats a time without the platform's Date, which has access to the current time.
 
 const dayMs = 86_400_000;
-/** Days from 0000-03-01 to 1970-01-01. In years that begin in March, leap days come last. */
+/** Days from 0000-03-01 to 1970-01-01. If years begin in March, leap days come last. */
 const epochDay = 719_468;
 const daysOf400Years = 146_097;
 
-/** `2026-11-22T09:12:01Z`: to the second, in UTC. For years from 1 to 9999. */
+/** `2026-11-22T09:12:01Z`: in UTC, truncated to seconds. For years from 1 to 9999. */
 export function secondText(timeMs: number): string {
   const days = Math.floor(timeMs / dayMs) + epochDay;
   const era = Math.floor(days / daysOf400Years);

@@ -5,8 +5,8 @@ const plain = /^[\x20-\x7e]*$/;
 const plainLines = /^[\x20-\x7e\n]*$/;
 const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /**
- * Characters that wafsync itself uses in multi-line output: line feeds, tabs, and bold, dim and colored text. No other code of a
- * terminal, because one that hides text or swaps its colors would be somebody else's.
+ * Characters that wafsync itself uses in multi-line output: line feeds, tabs, and bold, dim and colored text. All other
+ * terminal codes are excluded: a code that hides text or swaps its colors can only come from an external string.
  */
 const ownOrUnseen = new RegExp(String.raw`\n|\t|${"\u001b"}\[(?:1|2|22|3[1-6]|39)m|${unseen.source}`, "gu");
 

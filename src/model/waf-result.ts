@@ -1,4 +1,4 @@
-// What can come of a call of the WAF API. Results are unions, not exceptions: every caller sees every case.
+// The possible results of a WAF API call. Results are unions, not exceptions, so every caller must handle every case.
 
 export const wafFaultCodes = [
   "BadApiKey",
@@ -26,19 +26,19 @@ export const wafFaultCodes = [
  * - `ContractBroken`: a read got a response without the documented format.
  * - `TooLarge`: a read got a response above the limits of this process.
  * - `Aborted`: the caller stopped waiting before anything was sent.
- * - `NotPermitted`: a write was stopped here: dry run, lost lease, or the process is ending. Nothing was sent.
+ * - `NotPermitted`: wafsync refused the write because of a dry run, a lost Lease or a shutdown; nothing was sent.
  */
 export type WafFaultCode = (typeof wafFaultCodes)[number];
 
 export interface WafFault {
   readonly code: WafFaultCode;
-  /** One sentence for a person, with the key redacted. */
+  /** One sentence for users, with the key redacted. */
   readonly message: string;
   /** The cause of a failed connection if the message does not contain it: for the log, never for a status or an event. */
   readonly cause?: string;
-  /** The HTTP status, if an answer came. */
+  /** The HTTP status, if there was a response. */
   readonly status?: number;
-  /** Only of `RateLimited` and `Unavailable`. */
+  /** Only for `RateLimited` and `Unavailable`. */
   readonly retryAfterMs?: number;
 }
 
@@ -50,9 +50,9 @@ export interface OriginsRead {
   readonly primary: string;
 }
 
-/** What a write answers when it was accepted. */
+/** The response to an accepted write. */
 export interface WriteAccepted {
   readonly domain: string;
-  /** The API's own words, with the key redacted; empty where it says nothing. */
+  /** The API's message, with the key redacted; empty if there is none. */
   readonly message: string;
 }

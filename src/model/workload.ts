@@ -1,7 +1,7 @@
-// Workloads whose rollouts clear the cache of an instance, as they are seen wherever they live.
+// Workloads whose rollouts clear the cache of an instance.
 import type { WorkloadRef } from "./declared.ts";
 
-/** The progress of a rollout in a sentence, by the rules of `kubectl rollout status`. */
+/** The progress of a rollout, by the rules of `kubectl rollout status`. */
 export interface RolloutProgress {
   /** `Failed`: it exceeded its deadline, and may still succeed. `Untracked`: its rollouts can't be followed. */
   readonly state: "Complete" | "Progressing" | "Failed" | "Untracked";
@@ -12,37 +12,37 @@ export interface RolloutProgress {
 export interface SeenWorkload {
   readonly uid: string;
   readonly generation: number;
-  /** Another one for each rollout, and the same after a mere scale. Empty until the workload's controller has set it. */
+  /** Changes with each rollout, but not when the workload is only scaled. Empty until the workload's controller has set it. */
   readonly revision: string;
-  /** Names what the pods run: equal again after a rollback. */
+  /** Identifies what the pods run: equal again after a rollback. */
   readonly content: string;
-  /** No rollout is begun meanwhile. */
+  /** While paused, no rollout begins. */
   readonly isPaused: boolean;
   readonly progress: RolloutProgress;
-  /** It was complete at this revision once, whatever happened since: a scale does not undo a rollout. */
+  /** Whether it was ever complete at this revision; scaling does not undo a rollout. */
   readonly isRolledOut: boolean;
-  /** It was not complete at this revision at first, as far as it was watched. */
+  /** Whether it was seen at this revision before it was complete. */
   readonly wasUnderWay: boolean;
 }
 
 export type WorkloadSight =
   | { readonly state: "Seen"; readonly workload: WorkloadRef; readonly seen: SeenWorkload }
-  /** It is not there, or may not be seen. */
+  /** It does not exist, or wafsync may not read it. */
   | { readonly state: "Unseen"; readonly workload: WorkloadRef; readonly problem: string };
 
-/** What the instance remembers of a workload. */
+/** The record of a workload's rollouts. */
 export interface RolloutRecord {
-  /** `workloadKey` of it. */
+  /** The `workloadKey` of the workload. */
   readonly workload: string;
   readonly uid: string;
-  /** Of the rollout that was handled last. */
+  /** The revision of the last handled rollout. */
   readonly revision: string;
   readonly content: string;
-  /** A rollout has begun since, so when one is complete the cache is cleared, even if it brings back the old content. */
+  /** A rollout has begun since, so the cache is cleared when one is complete, even if it restores the old content. */
   readonly hasBegun: boolean;
   /** When the cache was last cleared for it. */
   readonly clearedAtMs: number | undefined;
-  /** Calls that were begun for what is not handled yet, each recorded ahead. */
+  /** Calls that were begun for the unhandled rollout, each recorded before it was sent. */
   readonly attempts: number;
   readonly attemptedAtMs: number | undefined;
 }

@@ -1,4 +1,4 @@
-// Which keys a Secret or ConfigMap has, for the message about one that it lacks.
+// Lists the keys of a Secret or ConfigMap, for messages about a missing key.
 import { listed } from "../model/sentence.ts";
 
 const namesShownMax = 5;

@@ -1,5 +1,5 @@
-// Encodes the stored data of a feed: a small state as JSON, and the entries, one per line with their expiry in seconds, if any.
-// They are separate, because the state changes at every fetch and the entries do not.
+// Encodes the stored data of a feed: a small state as JSON, and the entries, one per line, with their expiry in seconds, if any.
+// They are separate, because each fetch changes the state but usually not the entries.
 import { hexDigest } from "../model/hex-digest.ts";
 import * as z from "zod";
 import type { Entry } from "../model/entry.ts";

@@ -33,13 +33,13 @@ export function decodeEvent(line: string): HistoryEvent | undefined {
   return { atMs, kind, target, values, owners, note };
 }
 
-/** Does not parse the rest of the line. */
+/** Parses only the time. */
 export function timeOfEvent(line: string): number | undefined {
   const atMs = Date.parse(line.slice(0, line.indexOf(" ")));
   return Number.isNaN(atMs) ? undefined : atMs;
 }
 
-/** Two histories as one, in order of time; a line that is in both counts once. What is no event is left out. */
+/** Merges two histories, ordered by time; a line that is in both counts once. Invalid lines are dropped. */
 export function mergeLines(former: readonly string[], own: readonly string[]): string[] {
   const times = new Map([...former, ...own].map((line) => [line, timeOfEvent(line)]));
   const timed = [...times].flatMap(([line, atMs]) => (atMs === undefined ? [] : [{ line, atMs }]));

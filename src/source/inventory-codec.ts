@@ -89,7 +89,7 @@ export function* encodeInSlices(inventory: Inventory): Generator<undefined, Reco
   };
 }
 
-/** The inventory in the sections, or why they cannot be used: they are damaged, or written by a newer wafsync. */
+/** Decodes the inventory, or says why that is impossible: it is damaged, or a newer wafsync wrote it. */
 export function decodeInventory(record: Readonly<Record<string, string>>): DecodedInventory {
   const formatProblem = checkFormat(record);
   if (formatProblem !== undefined) return { ok: false, problem: formatProblem };
@@ -104,12 +104,12 @@ export function decodeInventory(record: Readonly<Record<string, string>>): Decod
   return decodeSections(record);
 }
 
-/** The sections of one value that a record of its format must have. */
+/** The single-value sections that a record of its format must have. */
 export function scalarsOf(record: Readonly<Record<string, string>>): readonly string[] {
   return Number(record["format"]) >= ownersSince ? ["domain", "waf"] : ["domain"];
 }
 
-/** The sections of lines that a record of its format must have. */
+/** The line sections that a record of its format must have. */
 export function sectionsOf(record: Readonly<Record<string, string>>): readonly LineSection[] {
   const format = Number(record["format"]);
   return lineSections.filter((section) => {
@@ -128,7 +128,7 @@ export function joinLines(lines: Iterable<string>): string {
   return joinSorted([...new Set(lines)].sort());
 }
 
-/** The same of lines that are sorted and without duplicates. */
+/** The same for lines that are already sorted and without duplicates. */
 export function joinSorted(lines: readonly string[]): string {
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
 }
@@ -139,7 +139,7 @@ export function checkFormat(record: Readonly<Record<string, string>>): string | 
   if (format === undefined) return "The inventory is damaged: section format is missing.";
   if (!/^[1-9][0-9]{0,8}$/.test(format)) return `The inventory is damaged: format ${excerpt(format)} is not a number.`;
   if (Number(format) <= inventoryFormat) return undefined;
-  return `The inventory has format ${format}, this wafsync reads up to ${inventoryFormat}: run the newer wafsync that wrote it.`;
+  return `The inventory has format ${format}, but this version of wafsync reads formats up to ${inventoryFormat}: run the newer version that wrote it.`;
 }
 
 interface MutableApproval {
@@ -277,7 +277,7 @@ function readApproval(line: string, into: MutableInventory): boolean {
   return true;
 }
 
-/** Two approvals are the result of a crash between two shards: neither counts, and approval is requested again. */
+/** Two approvals are the result of a crash between two shards: neither counts, and a new approval is required. */
 function onlyApproval(approved: MutableInventory["approved"]): Approval | undefined {
   const [first, ...more] = approved;
   return first === undefined || more.length > 0 ? undefined : { hash: first[0], ...first[1] };

@@ -7,7 +7,7 @@ import type { Inventory, RemovalCount } from "../model/inventory.ts";
 import { decodeEntry } from "./inventory-entries.ts";
 import { decodeTime, encodeTime } from "./inventory-lines.ts";
 
-/** No hash of an approval starts like this. */
+/** No approval hash starts like this. */
 export const countedPrefix = "removed ";
 
 export type MutableCounted = Record<ListName, Map<Entry, RemovalCount>>;
@@ -20,7 +20,7 @@ export function* countedLines(counted: Inventory["counted"]): Iterable<string> {
   }
 }
 
-/** A crash between two shards can leave two lines of an entry: the later one counts. */
+/** A crash between two shards can leave two lines for one entry: the later one counts. */
 export function readCounted(line: string, counted: MutableCounted): boolean {
   const [list, word, time, weight = "", ...more] = line.slice(countedPrefix.length).split(" ");
   const name = listNames.find((known) => known === list);

@@ -13,7 +13,7 @@ import { decodeTime, encodeTime } from "./inventory-lines.ts";
 
 const idLength = 10;
 const noTime = "-";
-/** A few milliseconds. */
+/** The number of entries that take a few milliseconds. */
 const sliceEntries = 10_000;
 /** The optional suffix of an entry's line. */
 const suffixPattern =
@@ -34,7 +34,7 @@ export class EntryWriter {
     for (const [entry, record] of entries) yield encodeWord(entry) + this.#suffixOf(record);
   }
 
-  /** The same, sorted as text and in slices. What follows an entry on its line is less than any character of an entry. */
+  /** The same, sorted as text and in slices. The character after an entry on its line sorts before any character of an entry. */
   *sortedLines(entries: ReadonlyMap<Entry, OwnedEntry>): Generator<undefined, string[]> {
     const opaque: string[] = [];
     const items: { readonly entry: Entry; readonly line: string }[] = [];
@@ -47,7 +47,7 @@ export class EntryWriter {
     }
     const lines: string[] = [];
     for (const { line } of yield* sortInSlices(items)) lines.push(line);
-    // What the WAF shows and is no address is rarely managed.
+    // Opaque entries are rarely managed.
     return opaque.length === 0 ? lines : [...lines, ...opaque].sort();
   }
 
@@ -68,7 +68,7 @@ export class EntryWriter {
     return suffix;
   }
 
-  /** Undefined if nothing is known, or for the second of two rows with the same ID. */
+  /** Undefined if nothing is known about the entry, or for the second of two rows with the same ID. */
   #idOf(record: OwnedEntry): string | undefined {
     const { owners, sinceMs, manner } = record;
     if (owners === unknownOwners && sinceMs === undefined && manner === "Added") return undefined;
@@ -164,7 +164,7 @@ function rowOf(record: OwnedEntry): { readonly content: string; readonly id: str
   return row;
 }
 
-// A record is saved again and again with the same owners, and guests can have thousands of them.
+// A record is saved repeatedly with the same owners, and guests can have thousands of them.
 const rows = new WeakMap<OwnedEntry, { readonly content: string; readonly id: string }>();
 
 /** Ten digits of base 36: two of 100,000 rows share one with a probability of one in a million. */

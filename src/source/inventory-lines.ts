@@ -1,4 +1,4 @@
-// The spelling of times and strings in the lines of an inventory.
+// The format of times and strings in the lines of an inventory.
 
 export function encodeTime(timeMs: number): string {
   return new Date(timeMs).toISOString();

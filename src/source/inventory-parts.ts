@@ -1,5 +1,5 @@
-// The declared entries that a managed entry stands for, as lines: `blocklist 203.0.113.0/24 ~7 ~9`. A part that begins like its
-// entry is written without that beginning. Several lines for one entry keep each line short; lines without their entry are ignored.
+// The declared entries that a managed entry represents, as lines: `blocklist 203.0.113.0/24 ~7 ~9`. If a part begins like its
+// entry, `~` replaces that beginning. Several lines for one entry keep each line short; lines without their entry are ignored.
 import { decodeWord, encodeWord } from "../model/encoded-word.ts";
 import type { ListName } from "../model/declared.ts";
 import type { Entry } from "../model/entry.ts";
@@ -7,7 +7,7 @@ import type { OwnedEntry } from "../model/inventory.ts";
 import { decodeEntry } from "./inventory-entries.ts";
 
 const partsPerLine = 100;
-/** In place of the beginning of the entry, up to its last separator. */
+/** Replaces the beginning of the entry, up to its last separator. */
 const sameStart = "~";
 
 export type EntryParts = Readonly<Record<ListName, Map<Entry, Set<Entry>>>>;
@@ -16,7 +16,7 @@ export function* partLines(list: ListName, entries: ReadonlyMap<Entry, OwnedEntr
   for (const [entry, { standsFor }] of entries) {
     if (standsFor === undefined) continue;
     const start = startOf(entry);
-    // In order, so that an equal set gives equal lines.
+    // Sorted, so that equal sets give equal lines.
     const words = [...standsFor]
       .sort()
       .map((part) => (part.startsWith(start) ? `${sameStart}${part.slice(start.length)}` : encodeWord(part)));

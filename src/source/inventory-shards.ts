@@ -15,7 +15,7 @@ export type JoinedShards =
 
 /**
  * The sections of `encodeInventory` as shards of at most `bytesMax` bytes (names and values), each with `shard: i/n`.
- * @throws RangeError if a single line is too big for that.
+ * @throws RangeError if a single line is too large for a shard
  */
 export function shardInventory(record: Readonly<Record<string, string>>, bytesMax: number): Record<string, string>[] {
   const countMin = Math.max(1, Math.ceil(byteLength(record) / bytesMax));
@@ -27,8 +27,8 @@ export function shardInventory(record: Readonly<Record<string, string>>, bytesMa
 }
 
 /**
- * Joins shards in any order to sections. Shards beyond the count in the first one are left over from an interrupted write;
- * their lines count, because they may be the ones that were moved.
+ * Joins shards in any order to sections. Shards beyond the count in the first one remain from an interrupted write;
+ * their lines count, because they may have been moved there.
  */
 export function joinShards(shards: readonly Readonly<Record<string, string>>[]): JoinedShards {
   const byIndex = new Map<number, Readonly<Record<string, string>>>();
@@ -39,7 +39,7 @@ export function joinShards(shards: readonly Readonly<Record<string, string>>[]):
     const position = /^(?<index>[1-9][0-9]{0,3})\/(?<count>[1-9][0-9]{0,3})$/.exec(shard["shard"] ?? "")?.groups;
     if (position === undefined) return { ok: false, problem: "The inventory is damaged: a shard has no number." };
     const index = Number(position["index"]);
-    if (byIndex.has(index)) return { ok: false, problem: `The inventory is damaged: shard ${index} is there twice.` };
+    if (byIndex.has(index)) return { ok: false, problem: `The inventory is damaged: shard ${index} exists twice.` };
     byIndex.set(index, shard);
     if (index === 1) count = Number(position["count"]);
   }
@@ -86,7 +86,7 @@ function join(
 function mergeLines(section: LineSection, a: string, b: string): string {
   if (isListSection(section)) return mergeEntryLines(a, b);
   if (section === "other-domains") return mergeOtherDomainLines(a, b);
-  // The longer line contains the retaining object: keeping it is safer.
+  // The longer line contains the retaining object, and keeping it is safer.
   return a.length >= b.length ? a : b;
 }
 
@@ -118,7 +118,7 @@ function splitInto(record: Readonly<Record<string, string>>, count: number): Rec
   });
 }
 
-/** Nearly all inventories fit into one shard: their lines are sorted already, and each row of owners is needed. */
+/** Nearly all inventories fit into one shard: their lines are already sorted, and all rows of owners are needed. */
 function shardOfAll(record: Readonly<Record<string, string>>): Record<string, string> {
   const sections = [...scalarsOf(record), ...sectionsOf(record)].map((name) => [name, record[name] ?? ""]);
   return { format: record["format"] ?? "", shard: "1/1", ...Object.fromEntries(sections) };
@@ -141,7 +141,7 @@ function isListSection(section: LineSection): boolean {
   return section === "blocklist" || section === "allowlist";
 }
 
-/** The subject of a line: the line stays in its shard if only the rest of it changes. */
+/** Identifies the subject of a line: the line stays in its shard if only the rest of it changes. */
 function lineKey(section: LineSection, line: string): string {
   if (section === "other-domains") return otherDomainKey(line);
   if (!isListSection(section) && section !== "origins") return line;
@@ -163,7 +163,7 @@ function shardOf(key: string, count: number): number {
 }
 
 /**
- * FNV-1a over UTF-16 units. It must stay as it is: with another hash, lines of stored inventories would move between shards,
+ * FNV-1a over UTF-16 units. It must never change: with another hash, lines of stored inventories would move between shards,
  * and a crash during the first save after the upgrade would lose entries.
  */
 function hash(text: string): number {

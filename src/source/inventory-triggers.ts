@@ -1,4 +1,4 @@
-// The lines of an inventory that record handled triggers of cache clears: those of objects, and rollouts.
+// The lines of an inventory that record handled cache clears: those of WafCacheClear objects, and those of rollouts.
 import type { HandledTrigger } from "../model/inventory.ts";
 import type { RolloutRecord } from "../model/workload.ts";
 import { decodeJsonLine, decodeTime, encodeJsonLine, encodeTime } from "./inventory-lines.ts";

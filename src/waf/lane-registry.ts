@@ -4,7 +4,7 @@ import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import { requireBaseUrl } from "./base-url.ts";
 import { openClient } from "./connection.ts";
-import type { OpenTransport } from "./connection.ts";
+import type { Connection, OpenTransport } from "./connection.ts";
 import type { KeyLocks } from "./key-lock.ts";
 import { SerialLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
@@ -71,11 +71,7 @@ export class LaneRegistry {
         holder.minRequestIntervalMs = intervalMs;
         lane.reconsider();
       },
-      run: async (turn, act) =>
-        await lane.run(holder, turn, async (connection) => {
-          await after;
-          return await act(connection);
-        }),
+      run: async (turn, act) => await lane.run(holder, turn, after === undefined ? act : afterwards(after, act)),
       pauseUntil: (timeMs) => lane.pauseUntil(timeMs),
       release: async () => {
         await lane.removeHolder(holder);
@@ -109,4 +105,11 @@ export class LaneRegistry {
     if (this.#lanes.get(name) === lane) this.#lanes.delete(name);
     await lane.close();
   }
+}
+
+function afterwards<T>(after: Promise<void>, act: (connection: Connection) => Promise<T>) {
+  return async (connection: Connection): Promise<T> => {
+    await after;
+    return await act(connection);
+  };
 }

@@ -56,7 +56,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "big.yaml": {
     content: `# ${"a".repeat(98)}\n`.repeat((5 * megabyte) / 100),
-    lines: ["error: big.yaml: the file has 5.0 MiB, and at most 4 MiB are read: split it"],
+    lines: ["error: big.yaml: the file has 5.0 MiB, but the limit is 4 MiB: split it"],
   },
   "twice.yaml": {
     content: `${rule("twice")}${rule("twice")}`,
@@ -90,7 +90,7 @@ metadata: {name: no-key, namespace: shop}
 stringData: {apiKey: ""}
 `,
     lines: [
-      "error: empty-key.yaml:2: WafInstance shop/empty-key: The API key, apiKey of Secret shop/no-key (empty-key.yaml:9), is empty: set it to the key that the provider of the WAF gave you.",
+      "error: empty-key.yaml:2: WafInstance shop/empty-key: The API key, apiKey of Secret shop/no-key (empty-key.yaml:9), is empty: set it to the API key of the WAF.",
     ],
   },
   "bad-address.yaml": {

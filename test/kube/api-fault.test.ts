@@ -25,7 +25,7 @@ describe("the faults of the API server", () => {
     expect(fault).toMatchObject({ code, status });
   });
 
-  test("a body that is not a Status object is quoted, in short, and not believed", () => {
+  test("a body that is not a Status object is quoted in short and otherwise ignored", () => {
     expect(faultOfResponse(404, "404 page not found\n", undefined)).toMatchObject({
       code: "NotFound",
       message: "HTTP 404: 404 page not found",
@@ -34,7 +34,7 @@ describe("the faults of the API server", () => {
     expect(faultOfResponse(500, '{"reason":"Expired"}', undefined).code).toBe("Unavailable");
   });
 
-  test("the server's delay is taken from the header, or else from the details", () => {
+  test("the server's delay comes from the header, or otherwise from the details", () => {
     const body = JSON.stringify({ kind: "Status", details: { retryAfterSeconds: 3 } });
     expect(faultOfResponse(429, body, "7").retryAfterMs).toBe(7000);
     expect(faultOfResponse(429, body, undefined).retryAfterMs).toBe(3000);
@@ -42,13 +42,13 @@ describe("the faults of the API server", () => {
     expect(faultOfResponse(429, "", "999999999").retryAfterMs).toBe(3_600_000);
   });
 
-  test("an ERROR event tells its causes", () => {
+  test("an ERROR event reports its causes", () => {
     const fault = faultOfStatus(statusBody(504, "Timeout", ["ResourceVersionTooLarge"]));
     expect(fault).toMatchObject({ code: "TimedOut", status: 504, causes: ["ResourceVersionTooLarge"] });
     expect(faultOfStatus("nonsense")).toMatchObject({ code: "Unavailable", status: 500 });
   });
 
-  test("a message of any length is cut", () => {
+  test("a long message is truncated", () => {
     const body = JSON.stringify({ kind: "Status", message: "x".repeat(100_000), reason: "Invalid" });
     expect(faultOfResponse(422, body, undefined).message).toHaveLength(2048);
   });

@@ -50,7 +50,7 @@ function codeOf(result: ApiResult<unknown>): string {
 }
 
 describe("requests", () => {
-  test("carry method, query, body, content type and token, and give back JSON with its status", async () => {
+  test("carry method, query, body, content type and token, and return JSON with its status", async () => {
     const server = await startServer();
     server.next(json(201, { hello: "world" }));
     const result = await connectTo(server, { userAgent: "wafsync/1.2.3" }).request({
@@ -74,7 +74,7 @@ describe("requests", () => {
     });
   });
 
-  test("a path in the server's address comes before the path of the request", async () => {
+  test("a path in the server's address precedes the path of the request", async () => {
     const server = await startServer();
     server.otherwise(json(200, {}));
     const credentials = clusterCredentials({ server: `${server.url}/k8s/clusters/c-1/` });
@@ -93,7 +93,7 @@ describe("requests", () => {
     expect(server.connectionCount).toBeLessThanOrEqual(4);
   });
 
-  test("streams don't take connections away from requests", async () => {
+  test("streams use no connections of requests", async () => {
     const server = await startServer();
     const api = connectTo(server, { connectionsMax: 1 });
     for (let count = 0; count < 6; count += 1) {
@@ -104,14 +104,14 @@ describe("requests", () => {
     expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("ok");
   });
 
-  test("two API servers share no connection", async () => {
+  test("two API servers share no connections", async () => {
     const server = await startServer();
     server.otherwise(json(200, {}));
     for (const api of [connectTo(server), connectTo(server)]) await api.request({ method: "GET", path: "/version" });
     expect(server.connectionCount).toBe(2);
   });
 
-  test("a server that accepts and never answers ends each call at its deadline", async () => {
+  test("calls to a server that accepts connections but never responds end at their deadlines", async () => {
     const clock = createVirtualClock();
     const server = await startServer();
     server.otherwise(noAnswer);
@@ -133,7 +133,7 @@ describe("requests", () => {
     expect(clock.sleeperCount()).toBe(0);
   });
 
-  test("a body that stops half-way ends at the deadline, too", async () => {
+  test("a body that stops halfway also ends at the deadline", async () => {
     const clock = createVirtualClock();
     const server = await startServer();
     server.next((response) => {
@@ -145,7 +145,7 @@ describe("requests", () => {
     expect(codeOf(await result)).toBe("TimedOut");
   });
 
-  test("the caller's signal ends a request at once", async () => {
+  test("the caller's signal ends a request immediately", async () => {
     const server = await startServer();
     const stop = new AbortController();
     server.next(() => stop.abort());
@@ -155,7 +155,7 @@ describe("requests", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("a cut connection and a server that is down are unavailable, and nothing stays broken", async () => {
+  test("a lost connection and a stopped server are reported as Unavailable, and later requests succeed", async () => {
     const server = await startServer();
     const api = connectTo(server);
     server.next(cutConnection);
@@ -167,7 +167,7 @@ describe("requests", () => {
     expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("ok");
   });
 
-  test("bodies that are not JSON are no exception", async () => {
+  test("bodies that are not JSON cause no exception", async () => {
     const server = await startServer();
     const api = connectTo(server);
     server.next(text(404, "404 page not found\n"), text(200, "<html>"), text(502, "<html>"), failure(409, "Conflict"));
@@ -176,7 +176,7 @@ describe("requests", () => {
     expect(codes).toEqual(["NotFound", "ContractBroken", "Unavailable", "Conflict"]);
   });
 
-  test("an answer that is longer than allowed is given up", async () => {
+  test("a response that is longer than allowed is abandoned", async () => {
     const server = await startServer();
     server.next(json(200, { text: "x".repeat(2000) }));
     const api = connectTo(server, { bodyBytesMax: 1000 });
@@ -192,7 +192,7 @@ describe("requests", () => {
 });
 
 describe("credentials", () => {
-  test("a token that was rotated is read at once when the server refuses the old one", async () => {
+  test("a token that was rotated is read immediately when the server refuses the old one", async () => {
     const server = await startServer();
     server.otherwise((response, request) => {
       const isNew = request.headers["authorization"] === "Bearer second";
@@ -214,7 +214,7 @@ describe("credentials", () => {
     ]);
   });
 
-  test("many requests that are refused at once renew the credentials once", async () => {
+  test("many requests that are refused at the same time renew the credentials once", async () => {
     const server = await startServer();
     server.otherwise((response, request) => {
       const isNew = request.headers["authorization"] === "Bearer second";
@@ -236,7 +236,7 @@ describe("credentials", () => {
     expect(renewals).toBe(1);
   });
 
-  test("a CA that was replaced is used within seconds, and running streams go on", async () => {
+  test("a CA that was replaced is used within seconds, and running streams continue", async () => {
     const clock = createVirtualClock();
     const server = await startServer({ certificate: firstCertificate });
     const caFile = await temporaryFile("ca.crt", firstCertificate.cert);
@@ -263,7 +263,7 @@ describe("credentials", () => {
     }
   });
 
-  test("credentials that can't be read are a fault of every call, and no call hangs on them", async () => {
+  test("credentials that can't be read are a fault of every call, and no call waits for them", async () => {
     const clock = createVirtualClock();
     const server = await startServer();
     const tokenFile = "/does/not/exist";

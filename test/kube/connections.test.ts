@@ -9,7 +9,7 @@ import { within } from "../support/processes/slowness.ts";
 
 test("closing ends connections that are still being opened, so that the process can end", async () => {
   const accepted = Promise.withResolvers<Socket>();
-  // Takes connections, and never says anything: the handshake of TLS stays open.
+  // Accepts connections but never sends anything, so the TLS handshake stays open.
   const silent = createServer((socket) => accepted.resolve(socket.resume().on("error", () => undefined)));
   silent.listen(0, "127.0.0.1");
   await once(silent, "listening");
@@ -21,7 +21,7 @@ test("closing ends connections that are still being opened, so that the process 
   const closed = once(socket, "close");
   await api.close();
   expect((await asked).ok).toBe(false);
-  // Without it, the timeout of ten seconds would have to pass.
+  // Otherwise, the timeout of ten seconds would have to pass.
   await within(5_000, async () => await closed);
   socket.destroy();
   silent.close();

@@ -30,7 +30,7 @@ async function kubeConfigFile(user: unknown, cluster: Readonly<Record<string, un
 }
 
 describe("a kubeconfig", () => {
-  test("gives the server, the certificates and the token of its current context", async () => {
+  test("provides the server, the certificates and the token of its current context", async () => {
     const base64 = (text: string): string => Buffer.from(text).toString("base64");
     const file = await kubeConfigFile({
       token: "abc",
@@ -44,7 +44,7 @@ describe("a kubeconfig", () => {
     });
   });
 
-  test("gives name and password, the proxy, the server name and whom to impersonate", async () => {
+  test("provides the name and password, the proxy, the server name and the user to impersonate", async () => {
     const user = { username: "ann", password: "pass", as: "bob" };
     const cluster = { "proxy-url": "http://127.0.0.1:3128", "tls-server-name": "kubernetes" };
     const access = await kubeConfigCredentials(loadKubeConfig({ file: await kubeConfigFile(user, cluster) })).resolve({
@@ -81,13 +81,13 @@ describe("a kubeconfig", () => {
     expect(tokens).toEqual(["Bearer run-1", "Bearer run-1", "Bearer run-2", "Bearer run-2"]);
   });
 
-  test("another context can be asked for, and a missing one is an error", async () => {
+  test("another context can be selected, and a missing one is an error", async () => {
     const file = await kubeConfigFile({ token: "abc" });
     expect(loadKubeConfig({ file, context: "two" }).getCurrentContext()).toBe("two");
     expect(() => loadKubeConfig({ file, context: "three" })).toThrow(RangeError);
   });
 
-  test("a SOCKS proxy is refused in words", async () => {
+  test("a SOCKS proxy is refused with a message", async () => {
     const file = await kubeConfigFile({ token: "abc" }, { "proxy-url": "socks5://127.0.0.1:1080" });
     await expect(kubeConfigCredentials(loadKubeConfig({ file })).resolve({ renew: false })).rejects.toThrow("SOCKS");
   });

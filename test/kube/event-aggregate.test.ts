@@ -24,7 +24,7 @@ test("notes that differ in object, type, reason or message are different events"
   expect(aggregate.add(note(), 5)).toMatchObject({ count: 2, firstMs: 0, lastMs: 5 });
 });
 
-test("many similar messages within ten minutes end in one combined event", () => {
+test("many similar messages within ten minutes become one combined event", () => {
   const aggregate = new EventAggregate(Math.random);
   const add = (index: number, nowMs: number) => aggregate.add(note({ message: `Entry ${index}` }), nowMs);
   const keys = new Set(Array.from({ length: 40 }, (_, index) => add(index, index * 1_000).key));
@@ -34,7 +34,7 @@ test("many similar messages within ten minutes end in one combined event", () =>
   expect(add(100, 61_000 + 600_001)).toMatchObject({ message: "Entry 100", count: 1 });
 });
 
-test("a long message is cut, and never in the middle of a character", () => {
+test("a long message is truncated, but never within a character", () => {
   const aggregate = new EventAggregate(Math.random);
   const { message } = aggregate.add(note({ message: "x".repeat(5_000) }), 0);
   expect(Buffer.byteLength(message)).toBe(messageBytesMax);

@@ -28,7 +28,7 @@ function makeRecorder() {
   return { time, events, recorder, dropped };
 }
 
-test("an event has both kinds of times, so that describe shows and sorts it", async () => {
+test("an event has both kinds of times, so kubectl describe shows and sorts it", async () => {
   const { time, events, recorder } = makeRecorder();
   recorder.record(note({ action: "Sync" }));
   await time.advance(0);
@@ -53,7 +53,7 @@ test("an event has both kinds of times, so that describe shows and sorts it", as
   ]);
 });
 
-test("an event about an object of the whole cluster is kept in the default namespace", async () => {
+test("an event about a cluster-scoped object is in the default namespace", async () => {
   const { time, events, recorder } = makeRecorder();
   recorder.record(note({ object: { ...object, namespace: "" } }));
   await time.advance(0);
@@ -62,7 +62,7 @@ test("an event about an object of the whole cluster is kept in the default names
 });
 
 describe("repetition", () => {
-  test("10,000 identical notes make one object and at most 40 requests", async () => {
+  test("10,000 identical notes create one object and at most 40 requests", async () => {
     const { time, events, recorder } = makeRecorder();
     for (let index = 0; index < 10_000; index += 1) {
       recorder.record(note());
@@ -73,7 +73,7 @@ describe("repetition", () => {
     expect(events.requests.length).toBeLessThanOrEqual(40);
   });
 
-  test("the same note again counts up and moves the last time", async () => {
+  test("a repeated note increases the count and updates the last time", async () => {
     const { time, events, recorder } = makeRecorder();
     recorder.record(note());
     await time.advance(90_000);
@@ -87,7 +87,7 @@ describe("repetition", () => {
     });
   });
 
-  test("notes that arrive while a request is under way cost one more request together", async () => {
+  test("notes that arrive during a request need only one more request together", async () => {
     const { time, events, recorder } = makeRecorder();
     for (let index = 0; index < 500; index += 1) recorder.record(note());
     await time.advance(0);
@@ -95,7 +95,7 @@ describe("repetition", () => {
     expect(events.events[0]).toMatchObject({ count: 500 });
   });
 
-  test("an event that the server has forgotten is made again and keeps its count", async () => {
+  test("an event that has expired on the server is created again with the same count", async () => {
     const { time, events, recorder } = makeRecorder();
     recorder.record(note());
     await time.advance(3_700_000);
@@ -105,7 +105,7 @@ describe("repetition", () => {
     expect(events.events[0]).toMatchObject({ count: 2 });
   });
 
-  test("an object that makes too much noise is silenced, and heard again later", async () => {
+  test("an object with too many events is rate-limited for a while", async () => {
     const { time, events, recorder, dropped } = makeRecorder();
     const noise = async (reason: string) => {
       recorder.record(note({ reason }));
@@ -122,7 +122,7 @@ describe("repetition", () => {
 });
 
 describe("faults", () => {
-  test("a server that is busy or away is asked again, after what it asks for", async () => {
+  test("a request to a busy or unavailable server is repeated after the requested delay", async () => {
     const { time, events, recorder, dropped } = makeRecorder();
     events.faults.push({ code: "TooManyRequests", retryAfterMs: 7_000 }, { code: "Unavailable" });
     recorder.record(note());
@@ -134,7 +134,7 @@ describe("faults", () => {
     expect(dropped).toEqual([]);
   });
 
-  test("a create whose answer was lost is not made twice", async () => {
+  test("an event is not created twice if the response was lost", async () => {
     const { time, events, recorder, dropped } = makeRecorder();
     events.faults.push({ code: "TimedOut" }, { code: "AlreadyExists" });
     recorder.record(note());
@@ -143,7 +143,7 @@ describe("faults", () => {
     expect(dropped).toEqual([]);
   });
 
-  test("an outage drops events after some attempts, and tells so", async () => {
+  test("an outage drops events after some attempts, and reports this", async () => {
     const { time, events, recorder, dropped } = makeRecorder();
     for (let index = 0; index < 6; index += 1) events.faults.push({ code: "Unavailable" });
     recorder.record(note());
@@ -154,7 +154,7 @@ describe("faults", () => {
     expect(dropped).toEqual(["Unavailable"]);
   });
 
-  test("a refusal is told, unless the namespace is going away", async () => {
+  test("a refusal is reported, unless the namespace is terminating", async () => {
     const { time, events, recorder, dropped } = makeRecorder();
     events.faults.push({ code: "Forbidden", causes: ["NamespaceTerminating"] });
     recorder.record(note({ reason: "A" }));
@@ -184,7 +184,7 @@ describe("faults", () => {
 });
 
 describe("stopping", () => {
-  test("writes what waits before it ends", async () => {
+  test("writes the queued events first", async () => {
     const { time, events, recorder, dropped } = makeRecorder();
     for (const reason of ["A", "B", "C"]) recorder.record(note({ reason }));
     const stopping = recorder.stop(5_000);
@@ -195,7 +195,7 @@ describe("stopping", () => {
     expect(dropped).toEqual(["Stopped"]);
   });
 
-  test("gives up at its deadline", async () => {
+  test("ends at its deadline", async () => {
     const { time, events, recorder, dropped } = makeRecorder();
     events.silent = true;
     for (const reason of ["A", "B", "C"]) recorder.record(note({ reason }));

@@ -7,7 +7,7 @@ const mine = "test.dev/mine";
 const target = (server: FakeObject) => ({ type, object: server.object, finalizer: mine });
 
 describe("adding", () => {
-  test("works on an object with none and with others, and costs nothing if it is there", async () => {
+  test("works with and without other finalizers, and needs no request if it is already present", async () => {
     const server = new FakeObject();
     expect(await addFinalizer(server, target(server))).toMatchObject({
       kind: "Done",
@@ -20,14 +20,14 @@ describe("adding", () => {
     expect(server.object.metadata.finalizers).toEqual(["other/one", mine]);
   });
 
-  test("never loses a finalizer that somebody else adds meanwhile", async () => {
+  test("never loses a finalizer that another writer adds meanwhile", async () => {
     const server = new FakeObject();
     server.before.push(() => server.edit({ finalizers: ["other/one"] }));
     expect(await addFinalizer(server, target(server))).toMatchObject({ kind: "Done" });
     expect(server.object.metadata.finalizers).toEqual(["other/one", mine]);
   });
 
-  test("leaves an object alone that is being deleted, gone, or another one of the same name", async () => {
+  test("does not change an object that is being deleted, was deleted, or was replaced by another one with the same name", async () => {
     const server = new FakeObject();
     server.before.push(() => server.edit({ deletionTimestamp: "2026-11-21T12:00:00Z" }));
     expect(await addFinalizer(server, target(server))).toMatchObject({ kind: "Deleting" });
@@ -42,7 +42,7 @@ describe("adding", () => {
 });
 
 describe("removing", () => {
-  test("takes off its own finalizer only, and is done where it is not there", async () => {
+  test("removes only its own finalizer, and succeeds if it is missing", async () => {
     const server = new FakeObject();
     server.edit({ finalizers: ["other/one", mine, "other/two"] });
     expect(await removeFinalizer(server, target(server))).toMatchObject({ kind: "Done" });
@@ -51,7 +51,7 @@ describe("removing", () => {
     expect(server.patches).toBe(1);
   });
 
-  test("finds its place again when the list was changed meanwhile", async () => {
+  test("succeeds even if the list was changed meanwhile", async () => {
     const server = new FakeObject();
     server.edit({ finalizers: ["other/one", mine] });
     server.before.push(() => server.edit({ finalizers: [mine, "other/two"] }));
@@ -59,7 +59,7 @@ describe("removing", () => {
     expect(server.object.metadata.finalizers).toEqual(["other/two"]);
   });
 
-  test("gives up when the list never stands still", async () => {
+  test("fails if the list keeps changing", async () => {
     const server = new FakeObject();
     server.edit({ finalizers: [mine] });
     for (let index = 0; index < 9; index += 1) {

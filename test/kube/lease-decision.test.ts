@@ -31,23 +31,23 @@ const holding = (since: Instant, settleMs = 0): ElectorState =>
   afterLeaseWrite(initialElectorState, held("me"), { started: since, now: since, settleMs });
 
 describe("a candidate", () => {
-  test("reads first, and creates a Lease that was never there without settling", () => {
+  test("reads first, and creates a Lease that never existed without settling", () => {
     expect(next(initialElectorState, at(0))).toEqual({ kind: "Read" });
     const state = read(initialElectorState, { state: "Absent" }, at(0));
     expect(next(state, at(0))).toEqual({ kind: "Create", settleMs: 0 });
   });
 
-  test("settles after creating a Lease that was deleted under a holder", () => {
+  test("settles after creating a Lease that was deleted while it was held", () => {
     const seen = read(initialElectorState, held("other"), at(0));
     expect(next(read(seen, { state: "Absent" }, at(1_000)), at(1_000))).toEqual({ kind: "Create", settleMs: 10_000 });
   });
 
-  test("takes a released Lease at once, and settles where nobody said that the work had ended", () => {
+  test("takes a released Lease immediately, and settles unless the last holder's work had ended", () => {
     expect(next(read(initialElectorState, free(true), at(0)), at(0))).toEqual({ kind: "Replace", settleMs: 0 });
     expect(next(read(initialElectorState, free(false), at(0)), at(0))).toEqual({ kind: "Replace", settleMs: 10_000 });
   });
 
-  test("takes a held Lease only after it stood unchanged for 30 s of monotonic time", () => {
+  test("takes a held Lease only after it was unchanged for 30 s of monotonic time", () => {
     let state = read(initialElectorState, held("other", "1"), at(0));
     state = read(state, held("other", "2"), at(20_000));
     expect(next(state, at(49_999))).toEqual({ kind: "Wait" });
@@ -59,7 +59,7 @@ describe("a candidate", () => {
     expect(next(state, at(50_000, -4_000_000))).toEqual({ kind: "Replace", settleMs: 10_000 });
   });
 
-  test("waits for the longer duration of another holder, within reason", () => {
+  test("waits for the longer duration of another holder, up to a limit", () => {
     const slow = read(initialElectorState, held("other", "1", 60_000), at(0));
     expect(next(slow, at(59_999)).kind).toBe("Wait");
     expect(next(slow, at(60_000)).kind).toBe("Replace");
@@ -67,13 +67,13 @@ describe("a candidate", () => {
     expect(next(absurd, at(300_000)).kind).toBe("Replace");
   });
 
-  test("that finds itself as the holder, after an answer was lost, renews and settles", () => {
+  test("that finds itself as the holder after a lost response renews and settles", () => {
     const state = read(afterLeaseFailure(initialElectorState), held("me"), at(0));
     expect(next(state, at(0))).toEqual({ kind: "Replace", settleMs: 10_000 });
     expect(mayWriteUnder(state, at(0), timings)).toBe(false);
   });
 
-  test("waits a period and a little more, and gives a request five seconds", () => {
+  test("waits a period with jitter, and limits a request to five seconds", () => {
     const pause = (random: number) => leasePauseMs(initialElectorState, { now: at(0), timings, random: () => random });
     expect([pause(0), pause(0.999_99)]).toEqual([3_000, expect.closeTo(3_600, 0)]);
     expect(leaseRequestTimeoutMs(initialElectorState, at(0), timings)).toBe(5_000);
@@ -81,7 +81,7 @@ describe("a candidate", () => {
 });
 
 describe("a holder", () => {
-  test("may write for 15 s from the start of its last renewal, by whichever clock went further", () => {
+  test("may write for 15 s from the start of its last renewal, by whichever clock advanced more", () => {
     const state = holding(at(0));
     expect(elapsedMs(at(10, 20), at(15, 90))).toBe(70);
     expect(mayWriteUnder(state, at(14_999), timings)).toBe(true);
@@ -91,33 +91,33 @@ describe("a holder", () => {
     expect(mayWriteUnder(state, at(15_000, -3_600_000), timings)).toBe(false);
   });
 
-  test("counts from the start of a renewal and not from its answer", () => {
+  test("counts from the start of a renewal, not from its response", () => {
     const state = afterLeaseWrite(holding(at(0)), held("me"), { started: at(3_000), now: at(7_000), settleMs: 0 });
     expect(mayWriteUnder(state, at(17_999), timings)).toBe(true);
     expect(mayWriteUnder(state, at(18_000), timings)).toBe(false);
   });
 
-  test("does not write before it has settled, and renewing does not start the settling anew", () => {
+  test("does not write before it has settled, and renewing does not restart the settling", () => {
     const taken = holding(at(0), 10_000);
     const state = afterLeaseWrite(taken, held("me"), { started: at(6_000), now: at(6_000), settleMs: 10_000 });
     expect(mayWriteUnder(state, at(9_999), timings)).toBe(false);
     expect(mayWriteUnder(state, at(10_000), timings)).toBe(true);
   });
 
-  test("loses the Lease to somebody else's record and to the deadline", () => {
+  test("loses the Lease to another holder's record and at the deadline", () => {
     const taken = read(afterLeaseFailure(holding(at(0))), held("other"), at(1_000));
     expect(next(taken, at(1_000))).toEqual({ kind: "Lose", reason: "other has taken it" });
     expect(next(holding(at(0)), at(15_000)).kind).toBe("Lose");
     expect(next({ ...holding(at(0)), lost: "gone" }, at(1))).toEqual({ kind: "Lose", reason: "gone" });
   });
 
-  test("puts back a Lease that was deleted or emptied under it", () => {
+  test("restores a Lease that was deleted or emptied while it was held", () => {
     const deleted = read(afterLeaseFailure(holding(at(0))), { state: "Absent" }, at(1_000));
     expect(next(deleted, at(1_000)).kind).toBe("Create");
     expect(next(read(afterLeaseFailure(holding(at(0))), free(false), at(1_000)), at(1_000)).kind).toBe("Replace");
   });
 
-  test("renews each period, tries again soon after a failure, and never waits beyond its deadline", () => {
+  test("renews each period, retries soon after a failure, and never waits beyond its deadline", () => {
     const pause = (state: ElectorState, now: Instant) => leasePauseMs(state, { now, timings, random: () => 0 });
     expect(pause(holding(at(0)), at(100))).toBe(2_900);
     expect(pause(afterLeaseFailure(holding(at(0))), at(8_000))).toBe(1_000);

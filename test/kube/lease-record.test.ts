@@ -15,12 +15,12 @@ function objectOf(view: LeaseView | undefined) {
   return view.object;
 }
 
-test("times have six digits where Kubernetes wants MicroTime, and none where it wants Time", () => {
+test("times have six decimal digits as MicroTime, and none as Time", () => {
   expect(microTime(nowMs)).toBe("2026-11-21T12:00:00.123000Z");
   expect(secondsTime(nowMs)).toBe("2026-11-21T12:00:00Z");
 });
 
-test("a record is held by whom it names, free without a name, and released if its duration is one second", () => {
+test("a record is held by the holder that it names, free without one, and released if its duration is one second", () => {
   expect(readLease(stored({ holderIdentity: "a", leaseDurationSeconds: 15 }))).toMatchObject({
     state: "Held",
     holder: "a",
@@ -36,7 +36,7 @@ test("a record is held by whom it names, free without a name, and released if it
   for (const wrong of [undefined, null, "text", {}, { metadata: {} }]) expect(readLease(wrong)).toBeUndefined();
 });
 
-test("a new record has everything that a Lease needs", () => {
+test("a new record has all fields that a Lease needs", () => {
   expect(newLease({ namespace: "wafsync", name: "leader" }, holding)).toEqual({
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -51,7 +51,7 @@ test("a new record has everything that a Lease needs", () => {
   });
 });
 
-test("renewing keeps the time of acquisition, taking counts a transition, and foreign fields stay", () => {
+test("renewing keeps the time of acquisition, taking counts a transition, and unknown fields stay", () => {
   const spec = { holderIdentity: "pod-0", leaseTransitions: 4, acquireTime: "earlier", strategy: "foreign" };
   const taken = heldLease(objectOf(readLease(stored(spec))), holding);
   expect(taken).toMatchObject({

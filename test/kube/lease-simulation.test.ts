@@ -7,7 +7,7 @@ const hourMs = 3_600_000;
 const troubleMs = 150_000;
 const calmMs = 150_000;
 
-/** One piece of bad luck for one process. */
+/** One fault of one process. */
 function strike(world: ElectionWorld, victim: Process, clocksJump: boolean): void {
   const { network, clock } = victim;
   const choice = world.pick(["partition", "pause", "clock", "kill", "release", "slow", "lossy", "delete"]);
@@ -24,7 +24,7 @@ function strike(world: ElectionWorld, victim: Process, clocksJump: boolean): voi
   }
 }
 
-/** Two or three processes, bad luck for a while, then calm. */
+/** Two or three processes with faults for a while, followed by a calm period. */
 async function simulate(seed: number): Promise<ElectionWorld> {
   const world = new ElectionWorld(seed);
   const clocksJump = seed % 2 === 0;
@@ -45,7 +45,7 @@ async function simulate(seed: number): Promise<ElectionWorld> {
   return world;
 }
 
-test("no two processes ever write at a time, and in the end one of them leads", async () => {
+test("no two processes ever write at the same time, and finally one of them leads", async () => {
   const seeds = caseCount(800);
   let writers = 0;
   for (let seed = 1; seed <= seeds; seed += 1) {
@@ -59,6 +59,6 @@ test("no two processes ever write at a time, and in the end one of them leads", 
     }
     writers += new Set(world.writes.map(({ identity }) => identity)).size;
   }
-  // The simulation would prove nothing if the lease hardly ever changed hands.
+  // The simulation would prove nothing if the Lease hardly ever changed hands.
   expect(writers).toBeGreaterThan(2 * seeds);
 });

@@ -3,7 +3,7 @@ import { leaseIdentity } from "../../src/kube/lease.ts";
 import { ElectionWorld } from "../support/worlds/election-world.ts";
 import type { Process } from "../support/worlds/election-world.ts";
 
-/** A leader and a candidate, both at work for a while; requests take up to two seconds. */
+/** A leader and a candidate, both running for a while; requests take up to two seconds. */
 async function pair(seed: number): Promise<{ world: ElectionWorld; leader: Process; candidate: Process }> {
   const world = new ElectionWorld(seed);
   const leader = world.start({ rate: world.between(0.9, 1.1) });
@@ -46,7 +46,7 @@ describe("handing over", () => {
   });
 });
 
-test("the first process on a new cluster leads at once", async () => {
+test("the first process on a new cluster leads immediately", async () => {
   const world = new ElectionWorld(1);
   const first = world.start();
   await world.time.advance(100);
@@ -55,7 +55,7 @@ test("the first process on a new cluster leads at once", async () => {
   expect(world.server.stored?.spec).toMatchObject({ holderIdentity: "pod-1", leaseDurationSeconds: 30 });
 });
 
-test("a leader that is cut off stops writing after 15 s, says so, and does not come back", async () => {
+test("a disconnected leader stops writing after 15 s, reports this, and never leads again", async () => {
   const world = new ElectionWorld(1);
   const leader = world.start();
   await world.time.advance(10_000);
@@ -69,7 +69,7 @@ test("a leader that is cut off stops writing after 15 s, says so, and does not c
   expect(leader.elector.standing).toBe("Lost");
 });
 
-test("a leader whose Lease was deleted puts it back and goes on", async () => {
+test("a leader whose Lease was deleted restores it and continues", async () => {
   const world = new ElectionWorld(1);
   const leader = world.start();
   await world.time.advance(10_000);
@@ -79,7 +79,7 @@ test("a leader whose Lease was deleted puts it back and goes on", async () => {
   expect(world.server.stored).toMatchObject({ spec: { holderIdentity: "pod-1" } });
 });
 
-test("a leader whose answers are sometimes lost stays the leader", async () => {
+test("a leader stays the leader if responses are sometimes lost", async () => {
   const world = new ElectionWorld(5);
   const leader = world.start();
   await world.time.advance(5_000);
@@ -89,7 +89,7 @@ test("a leader whose answers are sometimes lost stays the leader", async () => {
   expect(leader.elector.standing).toBe("Leading");
 });
 
-test("nothing is given back while a write is still under way", async () => {
+test("the Lease is not released while a write is still in flight", async () => {
   const world = new ElectionWorld(1);
   const leader = world.start();
   await world.time.advance(5_000);
@@ -99,7 +99,7 @@ test("nothing is given back while a write is still under way", async () => {
   expect(world.server.stored?.spec).toMatchObject({ holderIdentity: "pod-1" });
 });
 
-test("a candidate that is stopped leaves the Lease alone", async () => {
+test("a candidate that is stopped does not change the Lease", async () => {
   const world = new ElectionWorld(1);
   world.start();
   await world.time.advance(5_000);
@@ -113,6 +113,6 @@ test("a candidate that is stopped leaves the Lease alone", async () => {
   expect(world.leaders()).toEqual(["pod-1"]);
 });
 
-test("an identity is not only the pod's name", () => {
+test("an identity is more than the pod's name", () => {
   expect(leaseIdentity("wafsync-0", "4f2a")).toBe("wafsync-0_4f2a");
 });

@@ -1,5 +1,5 @@
-// Drives the protocol and the reflector against a model of the API server: objects, versions, a window of history, watches,
-// and every kind of trouble, from one seed. However wild it gets, the store must end equal to the server.
+// Runs the protocol and the reflector against a model of the API server with objects, versions, a window of history, watches,
+// and all kinds of faults, from one seed. Whatever happens, the store must finally equal the server.
 import { expect, test } from "@jest/globals";
 import { localFault, type ApiFault } from "../../src/kube/api-result.ts";
 import type {
@@ -22,7 +22,7 @@ interface HistoryEntry {
   readonly event: ChangeEvent;
 }
 
-/** A server with one kind, whose watches know the last changes only. */
+/** A server with one kind, whose watches know only the latest changes. */
 class ModelServer {
   objects = new Map<string, TestObject>();
   version = 100;
@@ -62,7 +62,7 @@ class ModelServer {
     this.#snapshots.clear();
   }
 
-  /** Back to an earlier state, as from a backup of etcd. */
+  /** Restores an earlier state, as from a backup of etcd. */
   restore(random: () => number): void {
     const back = 1 + Math.floor(random() * 15);
     this.#past.splice(Math.max(1, this.#past.length - back));
@@ -90,12 +90,12 @@ class ModelServer {
   }
 }
 
-/** What one open stream has still to say. */
+/** The data that one open stream has not sent yet. */
 interface ModelStream {
   initial: WatchEvent[];
-  /** The next change to tell is the first one above this version. */
+  /** The next change to send is the first one above this version. */
   position: number;
-  /** A restored server has new connections only. */
+  /** A restored server has only new connections. */
   readonly restores: number;
 }
 
@@ -108,7 +108,7 @@ const bookmark = (version: number, endsInitialEvents: boolean): WatchEvent => ({
 class World {
   readonly server = new ModelServer();
   readonly store = createObjectStore<TestObject>({ color: ({ spec }) => [spec.color] });
-  /** What somebody knows who only listens to the announcements. */
+  /** The state as derived only from the announcements. */
   readonly heard = new Map<string, TestObject>();
   readonly random: () => number;
   nowMs = 0;
@@ -133,12 +133,12 @@ class World {
     return this.#state.activity === "Watching" && this.#stream !== undefined && this.#stream.position >= last;
   }
 
-  /** After a restore, until the list-watch has noticed: overtaking its position now would be beyond detection. */
+  /** Set after a restore, until the list-watch has noticed it: passing its position before that would be undetectable. */
   get isAhead(): boolean {
     return Number(this.#state.lastSeenVersion) > this.server.version;
   }
 
-  /** One thing happens: the server says something, or something breaks, or time passes. */
+  /** One event: the server sends something, a fault occurs, or time passes. */
   turn(): void {
     const input = this.#nextInput();
     if (input === undefined) return;
@@ -219,7 +219,7 @@ class World {
       stream.position = entry.version;
       return { type: "StreamLine", event: entry.event };
     }
-    // A server that went back has nothing to tell about a position in its future: it is silent.
+    // A server that was restored has no changes after a position in its future: it is silent.
     if (stream.position > server.version) {
       this.nowMs += 150_000;
       return { type: "StreamSilent" };
@@ -250,7 +250,7 @@ class World {
     }
   }
 
-  /** Nobody may ever see a part of a list: what a list says was all there was, at some time. */
+  /** No partial list may ever be visible: the contents of a list were complete at some time. */
   #expectComplete(): void {
     const contents = contentsOf(this.store.list()).join();
     if (!this.server.everHad.has(contents)) throw new Error(`The store is partial: ${contents}`);
@@ -270,7 +270,7 @@ const contentsOf = (objects: Iterable<TestObject>): string[] =>
     .map(({ metadata, spec }) => `${metadata.name} ${metadata.uid} ${metadata.resourceVersion} ${spec.color}`)
     .sort();
 
-test("whatever happens, the store and whoever listens end up with what the server has", () => {
+test("whatever happens, the store and its listeners finally agree with the server", () => {
   for (let seed = 1; seed <= caseCount(800); seed += 1) {
     const world = new World(seed);
     const { random, server } = world;

@@ -6,7 +6,7 @@ import { seededRandom } from "../support/builders/seeded-random.ts";
 
 const down = localFault("Unavailable", "refused");
 
-/** Takes steps at given times, and keeps the last one. */
+/** Performs steps at given times, and keeps the last one. */
 function run(random: () => number, ...inputs: readonly (readonly [number, ListWatchInput])[]): ListWatchStep {
   let step = beginListWatch({ nowMs: 0, random });
   for (const [nowMs, input] of inputs) step = stepListWatch(step.state, input, { nowMs, random });
@@ -38,7 +38,7 @@ function requestTimes(seed: number, downUntilMs: number, fault: ApiFault): numbe
 }
 
 describe("the delays of the list-watch", () => {
-  test("double from 0.8 s to 30 s, with as much again of jitter", () => {
+  test("double from 0.8 s to 30 s, plus the same amount of jitter", () => {
     for (const [random, expected] of [
       [0, [800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]],
       [0.999_999, [1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000, 60_000]],
@@ -73,7 +73,7 @@ describe("the delays of the list-watch", () => {
     expect(delayOf(run(() => 0.5, [0, { type: "StreamFailed", fault: long }]))).toBe(60_000);
   });
 
-  test("ask a server that is away for ten minutes 12 to 30 times, with any seed", () => {
+  test("cause 12 to 30 requests to a server that is unavailable for ten minutes, with any seed", () => {
     for (let seed = 1; seed <= 200; seed += 1) {
       const count = requestTimes(seed, 600_000, down).length;
       expect(count).toBeGreaterThanOrEqual(12);
@@ -134,7 +134,7 @@ describe("the way to list", () => {
     expect(state.pagesRead).toBe(0);
   });
 
-  test("a list of endless pages is given up", () => {
+  test("a list with endless pages is abandoned", () => {
     const context = { nowMs: 0, random: () => 0 };
     const refused = localFault("Invalid", "sendInitialEvents is forbidden");
     let step = run(() => 0, [0, { type: "StreamFailed", fault: refused }]);

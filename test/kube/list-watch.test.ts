@@ -39,9 +39,9 @@ interface World {
   readonly stopped: Promise<void>;
   readonly stop: () => Promise<void>;
   readonly names: () => string[];
-  /** What was asked: `List`, `Page <token>`, `WatchList`, or `Watch <resourceVersion>`. */
+  /** The request: `List`, `Page <token>`, `WatchList`, or `Watch <resourceVersion>`. */
   readonly asked: () => string[];
-  /** Advances until so many requests have arrived. */
+  /** Advances the time until this many requests have arrived. */
   readonly untilAsked: (count: number, limitMs?: number) => Promise<void>;
 }
 
@@ -105,7 +105,7 @@ function nameOfRequest(query: Readonly<Record<string, string>>): string {
   return query["continue"] === undefined ? "List" : `Page ${query["continue"]}`;
 }
 
-/** Answers each request as it was asked: as watch-list, as list, or with a watch in which nothing happens. */
+/** Responds to each request in its form: with a watch-list, a list, or a watch without changes. */
 function widgetList(items: readonly TestObject[], resourceVersion: number): Answer {
   return (response, request) => {
     const asked = nameOfRequest(request.query);
@@ -121,7 +121,7 @@ const objects = (from: number, to: number): TestObject[] =>
   );
 
 describe("the first list", () => {
-  test("comes as a watch-list, and the same stream goes on as the watch", async () => {
+  test("arrives as a watch-list, and the same stream continues as the watch", async () => {
     const { server, clock, listWatch, names, changes, asked } = await startWorld();
     const stream = scriptedStream();
     server.next(stream.answer);
@@ -153,7 +153,7 @@ describe("the first list", () => {
     expect(server.requests[0]?.query["resourceVersion"]).toBeUndefined();
   });
 
-  test("comes in pages from a server that knows no watch-lists, and it is not asked again", async () => {
+  test("arrives in pages from a server without watch-lists, which is not asked for one again", async () => {
     const { server, asked, names, untilAsked } = await startWorld();
     server.next(
       failure(422, "Invalid"),
@@ -174,7 +174,7 @@ describe("the first list", () => {
   });
 
   test.each(["cut", "end"] as const)(
-    "with a %s before its closing bookmark changes nothing, and comes in pages next time",
+    "with a %s before its closing bookmark changes nothing, and the next list arrives in pages",
     async (how) => {
       const { server, names, asked, changes, untilAsked } = await startWorld();
       const first = watchListOf([testObject("a", 1)], 5);
@@ -195,7 +195,7 @@ describe("the first list", () => {
     },
   );
 
-  test("takes smaller pages when an answer is longer than we are ready to hold", async () => {
+  test("uses smaller pages if a response exceeds the size limit", async () => {
     const { server, untilAsked, names } = await startWorld({ bodyBytesMax: 10_000 });
     server.next(failure(422, "Invalid"), json(200, listBody(objects(1, 100), 200)));
     await untilAsked(3);
@@ -205,7 +205,7 @@ describe("the first list", () => {
     expect(names()).toHaveLength(20);
   });
 
-  test("asks for one namespace and with the selector that it was given", async () => {
+  test("uses the given namespace and selector", async () => {
     const { server, untilAsked } = await startWorld({
       namespace: "team-a",
       labelSelector: "a=b",
@@ -230,7 +230,7 @@ describe("the position of the watch", () => {
     expect(asked()).toEqual(["WatchList", "Watch 100"]);
   });
 
-  test("follows changes and bookmarks, so that a quiet kind is never listed again", async () => {
+  test("follows changes and bookmarks, so a kind without changes is never listed again", async () => {
     const { server, asked, untilAsked, clock, listWatch, problems } = await startWorld();
     let stream = watchListOf([testObject("a", 1)], 100);
     server.next(stream.answer);
@@ -254,7 +254,7 @@ describe("the position of the watch", () => {
     expect(problems.map(({ code }) => code)).toEqual(["Unavailable"]);
   });
 
-  test("that has expired leads to exactly one new list, told as HTTP status or as ERROR event", async () => {
+  test("that has expired leads to exactly one new list, whether reported as HTTP status or as ERROR event", async () => {
     const { server, asked, untilAsked, clock, changes, names, listWatch } = await startWorld();
     const first = watchListOf([testObject("a", 1), testObject("gone", 2), testObject("again", 3)], 10);
     server.next(first.answer);
@@ -276,7 +276,7 @@ describe("the position of the watch", () => {
     expect(listWatch.health().relists).toBe(2);
   });
 
-  test("that is newer than the server's own is given up after two silent rounds", async () => {
+  test("that is newer than the server's own is dropped after two silent rounds", async () => {
     const { server, asked, untilAsked, clock, names, changes, listWatch } = await startWorld();
     server.next(watchListOf([testObject("a", 1000), testObject("lost", 1150)], 1200).answer);
     await clock.settle();
@@ -334,7 +334,7 @@ describe("a watch that fails", () => {
     },
   );
 
-  test("by falling silent is replaced within 160 s, and what happened meanwhile is seen", async () => {
+  test("by becoming silent is replaced within 160 s, and changes in the meantime are seen", async () => {
     const { server, untilAsked, clock, asked, names } = await startWorld();
     const silent = watchListOf([testObject("a", 1)], 10);
     server.next(silent.answer);
@@ -353,7 +353,7 @@ describe("a watch that fails", () => {
     expect(names()).toEqual(["a", "b"]);
   });
 
-  test("is not taken for silent while bytes arrive", async () => {
+  test("does not count as silent while bytes arrive", async () => {
     const { server, clock, asked } = await startWorld();
     const stream = watchListOf([], 10);
     server.next(stream.answer);
@@ -368,7 +368,7 @@ describe("a watch that fails", () => {
   test.each([
     ["half a line of JSON", '{"type":"ADDED","object":{"kind":"Widg'],
     ["a line that is not JSON", "<html>\n"],
-    ["a line that is no event", '{"type":"ADDED","object":{}}\n'],
+    ["a line that is not an event", '{"type":"ADDED","object":{}}\n'],
   ])("by sending %s loses nothing", async (_, raw) => {
     const { server, clock, untilAsked, names, asked, problems } = await startWorld();
     const first = watchListOf([testObject("a", 1)], 10);
@@ -387,7 +387,7 @@ describe("a watch that fails", () => {
     expect(problems.map(({ code }) => code)).toEqual(["ContractBroken"]);
   });
 
-  test("with a line of 9 MiB ends without holding it", async () => {
+  test("with a line of 9 MiB ends without storing it", async () => {
     const { server, clock, untilAsked, asked } = await startWorld();
     const first = watchListOf([testObject("a", 1)], 10);
     server.next(first.answer);
@@ -397,7 +397,7 @@ describe("a watch that fails", () => {
     expect(asked()).toEqual(["WatchList", "Watch 10"]);
   });
 
-  test("with 429 waits as long as the server asks, and does not list", async () => {
+  test("with 429 waits as long as the server requests, and does not list", async () => {
     const { server, clock, untilAsked, asked } = await startWorld();
     const first = watchListOf([testObject("a", 1)], 10);
     server.next(first.answer);
@@ -412,7 +412,7 @@ describe("a watch that fails", () => {
     expect(asked()).toEqual(["WatchList", "Watch 10", "Watch 10"]);
   });
 
-  test("by ending at once, again and again, is asked less and less often", async () => {
+  test("by repeatedly ending immediately is repeated with increasing delays", async () => {
     const { server, clock } = await startWorld();
     const stream = watchListOf([], 10);
     server.next(stream.answer);
@@ -423,7 +423,7 @@ describe("a watch that fails", () => {
     expect(server.requests.length).toBeLessThanOrEqual(30);
   });
 
-  test("by never answering is asked again after the deadline", async () => {
+  test("by never responding is repeated after the deadline", async () => {
     const { server, clock, untilAsked, asked } = await startWorld();
     const first = watchListOf([], 10);
     server.next(first.answer);
@@ -436,8 +436,8 @@ describe("a watch that fails", () => {
   });
 });
 
-describe("a server that is away", () => {
-  test("for ten minutes is asked 12 to 30 times, and then the store is brought up to date", async () => {
+describe("an unavailable server", () => {
+  test("receives 12 to 30 requests in ten minutes, and then the store is updated", async () => {
     const { server, clock, names, problems, untilAsked, listWatch } = await startWorld();
     server.next(watchListOf([testObject("a", 1)], 10).answer);
     await clock.settle();
@@ -457,7 +457,7 @@ describe("a server that is away", () => {
     expect(listWatch.health()).toMatchObject({ activity: "Watching", lastFault: undefined });
   });
 
-  test("and comes back in steps (503, 429, expired position) costs one list", async () => {
+  test("that recovers in steps (503, 429, expired position) costs one list", async () => {
     const { server, clock, asked, names, untilAsked, listWatch } = await startWorld();
     server.next(watchListOf([testObject("a", 1)], 10).answer);
     await clock.settle();
@@ -479,7 +479,7 @@ describe("a server that is away", () => {
     expect(listWatch.health().relists).toBe(1);
   });
 
-  test("for a token that was rotated is asked again at once with the new one", async () => {
+  test("that refuses a rotated token is asked again immediately with the new one", async () => {
     const folder = await mkdtemp(join(tmpdir(), "wafsync-list-watch-"));
     cleanUps.push(() => rm(folder, { recursive: true }));
     const tokenFile = join(folder, "token");
@@ -501,7 +501,7 @@ describe("a server that is away", () => {
     expect(problems).toEqual([]);
   });
 
-  test("and refuses us for good (401, 403) is asked on and on", async () => {
+  test("that permanently refuses access (401, 403) is asked indefinitely", async () => {
     const { server, clock, listWatch } = await startWorld();
     server.otherwise(failure(403, "Forbidden"));
     await clock.advance(600_000);
@@ -517,7 +517,7 @@ describe("a server that is away", () => {
 });
 
 describe("a kind that is not installed", () => {
-  test("is waited for, and found within 35 s of its installation", async () => {
+  test("is found within 35 s of its installation", async () => {
     const { server, clock, listWatch } = await startWorld({ random: () => 0.999 });
     server.otherwise(text(404, "404 page not found\n"));
     await clock.advance(180_000);
@@ -529,7 +529,7 @@ describe("a kind that is not installed", () => {
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(35_000);
   });
 
-  test("later takes no more than 30 s from one question to the next", async () => {
+  test("is requested at least every 30 s, even later", async () => {
     const { server, clock } = await startWorld({ random: () => 0.999 });
     server.otherwise(text(404, "404 page not found\n"));
     await clock.advance(300_000);
@@ -537,7 +537,7 @@ describe("a kind that is not installed", () => {
     expect(Math.max(...pauses)).toBeLessThanOrEqual(30_000);
   });
 
-  test("any more, after its removal, leaves the store as the last events said", async () => {
+  test("after its removal leaves the store in the state of the last events", async () => {
     const { server, clock, listWatch, names, untilAsked } = await startWorld();
     const first = watchListOf([testObject("a", 1), testObject("b", 2)], 10);
     server.next(first.answer);
@@ -554,8 +554,8 @@ describe("a kind that is not installed", () => {
   });
 });
 
-describe("what was passed in", () => {
-  test("a handler that throws is reported and disturbs nothing", async () => {
+describe("functions that were passed in", () => {
+  test("a handler that throws is reported and has no other effect", async () => {
     const seen: string[] = [];
     const { server, clock, names, problems } = await startWorld({
       onChange: ({ object }) => {
@@ -611,8 +611,8 @@ describe("what was passed in", () => {
 });
 
 describe("stopping", () => {
-  test.each(["before the first answer", "in a watch", "in a back-off"])(
-    "%s ends the run and leaves nothing behind",
+  test.each(["before the first response", "in a watch", "in a back-off"])(
+    "%s ends the run and leaves nothing running",
     async (when) => {
       const { server, clock, stop, listWatch, stopped } = await startWorld();
       const waiting = new AbortController();
@@ -630,7 +630,7 @@ describe("stopping", () => {
     },
   );
 
-  test("within a burst of lines drops the rest of it", async () => {
+  test("within a burst of lines drops its remaining lines", async () => {
     const stopping: { stop?: () => Promise<void> } = {};
     const seen: string[] = [];
     const world = await startWorld({

@@ -5,7 +5,7 @@ import { createNdjsonReader } from "../../src/kube/ndjson.ts";
 const bytesOf = (text: string): Uint8Array => Buffer.from(text, "utf8");
 
 describe("the line reader", () => {
-  test("reads the same values wherever the chunks are cut", () => {
+  test("reads the same values wherever the chunks are split", () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue({ noUnicodeString: false, maxDepth: 3 }), { maxLength: 8 }),
@@ -33,20 +33,20 @@ describe("the line reader", () => {
     );
   });
 
-  test("a character that is cut in two stays whole", () => {
+  test("a character that is split stays intact", () => {
     const reader = createNdjsonReader();
     const bytes = bytesOf('{"name":"Zürich 🏔"}\n');
     const values = [...bytes].flatMap((byte) => reader.push(Uint8Array.of(byte)).values);
     expect(values).toEqual([{ name: "Zürich 🏔" }]);
   });
 
-  test("the values before a broken line are kept, and the fault says what is wrong", () => {
+  test("the values before a broken line are kept, and the fault describes the error", () => {
     expect(createNdjsonReader().push(bytesOf('1\n{"half":\n2\n'))).toEqual({ values: [1], fault: "BadJson" });
     const bad = Buffer.concat([bytesOf('1\n"'), Buffer.of(0xff), bytesOf('"\n')]);
     expect(createNdjsonReader().push(bad)).toEqual({ values: [1], fault: "BadEncoding" });
   });
 
-  test("a stream that ends within a line is broken, and one that ends after it is not", () => {
+  test("a stream that ends within a line is a fault, but not one that ends after a line", () => {
     const reader = createNdjsonReader();
     reader.push(bytesOf('{"a":1}\n{"b"'));
     expect(reader.finish().fault).toBe("PartialLine");
@@ -55,14 +55,14 @@ describe("the line reader", () => {
     expect(whole.finish().fault).toBeUndefined();
   });
 
-  test("a line of 9 MiB is refused before it has all arrived", () => {
+  test("a line of 9 MiB is refused before it has arrived completely", () => {
     const reader = createNdjsonReader();
     const chunk = new Uint8Array(1024 * 1024).fill(0x61);
     const faults = Array.from({ length: 9 }, () => reader.push(chunk).fault);
     expect(faults).toEqual([...Array.from({ length: 8 }, () => undefined), "LineTooLong"]);
   });
 
-  test("empty lines count for nothing", () => {
+  test("empty lines are ignored", () => {
     expect(createNdjsonReader().push(bytesOf("\n\r\n1\n\n"))).toEqual({ values: [1] });
   });
 });

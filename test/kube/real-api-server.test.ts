@@ -62,7 +62,7 @@ const versionsOf = (objects: readonly KubeObject[]): string =>
     .sort()
     .join("\n");
 
-/** Until the store is what a fresh, consistent list says. */
+/** Waits until the store equals a fresh, consistent list. */
 async function waitUntilEqual({ api, listWatch }: Running, type: ResourceType): Promise<void> {
   await waitFor("the store to equal a fresh list", 30_000, async () => {
     const fresh = await listObjects(api, type, { namespace });
@@ -71,7 +71,7 @@ async function waitUntilEqual({ api, listWatch }: Running, type: ResourceType): 
   });
 }
 
-/** Edits as fast as the server takes them, whatever it answers, until the signal aborts. */
+/** Edits as fast as the server accepts them, whatever it responds, until the signal aborts. */
 async function editWithoutPause(api: ApiServer, signal: AbortSignal, onAccepted: () => void): Promise<void> {
   for (let round = 0; !signal.aborted; round += 1) {
     const name = `edited-${round % 7}`;
@@ -124,7 +124,7 @@ await describeWithOwnControlPlane("a list-watch of a real API server", (controlP
     await running.stop();
   });
 
-  test("waits for a kind, follows changes of its schema, and keeps quiet when it is removed", async () => {
+  test("waits for a kind, follows changes of its schema, and makes few requests when it is removed", async () => {
     const running = startListWatch(controlPlane.kubeconfig, widgets);
     const { api, listWatch } = running;
     await waitFor("the kind to be missed", 10_000, async () =>

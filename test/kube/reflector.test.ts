@@ -14,33 +14,36 @@ function setUp(): {
   return { reflector: createReflector(store, (change) => changes.push(describeChange(change))), changes };
 }
 
-describe("what changed while nobody watched", () => {
-  test.each(["list", "watch-list"])("gone, recreated, changed and same are told apart by a %s", (kind) => {
-    const { reflector, changes } = setUp();
-    reflector.startCollecting();
-    reflector.collect(["gone", "recreated", "changed", "same"].map((name) => testObject(name, 1)));
-    reflector.swap(false);
-    changes.length = 0;
-    reflector.startCollecting();
-    const now = [
-      testObject("recreated", 5, "other-uid"),
-      testObject("changed", 6),
-      testObject("same", 1),
-      testObject("new", 7),
-    ];
-    if (kind === "list") reflector.collect(now);
-    else for (const object of now) reflector.collect([object]);
-    reflector.swap(false);
-    expect(changes).toEqual([
-      "Deleted gone gone 1",
-      "Deleted recreated recreated 1",
-      "Added recreated other-uid 5",
-      "Changed changed changed 6",
-      "Added new new 7",
-    ]);
-  });
+describe("changes without a watch", () => {
+  test.each(["list", "watch-list"])(
+    "deleted, recreated, changed and unchanged objects are distinguished by a %s",
+    (kind) => {
+      const { reflector, changes } = setUp();
+      reflector.startCollecting();
+      reflector.collect(["gone", "recreated", "changed", "same"].map((name) => testObject(name, 1)));
+      reflector.swap(false);
+      changes.length = 0;
+      reflector.startCollecting();
+      const now = [
+        testObject("recreated", 5, "other-uid"),
+        testObject("changed", 6),
+        testObject("same", 1),
+        testObject("new", 7),
+      ];
+      if (kind === "list") reflector.collect(now);
+      else for (const object of now) reflector.collect([object]);
+      reflector.swap(false);
+      expect(changes).toEqual([
+        "Deleted gone gone 1",
+        "Deleted recreated recreated 1",
+        "Added recreated other-uid 5",
+        "Changed changed changed 6",
+        "Added new new 7",
+      ]);
+    },
+  );
 
-  test("after the server went back in time, objects that look the same are announced as well", () => {
+  test("after the server was restored, objects that look unchanged are announced as well", () => {
     const { reflector, changes } = setUp();
     reflector.put(testObject("same", 1));
     changes.length = 0;
@@ -50,7 +53,7 @@ describe("what changed while nobody watched", () => {
     expect(changes).toEqual(["Changed same same 1"]);
   });
 
-  test("the same state told twice is announced once, and an unknown deletion not at all", () => {
+  test("a repeated state is announced once, and an unknown deletion not at all", () => {
     const { reflector, changes } = setUp();
     reflector.put(testObject("a", 1));
     reflector.put(testObject("a", 1));
@@ -58,7 +61,7 @@ describe("what changed while nobody watched", () => {
     expect(changes).toEqual(["Added a a 1"]);
   });
 
-  test("objects that were collected and never swapped in are never seen", () => {
+  test("objects that were collected and never swapped in are never visible", () => {
     const { reflector, changes } = setUp();
     reflector.startCollecting();
     reflector.collect([testObject("partial", 1)]);

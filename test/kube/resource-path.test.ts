@@ -6,13 +6,13 @@ const widgets = { group: "test.dev", version: "v1alpha1", plural: "widgets", nam
 const namespaces = { group: "", version: "v1", plural: "namespaces", namespaced: false };
 
 describe("resource paths", () => {
-  test("the core group and named groups have their own roots", () => {
+  test("the core group and named groups have different roots", () => {
     expect(collectionPath(configMaps)).toBe("/api/v1/configmaps");
     expect(collectionPath(configMaps, "team-a")).toBe("/api/v1/namespaces/team-a/configmaps");
     expect(collectionPath(widgets, "team-a")).toBe("/apis/test.dev/v1alpha1/namespaces/team-a/widgets");
   });
 
-  test("an object and its subresource follow the collection", () => {
+  test("an object and its subresource are below the collection", () => {
     expect(objectPath(widgets, { namespace: "team-a", name: "one" }, "status")).toBe(
       "/apis/test.dev/v1alpha1/namespaces/team-a/widgets/one/status",
     );
@@ -27,7 +27,7 @@ describe("resource paths", () => {
     expect(() => objectPath(widgets, { namespace: "a", name: "" })).toThrow(RangeError);
   });
 
-  test("a namespaced object needs a namespace, and an object of the cluster has none", () => {
+  test("a namespaced object needs a namespace, and a cluster-scoped object has none", () => {
     expect(() => objectPath(widgets, { name: "one" })).toThrow(RangeError);
     expect(() => collectionPath(namespaces, "team-a")).toThrow(RangeError);
   });

@@ -10,7 +10,7 @@ test("values are the same whatever the order of keys, but not of lists", () => {
   expect(sameJson("1", 1)).toBe(false);
 });
 
-test("a patch names everything that is wanted, and null for what has to go", () => {
+test("a patch contains all desired fields, and null for the fields to remove", () => {
   expect(
     statusPatch({ a: 1, old: 1, deep: { keep: 1, old: 2 } }, { a: 1, deep: { keep: 2 }, list: [{ x: 1 }] }),
   ).toEqual({

@@ -20,21 +20,21 @@ function makeWriter() {
   return { time, server, writer, write };
 }
 
-test("a status is written once, and not again while nothing differs", async () => {
+test("a status is written once, and not again unless it differs", async () => {
   const { server, write } = makeWriter();
   expect(await write({ phase: "Ready", counts: { a: 1, b: 2 } })).toEqual({ kind: "Written" });
   expect(await write({ counts: { b: 2, a: 1 }, phase: "Ready" })).toEqual({ kind: "Unchanged" });
   expect(server.patches).toBe(1);
 });
 
-test("fields that are no longer wanted disappear, however deep, and lists are replaced", async () => {
+test("undesired fields disappear at any depth, and lists are replaced", async () => {
   const { server, write } = makeWriter();
   await write({ gone: 1, counts: { a: 1, gone: { deep: true } }, list: [1, 2, 3] });
   await write({ counts: { a: 1 }, list: [3] });
   expect(server.object.status).toEqual({ counts: { a: 1 }, list: [3] });
 });
 
-test("after a conflict the status is computed anew from the object as it is now", async () => {
+test("after a conflict the status is computed again from the current object", async () => {
   const { server, writer } = makeWriter();
   server.before.push(
     () => server.edit({ generation: 2 }),
@@ -57,7 +57,7 @@ test("endless conflicts end as a failure", async () => {
   expect(server.patches).toBe(5);
 });
 
-test("a newer object can be left alone", async () => {
+test("a newer object can be left unchanged", async () => {
   const { server, writer } = makeWriter();
   server.before.push(() => server.edit({ generation: 2 }));
   const compute = ({ metadata: { generation } }: StatusObject) => (generation === 1 ? { phase: "Old" } : undefined);
@@ -65,7 +65,7 @@ test("a newer object can be left alone", async () => {
   expect(server.object.status).toBeUndefined();
 });
 
-test("an object that is gone, or whose name another one has, is not written", async () => {
+test("an object that was deleted or replaced is not written", async () => {
   const { server, write } = makeWriter();
   const old = server.object;
   server.edit({ uid: "u2" });
@@ -74,7 +74,7 @@ test("an object that is gone, or whose name another one has, is not written", as
   expect(await write({ phase: "Ready" }, { object: old })).toEqual({ kind: "Gone" });
 });
 
-describe("what cannot keep a loop going", () => {
+describe("a write loop is not caused by", () => {
   test("a cache that lags behind the last write", async () => {
     const { server, write } = makeWriter();
     const stale = server.object;
@@ -92,7 +92,7 @@ describe("what cannot keep a loop going", () => {
     expect(server.patches).toBe(1);
   });
 
-  test("but a status that somebody has wiped or changed is written again", async () => {
+  test("but a status that another writer has deleted or changed is written again", async () => {
     const { server, write } = makeWriter();
     await write({ phase: "Ready" });
     server.edit({}, {});
@@ -103,8 +103,8 @@ describe("what cannot keep a loop going", () => {
   });
 });
 
-describe("what is remembered of a status", () => {
-  test("ends when the cache shows it, and not before", async () => {
+describe("the record of a status", () => {
+  test("is kept until the cache shows the status", async () => {
     const { server, writer, write } = makeWriter();
     const stale = server.object;
     await write({ phase: "Ready" });
@@ -114,7 +114,7 @@ describe("what is remembered of a status", () => {
     expect(writer.newest(stale)).toBe(stale);
   });
 
-  test("stays while the server has added a default to it, until the object is deleted", async () => {
+  test("is kept until the object is deleted if the server has added a default", async () => {
     const { server, writer, write } = makeWriter();
     const stale = server.object;
     server.defaults = { observedGeneration: -1 };
@@ -125,7 +125,7 @@ describe("what is remembered of a status", () => {
     expect(writer.newest(stale)).toBe(stale);
   });
 
-  test("is what another process wrote, after a conflict", async () => {
+  test("contains the status of another process after a conflict", async () => {
     const { server, writer, write } = makeWriter();
     const stale = server.object;
     server.before.push(() => server.edit({}, { phase: "Ready" }));
@@ -134,7 +134,7 @@ describe("what is remembered of a status", () => {
   });
 });
 
-test("progress is written at most every two seconds, and other changes at once", async () => {
+test("progress is written at most every two seconds, and other changes immediately", async () => {
   const { time, server, write } = makeWriter();
   const progress = (done: number) => write({ done }, { progress: true });
   expect(await progress(1)).toEqual({ kind: "Written" });
@@ -147,7 +147,7 @@ test("progress is written at most every two seconds, and other changes at once",
   expect(server.patches).toBe(3);
 });
 
-test("writes of one object follow one another, whoever asks", async () => {
+test("writes of one object are sequential, whoever requests them", async () => {
   const { server, write } = makeWriter();
   const stale = server.object;
   const results = await Promise.all([1, 2, 3].map((done) => write({ done }, { object: stale })));

@@ -5,7 +5,7 @@ import { testObject, type TestObject } from "../support/fakes/scripted-api-serve
 const byColor = (object: TestObject): string[] => [object.spec.color];
 
 describe("the object store", () => {
-  test("finds objects by key and by index, also after they moved in the index", () => {
+  test("finds objects by key and by index, also after their index values have changed", () => {
     const store = createObjectStore<TestObject>({ color: byColor });
     store.put(testObject("a", 1, "a", "red"));
     store.put(testObject("b", 2, "b", "red"));
@@ -20,7 +20,7 @@ describe("the object store", () => {
     expect(store.size).toBe(1);
   });
 
-  test("the version grows with each change and with nothing else", () => {
+  test("the version increases only with each change", () => {
     const store = createObjectStore<TestObject>();
     const versions = [store.version];
     store.put(testObject("a", 1));
@@ -32,7 +32,7 @@ describe("the object store", () => {
     expect(versions).toEqual([0, 1, 1, 2]);
   });
 
-  test("replacing everything gives back the former contents and rebuilds the indexes", () => {
+  test("replacing all objects returns the former contents and rebuilds the indexes", () => {
     const store = createObjectStore<TestObject>({ color: byColor });
     store.put(testObject("a", 1));
     const former = store.replaceAll(new Map([["default/b", testObject("b", 2, "b", "blue")]]));
@@ -41,7 +41,7 @@ describe("the object store", () => {
     expect(store.listBy("color", "blue")).toHaveLength(1);
   });
 
-  test("a list that was handed out does not change any more", () => {
+  test("a returned list never changes", () => {
     const store = createObjectStore<TestObject>();
     store.put(testObject("a", 1));
     const list = store.list();
@@ -49,7 +49,7 @@ describe("the object store", () => {
     expect(list).toHaveLength(1);
   });
 
-  test("an index function that throws leaves everything as it was", () => {
+  test("an index function that throws changes nothing", () => {
     const store = createObjectStore<TestObject>({
       color: ({ spec }) => {
         if (spec.color === "bad") throw new RangeError("no such color");

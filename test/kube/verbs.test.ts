@@ -65,7 +65,7 @@ describe("the verbs", () => {
     ]);
   });
 
-  test("an answer without name, UID and version is not taken for an object", async () => {
+  test("a response without a name, UID and version does not count as an object", async () => {
     server.next(json(200, { kind: "Widget", metadata: { name: "a" } }));
     expect(await getObject(api, widgets, address)).toMatchObject({ ok: false, fault: { code: "ContractBroken" } });
   });
@@ -88,7 +88,7 @@ describe("a list", () => {
     ]);
   });
 
-  test("starts over when it expires between pages, and gives up in the end", async () => {
+  test("starts over if it expires between pages, and finally fails", async () => {
     server.next(
       json(200, listBody([testObject("a", 1)], 7, "page 2")),
       failure(410, "Expired"),
@@ -104,13 +104,13 @@ describe("a list", () => {
   test.each([
     ["nothing but braces", {}],
     ["no version", { metadata: {}, items: [] }],
-    ["items that are no objects", { metadata: { resourceVersion: "1" }, items: [{}] }],
+    ["items that are not objects", { metadata: { resourceVersion: "1" }, items: [{}] }],
   ])("with %s is a fault, and never an empty list", async (_, body) => {
     server.next(json(200, body));
     expect(await listObjects(api, widgets)).toMatchObject({ ok: false, fault: { code: "ContractBroken" } });
   });
 
-  test("of nothing may say null", async () => {
+  test("that is empty may be null", async () => {
     server.next(json(200, { metadata: { resourceVersion: "1" }, items: null }));
     expect(await listObjects(api, widgets)).toMatchObject({ ok: true, value: { items: [], resourceVersion: "1" } });
   });

@@ -1,4 +1,4 @@
-// What the Lease, events, status and finalizers come to on a real API server.
+// The effects of the Lease, events, statuses and finalizers on a real API server.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import type { Clock } from "../../src/async/clock.ts";
@@ -79,7 +79,7 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     expect(failures).toEqual([]);
   });
 
-  test("events are counted up, and describe shows them in the order of time", async () => {
+  test("events are counted, and kubectl describe shows them in chronological order", async () => {
     const { metadata } = await configMap("told");
     const object = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "told", uid: metadata.uid };
     const listed = async (): Promise<readonly StoredEvent[]> => {
@@ -131,7 +131,7 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     ]);
   });
 
-  test("a namespace that is going away refuses events, which nobody minds", async () => {
+  test("a terminating namespace refuses events, which causes no error", async () => {
     const ending = await createNamespace(cluster, "ending");
     const holder = { metadata: { name: "holder", finalizers: [mine] } };
     const created = await createObject(api, configMaps, ending, holder);
@@ -158,7 +158,7 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     const other = await configMap("other", { finalizers: ["test.dev/other"] });
     const added = await addFinalizer(finalizers, { type: configMaps, object: other, finalizer: mine });
     expect(added).toMatchObject({ object: { metadata: { finalizers: ["test.dev/other", mine] } } });
-    // What a cache that lags behind would still show.
+    // The state that a lagging cache would still show.
     expect(await addFinalizer(finalizers, { type: configMaps, object: other, finalizer: mine })).toMatchObject({
       kind: "Done",
     });
@@ -176,7 +176,7 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     expect(await removeFinalizer(finalizers, last)).toEqual({ kind: "Gone" });
   });
 
-  test("a status is written when it differs, and its default does not make it be written for ever", async () => {
+  test("a status is written when it differs, and a default does not cause endless writes", async () => {
     const body = {
       apiVersion: "wafsync.dev/v1alpha1",
       kind: "WafInstance",

@@ -19,7 +19,7 @@ function htmlEscape(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;").replaceAll("/", "&#x2F;");
 }
 
-/** Any letter case for the hexadecimal digits of percent-encoding. */
+/** Matches both letter cases of the hexadecimal digits in percent-encoding. */
 function mixCase(text: string, upper: readonly boolean[]): string {
   let position = 0;
   const pick = (digits: string): string => (upper[position++ % upper.length] === true ? digits.toUpperCase() : digits);
@@ -59,7 +59,7 @@ const spellings: Readonly<Record<string, (text: string) => string>> = {
   "in base64 of a longer text": (text) => Buffer.from(`ab${text}cd`).toString("base64url"),
 };
 
-/** Everything that one of the spellings would let a reader recover. */
+/** All forms from which a reader could recover the key. */
 function leaks(text: string, hidden: string): readonly string[] {
   return Object.entries(spellings)
     .filter(([, spell]) => text.toLowerCase().includes(spell(hidden).toLowerCase()))
@@ -74,30 +74,30 @@ describe("redaction", () => {
     expect(leaks(redacted, secret)).toEqual([]);
   });
 
-  test("leaves every other text as it is", () => {
+  test("leaves every other string unchanged", () => {
     const text = `GET /api/blocklist_ips?api_key=%20 "x" \\u0041 &amp; 2001:db8::/32`;
     expect(key.redact(text)).toBe(text);
     expect(key.occursIn(text)).toBe(false);
   });
 
-  test("replaces every occurrence, in different spellings too", () => {
+  test("replaces every occurrence, also in different spellings", () => {
     const text = `${secret} and ${encodeURIComponent(secret)} and ${Buffer.from(secret).toString("base64")}`;
     expect(key.redact(text)).toBe("[api key] and [api key] and [api key]");
   });
 
-  test("takes no text as a replacement pattern and no key as a regular expression", () => {
+  test("treats no string as a replacement pattern and no key as a regular expression", () => {
     const awkward = new ApiKey(String.raw`$&.*(a|b)[^]{2}\d^`);
     expect(awkward.redact(String.raw`x $&.*(a|b)[^]{2}\d^ y`)).toBe("x [api key] y");
   });
 
-  test("finds a short key only as a word of its own", () => {
+  test("finds a short key only as a separate word", () => {
     const short = new ApiKey("test");
     expect(short.redact("the latest testing of contest")).toBe("the latest testing of contest");
     expect(short.redact(`/clear/test?api_key=TEST&x="test"`)).toBe(`/clear/[api key]?api_key=[api key]&x="[api key]"`);
     expect(short.redact(String.raw`%20test%20 \ntest\n`)).toBe(String.raw`%20[api key]%20 \n[api key]\n`);
   });
 
-  test("finds a letter that is ASCII only in lower case, as the Kelvin sign is", () => {
+  test("finds a letter that is ASCII only in lowercase, such as the Kelvin sign", () => {
     const kelvin = new ApiKey("\u{212a}ey\u{212a}~ab9~\u{212a}xyz");
     for (const spell of Object.values(spellings)) {
       expect(kelvin.redact(spell("\u{212a}ey\u{212a}~ab9~\u{212a}xyz"))).toContain("[api key]");
@@ -108,7 +108,7 @@ describe("redaction", () => {
     expect(new ApiKey("").redact("some text")).toBe("some text");
   });
 
-  test("lets no spelling through, whatever the key and the text around it", () => {
+  test("misses no spelling, whatever the key and the surrounding text", () => {
     const keys = fc
       .string({ minLength: 8, maxLength: 40, unit: "binary" })
       .filter((text) => !"[api key]".includes(text));
@@ -133,7 +133,7 @@ describe("redaction", () => {
     );
   });
 
-  test("takes time in proportion to the text, for texts and keys made to confuse it", () => {
+  test("takes time proportional to the length of the string, even for crafted strings and keys", () => {
     const confusing: readonly (readonly [string, string])[] = [
       [`${"\\".repeat(100)}x`, "\\".repeat(200_000)],
       ["%25".repeat(14), "%25".repeat(60_000)],
@@ -143,7 +143,7 @@ describe("redaction", () => {
     ];
     const before = process.cpuUsage();
     for (const [awkward, text] of confusing) expect(new ApiKey(awkward).redact(text).length).toBeGreaterThan(0);
-    // A pattern that backtracks without bound would take hours.
+    // A pattern with unbounded backtracking would take hours.
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(30_000);
   });
 });
@@ -156,7 +156,7 @@ describe("an API key", () => {
     }
   });
 
-  test("has a fingerprint that is equal for equal keys alone, and does not show the key", () => {
+  test("has a fingerprint that is equal only for equal keys and does not reveal the key", () => {
     expect(key.fingerprint()).toMatch(/^[0-9a-f]{32}$/);
     expect(new ApiKey(secret).fingerprint()).toBe(key.fingerprint());
     expect(new ApiKey(`${secret}x`).fingerprint()).not.toBe(key.fingerprint());
@@ -177,14 +177,14 @@ describe("validating an API key", () => {
   test.each([
     ["", "is empty"],
     ["\n", "is empty"],
-    [" \n ", "holds nothing but white space"],
-    [" abcd1234", "begins with white space"],
-    ["abcd1234 ", "ends with more white space"],
-    ["abcd1234\n\n", "ends with more white space"],
-    ["abcd 1234", "has white space inside"],
-    ["abcd\n1234", "has white space inside"],
-    ["abcd\u00001234", "has a control or an invisible character"],
-    ["abcd\u200B1234", "has a control or an invisible character"],
+    [" \n ", "contains only whitespace"],
+    [" abcd1234", "begins with whitespace"],
+    ["abcd1234 ", "ends with more whitespace"],
+    ["abcd1234\n\n", "ends with more whitespace"],
+    ["abcd 1234", "contains whitespace"],
+    ["abcd\n1234", "contains whitespace"],
+    ["abcd\u00001234", "contains a control character or an invisible character"],
+    ["abcd\u200B1234", "contains a control character or an invisible character"],
     ["abcd\uFFFD1234", "is not text"],
     ["abcd\uD8001234", "is not text"],
     ["abc", "is too short"],

@@ -6,7 +6,7 @@ import type { WrittenNetwork } from "../support/builders/arbitraries.ts";
 import { ipv4Network, ipv6Network, written } from "../support/builders/arbitraries.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 
-/** More than any carving in these tests needs. */
+/** More than any test here needs. */
 const enough = 100_000;
 
 function entry(text: string): Entry {
@@ -22,7 +22,7 @@ describe("Carving", () => {
     expect(carved("192.0.2.0/29", "192.0.2.5")).toEqual(["192.0.2.0/30", "192.0.2.4", "192.0.2.6/31"]);
   });
 
-  test("leaves the networks between several, whatever their order, and those next to each other whole", () => {
+  test("leaves the networks between several, in any order, and keeps adjacent ones whole", () => {
     expect(carved("198.51.100.0/24", "198.51.100.192/26", "198.51.100.0/26")).toEqual([
       "198.51.100.64/26",
       "198.51.100.128/26",
@@ -36,7 +36,7 @@ describe("Carving", () => {
     expect(carved("::/0", "::1")).toHaveLength(128);
   });
 
-  test("leaves the entry as it is if nothing of it is cut out, and nothing if all of it is", () => {
+  test("leaves the entry unchanged if no part is cut out, and nothing if all of it is", () => {
     expect(carved("192.0.2.0/24", "198.51.100.0/24", "2001:db8::/32")).toEqual(["192.0.2.0/24"]);
     expect(carved("192.0.2.0/24", "192.0.0.0/16")).toEqual([]);
     expect(carved("192.0.2.1", "192.0.2.1")).toEqual([]);
@@ -53,14 +53,14 @@ describe("Carving", () => {
   });
 });
 
-/** First and last address as numbers: arithmetic that shares nothing with the one that is tested. */
+/** First and last address as numbers, computed independently of the tested code. */
 function boundsOf({ family, parts, prefixLength }: WrittenNetwork): readonly [bigint, bigint] {
   const bits = family === "ipv4" ? 8n : 16n;
   const first = parts.reduce((value, part) => (value << bits) | BigInt(part), 0n);
   return [first, first + (1n << BigInt((family === "ipv4" ? 32 : 128) - prefixLength)) - 1n];
 }
 
-/** Of a canonical text. */
+/** For a canonical string. */
 function boundsOfEntry(text: string): readonly [bigint, bigint] {
   const [address = "", length] = text.split("/");
   const isIpv4 = !address.includes(":");
@@ -75,7 +75,7 @@ function boundsOfEntry(text: string): readonly [bigint, bigint] {
 
 type Bounds = readonly [bigint, bigint];
 
-/** Ranges in order, with those joined that overlap or follow each other. */
+/** Ranges in order; overlapping and adjacent ones are joined. */
 function joined(ranges: readonly Bounds[]): Bounds[] {
   const result: Bounds[] = [];
   for (const [first, last] of ranges.toSorted((a, b) => Number(a[0] > b[0]) - Number(a[0] < b[0]))) {
@@ -86,7 +86,7 @@ function joined(ranges: readonly Bounds[]): Bounds[] {
   return result;
 }
 
-/** What is left of a range without others, by walking along it. */
+/** The rest of a range without others, found by walking along it. */
 function rest([start, end]: Bounds, without: readonly Bounds[]): Bounds[] {
   const result: Bounds[] = [];
   let next = start;
@@ -98,7 +98,7 @@ function rest([start, end]: Bounds, without: readonly Bounds[]): Bounds[] {
   return next > end ? result : [...result, [next, end]];
 }
 
-/** Networks inside one network, so that nearly all of them are cut out of it. */
+/** Networks inside one network that together cover nearly all of it. */
 function networksInside({ family, parts, prefixLength }: WrittenNetwork): fc.Arbitrary<WrittenNetwork> {
   const bits = family === "ipv4" ? 8 : 16;
   const max = family === "ipv4" ? 32 : 128;
@@ -130,7 +130,7 @@ describe("The rest of a network without others", () => {
         const pieces = carved(written(network), ...without.map(written)) ?? [];
         const ranges = pieces.map(boundsOfEntry);
         expect(joined(ranges)).toEqual(rest(boundsOf(network), without.map(boundsOf)));
-        // Each address once, in order: joining would hide pieces that overlap.
+        // Each address once, in order: joining would hide overlapping pieces.
         for (const [index, [first]] of ranges.entries()) {
           const before = ranges[index - 1];
           if (before !== undefined) expect(first > before[1]).toBe(true);

@@ -6,7 +6,7 @@ import { anyNetwork, ipv4Network, written } from "../support/builders/arbitrarie
 
 const networks = fc.oneof(ipv4Network, ipv4Network, anyNetwork);
 
-test("Entries are sorted as text, of whatever family and length, however many there are", () => {
+test("Entries of any family, length and number are sorted as strings", () => {
   fc.assert(
     fc.property(fc.array(networks, { minLength: 0, maxLength: 700, size: "max" }), (drawn) => {
       const texts = [...drawn.map(written), "nonsense", "1.2.3", "%"];

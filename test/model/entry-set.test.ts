@@ -10,7 +10,7 @@ function entries(...texts: string[]): Entry[] {
 }
 
 describe("a list as observed", () => {
-  test("gathers the spellings of one network in the order of the list", () => {
+  test("collects the spellings of one network in the order of the list", () => {
     const observed = observeSpellings([
       "10.1.2.3/8",
       "192.0.2.1",
@@ -26,15 +26,15 @@ describe("a list as observed", () => {
     ]);
   });
 
-  test("takes a known spelling as it stands, without parsing it", () => {
-    // Parsing would make an opaque entry of this text, so the entry shows that nobody parsed it.
+  test("uses a known spelling without parsing it", () => {
+    // Parsing would turn this string into an opaque entry, so the entry proves that it was not parsed.
     expect([...observeSpellings(["not parsed", "other"], new Set(["not parsed"])).keys()]).toEqual([
       "not parsed",
       "?other",
     ]);
   });
 
-  test("asks once for each of 100,000 known spellings and parses none", () => {
+  test("looks up each of 100,000 known spellings once and parses none", () => {
     const spellings = Array.from({ length: 100_000 }, (_, position) => `not parsed ${position}`);
     let asked = 0;
     const observed = observeSpellings(spellings, { has: () => ++asked > 0 });
@@ -44,7 +44,7 @@ describe("a list as observed", () => {
   });
 });
 
-/** The first `prefixLength` bits of every address in the network, as text. */
+/** The first `prefixLength` bits of every address in the network, as a string. */
 function networkBits(entry: Entry): string {
   const [address = "", length] = entry.split("/");
   const isIpv4 = familyOf(entry) === "ipv4";
@@ -65,7 +65,7 @@ function overlap(a: Entry, b: Entry): boolean {
 }
 
 describe("an index of networks", () => {
-  test("finds the network around an address, and none where there is none", () => {
+  test("finds the network that contains an address, if there is one", () => {
     const index = new NetworkIndex(entries("10.0.0.0/8", "192.0.2.7", "2001:db8::/32"));
     expect(index.containing("10.9.9.9" as Entry)).toBe("10.0.0.0/8");
     expect(index.containing("192.0.2.7" as Entry)).toBe("192.0.2.7");
@@ -73,31 +73,31 @@ describe("an index of networks", () => {
     expect(index.containing("2001:db8:1::5" as Entry)).toBe("2001:db8::/32");
   });
 
-  test("tells a network that only touches an entry from one that contains it", () => {
+  test("distinguishes a network that only overlaps an entry from one that contains it", () => {
     const index = new NetworkIndex(entries("192.0.2.64/26"));
     expect(index.containing("192.0.2.0/24" as Entry)).toBeUndefined();
     expect(index.overlaps("192.0.2.0/24" as Entry)).toBe("192.0.2.64/26");
   });
 
-  test("answers with the widest of several", () => {
+  test("returns the widest of several", () => {
     const index = new NetworkIndex(entries("10.1.0.0/16", "10.0.0.0/8", "10.1.1.0/24"));
     expect(index.containing("10.1.1.1" as Entry)).toBe("10.0.0.0/8");
   });
 
-  test("keeps IPv4 and IPv6 apart, even where one is everything", () => {
+  test("separates IPv4 and IPv6, even for the widest networks", () => {
     const index = new NetworkIndex(entries("::/0"));
     expect(index.overlaps("192.0.2.1" as Entry)).toBeUndefined();
     expect(index.overlaps("2001:db8::1" as Entry)).toBe("::/0");
   });
 
-  test("passes over opaque entries, indexed or asked for", () => {
+  test("ignores opaque entries in the index and in queries", () => {
     const index = new NetworkIndex(entries("office", "0.0.0.0/0"));
     expect(index.overlaps("?office" as Entry)).toBeUndefined();
     expect(index.containing("?office" as Entry)).toBeUndefined();
     expect(index.containing("192.0.2.1" as Entry)).toBe("0.0.0.0/0");
   });
 
-  test("lists the networks inside an entry in order, the widest of nested ones, and none that is around it", () => {
+  test("lists the networks inside an entry in order, only the widest of nested ones, and none that contains it", () => {
     const index = new NetworkIndex(
       entries("192.0.2.7", "192.0.2.128/25", "192.0.2.129", "192.0.3.0/24", "2001:db8::/32"),
     );
@@ -108,12 +108,12 @@ describe("an index of networks", () => {
     expect(index.inside("?office" as Entry)).toEqual([]);
   });
 
-  test("names the first of several that an entry overlaps", () => {
+  test("returns the first of several that an entry overlaps", () => {
     const index = new NetworkIndex(entries("198.51.100.0/24", "192.0.2.0/24", "203.0.113.0/24"));
     expect(index.overlaps("192.0.0.0/4" as Entry)).toBe("192.0.2.0/24");
   });
 
-  test("agrees with a look at every network", () => {
+  test("agrees with a search through all networks", () => {
     const family = fc.constantFrom(ipv4Network, ipv6Network, anyNetwork);
     const drawn = family.chain((network) => fc.tuple(fc.array(network, { maxLength: 40 }), network));
     fc.assert(
@@ -141,7 +141,7 @@ describe("an index of networks", () => {
     );
   });
 
-  test("indexes 100,000 networks and answers 100,000 questions without going through them all", () => {
+  test("indexes 100,000 networks and answers 100,000 queries without a search through all of them", () => {
     const many = Array.from({ length: 100_000 }, (_, position) => {
       const text =
         position % 2 === 0
@@ -152,7 +152,7 @@ describe("an index of networks", () => {
     const before = process.cpuUsage();
     const index = new NetworkIndex(many);
     expect(many.every((entry) => index.containing(entry) === entry)).toBe(true);
-    // A walk through all networks for each question would take minutes. Processor time: the machine may have other work.
+    // A search through all networks for each query would take minutes. Measures processor time: the machine may have other work.
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(20_000);
   });
 });
@@ -179,14 +179,14 @@ describe("the narrowest containers", () => {
     });
   });
 
-  test("are what a search through all entries finds", () => {
+  test("equal the result of a search through all entries", () => {
     fc.assert(
       fc.property(fc.array(anyNetwork, { maxLength: 20 }), (networks) => {
         const all = [...new Set(networks.map((network) => readObservedEntry(written(network))))];
         const found = narrowestContainers(all);
         for (const entry of all) {
           const wider = all.filter((other) => other !== entry && contains(other, entry));
-          // Networks that contain one address are nested, so the narrowest of them lies in all the others.
+          // Networks that contain one address are nested, so the narrowest of them is inside all others.
           const narrowest = wider.find((one) => wider.every((other) => contains(other, one)));
           expect(found.get(entry)).toBe(narrowest);
         }
@@ -204,7 +204,7 @@ describe("a list that was read before", () => {
     "office",
   ]);
 
-  test("is the same object if it shows the same, and as a new one in any case", () => {
+  test("is the same object if the list is unchanged, and always equals the result of a full read", () => {
     const shown = [...before.values()].flat();
     expect(observeSpellings([...shown], undefined, before)).toBe(before);
     const edits = fc.array(

@@ -23,7 +23,7 @@ function entryOf(text: string): Entry {
 
 describe("a declared entry", () => {
   test.each(verdicts.filter(({ expected }) => "entry" in expected))(
-    "is accepted and made canonical: $text",
+    "is accepted and converted to canonical form: $text",
     ({ text, expected }) => {
       expect(parseDeclaredEntry(text)).toEqual({ ok: true, ...expected });
     },
@@ -49,12 +49,12 @@ describe("a declared entry", () => {
     });
   });
 
-  test("meets every fault code somewhere in the table, so that none lacks a message", () => {
+  test("causes every fault code at least once, so none lacks a message", () => {
     const met = new Set(verdicts.map(({ expected }) => ("code" in expected ? expected.code : undefined)));
     expect(entryFaultCodes.filter((code) => code !== "TooLong" && !met.has(code))).toEqual([]);
   });
 
-  test("is quoted in one short line, whatever it holds", () => {
+  test("is quoted in one short line, whatever it contains", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 500 }), (text) => {
         const parsed = parseDeclaredEntry(text);
@@ -65,7 +65,7 @@ describe("a declared entry", () => {
     );
   });
 
-  test("agrees with the system's own reading of addresses on texts that are nearly right", () => {
+  test("agrees with the system's address parser on nearly valid strings", () => {
     const almost = fc
       .tuple(
         anyNetwork.chain(spelling),
@@ -88,7 +88,7 @@ describe("a declared entry", () => {
     );
   });
 
-  test("reads the same from each of its spellings, and once more from its canonical text", () => {
+  test("has the same value in each of its spellings and in canonical form", () => {
     const respelled = anyNetwork.chain((network) => fc.tuple(fc.constant(network), spelling(network)));
     fc.assert(
       fc.property(respelled, ([network, text]) => {
@@ -111,7 +111,7 @@ describe("a declared entry", () => {
     );
   });
 
-  test("is taken apart by the quick reader of canonical texts as by the thorough one", () => {
+  test("gives the same parts in the fast parser of canonical strings as in the full parser", () => {
     fc.assert(
       fc.property(anyNetwork, (network) => {
         const entry = entryOf(written(network));
@@ -140,7 +140,7 @@ describe("an observed entry", () => {
   });
 
   test.each(["", "office", "010.0.0.1", "10.1", "fe80::1%eth0", "192.0.2.1-192.0.2.9", "?", "10.0.0.0/33"])(
-    'is opaque when it could be no address or more than one: "%s"',
+    'is opaque if it is not an address or ambiguous: "%s"',
     (text) => {
       const entry = readObservedEntry(text);
       expect(isOpaque(entry)).toBe(true);

@@ -14,7 +14,7 @@ test.each([
   expect(secretsIn(value)).toEqual(secrets);
 });
 
-test("A header value of many words has a limited number of secrets, the value as a whole among them", () => {
+test("A header value of many words has a limited number of secrets, including the whole value", () => {
   const value = Array.from({ length: 500 }, (_, index) => `word-${index}-x`).join(",");
   expect(value.length).toBeLessThan(headerValueLengthMax);
   expect(secretsIn(value)).toHaveLength(16);

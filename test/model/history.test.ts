@@ -14,7 +14,7 @@ function anEvent(overrides: Partial<HistoryEvent> = {}): HistoryEvent {
 }
 
 describe("Events of the history", () => {
-  test("of the same second and the same rules become one", () => {
+  test("of the same second and rules are merged", () => {
     const events = [anEvent(), anEvent({ atMs: nowMs + 999, values: ["192.0.2.8"] }), anEvent({ kind: "Removed" })];
     expect(joinEvents(events).map(({ kind, values }) => [kind, values])).toEqual([
       ["Added", ["192.0.2.7", "192.0.2.8"]],
@@ -23,12 +23,12 @@ describe("Events of the history", () => {
     expect(joinEvents([anEvent(), anEvent({ atMs: nowMs + 1_000 })])).toHaveLength(2);
   });
 
-  test("of a long list are divided", () => {
+  test("with many values are split", () => {
     const joined = joinEvents([anEvent({ values: addresses(valuesOfEventMax + 1) })]);
     expect(joined.map(({ values }) => values.length)).toEqual([valuesOfEventMax, 1]);
   });
 
-  test("are one line of text each, whatever the API says, and are read back as they were", () => {
+  test("are stored as one line each, whatever the API's message, and are read back unchanged", () => {
     const owners = writeOwners([
       { kind: "WafIpRule", name: "shop/a", source: "ConfigMap shop/list, key list" },
       { kind: "WafIpRule", name: "shop/b", source: undefined },
@@ -46,7 +46,7 @@ describe("Events of the history", () => {
     }
   });
 
-  test("that can't be read are skipped, and the others stay", () => {
+  test("that are invalid are skipped, and the others stay", () => {
     const text = ["", "nonsense", encodeEvent(anEvent()), "2026-11-22T09:30:00Z Burnt blocklist 192.0.2.7 - -"].join(
       "\n",
     );

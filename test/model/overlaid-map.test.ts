@@ -17,7 +17,7 @@ function applied(map: ReadonlyMap<number, number>, changes: ReadonlyMap<number, 
   return copy;
 }
 
-test("A map with changes is what a copy with the same changes is, and says which keys may differ", () => {
+test("A map with changes equals a copy with the same changes, and reports which keys may differ", () => {
   const base = new Map(Array.from({ length: baseSize }, (_, key) => [key, key]));
   fc.assert(
     fc.property(fc.array(someChanges, { maxLength: 4 }), (rounds) => {

@@ -4,7 +4,7 @@ import { firstWords, searchedLengthMax } from "../../src/model/first-words.ts";
 import { Redactor, keysOfOwnerMax, redactorKeysMax } from "../../src/model/redactor.ts";
 
 describe("a redactor", () => {
-  test("takes all of its keys out of a text", () => {
+  test("removes all of its keys from a string", () => {
     const redactor = new Redactor();
     expect(redactor.redact("one-key-of-two")).toBe("one-key-of-two");
     redactor.add(new ApiKey("first-key"));
@@ -12,14 +12,14 @@ describe("a redactor", () => {
     expect(redactor.redact("first-key, second%2Dkey, third-key")).toBe("[api key], [api key], third-key");
   });
 
-  test("replaces a key as a whole when another one is inside it", () => {
+  test("replaces a key as a whole if it contains another one", () => {
     const redactor = new Redactor();
     redactor.add(new ApiKey("inner-key"));
     redactor.add(new ApiKey("outer-inner-key-outer"));
     expect(redactor.redact("outer-inner-key-outer")).toBe("[api key]");
   });
 
-  test("finds each of many keys in whatever spelling, and does not slow down with their number", () => {
+  test("finds each of many keys in any spelling, and is not slowed down by their number", () => {
     const redactor = new Redactor();
     const keys = Array.from(
       { length: redactorKeysMax },
@@ -45,7 +45,7 @@ describe("a redactor", () => {
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
   });
 
-  test("does not slow down with the number of keys of others where letters are escaped", () => {
+  test("is not slowed down by the keys of others if letters are escaped", () => {
     const redactor = new Redactor();
     for (let index = 0; index < redactorKeysMax; index += 1) {
       redactor.add(new ApiKey(`${"-".repeat(40)}b${index}-${(index * 7919).toString(36).padStart(4, "x")}`));
@@ -74,7 +74,7 @@ describe("a redactor", () => {
     expect(redactor.redact(`hostile-${known}-key hostile-${forgotten}-key`)).toBe(`[api key] hostile-${forgotten}-key`);
   });
 
-  test("forgets the key that was added least recently when it holds too many", () => {
+  test("forgets the key that was added least recently when there are too many", () => {
     const redactor = new Redactor();
     for (let index = 0; index < redactorKeysMax; index += 1) redactor.add(new ApiKey(`key-number-${index}-`));
     redactor.add(new ApiKey("key-number-0-"));
@@ -83,8 +83,8 @@ describe("a redactor", () => {
   });
 });
 
-describe("the beginning of a text that is searched for the keys of everyone", () => {
-  test("is the whole text up to the limit, and ends between two words beyond it", () => {
+describe("the beginning of a string that is searched for all keys", () => {
+  test("is the whole string up to the limit, and ends between two words if it is longer", () => {
     const short = "a ".repeat(searchedLengthMax / 2);
     expect(firstWords(short)).toBe(short);
     const key = "a-key-that-would-be-cut";

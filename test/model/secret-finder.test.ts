@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 
-/** As long as the body of a failure may be, which is searched for the key before a person reads it. */
+/** The maximum length of an error body, which is searched for the key before it is shown. */
 const bodyLength = 65_536;
 const timeMsMax = 50;
 
@@ -9,7 +9,7 @@ function filled(unit: string, length = bodyLength): string {
   return unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
 }
 
-/** The processor time of the best of a few runs: other work of the machine makes none of them shorter. */
+/** The lowest processor time of a few runs: other work of the machine can only increase it. */
 function leastMs(act: () => void): number {
   const runs = Array.from({ length: 5 }, () => {
     const before = process.cpuUsage();
@@ -37,8 +37,8 @@ const hostile: Readonly<Record<string, readonly [key: string, body: string]>> = 
   "one letter in base64": [`${"i".repeat(1000)}x`, filled("aWlp")],
   "five signs with names, and no end": [`${`a&<"'`.repeat(200)}c`, `${filled(`a&<"'`)}c`],
   "two letters in turn": [`${"ab".repeat(500)}c`, `${filled("ab")}c`],
-  "the key again and again": ["k3y-of-the-waf-0123456789", filled("k3y-of-the-waf-0123456789 ")],
-  "half of the key again and again": ["k3y-of-the-waf-0123456789", filled("k3y-of-the-waf-")],
+  "the key repeatedly": ["k3y-of-the-waf-0123456789", filled("k3y-of-the-waf-0123456789 ")],
+  "half of the key repeatedly": ["k3y-of-the-waf-0123456789", filled("k3y-of-the-waf-")],
 };
 
 describe(`The search for a key in a body of 64 KiB takes at most ${timeMsMax} ms:`, () => {
@@ -65,14 +65,14 @@ test.each([
   expect(key.redact(text)).toBe("%2f before [api key] &amp; after \\n");
 });
 
-test("A key that looks like an escape is found as it stands, and when only a part of it was escaped", () => {
+test("A key that looks like an escape is found unchanged and partly escaped", () => {
   const key = new ApiKey("a&amp;%41bcdefgh");
   for (const text of ["a&amp;%41bcdefgh", "a&amp;%2541bcdefgh", "a%26amp%3B%2541bcdefgh", "a&amp;amp;%41bcdefgh"]) {
     expect(key.redact(`<${text}>`)).toBe("<[api key]>");
   }
 });
 
-test("A key is found right behind a character that makes an escape of its first one", () => {
+test("A key is found directly after a character that turns its first one into an escape", () => {
   expect(new ApiKey("n7abc/0123456789").redact(String.raw`C:\\n7abc%2F0123456789`)).not.toContain("0123456789");
   expect(new ApiKey("25ab0123456789").redact("%25ab0123456789")).toBe("%[api key]");
 });

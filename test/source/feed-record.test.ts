@@ -31,12 +31,12 @@ function restored(state: FeedState): FeedState | undefined {
   return withContent(decoded.state, decoded.contentDigest, content?.text ?? "");
 }
 
-test("A feed is remembered as it was, with what is on hold and what failed", () => {
+test("A feed is restored unchanged, with its content on hold and its failure", () => {
   expect(restored(aState())).toEqual(aState());
   expect(restored(initialFeedState(feed))).toEqual(initialFeedState(feed));
 });
 
-test("The times at which entries end are remembered to the second, and never end earlier", () => {
+test("The expiries of entries are stored in seconds, rounded up", () => {
   const state = aState();
   const entry = "192.0.2.1" as Entry;
   const content = { entries: [entry], expiresAtMs: new Map([[entry, 1500]]) };
@@ -45,7 +45,7 @@ test("The times at which entries end are remembered to the second, and never end
   expect(restored(ending)?.good?.content.expiresAtMs).toEqual(new Map([[entry, 2000]]));
 });
 
-test("The text of the entries is the same while the entries are", () => {
+test("The text of the entries is the same while the entries are the same", () => {
   const { content } = encodeFeed(aState());
   expect(encodeFeed({ ...aState(), failures: 9 }).content?.digest).toBe(content?.digest);
 });

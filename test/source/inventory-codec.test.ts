@@ -113,7 +113,7 @@ const anyInventory: fc.Arbitrary<Inventory> = fc.record({
   counted: fc.record({ blocklist: countMap, allowlist: countMap }),
 });
 
-/** Refusals, disputes and triggers are sets: their order, and what is there twice, carries no meaning. */
+/** Refusals, disputes and triggers are sets: their order and duplicates have no meaning. */
 function normalized(inventory: Inventory): Inventory {
   const asSet = <T>(items: readonly T[]): T[] =>
     [...new Map(items.map((item) => [JSON.stringify(item, Object.keys(items[0] ?? {}).sort()), item]))]
@@ -192,7 +192,7 @@ const sample: Inventory = {
 };
 
 describe("the text of an inventory", () => {
-  test("is plain lines that a person can read", () => {
+  test("consists of plain, readable lines", () => {
     expect(encodeInventory(sample)).toEqual({
       format: "2",
       domain: "shop.example.com",
@@ -217,7 +217,7 @@ describe("the text of an inventory", () => {
     });
   });
 
-  test("gives the same inventory back", () => {
+  test("is decoded to the same inventory", () => {
     fc.assert(
       fc.property(anyInventory, (inventory) => {
         const decoded = decodeInventory(encodeInventory(inventory));
@@ -235,17 +235,18 @@ describe("the text of an inventory", () => {
     expect(encodeInventory(reversed)).toEqual(encodeInventory(sample));
   });
 
-  test("survives an editor that changes the line ends and adds an empty line", () => {
+  test("is unaffected by an editor that changes line ends and adds an empty line", () => {
     const record = encodeInventory(sample);
     const edited = { ...record, blocklist: record["blocklist"]!.replaceAll("\n", "\r\n\r\n") };
     expect(decodeInventory(edited)).toEqual(decodeInventory(record));
   });
 
-  test("of a newer wafsync is refused and says so", () => {
+  test("of a newer wafsync is refused with a message that says so", () => {
     const decoded = decodeInventory({ ...encodeInventory(sample), format: "4", extra: "1" });
     expect(decoded).toEqual({
       ok: false,
-      problem: "The inventory has format 4, this wafsync reads up to 3: run the newer wafsync that wrote it.",
+      problem:
+        "The inventory has format 4, but this version of wafsync reads formats up to 3: run the newer version that wrote it.",
     });
   });
 
@@ -295,7 +296,7 @@ describe("shards of an inventory", () => {
   }
   const bytesOf = (record: Record<string, string>): number => Object.entries(record).flat().join("").length;
 
-  test("keep below the limit and give the same text back in any order", () => {
+  test("stay below the limit and give the same text in any order", () => {
     const record = encodeInventory(bigInventory(5_000));
     const shards = shardInventory(record, 20_000);
     expect(shards.length).toBeGreaterThan(1);
@@ -309,7 +310,7 @@ describe("shards of an inventory", () => {
     expect(joinShards(shards)).toEqual({ ok: true, record: encodeInventory(sample) });
   });
 
-  test("that are incomplete, doubled or without a number are refused", () => {
+  test("that are incomplete, duplicate or without a number are refused", () => {
     const shards = shardInventory(encodeInventory(bigInventory(2_000)), 10_000);
     expect(joinShards(shards.slice(0, -1))).toMatchObject({ ok: false, problem: expect.stringContaining("missing") });
     expect(joinShards(shards.slice(1))).toMatchObject({ ok: false, problem: expect.stringContaining("shard 1") });
@@ -321,14 +322,14 @@ describe("shards of an inventory", () => {
     });
   });
 
-  test("of which one line is too big for any are a programming error", () => {
+  test("with a line that is too large for any shard are a programming error", () => {
     expect(() => shardInventory(encodeInventory(sample), 50)).toThrow(RangeError);
   });
 
   test.each([
     ["grows", 1_000, 4_000],
     ["shrinks", 4_000, 1_000],
-  ])("lose no entry when the writer dies between two writes while the inventory %s", (_, before, after) => {
+  ])("lose no entry if the writer is killed between two writes while the inventory %s", (_, before, after) => {
     const old = shardInventory(encodeInventory(bigInventory(before)), 12_000);
     const next = shardInventory(encodeInventory(bigInventory(after)), 12_000);
     const stored = new Map(old.map((shard, index) => [index, shard]));

@@ -21,7 +21,7 @@ function decoded(result: DecodedInventory | ReturnType<typeof joinShards>): Inve
   return (read as { readonly inventory: Inventory }).inventory;
 }
 
-/** Of 200 addresses, each with the owner and time that `recordOf` says. */
+/** An inventory of 200 addresses, each with the owner and time of `recordOf`. */
 function blocking(recordOf: (index: number) => OwnedEntry, count = 200): Inventory {
   const entries = Array.from({ length: count }, (_, index) => [`192.0.2.${index}` as Entry, recordOf(index)] as const);
   return { ...emptyInventory, entries: { blocklist: new Map(entries), allowlist: new Map() } };
@@ -50,7 +50,7 @@ describe("An inventory of format 1", () => {
     expect(inventory.origins.get("standby.example")).toMatchObject({ owners: unknownOwners, manner: "Added" });
   }
 
-  test("is read from a file, with owners and times that nobody knows", async () => {
+  test("is read from a file, with unknown owners and times", async () => {
     const [{ instance: _, ...record }] = (await golden("file.yaml")) as [Record];
     expectWhole(decoded(decodeInventory(record)));
   });
@@ -65,7 +65,7 @@ describe("An inventory of format 1", () => {
     expect(decoded(decodeInventory(record))).toEqual(inventory);
   });
 
-  test("loses nothing when the writer dies between any two shards of the upgrade", async () => {
+  test("loses nothing if the writer is killed between any two shards of the upgrade", async () => {
     const maps = (await golden("config-maps.yaml")) as { readonly data: Record }[];
     const inventory = decoded(joinShards(maps.map(({ data }) => data)));
     const owners = ofRule("shop/scanners");
@@ -99,14 +99,14 @@ describe("An inventory of format 1", () => {
 });
 
 describe("The table of owners", () => {
-  test("has one row for all entries of which the same is known, and gives them one record", () => {
+  test("has one row for all entries with the same record, which share one object", () => {
     const record = encodeInventory(blocking(() => anOwnedEntry({ owners: ofRule("shop/a"), sinceMs: 1_000 })));
     expect(record["owners"]!.trim().split("\n")).toHaveLength(1);
     const { blocklist } = decoded(decodeInventory(record)).entries;
     expect(new Set(blocklist.values()).size).toBe(1);
   });
 
-  test("names its rows by their content, so that another row does not rename them", () => {
+  test("derives row IDs from the content, so another row does not change them", () => {
     const a = anOwnedEntry({ owners: ofRule("shop/a"), sinceMs: 1_000 });
     const b = anOwnedEntry({ owners: ofRule("shop/0"), sinceMs: 1_000 });
     const before = encodeInventory(blocking(() => a, 1));
@@ -114,13 +114,13 @@ describe("The table of owners", () => {
     expect(after["blocklist"]!.split("\n")[0]).toBe(before["blocklist"]!.split("\n")[0]);
   });
 
-  test("that lacks a row makes the owners of its entries unknown, and damages nothing", () => {
+  test("that lacks a row makes the owners of its entries unknown, without damaging the inventory", () => {
     const record = encodeInventory(blocking(() => anOwnedEntry({ owners: ofRule("shop/a"), retainedBy: "shop/a" }), 1));
     const { blocklist } = decoded(decodeInventory({ ...record, owners: "" })).entries;
     expect([...blocklist.values()]).toEqual([anOwnedEntry({ retainedBy: "shop/a" })]);
   });
 
-  test("is in each shard, as far as the entries of that shard need it", () => {
+  test("is in each shard, with the rows that the entries of that shard need", () => {
     const of = (index: number) => anOwnedEntry({ owners: ofRule(`shop/rule-${index % 20}`), sinceMs: index });
     const record = encodeInventory(blocking(of));
     const shards = shardInventory(record, 4_000);
@@ -135,7 +135,7 @@ describe("The table of owners", () => {
     expect(joinShards(shards)).toEqual({ ok: true, record });
   });
 
-  test("says nothing about an entry for which a crash left two different rows", () => {
+  test("has no effect for an entry with two different rows after a crash", () => {
     const [a, b] = ["shop/a", "shop/b"].map((name) => {
       const record = blocking(() => anOwnedEntry({ owners: ofRule(name), sinceMs: 1 }), 1);
       return shardInventory(encodeInventory(record), 10_000)[0]!;
@@ -148,7 +148,7 @@ describe("The table of owners", () => {
   });
 });
 
-test("Owners are the same string in any order, and can be taken apart again", () => {
+test("Owners are the same string in any order, and can be parsed again", () => {
   const one = { kind: "WafIpRule", name: "shop/a", source: "ConfigMap shop/list, key a:b %" } as const;
   const two = { kind: "WafOrigin", name: "shop/a", source: undefined } as const;
   expect(writeOwners([one, two])).toBe(writeOwners([two, one, one]));

@@ -19,7 +19,7 @@ export interface CrowdsecApiOptions extends NetworkOptions, FeedUrlPolicy {
   readonly isPublicOnly: boolean;
   /** `name/version`. */
   readonly userAgent: string;
-  /** Takes the key out of a text: servers repeat what they were sent. */
+  /** Removes the key from a string, because servers may echo it. */
   readonly redact: (text: string) => string;
 }
 
@@ -29,7 +29,7 @@ export type CrowdsecAnswer =
 
 export type CrowdsecQuery = Pick<CrowdsecFeed, "origins" | "scenariosContaining" | "scenariosNotContaining" | "types">;
 
-/** All active decisions. Fails if the server's table is missing, whereas the stream reports no decisions in this case. */
+/** All active decisions. Fails if the server's table is missing; the stream would report no decisions in this case. */
 export function decisionsPath(query: CrowdsecQuery): string {
   const [type, ...others] = query.types;
   return `/v1/decisions${search({ ...filters(query), ...(others.length === 0 && type !== undefined && { type }) })}`;

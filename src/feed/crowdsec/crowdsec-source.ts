@@ -23,7 +23,7 @@ import {
 import { parseChanges, parseDecisions } from "./crowdsec-wire.ts";
 import { type UsageReport, usageMetrics } from "./usage-metrics.ts";
 
-/** Missed changes are found after this time. */
+/** A full read, which finds missed changes, is done this often. */
 const fullIntervalMs = 3_600_000;
 /** The vendor recommends 15 to 30 minutes. */
 const usageIntervalMs = 1_800_000;
@@ -36,7 +36,7 @@ export interface CrowdsecSourceOptions extends CrowdsecApiOptions {
 export interface CrowdsecPull {
   readonly source: CrowdsecFeed;
   readonly key: ApiKey;
-  /** Whether the content in use is that of the last pull: changes can only be applied to it. */
+  /** Whether the content in use comes from the last pull: changes can only be applied to it. */
   readonly isCurrent: boolean;
   readonly entriesMax: number;
 }
@@ -44,9 +44,9 @@ export interface CrowdsecPull {
 export class CrowdsecSource {
   readonly #options: CrowdsecSourceOptions;
   readonly #startedAtMs: number;
-  /** What the last answer came to. */
+  /** The active decisions after the last response. */
   #active: ActiveDecisions = new Map();
-  /** Whether the next changes follow on from that. */
+  /** Whether the next changes apply to these decisions. */
   #isInStep = false;
   readonly #dropped = new DroppedCounts();
   #fullAtMs = 0;
@@ -58,7 +58,7 @@ export class CrowdsecSource {
     this.#usageAtMs = this.#startedAtMs;
   }
 
-  /** Requests that WAFs blocked, for the next report. */
+  /** Counts requests that WAFs blocked, for the next report. */
   countBlocked(requests: readonly BlockedRequest[]): void {
     this.#dropped.count(this.#active, requests);
   }

@@ -1,6 +1,6 @@
-// What a remediation component reports to CrowdSec: how many decisions it applies, by their origin, and how many requests they
-// blocked. How many requests there were at all (`processed`) is not known: a WAF logs blocked ones only. `metrics` is an array,
-// whatever the vendor's page shows: the server refuses an object.
+// The report of a remediation component to CrowdSec: how many decisions it applies, by their origin, and how many requests they
+// blocked. The total number of requests (`processed`) is unknown, because a WAF logs only blocked ones. `metrics` is an array,
+// contrary to the vendor's documentation: the server rejects an object.
 import type { DroppedCount } from "../../plan/feeds/blocked-requests.ts";
 import type { OriginCount } from "../../plan/feeds/crowdsec-decisions.ts";
 

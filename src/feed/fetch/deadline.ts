@@ -1,20 +1,20 @@
-// The time that one exchange has, or several together.
+// The time limit of one exchange, or of several together.
 import type { Clock } from "../../async/clock.ts";
 
-/** Of the reason of the signal when the time is over. */
+/** The code of the signal's reason after the deadline. */
 export const deadlineCode = "FEED_DEADLINE";
 
 export interface Deadline {
-  /** Aborts when the time is over, or with `outer`. */
+  /** Aborts at the deadline, or with `outer`. */
   readonly signal: AbortSignal;
-  /** Ends what may still be open: a body of which nothing more is wanted. */
+  /** Ends everything that may still be open, such as a body that is no longer needed. */
   end(): void;
 }
 
 export function startDeadline(clock: Pick<Clock, "schedule">, timeoutMs: number, outer?: AbortSignal): Deadline {
   const deadline = new AbortController();
   const cancel = clock.schedule(timeoutMs, () =>
-    deadline.abort(Object.assign(new Error("The time is over."), { code: deadlineCode })),
+    deadline.abort(Object.assign(new Error("The deadline has passed."), { code: deadlineCode })),
   );
   return {
     signal: outer === undefined ? deadline.signal : AbortSignal.any([deadline.signal, outer]),

@@ -1,5 +1,5 @@
-// Decodes the body of a feed: decompressed, counted, and with a checksum. gzip is also detected by its first bytes, because many
-// lists are gzip files that the server does not declare as such.
+// Decodes the body of a feed: decompresses it, counts its bytes and computes a checksum. gzip is also detected by its first bytes,
+// because many lists are gzip files that the server does not declare as such.
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";

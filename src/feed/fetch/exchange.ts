@@ -15,9 +15,9 @@ export interface ExchangeRequest {
 }
 
 export interface NetworkOptions {
-  /** The addresses that are allowed. */
+  /** Whether an address is allowed. */
   readonly isAllowed: AllowAddress;
-  /** DNS. */
+  /** Resolves host names; DNS by default. */
   readonly resolve?: ResolveHost;
 }
 
@@ -32,7 +32,7 @@ export interface ExchangeAnswer {
 const headerBytesMax = 32_768;
 const backstopMs = 120_000;
 
-/** Rejects with an error with a `code`: of the network, of undici, `ADDRESS_REFUSED`, or the reason of the signal. */
+/** Rejects with an error with a `code`: from the network, from undici, `ADDRESS_REFUSED`, or the signal's reason. */
 export async function exchange(
   request: ExchangeRequest,
   network: NetworkOptions,
@@ -129,7 +129,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/** In lower case, as in undici. If a header is repeated, the first value is used. */
+/** In lowercase, as in undici. If a header is repeated, the first value is used. */
 function singleHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   const single: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {

@@ -28,7 +28,7 @@ export function checkFeedUrl(text: string, { allowInsecureHttp }: FeedUrlPolicy,
   return { ok: true, url };
 }
 
-/** Without the query, which may contain a token. Secrets are taken out before it is cut, so that no part of one is left. */
+/** Without the query, which may contain a token. Secrets are removed before truncation, so that no part of one remains. */
 export function shownUrl({ origin, pathname }: URL, { redact }: { readonly redact: (text: string) => string }): string {
   const shown = redact(`${origin}${pathname}`);
   return shown.length > 200 ? `${shown.slice(0, 200)}…` : shown;

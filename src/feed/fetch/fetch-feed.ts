@@ -17,7 +17,7 @@ export const timeoutMs = 30_000;
 
 export interface FetchRequest {
   readonly url: string;
-  /** For the first host only, and never without TLS if it began with TLS: they may contain credentials. */
+  /** Sent only to the first host, and never without TLS if the first URL uses TLS, because they may contain credentials. */
   readonly headers: Readonly<Record<string, string>>;
   readonly format: FeedFormat;
   readonly validators: Pick<TextFacts, "etag" | "lastModified">;
@@ -29,7 +29,7 @@ export interface FetchOptions extends NetworkOptions, FeedUrlPolicy {
   /** False if feeds may be on internal networks: messages then contain fewer details. */
   readonly isPublicOnly: boolean;
   readonly userAgent: string;
-  /** Takes out of a text what Secrets gave to the feed: servers repeat what they were sent. */
+  /** Removes a feed's secrets from a string, because servers may echo them. */
   readonly redact: (text: string) => string;
   readonly signal?: AbortSignal;
 }
@@ -146,7 +146,7 @@ async function readText(
     looksLikeMarkup: decoded.looksLikeMarkup,
     bytes: decoded.bytes,
   };
-  // Report a page as such, rather than as invalid JSON.
+  // A web page is reported as such rather than as invalid JSON.
   if (!read.ok && facts.looksLikeMarkup) return { kind: "Read", reading: nothingRead, facts };
   return read.ok ? { kind: "Read", reading: read.reading, facts } : { kind: "Failed", fault: read.fault };
 }
@@ -173,7 +173,7 @@ function failed(code: FetchFault["code"], message: string): FetchOutcome {
   return { kind: "Failed", fault: { code, message } };
 }
 
-/** Sent back unchanged, so it must be valid in a header. It is shown and stored, so it must have no secret in it. */
+/** Sent back unchanged, so it must be a valid header value. It is shown and stored, so it must not contain a secret. */
 function validatorOf(header: string | undefined, redact: FetchOptions["redact"]): string | undefined {
   if (header === undefined || header.length > 512 || !/^[\x20-\x7e]+$/u.test(header)) return undefined;
   return redact(header) === header ? header : undefined;

@@ -14,7 +14,7 @@ export interface FaultContext {
   readonly isPublicOnly: boolean;
 }
 
-/** @param hasAnswer whether the status had arrived, so that the failure concerns the body */
+/** @param hasAnswer whether the status has arrived, so that the failure concerns the body */
 export function networkFault(error: unknown, hasAnswer: boolean, context: FaultContext): FetchFault {
   const code = codeOf(error);
   if (code === deadlineCode) {

@@ -1,10 +1,10 @@
-// A status that is no success, as a fault of the feed: with how long the server asks to wait.
+// Converts an unsuccessful status into a fault of the feed, with the delay that the server requests.
 import { parseRetryAfter } from "../../net/retry-after.ts";
 import type { FetchFault } from "../../plan/feeds/fetched-text.ts";
 import { retryAfterMsMax } from "../../plan/feeds/schedule.ts";
 import type { ExchangeAnswer } from "./exchange.ts";
 
-/** @param server what answered, for the message */
+/** @param server the responding server, for the message */
 export function statusFault(
   server: string,
   { status, headers }: Pick<ExchangeAnswer, "status" | "headers">,

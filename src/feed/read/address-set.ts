@@ -8,7 +8,7 @@ const { imul } = Math;
 export class AddressSet {
   #table = new Uint32Array(sizeMin);
   #count = 0;
-  /** Zero marks an empty slot, so the address 0.0.0.0 is kept apart. */
+  /** Zero marks an empty slot, so the address 0.0.0.0 is stored separately. */
   #hasZero = false;
 
   /** Whether the address is new. */

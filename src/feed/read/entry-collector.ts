@@ -22,7 +22,7 @@ export class EntryCollector {
   #invalid = 0;
   #duplicates = 0;
 
-  /** @param redact makes a text safe to show */
+  /** @param redact makes a string safe to show */
   constructor(entriesMax: number, redact: (text: string) => string = (text) => text) {
     this.#entriesMax = entriesMax;
     this.#redact = redact;
@@ -46,11 +46,11 @@ export class EntryCollector {
     const parsed = parseDeclaredEntry(text);
     if (parsed.ok) return this.addEntry(parsed.entry);
     const safe = this.redacted(text);
-    const told = safe === text ? parsed : parseDeclaredEntry(safe);
-    this.addInvalid(safe, told.ok ? "" : told.fault.message, line);
+    const shown = safe === text ? parsed : parseDeclaredEntry(safe);
+    this.addInvalid(safe, shown.ok ? "" : shown.fault.message, line);
   }
 
-  /** An invalid text as it may be shown, or as it is if no more are shown: to be asked before any part of it is taken. */
+  /** An invalid string in a form that may be shown; unchanged if no more are shown. Call this before extracting a part of it. */
   redacted(text: string): string {
     return this.#invalidLines.length < invalidLinesMax ? this.#redact(text) : text;
   }
@@ -72,7 +72,7 @@ export class EntryCollector {
     this.#entries.push(entry);
   }
 
-  /** `text` and `message` come from a text that `redacted` has seen. */
+  /** `text` and `message` must be derived from a string that `redacted` returned. */
   addInvalid(text: string, message: string, line: number): void {
     this.#invalid += 1;
     if (this.#invalidLines.length >= invalidLinesMax) return;

@@ -1,5 +1,5 @@
 // Parses one line of a plain list, in the formats of public lists: a comment, or an entry in the first column. Handles every line
-// that the fast scanner does not, and agrees with it on all others.
+// that the fast scanner does not handle, and gives the same results for all others.
 import type { Entry } from "../../model/entry.ts";
 import { parseDeclaredEntry } from "../../model/entry.ts";
 import { lastAddress, readAddress, readNetwork } from "../../model/network.ts";
@@ -11,7 +11,7 @@ export type PlainLine =
 
 const blank: PlainLine = { kind: "Blank" };
 
-/** A comment starts at the beginning of the line or after white space, so that it can't split an entry. */
+/** A comment starts at the beginning of the line or after whitespace, so that it can't split an entry. */
 const comment = /(?:^|\s)[#;]/u;
 const separators = /[\t ,]+/u;
 const columnName = /^[a-z][a-z _-]*$/iu;

@@ -6,7 +6,7 @@ import { Ipv4Scanner } from "../../model/ipv4-scanner.ts";
 import type { EntryCollector } from "./entry-collector.ts";
 import { isTableHead, readPlainLine } from "./plain-line.ts";
 
-/** A longer line is one invalid entry, and its rest is skipped. */
+/** A longer line counts as one invalid entry, and its rest is skipped. */
 export const lineBytesMax = 4096;
 
 const tab = 9;
@@ -92,10 +92,10 @@ export class PlainReader {
     if (line.kind === "Blank" || (this.#collector.isEmpty && isTableHead(text))) return;
     if (line.kind === "Entry") return this.#collector.addEntry(line.entry);
     const safe = this.#collector.redacted(text);
-    const told = safe === text ? line : readPlainLine(safe);
-    // Without its secret, a line may be a comment.
-    if (told.kind === "Invalid") this.#collector.addInvalid(told.text, told.message, this.#line);
-    else this.#collector.addInvalid(safe, "the line has a secret of the feed in it", this.#line);
+    const shown = safe === text ? line : readPlainLine(safe);
+    // Without the secret, a line may be a comment.
+    if (shown.kind === "Invalid") this.#collector.addInvalid(shown.text, shown.message, this.#line);
+    else this.#collector.addInvalid(safe, "the line contains a secret of the feed", this.#line);
   }
 
   #refuseLongLine(bytes: Buffer): void {
@@ -109,7 +109,8 @@ export class PlainReader {
 }
 
 /**
- * Checks what follows a common entry: the end of the line, white space and a comment, or a tab and a number. Returns the start of the next line.
+ * Checks the rest of the line after a common entry: its end, whitespace and a comment, or a tab and a number. Returns the start of the
+ * next line.
  */
 function endOfCommonLine(block: Buffer, end: number): number | undefined {
   const code = block[end];

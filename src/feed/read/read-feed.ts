@@ -15,11 +15,11 @@ export type ReadFeed =
 
 export interface ReadOptions {
   readonly entriesMax?: number;
-  /** Makes the texts of invalid lines safe to show. */
+  /** Makes the strings of invalid lines safe to show. */
   readonly redact?: (text: string) => string;
 }
 
-/** Rejects only if the chunks do. */
+/** Rejects only if reading the chunks fails. */
 export async function readFeed(
   chunks: AsyncIterable<Buffer>,
   format: FeedFormat,

@@ -1,5 +1,5 @@
-// What must hold before the WAF of an instance is called at all, for every kind of work; and when an attempt that failed is
-// worth repeating before its time.
+// Decides whether wafsync may call the WAF of an instance at all, for every kind of work, and identifies the inputs of an attempt:
+// a failed attempt is repeated early if they change.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { continuedBy } from "../../model/continues.ts";
@@ -13,7 +13,7 @@ export type Admission =
       readonly message: string;
     };
 
-/** @param baseUrlObjection why the base URL must not be called, in a sentence; undefined if it may be */
+/** @param baseUrlObjection a sentence that says why the base URL must not be called; undefined if it may be called */
 export function admitInstance(
   { instance, key, sameKey }: Gathered,
   baseUrlObjection: (baseUrl: string) => string | undefined,
@@ -36,9 +36,9 @@ export function admitInstance(
 }
 
 /**
- * Names everything that an attempt depends on besides the WAF itself: if it changes, a new attempt starts at once.
- * @param requestedAt the value of the annotation that asks for a reconcile now
- * @param spec what else of the instance counts
+ * Identifies everything that an attempt depends on besides the WAF itself: if it changes, a new attempt starts immediately.
+ * @param requestedAt the value of the annotation that requests a reconcile
+ * @param spec the other parts of the instance that count
  */
 export function attemptOf({ instance, key, sameKey }: Gathered, requestedAt: string, spec: unknown): string {
   const { meta, baseUrl, expectedDomain = "" } = instance;

@@ -1,16 +1,16 @@
-// The client of a log row as an entry. Only `client_ip` counts, never a header that the client writes, and only if it is one single
-// address: a network or a list of addresses would block others.
+// The client of a log row as an entry. Only `client_ip` counts, never a header that the client controls, and only if it is a single
+// address: a network or a list of addresses would block other clients.
 import type { PrefixLengths } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { canonicalText, isMapped, readAddress, unmapped } from "../../model/network.ts";
 
 export interface ClientAddress {
   readonly address: Entry;
-  /** Undefined if it is not wanted. */
+  /** Undefined if no network was requested. */
   readonly network: Entry | undefined;
 }
 
-/** Undefined for everything that is not one address. @param prefixLengths those of networks, if they are wanted */
+/** Undefined unless the string is a single address. @param prefixLengths the lengths of networks; undefined if none is needed */
 export function readClientAddress(text: string, prefixLengths: PrefixLengths | undefined): ClientAddress | undefined {
   const read = readAddress(text.trim());
   if (read === undefined) return undefined;

@@ -1,21 +1,21 @@
-// Counts the requests of clients over a sliding window, by the time of each request, in whatever order they come. A window is
-// divided into steps: requests are found to be within one window only if they are, and surely if they are within eleven of its
-// twelve steps. The memory is bounded: beyond `capacity`, the clients with the fewest requests are forgotten, those first whose
-// last window has passed. So a client that sends few requests while very many others do may go unnoticed; none is counted twice.
+// Counts the requests of clients over a sliding window, by the time of each request, in any order. A window is divided into twelve
+// steps. Requests count as within one window only if they are, and always if they are within eleven steps. The memory is bounded:
+// beyond `capacity`, the clients with the fewest requests are dropped, those whose last window has passed first. So a client that
+// sends few requests while very many others are active may go unnoticed; no request is counted twice.
 export const stepsPerWindow = 12;
-/** Steps with requests that are remembered of one client; the oldest are forgotten. */
+/** The maximum number of steps with requests per client; the oldest are dropped. */
 const stepsKeptMax = 32;
-/** Different reasons that are counted for one client; later ones are not. */
+/** The maximum number of different reasons per client; later ones are not counted. */
 const reasonsKeptMax = 4;
-/** Addresses of a network that are remembered: the latest. */
+/** The number of addresses kept for a network: the latest. */
 export const sourcesKept = 3;
 
 export interface Counted {
-  /** Step numbers and their requests in turn: ascending, at most `stepsKeptMax` pairs. */
+  /** Alternating step numbers and their requests: ascending, at most `stepsKeptMax` pairs. */
   readonly steps: number[];
-  /** Labels of reasons and their requests in turn. */
+  /** Alternating labels of reasons and their requests. */
   readonly reasons: (string | number)[];
-  /** For a network: addresses and the step of their last request, in turn. */
+  /** For a network: alternating addresses and the step of their last request. */
   readonly sources: (string | number)[];
   firstMs: number;
   lastMs: number;
@@ -31,10 +31,10 @@ export interface CountedRequest {
   readonly notBeforeMs: number;
 }
 
-/** What the client did within the window around its last counted request. */
+/** The client's requests within the window around its last counted request. */
 export interface WindowCount {
   readonly requests: number;
-  /** Different addresses; 1 where the key is an address. At most `sourcesKept`. */
+  /** The number of different addresses, at most `sourcesKept`; 1 if the key is an address. */
   readonly sources: number;
 }
 
@@ -83,7 +83,7 @@ export class ClientCounts {
     return bestWindow(client, step);
   }
 
-  /** Clients whose last request is older need not be known any longer. */
+  /** Drops clients whose last request is older. */
   forgetBefore(timeMs: number): void {
     for (const [key, { lastMs }] of this.#clients) if (lastMs < timeMs) this.#clients.delete(key);
   }
@@ -120,7 +120,7 @@ export class ClientCounts {
   }
 }
 
-/** All that are remembered, however far apart. */
+/** All counted requests, including those of different windows. */
 export function requestsOf({ steps }: Pick<Counted, "steps">): number {
   let requests = 0;
   for (let place = 1; place < steps.length; place += 2) requests += steps[place] ?? 0;
@@ -144,7 +144,7 @@ function addReason(reasons: (string | number)[], reason: string): void {
   else if (reasons.length < reasonsKeptMax * 2) reasons.push(reason, 1);
 }
 
-/** A source that comes again moves to the end. */
+/** A source that already exists moves to the end. */
 function addSource(sources: (string | number)[], source: string, step: number): void {
   const place = sources.indexOf(source);
   const last = place >= 0 ? Math.max(step, Number(sources[place + 1])) : step;
@@ -153,7 +153,7 @@ function addSource(sources: (string | number)[], source: string, step: number): 
   sources.push(source, last);
 }
 
-/** The most requests of all windows that include the step. */
+/** The window with the most requests of all windows that include the step. */
 function bestWindow({ steps, sources }: Counted, step: number): WindowCount {
   let best = 0;
   let bestFirst = step;

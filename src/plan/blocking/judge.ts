@@ -1,7 +1,7 @@
-// Judges the clients in the log rows of one WafAutoBlock: who reached the threshold, until when that counts, and how often before.
-// A client is listed when its requests within one window, by their own times, reach the threshold. While it is listed, its further
-// requests are evidence and nothing else; only requests after the end count again, so that every entry ends on time. Each further
-// time, the entry lasts longer. Rows are judged once each: who feeds a judge saves it together with the position in the log.
+// Judges the clients in the log rows of one WafAutoBlock: which ones reached the threshold, until when they are listed, and how often
+// they were listed before. A client is listed when its requests within one window, by their own times, reach the threshold. While it
+// is listed, its further requests are only evidence; only requests after the end count again, so every entry ends on time. Each time,
+// the entry lasts longer. Each row is judged once: callers save the judge together with the position in the log.
 import type { DeclaredAutoBlock, JudgedEntry, Judgement, ReasonCount, RowCounts } from "../../model/auto-block.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
@@ -14,17 +14,17 @@ import type { Counted, SavedCount, WindowCount } from "./client-counts.ts";
 import { createRowMatcher } from "./row-matcher.ts";
 
 const hourMs = 3_600_000;
-/** A row from further ahead has a wrong time. */
+/** A row that is further in the future has a wrong time. */
 const aheadMsMax = hourMs;
-/** Former entries that are remembered, so that repeaters are recognized; the oldest are forgotten. */
+/** The number of former entries kept to recognize repeat offenders; the oldest are dropped. */
 const formerMax = 2_000;
-/** Texts of addresses that are remembered within one call. */
+/** The number of parsed addresses cached within one call. */
 const addressesKnownMax = 10_000;
 const reasonsShownMax = 3;
 const labelLengthMax = 64;
 /**
- * A network is listed only if its requests came from at least so many of its addresses: otherwise a single client would get its
- * neighbours blocked.
+ * A network is listed only if requests came from at least this many of its addresses: otherwise, a single client could get its
+ * neighbors blocked.
  */
 export const sourcesOfNetworkMin = sourcesKept;
 
@@ -39,7 +39,7 @@ interface Listed {
   reasons: (string | number)[];
 }
 
-/** When a former entry ended, and how often the client had been listed by then. */
+/** When a former entry ended, and how often the client had been listed until then. */
 interface Former {
   readonly untilMs: number;
   readonly times: number;
@@ -53,11 +53,11 @@ export interface TimedRow {
 
 export interface JudgeContext {
   readonly nowMs: number;
-  /** Whether no entry may contain addresses of this one. */
+  /** Whether an entry must not be blocked. */
   readonly isExempt: (entry: Entry) => boolean;
 }
 
-/** As JSON. */
+/** The state as JSON. */
 export interface SavedJudge {
   readonly shape: string;
   readonly listed: readonly Listed[];
@@ -78,7 +78,7 @@ export class Judge {
   #leftOut = 0;
   #lastRowMs: number | undefined;
 
-  /** @param saved what `save` returned; it counts as far as the declaration still fits */
+  /** @param saved the result of `save`; the parts that no longer fit the declaration are ignored */
   constructor(declared: DeclaredAutoBlock, capacity: number, saved: SavedJudge | undefined) {
     this.#declared = declared;
     this.#matches = createRowMatcher(declared.match);
@@ -92,7 +92,7 @@ export class Judge {
     if (saved.shape === shapeOf(declared)) this.#counts.restore(saved.counts);
   }
 
-  /** Counts rows, in any order. @returns the clients that were listed now */
+  /** Counts rows, in any order. @returns the newly listed clients */
   take(rows: readonly TimedRow[], context: JudgeContext): readonly JudgedEntry[] {
     this.expire(context.nowMs);
     const listed: JudgedEntry[] = [];
@@ -109,7 +109,7 @@ export class Judge {
     return listed;
   }
 
-  /** Ends what has ended. */
+  /** Drops expired entries and old records. */
   expire(nowMs: number): void {
     for (const [entry, { untilMs, times }] of this.#listed) {
       if (untilMs > nowMs) continue;
@@ -129,7 +129,7 @@ export class Judge {
     return judgementOf({ listed: [...this.#listed.values()], rows, lastRowMs, leftOut });
   }
 
-  /** Clients whose requests are remembered. */
+  /** The number of clients with counted requests. */
   get clients(): number {
     return this.#counts.size;
   }
@@ -154,7 +154,7 @@ export class Judge {
     return client;
   }
 
-  /** What happened before is over: nobody is listed for it. */
+  /** Rows before this time are too old to list a client. */
   #oldestMs(nowMs: number): number {
     return nowMs - Math.max(hourMs, this.#declared.ttlMs, this.#declared.windowMs);
   }
@@ -167,7 +167,7 @@ export class Judge {
       noteEvidence(standing, reason, atMs);
       return [];
     }
-    // While a former entry stood, the request was only evidence.
+    // During a former entry, requests were only evidence.
     const formerMs = (key: string | undefined): number =>
       key === undefined ? 0 : (this.#former.get(key)?.untilMs ?? 0);
     const notBeforeMs = Math.max(formerMs(address), formerMs(network));
@@ -185,7 +185,7 @@ export class Judge {
   #isReached({ requests }: WindowCount, entry: Entry, { isExempt }: JudgeContext): boolean {
     if (requests < this.#declared.threshold) return false;
     if (!isExempt(entry)) return true;
-    // Asked again after as many requests more.
+    // Checked again after the same number of further requests.
     this.#counts.delete(entry);
     return false;
   }
@@ -205,7 +205,7 @@ export class Judge {
   }
 }
 
-/** What a judge knew when it was saved. */
+/** The judgement of a saved judge. */
 export function judgementOf({
   listed,
   rows,
@@ -254,7 +254,7 @@ function judgedEntry({ reasons, ...listed }: Listed): JudgedEntry {
   return { ...listed, reasons: counts.slice(0, reasonsShownMax) };
 }
 
-/** Counts of another shape mean something else. */
+/** Identifies the settings that counts depend on: counts with another shape are not comparable. */
 function shapeOf({ match, windowMs, groupBy, networkPrefixLength }: DeclaredAutoBlock): string {
   return JSON.stringify([match, windowMs, groupBy, networkPrefixLength]);
 }

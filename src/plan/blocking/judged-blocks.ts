@@ -1,13 +1,13 @@
-// Which WafAutoBlocks of an instance are judged.
+// Selects the WafAutoBlocks of an instance that are judged.
 import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { byAge } from "../../model/resource.ts";
 
-/** Judged at once, per instance. */
+/** The maximum number of judged WafAutoBlocks per instance. */
 export const autoBlocksMax = 8;
 
-/** The attached WafAutoBlocks that are judged: the oldest, those of the owner first. */
+/** The attached WafAutoBlocks that are judged: those of the owner first, then the oldest. */
 export function judgedBlocks({ instance, autoBlocks = [], namespaceLabels }: Gathered): readonly DeclaredAutoBlock[] {
   const { namespace: home } = instance.meta;
   const attached = autoBlocks.filter(({ meta: { namespace, deleting } }) => {

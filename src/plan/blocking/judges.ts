@@ -1,4 +1,4 @@
-// The judges of all WafAutoBlocks of one instance: they see each row once, share one bound of memory, and are saved together.
+// The judges of all WafAutoBlocks of one instance: each of them gets each row once. They share one memory limit, and are saved together.
 import type { DeclaredAutoBlock, JudgedEntry, Judgement } from "../../model/auto-block.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -7,11 +7,11 @@ import type { TimedRow } from "./judge.ts";
 import type { SavedJudges } from "./saved-judges.ts";
 import { readSavedJudges } from "./saved-judges.ts";
 
-/** Clients whose requests are remembered, per instance: divided among its WafAutoBlocks. */
+/** The number of clients with counted requests per instance, divided among its WafAutoBlocks. */
 export const clientsMax = 10_000;
 
 export interface PublishedJudgement {
-  /** Of the WafAutoBlock. */
+  /** The UID of the WafAutoBlock. */
   readonly uid: string;
   readonly judgement: Judgement;
 }
@@ -28,12 +28,12 @@ export class Judges {
   #seats = new Map<string, Seat>();
   #saved: SavedJudges;
 
-  /** @param saved what `save` returned, or what another version made of it */
+  /** @param saved the result of `save`, possibly from another version */
   constructor(saved: unknown) {
     this.#saved = readSavedJudges(saved);
   }
 
-  /** From now on, these are judged. What is known of others is dropped. */
+  /** Judges these WafAutoBlocks from now on, and drops the state of all others. */
   use(blocks: readonly DeclaredAutoBlock[]): void {
     const capacity = Math.floor(clientsMax / Math.max(1, blocks.length));
     const isSame = blocks.length === this.#seats.size && blocks.every((one) => this.#seatOf(one)?.declared === one);
@@ -50,7 +50,7 @@ export class Judges {
     this.#saved = {};
   }
 
-  /** @returns the newly listed clients of each WafAutoBlock that lists any */
+  /** @returns the newly listed clients of each WafAutoBlock, without those that list none */
   take(
     rows: readonly TimedRow[],
     nowMs: number,
@@ -84,7 +84,7 @@ export class Judges {
   }
 }
 
-/** The judgements of a record that nobody judges at the moment. */
+/** The judgements in a record whose logs are not read at the moment. */
 export function savedJudgements(saved: unknown): PublishedJudgements {
   const all = Object.entries(readSavedJudges(saved));
   return new Map(all.map(([key, { uid, judge }]) => [key, { uid, judgement: judgementOf(judge) }]));

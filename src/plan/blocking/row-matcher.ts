@@ -1,4 +1,4 @@
-// Which log rows count for a WafAutoBlock.
+// Determines which log rows count for a WafAutoBlock.
 import type { LogMatch } from "../../model/auto-block.ts";
 import { countryTest, pathTest, reasonTest, statusTest } from "../logs/row-tests.ts";
 import type { RowTest } from "../logs/row-tests.ts";
@@ -10,7 +10,7 @@ const tests: Readonly<Record<keyof LogMatch, (text: string) => RowTest | string>
   paths: pathTest,
 };
 
-/** The schema has validated the texts; an invalid one fits nothing. */
+/** The schema has validated the strings; an invalid one matches nothing. */
 export function createRowMatcher(match: LogMatch): RowTest {
   const all = (Object.keys(tests) as (keyof LogMatch)[]).flatMap((field): RowTest[] => {
     if (match[field].length === 0) return [];

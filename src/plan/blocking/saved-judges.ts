@@ -1,4 +1,4 @@
-// Reads saved judges, which may be from another version or damaged. What cannot be used is left out.
+// Reads saved judges, which may be from another version or damaged. Unusable parts are dropped.
 import { isRecord } from "../../model/record.ts";
 import type { SavedJudge } from "./judge.ts";
 

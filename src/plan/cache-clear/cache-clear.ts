@@ -1,10 +1,10 @@
-// What is to be done about one WafCacheClear at a moment: call, wait, give up, or nothing.
+// Decides the next step of one WafCacheClear: call, wait, give up, or nothing.
 //
 //   once per creation and per new trigger:  begun ──▶ due ──▶ attempt recorded ──▶ call ──▶ finished
 //                                                      ▲                            │
 //                                                      └─── failed, after a while ──┘
 //
-// A record is kept before each call. Clearing twice is harmless, so whatever can't be known is tried again.
+// Each call is recorded before it is made. Clearing twice is harmless, so a clear with an unknown outcome is repeated.
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { HandledTrigger } from "../../model/inventory.ts";
 import type { WafFault } from "../../model/waf-result.ts";
@@ -12,10 +12,10 @@ import type { WafFault } from "../../model/waf-result.ts";
 /** The delay before the second attempt; it doubles with each further one. */
 const retryBaseMs = 2_000;
 const retryMsMax = 60_000;
-/** How long to leave the API alone when it asks to slow down and does not say for how long. */
+/** The pause after a rate limit without `Retry-After`. */
 const rateLimitedMs = 10_000;
 
-/** What stands for `spec.trigger` where there is none. */
+/** Represents a missing `spec.trigger`. */
 const noTrigger = "";
 
 export type ClearFailure =
@@ -32,21 +32,21 @@ export type ClearFinish =
   | { readonly state: "Coalesced"; readonly atMs: number; readonly clearedAtMs: number; readonly with: string }
   | { readonly state: "Failed"; readonly atMs: number; readonly reason: ClearFailure; readonly message: string };
 
-/** How far one object is with one trigger. */
+/** The progress of one object with one trigger. */
 export interface ClearRecord {
-  /** The trigger that all of this is about. */
+  /** The trigger of this record. */
   readonly trigger: string;
-  /** Since when its deadline runs; undefined while it is suspended. */
+  /** When its deadline started to run; undefined while it is suspended. */
   readonly startedMs: number | undefined;
-  /** Calls that were begun, recorded before each; without those that the API put off. */
+  /** Calls that were begun, each recorded before it was sent, without those that the API postponed. */
   readonly attempts: number;
   readonly lastAttemptMs: number | undefined;
-  /** What came of the last attempt; empty before. */
+  /** The result of the last attempt; empty before the first one. */
   readonly message: string;
   readonly finish: ClearFinish | undefined;
 }
 
-/** What keeps the whole instance from being worked on. With a `reason`, waiting would be of no use. */
+/** A problem that stops all work on the instance. With a `reason`, it is permanent. */
 export interface ClearTrouble {
   readonly reason: Extract<ClearFailure, "BadApiKey" | "DomainChanged"> | undefined;
   readonly message: string;
@@ -55,27 +55,27 @@ export interface ClearTrouble {
 export interface ClearSituation {
   readonly clear: DeclaredCacheClear;
   readonly record: ClearRecord | undefined;
-  /** What the inventory remembers of an object of this name. */
+  /** The handled trigger that the inventory has recorded for an object of this name. */
   readonly handled: HandledTrigger | undefined;
   readonly instanceSuspended: boolean;
   readonly trouble: ClearTrouble | undefined;
-  /** No call of the instance before this time: the API asked for it, or there was one just now. */
+  /** No call for the instance before this time, because the API requested a pause or the last call was too recent. */
   readonly notBeforeMs: number;
   readonly nowMs: number;
 }
 
 export type ClearDecision =
   | { readonly decision: "Finished"; readonly deleteAtMs: number | undefined }
-  /** It finished so long ago that it wants to be deleted. */
+  /** It finished so long ago that it must be deleted. */
   | { readonly decision: "Delete" }
   | { readonly decision: "AlreadyHandled"; readonly handledAtMs: number }
   | { readonly decision: "Suspended" }
   | { readonly decision: "Due" }
-  /** Look again then: an attempt may be due, or the deadline over. */
+  /** Decide again then: an attempt may be due, or the deadline may have passed. */
   | { readonly decision: "Wait"; readonly untilMs: number }
   | { readonly decision: "Fail"; readonly reason: ClearFailure; readonly message: string };
 
-/** The trigger that an object has now. */
+/** The current trigger of an object. */
 export function triggerOf(clear: DeclaredCacheClear): string {
   return clear.trigger ?? noTrigger;
 }
@@ -95,8 +95,8 @@ export function decideCacheClear(situation: ClearSituation): ClearDecision {
   const deadlineMs = startOf(record, nowMs) + clear.activeDeadlineMs;
   if (deadlineMs <= nowMs) {
     const last = record?.message === "" ? undefined : record?.message;
-    const why = last ?? trouble?.message ?? "No attempt was begun.";
-    const message = `It took longer than ${Math.round(clear.activeDeadlineMs / 1000)} s. ${why}`;
+    const why = last ?? trouble?.message ?? "No attempt was made.";
+    const message = `The cache clear took longer than ${Math.round(clear.activeDeadlineMs / 1000)} s. ${why}`;
     return { decision: "Fail", reason: "DeadlineExceeded", message };
   }
   if (trouble !== undefined) return { decision: "Wait", untilMs: deadlineMs };
@@ -114,14 +114,14 @@ function decideFinished(
   return deleteAtMs <= nowMs ? { decision: "Delete" } : { decision: "Finished", deleteAtMs };
 }
 
-/** A time in the future was written by a clock that is ahead: it must not cause a longer wait. */
+/** A time in the future comes from a clock that was ahead: it must not cause a longer wait. */
 function startOf(record: ClearRecord | undefined, nowMs: number): number {
   return Math.min(record?.startedMs ?? nowMs, nowMs);
 }
 
 /**
- * An attempt whose end was never recorded is one that a killed process had begun, and is repeated even if it was the last
- * one allowed: whether it cleared anything is not known. The deadline still ends it.
+ * An attempt without a recorded end was begun by a process that was killed. Whether it cleared anything is unknown, so it is
+ * repeated even if it was the last allowed one. The deadline still ends it.
  */
 function nextAttemptMs(record: ClearRecord | undefined, nowMs: number): number {
   if (record?.lastAttemptMs === undefined || record.attempts === 0) return nowMs;
@@ -129,7 +129,7 @@ function nextAttemptMs(record: ClearRecord | undefined, nowMs: number): number {
   return Math.min(record.lastAttemptMs, nowMs) + delayMs;
 }
 
-/** The record that a decision leads to. A decision to call changes it only by `withAttempt`. */
+/** The record after a decision. A decision to call changes it only through `withAttempt`. */
 export function recordAfter(
   decision: ClearDecision,
   { clear, record, nowMs }: Pick<ClearSituation, "clear" | "record" | "nowMs">,
@@ -140,7 +140,7 @@ export function recordAfter(
     case "Delete":
       return known;
     case "AlreadyHandled": {
-      // With attempts of its own, it was handled by itself, and was killed before it could say so.
+      // With attempts, the object's own call cleared the cache, and the process was killed before it could report that.
       const state = known.attempts > 0 ? "Cleared" : "AlreadyHandled";
       return { ...known, message: "", finish: { state, atMs: nowMs, clearedAtMs: decision.handledAtMs } };
     }
@@ -148,7 +148,7 @@ export function recordAfter(
       return { ...known, startedMs: undefined };
     case "Due":
     case "Wait": {
-      // The wait for the next attempt must not begin again at every look because a clock was set back.
+      // If a clock was set back, the wait for the next attempt must not start again with every decision.
       const { lastAttemptMs } = known;
       const attemptedMs = lastAttemptMs === undefined ? undefined : Math.min(lastAttemptMs, nowMs);
       return { ...known, startedMs: startOf(known, nowMs), lastAttemptMs: attemptedMs };
@@ -171,18 +171,18 @@ function newRecord(clear: DeclaredCacheClear): ClearRecord {
   };
 }
 
-/** What is to be recorded before a call. */
+/** The record to save before a call. */
 export function withAttempt(record: ClearRecord, nowMs: number): ClearRecord {
   return { ...record, attempts: record.attempts + 1, lastAttemptMs: nowMs, message: "" };
 }
 
 export interface FaultDecision {
   readonly record: ClearRecord;
-  /** No call of the instance before this time. */
+  /** No call for the instance before this time. */
   readonly notBeforeMs: number;
 }
 
-/** What a failed call means for an object whose attempt it was. The record is the one from before the call, with the attempt. */
+/** Decides what a failed call means for the object that it was made for. The record is the one before the call, with the attempt. */
 export function decideAfterFault(
   clear: DeclaredCacheClear,
   record: ClearRecord,
@@ -199,7 +199,7 @@ export function decideAfterFault(
     case "MissingApiKey":
       return failed(fault.code, fault.message);
     case "Rejected":
-      return failed("Rejected", `The API refused the clear with these words: "${fault.message}".`);
+      return failed("Rejected", `The API rejected the cache clear: "${fault.message}".`);
     case "RateLimited":
       return {
         record: { ...record, attempts: record.attempts - 1, message: fault.message },
@@ -207,7 +207,7 @@ export function decideAfterFault(
       };
     case "Aborted":
     case "NotPermitted":
-      // Nothing was sent; the process is ending, or another one leads.
+      // Nothing was sent: the process is ending, or another process leads.
       return { record: { ...record, attempts: record.attempts - 1, message: fault.message }, notBeforeMs };
     case "NotFound":
     case "Unavailable":

@@ -4,7 +4,7 @@ import type { RolloutProgress } from "../../model/workload.ts";
 
 interface Generations {
   readonly generation: number;
-  /** What the workload's controller has seen; 0 if it has seen nothing. */
+  /** The generation that the workload's controller has observed; 0 if none. */
   readonly observedGeneration: number;
 }
 
@@ -62,7 +62,7 @@ function isUnobserved({ generation, observedGeneration }: Generations): boolean 
   return observedGeneration < generation;
 }
 
-const unobserved = progressing("The change has not been seen by the controller of the workload yet.");
+const unobserved = progressing("The workload's controller has not observed the change yet.");
 
 function deploymentProgress(numbers: DeploymentNumbers): RolloutProgress {
   const { desiredReplicas, replicas, updatedReplicas, availableReplicas } = numbers;
@@ -71,7 +71,7 @@ function deploymentProgress(numbers: DeploymentNumbers): RolloutProgress {
   if (updatedReplicas < desiredReplicas) {
     return progressing(`${updatedReplicas} of ${desiredReplicas} pods are updated.`);
   }
-  if (replicas > updatedReplicas) return progressing(`${replicas - updatedReplicas} old pods are still to end.`);
+  if (replicas > updatedReplicas) return progressing(`${replicas - updatedReplicas} old pods have not terminated yet.`);
   if (availableReplicas < updatedReplicas) {
     return progressing(`${availableReplicas} of ${updatedReplicas} updated pods are available.`);
   }

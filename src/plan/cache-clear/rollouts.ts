@@ -1,10 +1,10 @@
-// When a finished rollout clears the cache of an instance: once for each revision, and not more often than every minInterval.
+// Decides when a finished rollout clears the cache of an instance: once for each revision, at most once per minInterval.
 //
-//   handled ──revision and content change──▶ begun ──complete──▶ pending ──minInterval is over──▶ attempt recorded
+//   handled ──revision and content change──▶ begun ──complete──▶ pending ──after minInterval──▶ attempt recorded
 //      ▲                                                                                                 │ call
-//      └────────────────────────────────── cleared, for all that are pending ◀──────────────────────────┘
+//      └────────────────────────────────── cleared, for all pending rollouts ◀──────────────────────────┘
 //
-// What is recorded as begun survives the process, so a rollout is never forgotten. Clearing twice does no harm.
+// A rollout that is recorded as begun survives the process, so it is never forgotten. Clearing twice does no harm.
 import type { RolloutRecord, SeenWorkload, WorkloadSight } from "../../model/workload.ts";
 import { workloadKey } from "../../model/workload.ts";
 
@@ -16,15 +16,15 @@ export interface RolloutSituation {
   readonly sights: readonly WorkloadSight[];
   readonly records: readonly RolloutRecord[];
   readonly minIntervalMs: number;
-  /** No call of the instance before this time. */
+  /** No call for the instance before this time. */
   readonly notBeforeMs: number;
   readonly nowMs: number;
 }
 
 export interface RolloutDecision {
-  /** What is to be remembered, whether or not a call is made; the very same array if nothing changes. */
+  /** The records to save, whether or not a call is made; the same array if nothing changes. */
   readonly records: readonly RolloutRecord[];
-  /** Keys of the workloads whose rollout is complete and not cleared for. A call does for all of them. */
+  /** The keys of the workloads whose complete rollout still requires a clear. One call is enough for all of them. */
   readonly pending: readonly string[];
   /** When to call; undefined while nothing is pending. */
   readonly dueMs: number | undefined;
@@ -51,11 +51,11 @@ export function decideRollouts(situation: RolloutSituation): RolloutDecision {
   return { records: isSame ? records : next, pending, dueMs: pending.length === 0 ? undefined : dueMs };
 }
 
-/** What is known about the workload after it was read. */
+/** The record of the workload after it was read. */
 function look(workload: string, known: RolloutRecord | undefined, seen: SeenWorkload): RolloutRecord {
   const { uid, revision, content } = seen;
   if (known === undefined) {
-    // What was complete before anybody asked for clears is not cleared for; what is under way is.
+    // A rollout that was complete when clears were first requested needs no clear; a rollout in progress does.
     const hasBegun = seen.wasUnderWay || !seen.isRolledOut;
     return {
       workload,
@@ -72,11 +72,11 @@ function look(workload: string, known: RolloutRecord | undefined, seen: SeenWork
   if (isAnother(known, seen)) return seen.isPaused ? known : { ...known, hasBegun: true };
   if (!seen.isRolledOut || (known.uid === uid && known.revision === revision && known.content === content))
     return known;
-  // The same content in another object, or brought back while it was paused: no pod has run anything else.
+  // The same content in another object, or restored during a pause: no pod has run anything else.
   return { ...known, uid, revision, content };
 }
 
-/** An object that was created again has numbers of its own, so its content alone tells. */
+/** The revision of a re-created object is not comparable, so the content decides. */
 function isAnother(known: RolloutRecord, { uid, revision, content }: SeenWorkload): boolean {
   return content !== known.content && (uid !== known.uid || revision !== known.revision);
 }
@@ -86,8 +86,8 @@ function isPending(record: RolloutRecord, seen: SeenWorkload): boolean {
 }
 
 /**
- * A time in the future was written by a clock that was ahead. It becomes the present and is recorded as that: otherwise, the
- * wait would begin again at every look.
+ * A time in the future comes from a clock that was ahead. It is replaced by the present and recorded: otherwise, the
+ * wait would start again with every decision.
  */
 function notAhead(record: RolloutRecord, nowMs: number): RolloutRecord {
   const { clearedAtMs = 0, attemptedAtMs = 0 } = record;
@@ -104,7 +104,7 @@ function notBefore({ clearedAtMs, attempts, attemptedAtMs }: RolloutRecord, minI
   );
 }
 
-/** What is to be recorded before a call: an attempt for each workload that it is made for. */
+/** The records to save before a call: one more attempt for each workload that it is made for. */
 export function withRolloutAttempt(
   records: readonly RolloutRecord[],
   pending: readonly string[],
@@ -118,7 +118,7 @@ export function withRolloutAttempt(
   );
 }
 
-/** What is to be recorded after a call that has cleared the cache: all that were pending when it began are handled. */
+/** The records to save after a call that cleared the cache: all rollouts that were pending when it began are handled. */
 export function withRolloutsCleared(
   records: readonly RolloutRecord[],
   pending: readonly string[],

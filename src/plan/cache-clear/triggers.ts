@@ -1,20 +1,20 @@
-// Which triggers were handled, remembered with the instance: an object that is deleted and created again with the same
-// trigger clears nothing. Only what cleared the cache counts; what failed may be tried again by creating it again.
+// The handled triggers, recorded with the instance: an object that is deleted and created again with the same trigger clears
+// nothing. Only successful clears count; after a failure, a user can create the object again to retry it.
 import type { HandledTrigger } from "../../model/inventory.ts";
 import type { ClearRecord } from "./cache-clear.ts";
 
-/** How many objects are remembered; beyond it, those that were handled longest ago are forgotten. */
+/** The number of recorded objects; beyond it, those that were handled first are dropped. */
 const handledMax = 2_000;
 
-/** What an object's record adds to the memory of the instance; undefined while it cleared nothing. */
+/** The record of an object for the instance; undefined if it has cleared nothing. */
 export function handledBy(cacheClear: string, { trigger, finish }: ClearRecord): HandledTrigger | undefined {
   if (finish === undefined || finish.state === "Failed") return undefined;
   return { cacheClear, trigger, handledAtMs: finish.clearedAtMs };
 }
 
 /**
- * The memory with these added, each in place of what is known of the same object; the very same array if nothing changes.
- * `Now`: they were handled this moment. `Recalled`: they are read from a status, and count only if they are newer.
+ * Adds handled triggers to the record of the instance, each replacing an earlier one of the same object. Returns the same array if
+ * nothing changes. `Now`: they have just been handled. `Recalled`: they were read from a status, and count only if they are newer.
  */
 export function withHandled(
   handled: readonly HandledTrigger[],

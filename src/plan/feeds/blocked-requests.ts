@@ -1,5 +1,5 @@
-// Which decisions of CrowdSec blocked which requests, as far as the log of a WAF can say: it names the client and not the entry.
-// A request counts for the decision about its address that this process knew at the time: never too many, perhaps too few.
+// Determines which CrowdSec decisions blocked which requests, as far as the WAF's log shows it: it contains the client, but not the
+// entry. A request counts for the decision about its address that this process knew at the time: never too many, perhaps too few.
 import { type Entry, familyOf, parseDeclaredEntry } from "../../model/entry.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
 import type { ActiveDecision, ActiveDecisions } from "./crowdsec-decisions.ts";
@@ -11,7 +11,7 @@ export interface BlockedRequest {
 
 export interface DroppedCount {
   readonly origin: string;
-  /** The type of the decision: what was done about the request. */
+  /** The type of the decision: the action on the request. */
   readonly remediation: string;
   readonly ipType: "ipv4" | "ipv6";
   readonly count: number;
@@ -27,7 +27,7 @@ export class DroppedCounts {
       const parsed = parseDeclaredEntry(client);
       const decision = parsed.ok ? finder.find(parsed.entry) : undefined;
       if (!parsed.ok || decision === undefined) continue;
-      // A time that cannot be read is not counted.
+      // A time that can't be parsed is not counted.
       if (!(atMs >= decision.seenMs && atMs < decision.endMs)) continue;
       const { origin, type: remediation } = decision;
       this.add({ origin, remediation, ipType: familyOf(parsed.entry), count: 1 });
@@ -62,14 +62,14 @@ class DecisionFinder {
     this.#networks = new NetworkIndex([...this.#byEntry.keys()].filter((entry) => entry.includes("/")));
   }
 
-  /** The decision about the address itself, or else about a network that it is in. */
+  /** The decision for the address itself, or otherwise for a network that contains it. */
   find(address: Entry): ActiveDecision | undefined {
     const network = this.#networks.containing(address);
     return this.#byEntry.get(address) ?? (network === undefined ? undefined : this.#byEntry.get(network));
   }
 }
 
-/** The active decisions are another object after each change. */
+/** Each change of the active decisions creates a new object. */
 const finders = new WeakMap<ActiveDecisions, DecisionFinder>();
 
 function finderOf(active: ActiveDecisions): DecisionFinder {

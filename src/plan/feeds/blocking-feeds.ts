@@ -1,4 +1,4 @@
-// Which feeds block requests on a WAF.
+// Determines which feeds block requests on a WAF.
 import type { Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { feedTextFor, type FeedView } from "./feed-access.ts";

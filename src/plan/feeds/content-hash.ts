@@ -1,4 +1,4 @@
-// Computes the hash of the content of a feed, so that a person can accept exactly this content. Ignores order and comments,
+// Computes the hash of a feed's content, so that a user can accept exactly this content. Ignores order and comments,
 // because many lists change both at every fetch.
 import { createHash } from "node:crypto";
 import type { FeedContent } from "../../model/feed.ts";

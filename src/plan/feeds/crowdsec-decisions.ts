@@ -19,10 +19,10 @@ export interface ActiveDecision {
   /** Undefined if the value is not an entry. */
   readonly entry: Entry | undefined;
   readonly value: string;
-  /** `ban` and so on, in lower case. */
+  /** `ban` and so on, in lowercase. */
   readonly type: string;
   readonly origin: string;
-  /** When this process first heard of it. */
+  /** When this process first received it. */
   readonly seenMs: number;
   readonly endMs: number;
 }
@@ -33,7 +33,7 @@ export type ActiveDecisions = ReadonlyMap<string, ActiveDecision>;
 const usedScopes: ReadonlySet<string> = new Set(["ip", "range"]);
 const invalidLinesMax = 10;
 
-/** All active decisions, from a full response. `before` is what was active when the last answer came. */
+/** All active decisions, from a full response. `before` are the active decisions of the previous response. */
 export function allDecisions(
   before: ActiveDecisions,
   decisions: readonly Decision[],
@@ -93,8 +93,8 @@ function keyOf({ type, value }: Decision): string {
 }
 
 /**
- * The entries, each until its last decision ends.
- * @param redact makes a value that is no entry safe to show
+ * The entries, each with the end of its last decision.
+ * @param redact makes an invalid value safe to show
  */
 export function readDecisions(active: ActiveDecisions, redact: (text: string) => string): FeedReading {
   const expiresAtMs = new Map<Entry, number>();

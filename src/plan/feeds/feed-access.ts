@@ -9,18 +9,18 @@ import { matchesSelector } from "../../model/label-selector.ts";
 /** A feed as rules see it. */
 export interface FeedView {
   readonly feed: DeclaredFeed;
-  /** Undefined if it never had any. */
+  /** Undefined if it never had content. */
   readonly content: FeedContent | undefined;
 }
 
 export interface FeedUser {
-  /** Of the rule. */
+  /** The namespace of the rule. */
   readonly namespace: string;
   /** Undefined if they could not be read. */
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 
-/** @param view undefined if there is no such feed */
+/** @param view undefined if the feed does not exist */
 export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: FeedUser): AddressText {
   const source = feedSourceName(name);
   const missing = (problem: string): AddressText => ({ state: "Missing", source, problem });
@@ -37,7 +37,7 @@ export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: 
 
 const texts = new WeakMap<FeedContent["entries"], Map<string, AddressText>>();
 
-/** The same object for the same entries, because what is made of it is remembered by it. */
+/** Returns the same object for the same entries, because results are cached by it. */
 function listed({ entries }: FeedContent, source: string): AddressText {
   const known = texts.get(entries) ?? new Map<string, AddressText>();
   texts.set(entries, known);

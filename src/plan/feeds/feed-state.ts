@@ -1,4 +1,4 @@
-// The state of one feed, and how each fetch changes it. The last good content stays until newer content passes the guards or is
+// The state of one feed, and how each fetch changes it. The last good content is kept until newer content passes the guards or is
 // accepted by its hash; failures never remove it. The state survives restarts.
 import { hexDigest } from "../../model/hex-digest.ts";
 import type { DeclaredFeed, FeedFormat } from "../../model/declared-feed.ts";
@@ -42,7 +42,7 @@ export interface FeedState {
   readonly sourceKey: string;
   readonly good: GoodContent | undefined;
   readonly held: HeldContent | undefined;
-  /** Of the last fetch, if it failed. */
+  /** Set if the last fetch failed. */
   readonly fault: FeedFault | undefined;
   readonly failures: number;
   readonly lastFetchMs: number | undefined;
@@ -77,7 +77,7 @@ function sourceKeyOf({ source }: DeclaredFeed): string {
 }
 
 /**
- * Applies the current declaration to the state. A new source, request or acceptance makes a fetch due. The content stays: until
+ * Applies the current declaration to the state. A new source, request or acceptance makes a fetch due. The content is kept: until
  * the new source has responded, the old entries are the last good content.
  */
 export function adaptFeedState(state: FeedState, feed: DeclaredFeed, requestedAt: string | undefined): FeedState {
@@ -192,13 +192,13 @@ function goodContent(
   };
 }
 
-/** The same object for the same entries and ends, so that what was made of it before still counts. */
+/** Returns the same object for the same entries and ends, so that cached results remain valid. */
 function withEnds(known: FeedContent, expiresAtMs: FeedContent["expiresAtMs"]): FeedContent {
   const isSame = known.entries.every((entry) => areClose(known.expiresAtMs.get(entry), expiresAtMs.get(entry)));
   return isSame ? known : { entries: known.entries, expiresAtMs };
 }
 
-/** Durations are whole seconds, so every answer that repeats one means another moment. */
+/** Durations are whole seconds, so each response that repeats one gives a slightly different end. */
 function areClose(oneMs: number | undefined, otherMs: number | undefined): boolean {
   if (oneMs === undefined || otherMs === undefined) return oneMs === otherMs;
   return Math.abs(oneMs - otherMs) <= endToleranceMs;

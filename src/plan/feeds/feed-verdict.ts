@@ -1,4 +1,4 @@
-// Summarizes the state of a feed for people: the reason, who has to act next, and a sentence.
+// Summarizes the state of a feed for users: the reason, who has to act next, and a sentence.
 import type { DeclaredFeed, FeedGuards } from "../../model/declared-feed.ts";
 import { type FeedFault, type FeedState, type HeldContent, acceptAnnotation } from "./feed-state.ts";
 import type { HoldReason } from "./guards.ts";
@@ -20,7 +20,7 @@ export type FetchedReason =
 export interface FeedVerdict {
   readonly reason: FetchedReason;
   readonly message: string;
-  /** Who has to act next: nobody, wafsync for the first time, wafsync again, a person, or the person who suspended the feed. */
+  /** Who has to act next: nobody, wafsync (for the first time, or again), a user, or the user who suspended the feed. */
   readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
 }
 
@@ -84,7 +84,7 @@ function usedContent({ good }: FeedState): string {
   return `Rules continue to use the last good content: ${counted(good.content.entries.length, "entry", "entries")}.`;
 }
 
-/** The time since which the content is stale; undefined if it is not. A suspended feed is never stale, because it is not expected to change. */
+/** The time since which the content is stale; undefined if it is not. A suspended feed, which is not fetched, is never stale. */
 export function staleSinceMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {
   if (state.good === undefined || feed.suspend) return undefined;
   const atMs = staleAtMs(state.good.confirmedAtMs, feed.staleAfterMs, feed.intervalMs);

@@ -5,9 +5,9 @@ import type { FeedReading } from "../../model/feed.ts";
 export interface TextFacts {
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
-  /** Of the decoded content, in hexadecimal. */
+  /** The hash of the decoded content, in hexadecimal. */
   readonly sha256: string;
-  /** In lower case, without parameters; undefined if the server did not declare it. */
+  /** In lowercase, without parameters; undefined if the server did not declare it. */
   readonly contentType: string | undefined;
   /** Whether the content starts like HTML or XML. */
   readonly looksLikeMarkup: boolean;

@@ -1,4 +1,4 @@
-// Decides whether new content of a feed may replace the last good content. Suspicious content is put on hold until a person
+// Decides whether new content of a feed may replace the last good content. Suspicious content is put on hold until a user
 // accepts it by its hash; content that is definitely not a list is rejected.
 import type { FeedFormat, FeedGuards } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading } from "../../model/feed.ts";

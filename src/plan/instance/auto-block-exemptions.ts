@@ -1,4 +1,4 @@
-// The exemptions of automatic blocks of one instance, from everything that is declared for it.
+// The exemptions from the automatic blocks of one instance, based on everything that is declared for it.
 import type { Entry } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { compileExemptions } from "../lists/exemptions.ts";
@@ -11,7 +11,7 @@ import { originsOf } from "./draft-auto-block.ts";
 /**
  * Why an entry must not be blocked automatically; undefined if it may be.
  *
- * @param block its own exemptions, and its namespace, whose origins it must not block either
+ * @param block its own exemptions count, and so do the origins of its namespace
  */
 export function exemptionsIn(
   gathered: Gathered,

@@ -1,6 +1,6 @@
-// The holds of rules and origins that this version of wafsync does not understand, or that are not attached to an instance by
+// The holds for rules and origins that this version of wafsync does not understand, or that are not attached to an instance by
 // mistake. To its former instance, a typo in `spec.instanceRef` looks like the deletion of the object. Its entries therefore stay
-// until the reference is corrected, the object is deleted or a person approves the removals. An object that refers to another
+// until the reference is corrected, the object is deleted or a user approves the removals. An object that refers to another
 // existing instance was moved, and causes no hold.
 import type { EntryOwner } from "../../model/entry-owners.ts";
 import type { BrokenReference, Gathered } from "../../model/gathered.ts";
@@ -13,7 +13,7 @@ import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { noObjectHolds } from "../lists/holds.ts";
 import { expiryOf } from "./expiry.ts";
 
-/** The holds of objects that this version does not understand. */
+/** The holds for objects that this version does not understand. */
 function holdsOfInvalidObjects({ invalidObjects }: Pick<Gathered, "invalidObjects">): ObjectHolds {
   if (invalidObjects === undefined) return noObjectHolds;
   return {
@@ -65,10 +65,10 @@ function holdOf({ declared, problem, place }: BrokenReference, owner: string): H
   const where = place === "" ? "" : ` (${place})`;
   const renamed = object === owner ? "" : ` It may be ${owner}, which no longer exists.`;
   const fields = object === owner ? "spec.instanceRef" : "metadata.namespace or spec.instanceRef";
-  const owned = meta.kind === "WafOrigin" ? "origin is" : "entries are";
+  const owned = meta.kind === "WafOrigin" ? "origin" : "entries";
   return {
     scope: { kind: "Object", object },
-    reason: `${object}${where} is not attached to an instance. ${capitalized(asSentence(problem))}${renamed} Correct ${fields}, or delete the object if its ${owned} to go.`,
+    reason: `${object}${where} is not attached to an instance. ${capitalized(asSentence(problem))}${renamed} Correct ${fields}, or delete the object if wafsync should remove its ${owned}.`,
   };
 }
 

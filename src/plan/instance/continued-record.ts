@@ -1,5 +1,5 @@
-// A renamed or moved instance takes over the record of the former one, so that everything stays managed without a call of the
-// WAF. Both must refer to the same WAF. A user who can create instances in their own namespace must not obtain the record of
+// A renamed or moved instance takes over the record of the former one, so that everything stays managed without a WAF API
+// call. Both must refer to the same WAF. A user who can create instances in their own namespace must not obtain the record of
 // another team, so the domain is not sufficient: the API key or the base URL must also match the record. If the API at the same
 // base URL returns the same domain, it has verified the key.
 import type { ApiKey } from "../../model/api-key.ts";
@@ -48,7 +48,7 @@ export function joinRecords(own: Inventory, former: Inventory, formerName: Objec
     disputes: own.disputes.length > 0 ? own.disputes : former.disputes,
     handledTriggers: [...own.handledTriggers, ...handledTriggers],
     rollouts: [...own.rollouts, ...rollouts],
-    // A hash that was used for either of them must not work again.
+    // A hash that was used for either instance must not work again.
     approvals: own.approvals + former.approvals,
     counted: {
       blocklist: new Map([...former.counted.blocklist, ...own.counted.blocklist]),

@@ -1,4 +1,4 @@
-// Which removals count together with those of earlier plans, within `guards.window`.
+// Determines which removals count together with those of earlier plans, within `guards.window`.
 import type { ListName } from "../../model/declared.ts";
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
@@ -10,8 +10,8 @@ import { withCounted } from "../lists/removal-window.ts";
 import type { DesiredState } from "./desired.ts";
 
 /**
- * What people remove from what they declare counts over time. What expires was declared to end, what leaves a feed has passed the
- * guards of the feed, and unmanaged entries were never declared: they only count within a plan.
+ * Removals of entries that users stopped declaring count over time. The others only count within a plan: expired entries were
+ * declared to end, entries that left a feed have passed its guards, and unmanaged entries were never declared.
  */
 export function countsOverTime(
   list: ListName,
@@ -41,7 +41,7 @@ export function countsOverTime(
   };
 }
 
-/** What counts on the list once these removals were allowed. The same map if there are none. */
+/** The counted removals on the list, including newly allowed ones. The same map if there are none. */
 export function countedOn(
   list: ListName,
   { counted }: Pick<Inventory, "counted">,

@@ -36,9 +36,9 @@ import { holdsOfObjects } from "./broken-references.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
-  /** What belongs on each list after compaction, with the rules that need it there: never an empty array. */
+  /** The entries of each list after compaction, with the rules that need them there: never an empty array. */
   readonly lists: Readonly<Record<ListName, WantedEntries>>;
-  /** The same before compaction: who declares each entry. */
+  /** The same before compaction, with the rules that declare each entry. */
   readonly declared: Readonly<Record<ListName, WantedEntries>>;
   /** What the entries of `lists` stand for. */
   readonly compacted: Readonly<Record<ListName, CompactedList>>;
@@ -52,9 +52,9 @@ export interface DesiredState {
   readonly ofObjects: ObjectHolds;
   /** True if the result depends on which entries are managed. */
   readonly dependsOnManaged: boolean;
-  /** How many removals a plan may have; undefined where the owner asked for all of them. */
+  /** How many removals a plan may have; undefined if the owner requested all of them. */
   readonly removalGuards: Guards | undefined;
-  /** What is wrong with the instance itself. While there is any, nothing is written. */
+  /** The errors of the instance itself. While there are any, nothing is written. */
   readonly instanceFaults: readonly string[];
   /** When the next rule expires. */
   readonly nextExpiryMs: number | undefined;
@@ -73,7 +73,7 @@ export function compileDesired(
   return finished(compileInSlices(gathered, nowMs, managed, shown));
 }
 
-/** The same in slices, because thousands of rules would keep the rest of the process waiting. */
+/** The same in slices, because thousands of rules would block the event loop. */
 export function* compileInSlices(
   gathered: Gathered,
   nowMs: number,
@@ -126,7 +126,7 @@ export function* compileInSlices(
   };
 }
 
-/** Each rule on its own, oldest first; automatic blocks come last, as they exempt what the other rules allow. */
+/** Evaluates each rule separately, oldest first. Automatic blocks come last, because Allow entries of the other rules are exempt. */
 function* draftsInSlices({ rules }: Gathered, drafting: AutoBlockDrafting): Generator<undefined, CompiledRule[]> {
   const oldestFirst = rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
   yield;
@@ -154,8 +154,8 @@ export function guardsIn({ instance }: Gathered, origins: readonly CompiledOrigi
 }
 
 /**
- * The desired state of an instance that is being deleted: nothing. Its owner asked for the deletion, so no guard applies; but
- * what other writers added stays, whatever the policy was.
+ * The desired state of an instance that is being deleted: nothing. Its owner requested the deletion, so no guard applies. Entries
+ * of other writers stay, whatever the policy was.
  */
 export function nothingDesired(instance: DeclaredInstance): DesiredState {
   const { blocklist, allowlist, origins } = instance.policies;
@@ -248,7 +248,7 @@ function compactLists(
   return { blocklist: of("blocklist"), allowlist: of("allowlist") };
 }
 
-// The lists of an instance are compiled again and again from nearly the same rules. A new status of the instance makes it another
+// The lists of an instance are compiled repeatedly from nearly the same rules. A new status of the instance creates another
 // object with the same guards.
 const wantedLists = new WeakMap<Guards, WantedLists>();
 
@@ -264,7 +264,7 @@ function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | und
   let next: number | undefined;
   for (const { expiresAtMs, isAttached, judged } of rules) {
     for (const { untilMs } of judged ?? []) next = Math.min(next ?? untilMs, untilMs);
-    // A time in the past would wake the instance for ever; a rule that is not attached has nothing to expire.
+    // A time in the past would requeue the instance forever; a rule that is not attached has nothing to expire.
     if (expiresAtMs === undefined || expiresAtMs <= nowMs || !isAttached) continue;
     next = Math.min(next ?? expiresAtMs, expiresAtMs);
   }

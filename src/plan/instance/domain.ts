@@ -1,4 +1,4 @@
-// Determines to which WAF the key belongs. wafsync writes only to the WAF of the first sync, unless the user sets
+// Determines which WAF the key belongs to. wafsync writes only to the WAF of the first sync, unless the user sets
 // `expectedDomain` to a different one: if the keys of staging and production are swapped, the lists must not move. Each domain
 // has a separate record. A WAF whose domain changed keeps its record: it is recognized by its API key.
 import type { ApiKey } from "../../model/api-key.ts";
@@ -26,7 +26,7 @@ export function decideDomain(
   if (expected !== undefined && !sameDomain(expected, domain)) {
     return {
       state: "Changed",
-      message: `The API key belongs to ${domain}, but spec.expectedDomain is ${expected}: put the key of ${expected} into the Secret, or write expectedDomain: ${domain}. Nothing is written until then.`,
+      message: `The API key belongs to ${domain}, but spec.expectedDomain is ${expected}: put the key of ${expected} into the Secret, or set spec.expectedDomain: ${domain}. wafsync writes nothing until then.`,
     };
   }
   const former = inventory.domain;

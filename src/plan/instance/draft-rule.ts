@@ -6,7 +6,7 @@ import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
 import { decideAttachment } from "../../model/attachment.ts";
-import { type EntryQuota, limitedRule, ungrantedBeside, ungrantedIn } from "../lists/guest-limits.ts";
+import { type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "../lists/guest-limits.ts";
 import type { CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
 import { describeEmpty, describeRejected, faultsIn } from "../lists/compiled-rule.ts";
 import type { EntryGuards } from "../lists/guards.ts";
@@ -72,13 +72,13 @@ export function draftRule(
   const wanted = expired ? new Set<Entry>() : guarded.entries;
   const fitting =
     grant === undefined ? { entries: wanted, rejected: [] } : quota.take(meta.namespace, list, wanted, grant, sourceOf);
-  const beside = grant === undefined ? undefined : ungrantedBeside(instance, gatheredRule.rule, grant);
+  const partial = grant === undefined ? undefined : ungrantedPart(instance, gatheredRule.rule, grant);
   return {
     ...base,
     // Invalid entries of an expired rule are irrelevant.
     ...(expired
       ? accepted
-      : verdictOf(gatheredRule, read, { guarded: guarded.rejected, tooMany: fitting.rejected, beside })),
+      : verdictOf(gatheredRule, read, { guarded: guarded.rejected, tooMany: fitting.rejected, partial })),
     parts: read.parts,
     entries: fitting.entries,
     rejected: expired ? [] : [...read.invalid, ...guarded.rejected, ...fitting.rejected],
@@ -98,7 +98,7 @@ export function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta
   return meta.namespace === instance.meta.namespace;
 }
 
-/** The unreadable parts of the rule: one hold for each missing source, and one for all invalid lines. */
+/** The holds for the unreadable parts of the rule: one for each missing source, and one for all invalid lines. */
 function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries): Hold[] {
   const holds = missing.map(({ source, problem }): Hold => ({
     scope: { kind: "Source", list, rule, source },
@@ -107,21 +107,21 @@ function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries
   const first = invalid[0];
   if (first === undefined) return holds;
   const more = invalid.length === 1 ? "" : ` (and ${invalid.length - 1} more)`;
-  const reason = `${ruleLabel(rule)} has an entry that can't be read, ${first.source}${more}.`;
+  const reason = `${ruleLabel(rule)} has an invalid entry, ${first.source}${more}.`;
   return [...holds, { scope: { kind: "Rule", list, rule }, reason }];
 }
 
 interface Refused {
   readonly guarded: readonly RejectedEntry[];
   readonly tooMany: readonly RejectedEntry[];
-  /** The part that was not granted, although the rest of the rule applies. */
-  readonly beside: string | undefined;
+  /** Describes a part that was not granted, although the rest of the rule applies. */
+  readonly partial: string | undefined;
 }
 
 function verdictOf(
   gathered: GatheredRule,
   { entries, missing, invalid }: RuleEntries,
-  { guarded, tooMany, beside }: Refused,
+  { guarded, tooMany, partial }: Refused,
 ): { readonly verdict: RuleVerdict; readonly message: string } {
   if (missing.length > 0) {
     const verdict = missing.some(({ isTooLarge }) => isTooLarge === true) ? "TooLarge" : "SourceMissing";
@@ -132,8 +132,8 @@ function verdictOf(
   if (invalid.length > 0) return { verdict: "InvalidEntries", message };
   if (faulty.length > 0) return { verdict: "GuardRejected", message };
   if (tooMany.length > 0) return { verdict: "QuotaExceeded", message };
-  if (beside !== undefined) return { verdict: "NotGranted", message: beside };
-  // A feed may currently be empty, for example with CrowdSec. Its own guards check that.
+  if (partial !== undefined) return { verdict: "NotGranted", message: partial };
+  // A feed may be empty at times, for example with CrowdSec. Its own guards check that.
   if (entries.size === 0 && gathered.rule.feeds.length === 0)
     return { verdict: "NoEntries", message: describeEmpty(gathered) };
   return accepted;

@@ -1,4 +1,4 @@
-// Drift: what other writers changed on the lists since wafsync last read them, against what is declared.
+// Drift: changes by other writers to the lists since wafsync last read them that contradict the declared state.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -8,16 +8,16 @@ import type { Observed, SeenLists } from "../../model/observed.ts";
 export interface DriftedEntry {
   readonly list: ListName;
   readonly entry: Entry;
-  /** `Vanished`: declared, was on the list, is missing. `Reappeared`: wafsync removed it, no rule declares it, it is back. */
+  /** `Vanished`: a declared entry is missing from the list. `Reappeared`: wafsync removed it, no rule declares it, and it is back. */
   readonly change: "Vanished" | "Reappeared";
 }
 
 export interface LastSeen extends SeenLists {
-  /** What wafsync itself removed since this process started, as far as it remembers. */
+  /** The entries that this process removed, as far as it remembers. */
   readonly removed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
 }
 
-/** Only what wafsync will correct is drift: there is none where it writes nothing, or leaves the entries of others alone. */
+/** Only changes that wafsync corrects are drift: not if it writes nothing, or ignores the entries of other writers. */
 export function findDrift(desired: DesiredState, observed: Observed, last: LastSeen | undefined): DriftedEntry[] {
   const { suspend, policies } = desired.instance;
   if (last === undefined || last.domain !== observed.domain || suspend) return [];

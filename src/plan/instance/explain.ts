@@ -47,7 +47,7 @@ export interface Covering {
   readonly isManaged: boolean | undefined;
   readonly manner: Manner | undefined;
   readonly sinceMs: number | undefined;
-  /** Empty if no rule declares it. Of a merged entry: the rules that declare the address, and rely on it. */
+  /** Empty if no rule declares it. For a merged entry: the rules that declare the address and rely on it. */
   readonly wantedBy: readonly Wanting[];
   /** The entry that is sent for this declared one; undefined if it is sent itself. */
   readonly coveredBy: Entry | undefined;

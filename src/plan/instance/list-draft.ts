@@ -2,11 +2,11 @@
 //
 //   removal    why                                                  guards and holds apply
 //   ---------  ---------------------------------------------------  ----------------------
-//   lost       no rule declares what the entry stands for           yes
+//   lost       no rule declares an entry that it stands for          yes
 //   evicted    the list has no room for it                          yes
-//   replaced   other entries have all of its declared addresses     guards do not; a hold postpones it
+//   replaced   other entries cover all of its declared addresses    holds only, which postpone it
 //
-// A removal waits while the WAF does not accept a declared entry inside it: it would uncover that entry.
+// A removal waits while the WAF does not accept a declared entry inside it, because it would uncover that entry.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
@@ -25,14 +25,14 @@ import { keysOf } from "../lists/wanted-entries.ts";
 import type { DesiredState } from "./desired.ts";
 
 export interface ListDraft {
-  /** What belongs on the list. */
+  /** The entries that belong on the list. */
   readonly target: ListTarget;
   readonly adds: readonly WantedAdd[];
   /** Before the guards. */
   readonly removals: readonly Entry[];
-  /** How many declared entries each removal takes away, if it is not one. */
+  /** How many declared entries each removal represents, unless it is one. */
   readonly weights: ReadonlyMap<Entry, number>;
-  /** With the entry that has the addresses of each. */
+  /** Replaced entries, each with the entry that covers its addresses. */
   readonly replaced: ReadonlyMap<Entry, Entry>;
   /** Removals that wait for an entry that the WAF does not accept. */
   readonly waiting: readonly Entry[];
@@ -40,7 +40,7 @@ export interface ListDraft {
   readonly refused: ReadonlyMap<string, Refusal>;
   /** Declared entries that the list has no room for. */
   readonly leftOut: ReadonlySet<Entry>;
-  /** How many declared entries the list stands for once the additions are done, for the guards. */
+  /** How many declared entries the list represents once the additions are done, for the guards. */
   readonly size: number;
   /** The same including declared entries that are not planned. */
   readonly sizeMax: number;
@@ -106,7 +106,7 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
 
 /** What currently prevents writes. */
 class Blockers {
-  /** The refusals that were found to stand. */
+  /** The refusals that still apply. */
   readonly refused = new Map<string, Refusal>();
   readonly #list: ListName;
   readonly #input: DraftInput;
@@ -168,7 +168,7 @@ function additionsTo(
   const stuck: Entry[] = [];
   const { standsFor } = compacted[list];
   const missing = missingKeys(keysOf(target), live);
-  // On an empty list everything is missing, and none of it needs to be looked up.
+  // On an empty list, all entries are missing, so none is looked up.
   for (const [entry, rules] of missing.size === target.size ? target : picked(target, missing)) {
     if (blockers.blocksAddition(entry, rules)) stuck.push(entry);
     else if (standsFor.size === 0) adds.push({ list, entry, rules });
@@ -187,7 +187,7 @@ function* picked(
   for (const entry of entries) yield [entry, target.get(entry) ?? []];
 }
 
-/** In the order of the list, which the status shows. Usually a list shows nothing but what is declared. */
+/** In the order of the list, which the status shows. Usually a list contains only declared entries. */
 function undeclaredOn(live: ObservedEntries, target: ListTarget, missing: number): Iterable<Entry> {
   if (live.size === target.size - missing) return [];
   const undeclared = missingKeys(live, keysOf(target));
@@ -231,7 +231,7 @@ function sortRemovals(removals: readonly Entry[], basis: SortBasis): SortedRemov
     }
     const covers = parts.map((part) => coverIn(target, part, desired, list));
     const [first] = covers;
-    // What relies on an entry without room goes with it.
+    // An entry that relies on an entry without room is removed with it.
     if (first === undefined || covers.includes(undefined)) lost.push(entry);
     // An adopted entry is only removed when no rule declares it.
     else if (record?.manner === "Added") replaced.set(entry, first);
@@ -239,7 +239,7 @@ function sortRemovals(removals: readonly Entry[], basis: SortBasis): SortedRemov
   return { lost, replaced, weights };
 }
 
-/** The entry of the target that has the addresses of a declared one. */
+/** The entry of the target that covers a declared one. */
 function coverIn(
   target: ListTarget,
   entry: Entry,

@@ -7,9 +7,9 @@ import { ruleIdOf } from "../../model/rule-id.ts";
 import { entryOnLine } from "../lists/address-lines.ts";
 
 export interface Narrowed {
-  /** Without rules that do not declare the address and whose sources are all readable. */
+  /** Without rules whose sources are all readable and that do not declare the address. */
   readonly gathered: Gathered;
-  /** The original position, such as `spec.addresses[3]`, for a position in a narrowed rule; texts keep their line numbers. */
+  /** The original position, such as `spec.addresses[3]`, for a position in a narrowed rule; lines keep their numbers. */
   readonly placeOf: (rule: string, source: string) => string;
 }
 

@@ -1,11 +1,11 @@
-// The plan of one instance: a pure function of what is desired, what the WAF showed, what wafsync owns, and the time.
+// The plan of one instance: a pure function of the desired state, the observed lists, the inventory, and the time.
 //
 // Two lists, each:  desired − observed ──▶ additions, unless refused or contested
-//                   observed − desired ──▶ removals, of what is ours (Exclusive: of all), unless held or contested
+//                   observed − desired ──▶ removals of managed entries (Exclusive: of all), unless on hold or contested
 //
 // See list-draft.ts.
 //
-// The plan brings the inventory that must be recorded before its first operation. A plan of a synced instance is empty.
+// The plan contains the inventory that must be recorded before its first operation. A plan of a synced instance is empty.
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
@@ -39,9 +39,9 @@ import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
 import { decideRemovals, isAutomatic, isSameApproval } from "../lists/removal-guard.ts";
 
 export interface Plan {
-  /** In the order in which they are done. */
+  /** In the order of execution. */
   readonly operations: readonly Operation[];
-  /** What would be done, were it not for `Observe`. */
+  /** The operations that `Observe` prevents. */
   readonly observedOnly: readonly Operation[];
   readonly lists: Readonly<Record<ListName, ListSummary>>;
   /** Entries that become managed without a call, because they are already on the list. */
@@ -50,7 +50,7 @@ export interface Plan {
   readonly held: HeldRemovals | undefined;
   /** The number of entries that the missing sources of each rule last declared, by the rule's ID. */
   readonly awaited: ReadonlyMap<string, number>;
-  /** Refused writes that still stand in the way, by `operationKey`. */
+  /** Refused writes that are not retried yet, by `operationKey`. */
   readonly refusals: ReadonlyMap<string, Refusal>;
   readonly contested: readonly Contested[];
   /** Entries that the lists have no room for. */
@@ -58,7 +58,7 @@ export interface Plan {
   /** Removals that wait until the WAF accepts declared entries inside them. */
   readonly waiting: Readonly<Record<ListName, readonly Entry[]>>;
   readonly origins: OriginPlan;
-  /** To be recorded before the first operation. */
+  /** The inventory to record before the first operation. */
   readonly inventory: Inventory;
   readonly inventoryChanged: boolean;
   /** Only owners changed, which depends on the declarations and not on the lists. */
@@ -73,7 +73,7 @@ export interface PlanInput {
   readonly inventory: Inventory;
   /** Refusals that the inventory has no room for, by `operationKey`. */
   readonly olderRefusals?: ReadonlyMap<string, Refusal>;
-  /** Whether its removals count for `guards.window` from now on: what is declared was confirmed, so they will be done. */
+  /** Whether its removals count for `guards.window` from now on: the declared state was confirmed, so they will be executed. */
   readonly countsRemovals?: boolean;
   readonly nowMs: number;
 }
@@ -82,7 +82,7 @@ export function planInstance(input: PlanInput): Plan {
   return finished(planInSlices(input));
 }
 
-/** The same in slices, because a plan of many entries would keep the rest of the process waiting. */
+/** The same in slices, because a plan of many entries would block the event loop. */
 export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const { desired, observed, inventory, nowMs } = input;
   const contested = contestedNow(inventory.disputes, nowMs);
@@ -207,10 +207,10 @@ function removalsOf(
     );
 }
 
-/** Removals of entries whose addresses other entries have. */
+/** Removals of entries whose addresses other entries cover. */
 function replacedOn(list: ListName, observed: Observed, { replaced }: ListDraft): readonly RemoveEntry[] {
   const inOrder = [...replaced].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return inOrder.flatMap(([entry, cover]) => removalsOfEntry(list, entry, observed, `${cover} has its addresses`));
+  return inOrder.flatMap(([entry, cover]) => removalsOfEntry(list, entry, observed, `${cover} covers its addresses`));
 }
 
 function removalsOfEntry(list: ListName, entry: Entry, observed: Observed, reason: string): readonly RemoveEntry[] {
@@ -252,7 +252,7 @@ function nextInventory(
           standsFor: desired.compacted[list].standsFor,
           observed: observed.lists[list],
           adds: drafts[list].adds,
-          // The rule that retains an entry may only be out of sight.
+          // The rule that retains an entry may only be unreadable at the moment.
           retained: drafts[list].retained.filter(
             (entry) => holds.on(list, inventory.entries[list].get(entry)).length === 0,
           ),

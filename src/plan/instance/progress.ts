@@ -17,9 +17,9 @@ export interface ListSummary {
   /** Managed entries among them. */
   readonly managed: number;
   readonly foreign: number;
-  /** Writes of this plan that are still to be done. */
+  /** Writes of this plan that are not done yet. */
   readonly pending: number;
-  /** Removals on hold: they await an approval, or a source that can't be read now. */
+  /** Removals on hold: they await an approval or an unreadable source. */
   readonly held: number;
   /** Declared entries that are not sent, because other entries cover their addresses. */
   readonly covered: number;
@@ -95,19 +95,19 @@ export function countAwaited(
 
 /** The progress of one rule, based on the lists of the WAF. */
 export interface RuleProgress {
-  /** Its declared entries, including the last entries of its missing sources. */
+  /** The number of its declared entries, including the last entries of its missing sources. */
   readonly desired: number;
   readonly synced: number;
   readonly pending: number;
   /** The entries that its missing sources last declared: they stay as they are on the WAF, and count as neither synced nor pending. */
   readonly awaited: number;
-  /** Already on the list when a rule declared them: they stay when the rule no longer declares them. Also for expired rules. */
+  /** Entries that were on the list before a rule declared them: they stay when no rule declares them. Also for expired rules. */
   readonly foreign: number;
   /** Synced entries that are not on the list themselves: wider or merged entries cover them. */
   readonly covered: number;
   /** The first covered entry, and the entry that covers it. */
   readonly coveredExample: { readonly entry: Entry; readonly cover: Entry } | undefined;
-  /** Entries that the list has no room for, directly or through what covers them. */
+  /** Entries that the list has no room for, directly or through the entries that cover them. */
   readonly leftOut: readonly Entry[];
   /** Rejected by the API; entries that wafsync itself rejects are counted on the rule. */
   readonly refused: readonly { readonly entry: Entry; readonly message: string }[];
@@ -128,7 +128,7 @@ export function ruleProgress(
   const owned = managed[rule.list];
   const { coverOf, standsFor } = compacted[rule.list];
   const overflow = plan.leftOut[rule.list];
-  // Only a new plan can find any where there were none.
+  // Only a new plan can find unmanaged entries if there were none.
   const hasForeign = plan.lists[rule.list].foreign > 0;
   const refused: { entry: Entry; message: string }[] = [];
   const leftOut: Entry[] = [];
@@ -160,7 +160,7 @@ export function ruleProgress(
   return { desired: wanted + awaited, synced, pending, awaited, foreign, covered, coveredExample, leftOut, refused };
 }
 
-/** `120/10000`, or `expired`: entries that are rejected count as declared, unless they are of a feed. */
+/** `120/10000`, or `expired`. Rejected entries count as declared, unless they come from a feed. */
 export function progressText(rule: CompiledRule, { synced, desired }: RuleProgress): string {
   return rule.expired ? "expired" : `${synced}/${desired + faultsIn(rule.rejected).length}`;
 }
@@ -183,7 +183,7 @@ export function entriesLeft(
   const own = new Set(expiredEntries(rule));
   const left = [...own].filter((entry) => live.has(entry) && owned.has(entry) && !wanted.has(entry));
   if (own.size === 0) return left;
-  // Merged entries of which it declared a part.
+  // Merged entries that contain entries declared by the rule.
   for (const [entry, { standsFor = [] }] of owned) {
     if (standsFor.length === 0 || own.has(entry) || wanted.has(entry) || !live.has(entry)) continue;
     if (standsFor.some((part) => own.has(part))) left.push(entry);
@@ -191,7 +191,7 @@ export function entriesLeft(
   return left;
 }
 
-/** The former entries of an expired rule, without duplicates; empty while it has not expired. */
+/** The former entries of an expired rule, without duplicates; empty for other rules. */
 function expiredEntries({ expired, parts }: CompiledRule): readonly Entry[] {
   if (!expired) return [];
   return [...new Set(parts.flatMap(({ entries }) => [...entries.keys()]))];

@@ -11,11 +11,11 @@ import type { Plan } from "./plan.ts";
 export interface UnmanagedEntry {
   readonly list: ListName;
   readonly entry: Entry;
-  /** The rule that declares it; if there are several, one that expires. */
+  /** The rule that declares it; if there are several, one with an expiry. */
   readonly rule: CompiledRule;
 }
 
-/** Only for lists on which such entries stay: `Exclusive` removes them, and `Observe` manages nothing. */
+/** Only for lists where such entries stay: `Exclusive` removes them, and `Observe` manages nothing. */
 export function findUnmanaged(
   { instance, declared, rules }: Pick<DesiredState, "instance" | "declared" | "rules">,
   observed: Observed,

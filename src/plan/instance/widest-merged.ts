@@ -1,4 +1,4 @@
-// The widest networks into which the entries of a namespace are merged: those that it could declare itself.
+// Determines the widest networks that may result from merging the entries of a namespace: those that it could declare itself.
 import { decideAttachment } from "../../model/attachment.ts";
 import type { DeclaredInstance, ListName, PrefixLengths } from "../../model/declared.ts";
 

@@ -1,12 +1,12 @@
-// The text of an `addressesFrom` ConfigMap: one entry a line, `#` comments, blank lines, white space around an entry.
+// Parses the text of an `addressesFrom` ConfigMap: one entry per line; comments (`#`), blank lines and surrounding whitespace are ignored.
 
 export interface AddressLine {
   readonly text: string;
-  /** From 1, in its text or list. */
+  /** The position in its text or list, starting at 1. */
   readonly number: number;
 }
 
-/** The entries of a text, in its order, each with the number of its line. */
+/** The entries of a text, in order, each with its line number. */
 export function* readAddressLines(text: string): Generator<AddressLine, void> {
   let number = 0;
   for (const line of text.split("\n")) {
@@ -16,7 +16,7 @@ export function* readAddressLines(text: string): Generator<AddressLine, void> {
   }
 }
 
-/** Without its comment and the white space around it; empty if there is nothing else. */
+/** The line without its comment and surrounding whitespace; may be empty. */
 export function entryOnLine(line: string): string {
   const comment = line.indexOf("#");
   return (comment === -1 ? line : line.slice(0, comment)).trim();

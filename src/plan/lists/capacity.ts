@@ -1,9 +1,9 @@
-// A list accepts a limited number of entries. Which entries it gets, if not all of them fit:
+// A list accepts a limited number of entries. If not all of them fit, it gets, in this order:
 //
-// 1. those that another writer added, which wafsync can't move;
-// 2. those of higher priority;
-// 3. those that are on the list already, so that a new rule of the same priority unblocks nobody;
-// 4. those of older rules.
+// 1. entries of other writers, which wafsync does not remove;
+// 2. entries with higher priority;
+// 3. entries that are already on the list, so that a new rule with the same priority unblocks nothing;
+// 4. entries of older rules.
 import type { Entry } from "../../model/entry.ts";
 import type { OwnedEntry } from "../../model/inventory.ts";
 import type { ObservedEntries } from "../../model/observed.ts";

@@ -1,11 +1,11 @@
 // Replaces carved entries with their parts, after conflicts are resolved: a carved entry takes part in conflicts as declared, so
-// that the same entry in Allow is a conflict with or without carving.
+// declaring the same entry in Allow is a conflict with or without carving.
 import type { Entry } from "../../model/entry.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 
 /**
- * `rules` come as settled. A part that a rule declares as an Allow entry is omitted: an exception within a Block entry is not a
- * conflict, and no entry may be on both lists.
+ * `rules` are those of `settleConflicts`. A part that a rule declares as an Allow entry is omitted: an exception within a Block
+ * entry is not a conflict, and no entry may be on both lists.
  */
 export function replaceCarved(rules: readonly CompiledRule[]): readonly CompiledRule[] {
   if (rules.every(({ carved }) => carved.length === 0)) return rules;

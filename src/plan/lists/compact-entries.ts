@@ -1,11 +1,11 @@
-// Finds the entries that need no call of their own, because other entries of the same list have their addresses.
+// Finds the entries that need no call of their own, because other entries of the same list cover their addresses.
 //
 // - `Covered`: an entry inside a wider one is not sent, if the wider one lasts at least as long and has at least its priority. So
-//   a temporary network covers no permanent address, and no urgent address waits for a network that is less urgent.
+//   a temporary network covers no permanent address, and no urgent address waits for a less urgent network.
 // - `Exact`: in addition, the two halves of a network with the same end and priority are sent as that network.
 //
-// An entry of the other list stands between an entry and its cover if it contains the first and is inside the second: nothing is
-// compacted across it, because a WAF may let the narrowest entry decide.
+// An entry is not compacted if an entry of the other list contains it and is itself inside the cover, because a WAF may let the
+// narrowest entry decide.
 import type { Compaction, PrefixLengths } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { PackedNetworks, byFamily, hasNetworks } from "../../model/packed-networks.ts";
@@ -13,7 +13,7 @@ import { PackedNetworks, byFamily, hasNetworks } from "../../model/packed-networ
 export interface CompactionInput {
   readonly mode: Compaction;
   readonly entries: Iterable<Entry>;
-  /** Undefined if it is the same for all of them. */
+  /** Undefined if all entries have the same terms. */
   readonly termsOf: ((entry: Entry) => Terms) | undefined;
   /** Entries of the other list. */
   readonly others: readonly Entry[];
@@ -21,9 +21,9 @@ export interface CompactionInput {
   readonly widest: PrefixLengths;
 }
 
-/** How long an entry is wanted, and how urgently. Equal ones are the same object. */
+/** How long an entry is declared, and how urgently. Equal terms are the same object. */
 export interface Terms {
-  /** Infinite if it does not end. */
+  /** Infinite if it never expires. */
   readonly endsAtMs: number;
   readonly priority: number;
 }
@@ -48,16 +48,16 @@ export function compactEntries(input: CompactionInput): Covers {
 const none = -1;
 const sameTerms: Terms = { endsAtMs: Number.POSITIVE_INFINITY, priority: 0 };
 
-/** One pass over the sorted networks of one family. Indexes are those of the networks. */
+/** One sweep over the sorted networks of one family. Indexes identify these networks. */
 class Sweep {
   readonly #networks: PackedNetworks;
   readonly #input: CompactionInput;
   readonly #others: ReadonlySet<Entry>;
   /** The network that is sent for another one. */
   readonly #sentFor = new Map<number, number>();
-  /** Of merged networks. */
+  /** The terms of merged networks. */
   readonly #mergedTerms = new Map<number, Terms>();
-  /** The number of declared networks and those of the other list. */
+  /** The number of declared networks, including those of the other list. */
   readonly #count: number;
 
   constructor(networks: PackedNetworks, input: CompactionInput) {
@@ -67,7 +67,7 @@ class Sweep {
     this.#count = networks.size;
   }
 
-  /** Adds what it finds to `covers`. */
+  /** Adds the results to `covers`. */
   run(covers: Map<Entry, Entry>): void {
     const sent = this.#cover();
     if (this.#input.mode === "Exact") this.#merge(sent);
@@ -79,14 +79,14 @@ class Sweep {
   /** Finds the covered entries. Returns all others, in order. */
   #cover(): number[] {
     const sent: number[] = [];
-    /** Networks that contain each other, the widest first. */
+    /** Networks that contain each other, widest first. */
     const open: number[] = [];
     for (let index = 0; index < this.#count; index += 1) {
       while (open.length > 0 && !this.#networks.contains(open.at(-1) ?? none, index)) open.pop();
       const isOther = this.#networks.isOther(index);
       const cover = isOther ? undefined : this.#coverAmong(open, index);
       if (cover !== undefined) {
-        // Whatever this one could cover, its cover covers as well.
+        // Any network that this one could cover is also covered by its cover.
         this.#sentFor.set(index, cover);
         continue;
       }
@@ -96,7 +96,7 @@ class Sweep {
     return sent;
   }
 
-  /** The narrowest of the networks around this one on whose terms it can rely, up to one of the other list. */
+  /** The narrowest network that contains this one and has sufficient terms, up to the first one of the other list. */
   #coverAmong(open: readonly number[], index: number): number | undefined {
     const terms = this.#termsOf(index);
     for (let place = open.length - 1; place >= 0; place -= 1) {
@@ -134,7 +134,7 @@ class Sweep {
     return true;
   }
 
-  /** Whether the other list has one of the halves, or the whole. */
+  /** Whether the other list contains one of the halves, or the whole. */
   #isAmongOthers(lower: number, upper: number): boolean {
     const networks = this.#networks;
     const texts = [networks.textOf(lower), networks.textOf(upper), networks.widerTextOf(lower)];
@@ -147,7 +147,7 @@ class Sweep {
     return this.#mergedTerms.get(index) ?? termsOf(this.#networks.textOf(index));
   }
 
-  /** Chains are short: a cover, then one merge for each bit. Each step is shortened for those that follow. */
+  /** Chains are short: a cover, then one merge for each bit. Each step shortens the chain for later calls. */
   #rootOf(index: number): number {
     let root = index;
     for (let next = this.#sentFor.get(root); next !== undefined; next = this.#sentFor.get(root)) root = next;

@@ -1,8 +1,8 @@
-// What belongs on a list after compaction: the entries that are sent, and what each of them stands for.
+// The entries that belong on a list after compaction, and the declared entries that each of them represents.
 //
-// Each namespace is compacted on its own, and so is each rule that retains its entries, as if its rules were the only ones; what
-// any of them sends belongs on the list. So no entry relies on what another namespace declares, and nobody waits for an entry of
-// another namespace to be added again.
+// Each namespace is compacted separately, and so is each rule that retains its entries, as if there were no other rules. The list
+// contains the union of the results. So no entry relies on declarations of another namespace, and none has to wait until an entry
+// of another namespace is added again.
 import type { Compaction, PrefixLengths } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
@@ -11,7 +11,7 @@ import { type Covers, type Terms, compactEntries, noCovers } from "./compact-ent
 type WantedEntries = ReadonlyMap<Entry, readonly CompiledRule[]>;
 
 export interface CompactedList {
-  /** What belongs on the list, with the rules that need it there: never an empty array. */
+  /** The entries that belong on the list, with the rules that need them there: never an empty array. */
   readonly sent: WantedEntries;
   /** The declared entries that a sent entry stands for, itself included. Absent if it stands only for itself. */
   readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
@@ -21,7 +21,7 @@ export interface CompactedList {
 
 export interface ListCompaction {
   readonly mode: Compaction;
-  /** All rules of the list, and what they want together. */
+  /** All rules of the list, and all entries that they declare. */
   readonly rules: readonly CompiledRule[];
   readonly wanted: WantedEntries;
   /** The rules of the other list. */
@@ -30,7 +30,7 @@ export interface ListCompaction {
   readonly widestOf: (namespace: string) => PrefixLengths;
 }
 
-/** The list as it is declared. */
+/** The list as declared. */
 export function uncompacted(wanted: WantedEntries): CompactedList {
   return { sent: wanted, standsFor: new Map(), coverOf: () => undefined };
 }
@@ -53,7 +53,7 @@ export function compactList({ mode, rules, wanted, others, widestOf }: ListCompa
   return { ...sentEntries(wanted, covers.values(), coverOf), coverOf };
 }
 
-/** A rule that retains its entries may leave them behind, so they rely on nothing else. Automatic blocks end one by one. */
+/** A rule that retains its entries may leave them orphaned, so they rely on no other rule. Automatic blocks end one by one. */
 function groupOf({ rule, id, judged }: CompiledRule): string {
   if (judged !== undefined) return id;
   return rule.deletionPolicy === "Retain" ? id : rule.meta.namespace;
@@ -71,7 +71,7 @@ interface Answered extends GroupInput {
   readonly covers: Covers;
 }
 
-/** The last answer about each group, by its first rule: rules keep their sets of entries while nothing changes. */
+/** The last result for each group, by its first rule: rules keep their sets of entries while nothing changes. */
 const answered = new WeakMap<ReadonlySet<Entry>, Answered>();
 
 function coversOf(rules: readonly CompiledRule[], input: GroupInput): Covers {
@@ -95,7 +95,7 @@ function coversOf(rules: readonly CompiledRule[], input: GroupInput): Covers {
 
 const withNetworks = new WeakMap<ReadonlySet<Entry>, boolean>();
 
-/** Only a network covers anything. Remembered, so that a change of one rule looks at no entry of the others. */
+/** Only networks can cover other entries. Cached, so that a change of one rule checks no entry of the others. */
 function hasNetwork(entries: ReadonlySet<Entry>): boolean {
   const known = withNetworks.get(entries);
   if (known !== undefined) return known;
@@ -124,7 +124,7 @@ function endOf({ expiresAtMs }: CompiledRule): number {
   return expiresAtMs ?? Number.POSITIVE_INFINITY;
 }
 
-/** An entry of several rules ends with the last of them, and is as urgent as the most urgent one. */
+/** An entry of several rules ends with the last of them, and has the highest of their priorities. */
 function joinedTerms(
   rules: readonly CompiledRule[],
   terms: readonly Terms[],

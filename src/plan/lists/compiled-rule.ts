@@ -1,4 +1,4 @@
-// What came of one declared rule or origin when the desired state was compiled.
+// The result of compiling one declared rule or origin.
 import type { JudgedEntry } from "../../model/auto-block.ts";
 import type { DeclaredOrigin, DeclaredRule, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -20,11 +20,11 @@ export type RuleVerdict =
   | "Conflict"
   | "NoEntries";
 
-/** A Block entry that is written as narrower networks, because some of its addresses must stay reachable. */
+/** A Block entry that is sent as narrower networks, because some of its addresses must stay reachable. */
 export interface CarvedEntry {
   readonly entry: Entry;
   readonly source: string;
-  /** The protected networks. */
+  /** The protected networks that are cut out. */
   readonly leftOut: readonly Entry[];
   /** The rest of the entry; never empty. */
   readonly pieces: readonly Entry[];
@@ -32,7 +32,7 @@ export interface CarvedEntry {
 
 export interface CompiledRule {
   readonly rule: DeclaredRule;
-  /** As `ruleIdOf` makes it. */
+  /** The result of `ruleIdOf`. */
   readonly id: string;
   readonly list: ListName;
   /** Whether it is in the instance's own namespace, whose objects take precedence over those of guests. */
@@ -41,18 +41,18 @@ export interface CompiledRule {
   readonly isAttached: boolean;
   /** The first fault, or `Accepted`. Valid entries of an attached rule apply whatever the verdict. */
   readonly verdict: RuleVerdict;
-  /** What is wrong, for a person; empty for `Accepted`. */
+  /** The fault, for users; empty for `Accepted`. */
   readonly message: string;
   /** Its entries for the list, with carved entries replaced by their parts; empty after it has expired. */
   readonly entries: ReadonlySet<Entry>;
   /** The sources of its entries, including rejected ones: finds the owners of an entry without searching the sources. */
   readonly parts: readonly RulePart[];
-  /** Those of feeds among them do not change the verdict. */
+  /** Rejected entries of feeds do not change the verdict. */
   readonly rejected: readonly RejectedEntry[];
   readonly carved: readonly CarvedEntry[];
   readonly expiresAtMs: number | undefined;
   readonly expired: boolean;
-  /** Of a WafAutoBlock: the entries that count, whether it enforces or only suggests them. */
+  /** For a WafAutoBlock: the entries that count, whether it enforces or only suggests them. */
   readonly judged?: readonly JudgedEntry[];
 }
 
@@ -64,12 +64,12 @@ export interface CompiledOrigin {
   readonly message: string;
 }
 
-/** Those that a person can correct: a rule is in order without what its feeds should not list. */
+/** The rejected entries that a user can correct. Rejected entries of a feed are no fault of the rule. */
 export function faultsIn(rejected: readonly RejectedEntry[]): readonly RejectedEntry[] {
   return rejected.filter(({ isOfFeed }) => isOfFeed !== true);
 }
 
-/** Where a rule first says that it wants the entry; empty if it does not. */
+/** The position at which a rule first declares the entry; empty if it does not. */
 export function placeOf({ parts }: Pick<CompiledRule, "parts">, entry: Entry): string {
   for (const { entries } of parts) {
     const place = entries.get(entry);
@@ -78,7 +78,7 @@ export function placeOf({ parts }: Pick<CompiledRule, "parts">, entry: Entry): s
   return "";
 }
 
-/** One sentence on a list of refused entries: their number and the first of them. */
+/** One sentence about rejected entries: their number and the first of them. */
 export function describeRejected(rejected: readonly RejectedEntry[]): string {
   const first = rejected[0];
   if (first === undefined) return "";

@@ -33,7 +33,7 @@ interface Winner {
   readonly why: "Owner" | "Holder" | "First";
 }
 
-/** Takes the losing entries out of their rules. `rules` come oldest first, and go out in the same order. */
+/** Removes the losing entries from their rules. `rules` and the result are ordered oldest first. */
 export function settleConflicts(rules: readonly CompiledRule[], holders: Holders): SettledConflicts {
   const actions = new Set(rules.map((rule) => rule.list));
   if (actions.size < 2 && holders.awaiting === undefined) return { rules, hasConflicts: false };
@@ -64,7 +64,7 @@ export function settleConflicts(rules: readonly CompiledRule[], holders: Holders
   return { rules: rules.map((rule) => withoutLost(rule, winners, holders)), hasConflicts };
 }
 
-/** The entries that are wanted on both lists. */
+/** The entries that are declared for both lists. */
 function onBothLists(rules: readonly CompiledRule[]): ReadonlySet<Entry> {
   const allowed = new Set<Entry>();
   for (const { list, entries } of rules) {
@@ -90,8 +90,8 @@ function piecesOf(rules: readonly CompiledRule[]): Pieces {
 }
 
 /**
- * The only list that contains the entry as a managed one, or otherwise the only list for which it is recorded: an addition that
- * was recorded but not sent leaves the entry recorded on both.
+ * The only list that contains the entry as a managed one, or otherwise the only list for which it is recorded. An addition that
+ * was recorded but not sent may leave the entry recorded on both.
  */
 function holderOf(entry: Entry, { managed, shown }: Holders, pieces: Pieces): ListName | undefined {
   if (managed === undefined) return undefined;
@@ -123,24 +123,24 @@ function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>, ho
   return withoutEntries(rule, lost);
 }
 
-/** The rule whose missing source wanted the entry last on that list, if the list holds it. */
+/** The rule whose missing source last declared the entry for that list, if the list contains it. */
 function awaitedOn(list: ListName, entry: Entry, holders: Holders): string | undefined {
   if (holders.awaiting === undefined || holders.managed === undefined) return undefined;
   if (sentAs(holders.managed[list], entry).length === 0) return undefined;
   return holderOf(entry, holders, noPieces) === list ? holders.awaiting(list, entry) : undefined;
 }
 
-/** The rule without the entries that lost, and with the reasons. */
+/** The rule without the losing entries, which it reports as rejected. */
 export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[]): CompiledRule {
   if (lost.length === 0) return rule;
   const gone = new Set<string>(lost.map(({ entry }) => entry));
   const entries = new Set([...rule.entries].filter((entry) => !gone.has(entry)));
-  const told = lost.map((one) => (isOfFeed(rule, one) ? ({ ...one, isOfFeed: true } as const) : one));
-  const rejected = [...rule.rejected, ...told];
+  const reported = lost.map((one) => (isOfFeed(rule, one) ? ({ ...one, isOfFeed: true } as const) : one));
+  const rejected = [...rule.rejected, ...reported];
   if (rule.verdict === "InvalidEntries" || rule.verdict === "GuardRejected") {
     return { ...rule, entries, rejected, message: describeRejected(faultsIn(rejected)) };
   }
-  const mine = faultsIn(told);
+  const mine = faultsIn(reported);
   if (rule.verdict !== "Accepted" || mine.length === 0) return { ...rule, entries, rejected };
   return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(mine) };
 }

@@ -1,17 +1,17 @@
-// Two writers that can't see each other. An entry that keeps coming and going against the plan is left alone for a while,
-// longer each time, instead of being fought over.
+// Detects conflicts with another writer. If an entry is repeatedly added or removed against the plan, wafsync stops correcting it
+// for a while, longer each time.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Dispute } from "../../model/inventory.ts";
 
 const hourMs = 3_600_000;
-/** More than this within an hour is a dispute. */
+/** More corrections than this within an hour are a dispute. */
 const correctionsMax = 3;
 const firstPauseMs = 5 * 60_000;
 const pauseMsMax = 4 * hourMs;
-/** How many times are remembered for one entry. */
+/** The number of correction times that are recorded for one entry. */
 const timesMax = 10;
-/** How many entries are remembered; beyond it those that were corrected least often are forgotten. */
+/** The number of entries that are recorded; beyond it, those that were corrected least often are dropped. */
 export const disputesMax = 10_000;
 
 export interface Contested {
@@ -20,7 +20,7 @@ export interface Contested {
   readonly untilMs: number;
 }
 
-/** Notes that the listed entries were found changed against the plan. Forgets what is older than the longest pause. */
+/** Records corrections of the listed entries. Drops times that are older than the longest pause. */
 export function noteDisputes(
   disputes: readonly Dispute[],
   found: readonly { readonly list: ListName; readonly entry: Entry }[],
@@ -36,7 +36,7 @@ export function noteDisputes(
     const before = byKey.get(keyOf({ list, entry }));
     byKey.set(keyOf({ list, entry }), { list, entry, atMs: [...upTo(nowMs, before?.atMs), nowMs].slice(-timesMax) });
   }
-  // An entry that is already contested keeps its place: otherwise the fights over too many entries would never end.
+  // An entry that is already contested keeps its place: otherwise, disputes over too many entries would never end.
   const weight = ({ atMs }: Dispute): number => Math.min(atMs.length, correctionsMax + 1);
   const kept = [...byKey.values()].toSorted(
     (a, b) => weight(b) - weight(a) || (b.atMs.at(-1) ?? 0) - (a.atMs.at(-1) ?? 0),
@@ -44,12 +44,12 @@ export function noteDisputes(
   return kept.slice(0, disputesMax);
 }
 
-/** True if no more contested entries can be remembered: others are corrected in each run, without a pause. */
+/** True if no more contested entries can be recorded: others are corrected in each run, without a pause. */
 export function isFull(contested: readonly Contested[]): boolean {
   return contested.length >= disputesMax;
 }
 
-/** The entries that are left alone now, and until when. */
+/** The entries that are currently not corrected, and until when. */
 export function contestedNow(disputes: readonly Dispute[], nowMs: number): readonly Contested[] {
   return disputes.flatMap((dispute) => {
     const untilMs = pausedUntil(upTo(nowMs, dispute.atMs));
@@ -57,12 +57,12 @@ export function contestedNow(disputes: readonly Dispute[], nowMs: number): reado
   });
 }
 
-/** Without the times that lie ahead: the clock was set back since, and a pause must not last that much longer. */
+/** Without times in the future: the clock was set back since, and a pause must not last longer because of that. */
 function upTo(nowMs: number, atMs: readonly number[] = []): readonly number[] {
   return atMs.filter((timeMs) => timeMs <= nowMs);
 }
 
-/** The pause starts with the correction that was one too many within an hour, and doubles with each further one. */
+/** The pause starts with the first correction beyond the limit within an hour, and doubles with each further one. */
 function pausedUntil(atMs: readonly number[]): number | undefined {
   const last = atMs.at(-1);
   if (last === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Which addresses no automatic decision may block, for suggestions and automatic blocks. Reports name further exemptions. An entry
-// is exempt if it shares a single address with something protected, because a wider block would reach that address too.
+// Determines which addresses must not be blocked automatically, for suggestions and automatic blocks. Reports name further exemptions.
+// An entry is exempt if it shares a single address with something protected, because a wider block would include that address too.
 import type { Entry } from "../../model/entry.ts";
 import { parseDeclaredEntry } from "../../model/entry.ts";
 import { headOf } from "../../model/entry-head.ts";
@@ -16,7 +16,7 @@ export type ExemptionKind = "Exempt" | "Allowed" | "NeverBlock" | "Origin" | "To
 
 export interface Exemption {
   readonly kind: ExemptionKind;
-  /** What the entry overlaps; undefined for `TooWide` and `SpecialPurpose`. */
+  /** The protected entry that it overlaps; undefined for `TooWide` and `SpecialPurpose`. */
   readonly by: Entry | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface ExemptionBasis {
   /** As users wrote them; invalid ones are ignored, because the schema has validated them. */
   readonly exempt: readonly string[];
   readonly allowed: Iterable<Entry>;
-  /** The hosts of origins beyond those that the guards protect. */
+  /** The hosts of origins in addition to those that the guards protect. */
   readonly origins: readonly string[];
 }
 

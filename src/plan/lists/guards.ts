@@ -1,4 +1,4 @@
-// The guards on single entries: entries that no rule may put on a list.
+// The guards on single entries: they reject entries that no rule may put on a list.
 import { carve } from "../../model/carve.ts";
 import type { DeclaredOrigin, DeclaredInstance, Grant, Guards, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -12,20 +12,20 @@ import type { CarvedEntry } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 import { isSpecialPurposeOnly, specialPurposeObjection } from "./special-purpose.ts";
 
-/** The maximum number of networks of a carved entry: each is one call of the API. */
+/** The maximum number of networks of a carved entry: each takes one API call. */
 const piecesMax = 256;
 
 export interface EntryGuards {
   readonly declared: Guards;
   /** Networks that no Block entry may overlap. */
   readonly neverBlock: NetworkIndex;
-  /** Items of `guards.neverBlock` that are no addresses: a guard that can't be read must be seen, not skipped. */
+  /** Invalid items of `guards.neverBlock`: an unreadable guard must be reported, not skipped. */
   readonly faults: readonly string[];
 }
 
 /**
  * The guards of an instance. The addresses of declared origins count as listed in `neverBlock`: a WAF that blocks its own
- * origin serves nobody.
+ * origin serves no requests.
  */
 export function compileGuards(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
   const hosts = origins.map(({ host }) => host).join("\n");
@@ -36,8 +36,8 @@ export function compileGuards(instance: DeclaredInstance, origins: readonly Decl
   return guards;
 }
 
-// The same object while nothing changes, because the answers of guards are remembered by it. A new status of the instance makes
-// it another object with the same guards.
+// The same object while nothing changes, because the results of guards are cached by it. A new status of the instance creates
+// another object with the same guards.
 const compiled = new WeakMap<Guards, { readonly hosts: string; readonly guards: EntryGuards }>();
 
 function compileAnew(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
@@ -77,7 +77,7 @@ interface Answered {
   readonly answer: GuardedEntries;
 }
 
-/** The last answer about each declared text, so that a change of one rule asks about no entry of the others. */
+/** The last result for each declared entry, so that a change of one rule does not check the entries of the others. */
 const answered = new WeakMap<ReadonlyMap<Entry, string>, Answered>();
 
 /** Applies the guards to all entries of one rule, each with its source. */
@@ -120,7 +120,7 @@ function guardAnew(
     if (!fromFeeds.has(source)) {
       rejected.push({ entry, source, message: remedy === undefined ? objection : `${objection}: ${remedy}.` });
     } else if (!isNoiseOfFeed(guards, list, entry)) {
-      // Who uses a feed can't follow the advice.
+      // A user of the feed can't follow the advice.
       rejected.push({ entry, source, message: asSentence(objection), isOfFeed: true });
     }
   }
@@ -128,8 +128,8 @@ function guardAnew(
 }
 
 /**
- * Threat lists often name private and reserved networks: the status of the feed counts them, and no rule mentions them. What is
- * too wide besides is worth mentioning, unless no part of it is public.
+ * Threat lists often contain private and reserved networks. The feed's status counts them, and no rule reports them. An entry that
+ * is also too wide is reported, unless it contains no public address.
  */
 function isNoiseOfFeed({ declared }: EntryGuards, list: ListName, entry: Entry): boolean {
   const head = headOf(entry);
@@ -139,7 +139,7 @@ function isNoiseOfFeed({ declared }: EntryGuards, list: ListName, entry: Entry):
 
 type Finding =
   | { readonly kind: "Accepted" }
-  /** Together they make a sentence; the objection has the remedy in it if there is none. */
+  /** Objection and remedy together form a sentence; without a remedy, the objection contains it. */
   | { readonly kind: "Rejected"; readonly objection: string; readonly remedy?: string }
   | { readonly kind: "Carved"; readonly leftOut: readonly Entry[]; readonly pieces: readonly Entry[] };
 
@@ -177,7 +177,7 @@ function purposeObjection(guards: Guards, entry: Entry, head: EntryHead): string
   return guards.specialPurpose === "Allow" ? undefined : specialPurposeObjection(entry, head);
 }
 
-/** Protects networks that must stay reachable: such an entry is rejected, or carved if it is wider. */
+/** Protects networks that must stay reachable: an entry that overlaps one is rejected, or carved if it is wider. */
 function guardReachable(guards: Guards, neverBlock: NetworkIndex, entry: Entry): Finding {
   const kept = neverBlock.overlaps(entry);
   if (kept === undefined) return accepted;

@@ -9,7 +9,7 @@ import type { RejectedEntry } from "./rule-entries.ts";
 
 /**
  * The effective rule: with the granted priority and the required expiry, without an adoption that is not granted, and without
- * `Retain`: otherwise a guest could exceed its quota by retaining the entries of one rule after the other.
+ * `Retain`. Otherwise, a guest could exceed its quota by retaining the entries of one rule after another.
  */
 export function limitedRule(rule: DeclaredRule, grant: Grant): DeclaredRule {
   const priority = Math.min(rule.priority, grant.maxPriority);
@@ -28,13 +28,13 @@ function withoutAdoption(meta: ResourceMeta, grant: Grant): ResourceMeta {
   return { ...meta, annotations };
 }
 
-/** The same for the action alone. */
+/** The same for the action only. */
 export function ungrantedAction(instance: DeclaredInstance, rule: DeclaredRule, grant: Grant): string | undefined {
   if (grant.actions.includes(rule.action)) return undefined;
   return `WafInstance ${nameKey(instance.meta)} does not grant the action ${rule.action} to namespace ${rule.meta.namespace}: ask its owner to add it to spec.access.`;
 }
 
-/** The missing grant, in a sentence that says what to do; undefined if there is none. */
+/** A message about the missing grant that says what to do; undefined if there is none. */
 export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, grant: Grant): string | undefined {
   const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
   const { namespace } = rule.meta;
@@ -47,7 +47,7 @@ export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, gran
 }
 
 /** The same for a missing grant that does not affect the rest of the object. */
-export function ungrantedBeside(
+export function ungrantedPart(
   instance: DeclaredInstance,
   object: Pick<DeclaredRule, "meta" | "deletionPolicy">,
   grant: Grant,
@@ -61,7 +61,7 @@ export function ungrantedBeside(
   return `${owner} adoption to namespace ${namespace}, so entries that another writer added stay unmanaged: remove the annotation ${adoptAnnotation}, or ask the owner to set adopt in spec.access.`;
 }
 
-/** That the entry is wider than the grant allows, as the beginning of a sentence. */
+/** The beginning of a sentence about an entry that is wider than the grant allows; undefined for other entries. */
 export function tooWide(entry: Entry, grant: Grant): string | undefined {
   const { family, prefixLength } = headOf(entry);
   const shortest = grant.minPrefixLength[family];
@@ -102,13 +102,13 @@ export class EntryQuota {
   }
 }
 
-/** The different entries of one namespace. They are only compared with each other when the limit is near. */
+/** The distinct entries of one namespace. They are only compared with each other if the limit is near. */
 class UsedEntries {
   readonly #counted: Readonly<Record<ListName, Set<Entry>>> = { blocklist: new Set(), allowlist: new Set() };
   #uncounted: (readonly [ListName, ReadonlySet<Entry>])[] = [];
   #countMax = 0;
 
-  /** Includes those that several rules declare more than once. */
+  /** Counts an entry once for each rule that declares it. */
   get countMax(): number {
     return this.#countMax;
   }

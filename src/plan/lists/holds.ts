@@ -2,7 +2,7 @@
 //
 // scope        entries on hold
 // -----------  --------------------------------------------------------------------------------------------------
-// Unconfirmed  all, without the possibility of an approval: the declared state could not be read before the removal
+// Unconfirmed  all, and an approval is impossible: the declared state could not be read before the removal
 // All          all: an unparsable file or an unlisted kind can declare anything
 // Rule         that the rule last declared
 // Source       that the source last declared, for any rule. If none are recorded, its entries are unknown: then those of its
@@ -28,7 +28,7 @@ export type HoldScope =
 
 export interface Hold {
   readonly scope: HoldScope;
-  /** Why, in one sentence. */
+  /** The reason, in one sentence. */
   readonly reason: string;
 }
 
@@ -47,7 +47,7 @@ export function holdsEverything({ scope }: Hold): boolean {
   return scope.kind === "All" || scope.kind === "Unconfirmed";
 }
 
-// A hold is asked for its key by each removal that it holds.
+// The key of a hold is computed once, because each removal on hold needs it.
 const holdKeys = new WeakMap<Hold, string>();
 
 /** Identifies the hold in an approval: stable for the same object, and for `All` for the same reason. */
@@ -101,7 +101,7 @@ export class HoldIndex {
   }
 }
 
-/** Holds by what they are about. */
+/** Holds, grouped by scope. */
 interface HoldsByScope {
   readonly byRule: ReadonlyMap<string, readonly Hold[]>;
   readonly bySource: ReadonlyMap<string, readonly SourceHold[]>;
@@ -131,7 +131,7 @@ class ListHolds {
   readonly #all: readonly Hold[];
   readonly #ofObjects: ObjectHolds;
   readonly #everything: readonly Hold[];
-  /** Undefined until it is asked for: guests can have thousands of broken sources, of which nothing is on the list. */
+  /** Created on demand: guests can have thousands of broken sources without any entry on the list. */
   #sorted: HoldsByScope | undefined;
   readonly #recorded: ReadonlySet<string>;
   readonly #mayAwait: boolean;
@@ -207,7 +207,7 @@ function holdsOf(holds: readonly Hold[], list: ListName): readonly Hold[] {
   return holds.filter(({ scope }) => !("list" in scope) || scope.list === list);
 }
 
-// A run asks several times for the sources of the same entries.
+// A run needs the sources of the same entries several times.
 const recordedSources = new WeakMap<Inventory["entries"], ReadonlySet<string>>();
 
 /** The sources that are recorded for any entry. */

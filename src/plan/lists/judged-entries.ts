@@ -1,4 +1,4 @@
-// The entries of a WafAutoBlock that count now: not ended, not exempt, and within the grant of its namespace.
+// The current entries of a WafAutoBlock: not expired, not exempt, and within the grant of its namespace.
 import type { JudgedEntry } from "../../model/auto-block.ts";
 import type { Grant } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -9,7 +9,7 @@ import { exemptionOf } from "./exemptions.ts";
 import type { Exemptions } from "./exemptions.ts";
 import { tooWide } from "./guest-limits.ts";
 
-/** With its end under the grant. */
+/** The entry with the expiry that the grant allows. */
 export function limitedJudged(judged: JudgedEntry, grant: Grant | undefined): JudgedEntry {
   const { maxTtlMs } = grant ?? {};
   if (maxTtlMs === undefined) return judged;
@@ -29,8 +29,8 @@ export function countingNow(
 }
 
 /**
- * The Allow entries that exempt addresses from the automatic blocks of a namespace. Those of the owner and of the same namespace
- * always do. Those of another guest do unless they would lift an existing block: they count if they are on the allowlist already,
+ * The Allow entries that exempt addresses from the automatic blocks of a namespace: always those of the owner and of the same
+ * namespace. Those of another guest count only if they would not lift an existing block: if they are already on the allowlist,
  * or if no managed block overlaps them.
  */
 export function exemptingAllows(

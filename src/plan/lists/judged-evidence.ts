@@ -1,4 +1,4 @@
-// Why a client was listed, in words, for plans, `wafsync why` and reports.
+// Describes why a client was listed, for plans, `wafsync why` and reports.
 import type { JudgedEntry } from "../../model/auto-block.ts";
 import { inThousands } from "../../model/sentence.ts";
 import { secondText } from "../../model/time-text.ts";

@@ -1,7 +1,7 @@
-// What belongs on a list now: the compacted list, corrected by what the list shows.
+// The entries that currently belong on a list: the compacted list, adjusted to what the list shows.
 //
-// - If the WAF does not accept an entry that stands for others, the others are sent themselves.
-// - A merged network is not added while the list has all of its parts and wafsync would not remove them: it would change nothing.
+// - If the WAF does not accept an entry that represents others, these are sent instead.
+// - A merged network is not added while the list has all of its parts and wafsync would not remove them: this would change nothing.
 // - Declared entries that were adopted stay on the list, even if another entry covers them.
 import type { Entry } from "../../model/entry.ts";
 import type { OwnedEntry } from "../../model/inventory.ts";

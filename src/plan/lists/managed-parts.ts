@@ -6,10 +6,10 @@ type OwnedEntries = ReadonlyMap<Entry, OwnedEntry>;
 
 const noEntries: readonly Entry[] = [];
 
-// Records change as a whole, and conflicts ask about the same one again and again.
+// Records are replaced as a whole, and conflicts are checked against the same one repeatedly.
 const known = new WeakMap<OwnedEntries, ReadonlyMap<Entry, readonly Entry[]>>();
 
-/** The managed entries that have the addresses of a declared one; empty if there are none. */
+/** The managed entries that cover a declared one; empty if there are none. */
 export function sentAs(owned: OwnedEntries, entry: Entry): readonly Entry[] {
   const covers = coversIn(owned).get(entry) ?? noEntries;
   return owned.has(entry) ? [entry, ...covers] : covers;

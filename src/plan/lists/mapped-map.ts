@@ -1,11 +1,11 @@
-// A read-only map whose values are computed when they are asked for: of 100,000 entries, the positions in their sources take more
-// memory and time to write down than the entries themselves, and hardly any of them is ever read.
+// A read-only map whose values are computed on demand: storing the positions of 100,000 entries in their sources would take more
+// memory and time than storing the entries, and hardly any position is ever read.
 
 export class MappedMap<K, Stored, V> implements ReadonlyMap<K, V> {
   readonly #stored: ReadonlyMap<K, Stored>;
   readonly #valueOf: (stored: Stored, key: K) => V;
 
-  /** @param valueOf must always give the same value */
+  /** @param valueOf must always return the same value */
   constructor(stored: ReadonlyMap<K, Stored>, valueOf: (stored: Stored, key: K) => V) {
     this.#stored = stored;
     this.#valueOf = valueOf;

@@ -1,5 +1,5 @@
-// Which entries of one map another one lacks: the declared ones that a list does not show, and the other way round. Remembered for each
-// pair of maps, so that of maps that lie over these only the changed keys are compared again.
+// Finds entries of one map that another one lacks: declared entries that a list does not show, and the reverse. Cached for each
+// pair of maps. For maps that overlay these, only the changed keys are compared again.
 import type { Entry } from "../../model/entry.ts";
 import { layersOf } from "../../model/overlaid-map.ts";
 
@@ -33,7 +33,7 @@ function missingBelow(of: EntryMap, second: EntryMap): ReadonlySet<Entry> {
   return missing;
 }
 
-/** Whether the comparison the other way round shows that nothing is missing. */
+/** Whether the result of the reverse comparison proves that nothing is missing. */
 function isWithin(of: EntryMap, second: EntryMap): boolean {
   const others = known.get(second)?.get(of);
   return others !== undefined && second.size - others.size === of.size;

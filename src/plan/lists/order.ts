@@ -4,8 +4,8 @@
 // 2. Additions, by rule: higher priority first, then the rule with fewer entries left, so that one urgent address never waits for
 // ten thousand. Within a priority, namespaces take turns, one entry each, so that no guest of a shared WAF delays the others.
 // Among equal rules, Allow goes before Block. A Block entry that overlaps an Allow entry still to be added waits for it: the
-// exception must stand before the block does.
-// 3. Removals from the blocklist, then from the allowlist, when everything that replaces them is there. Urgent ones go earlier:
+// exception must be in place before the block.
+// 3. Removals from the blocklist, then from the allowlist, after everything that replaces them was added. Urgent ones go earlier:
 //    see urgent-removals.ts.
 //
 // So no address that is blocked (or allowed) both before and after is briefly unblocked in between.
@@ -20,18 +20,18 @@ import { placeOf } from "./compiled-rule.ts";
 
 export type AddEntry = Extract<Operation, { kind: "AddEntry" }>;
 
-/** One entry to be added, with everybody who wants it: never an empty array. */
+/** One entry to be added, with all rules that declare it: never an empty array. */
 export interface WantedAdd {
   readonly list: "blocklist" | "allowlist";
   readonly entry: Entry;
   readonly rules: readonly CompiledRule[];
-  /** The declared entries that it stands for, unless it stands only for itself. */
+  /** The declared entries that it represents; absent if it represents only itself. */
   readonly standsFor?: readonly Entry[];
 }
 
 /**
  * Orders additions as described above. Deterministic: equal input in any order gives equal output.
- * @param urgencyOf the priority of what waits for an addition, if that is higher than its own
+ * @param urgencyOf the highest priority of the writes that wait for an addition, if it exceeds its own
  */
 export function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd) => number = () => 0): AddEntry[] {
   const combinations = byRules(adds);
@@ -68,7 +68,7 @@ export function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd
   return exceptionsFirst(inOrder.flatMap(([, namespaces]) => takingTurns([...namespaces.values()])));
 }
 
-/** Few combinations of rules want many entries, and entries of the same rules nearly always follow each other. */
+/** Few combinations of rules declare many entries, and entries of the same rules are nearly always adjacent. */
 function byRules(adds: readonly WantedAdd[]): ReadonlyMap<readonly CompiledRule[], readonly WantedAdd[]> {
   const combinations = new Map<readonly CompiledRule[], WantedAdd[]>();
   let last: WantedAdd[] | undefined;
@@ -110,7 +110,7 @@ function leading(rules: readonly CompiledRule[], rank: ReadonlyMap<CompiledRule,
   return rules.reduce((best, rule) => ((rank.get(rule) ?? 0) < (rank.get(best) ?? 0) ? rule : best));
 }
 
-/** Why a rule adds an entry, by the number of other rules that declare it: one shared string for all such entries. */
+/** The reasons for a rule's additions, by the number of other rules that declare an entry: one shared string for all such entries. */
 function reasons({ id, rule }: CompiledRule, left: number): (others: number, parts: number) => string {
   const priority = rule.priority === 0 ? "" : `, priority ${rule.priority}`;
   const counts = `(${inThousands(left)} to add${priority})`;
@@ -125,7 +125,7 @@ function reasons({ id, rule }: CompiledRule, left: number): (others: number, par
   };
 }
 
-/** Makes the operations of additions that are made for the same rule. Those that the same rules want share their names. */
+/** Creates the operations for additions of the same first rule. Entries of the same rules share the array of names. */
 function operationsFor(first: CompiledRule, left: number): (add: WantedAdd) => AddEntry {
   const reasonFor = reasons(first, left);
   const named = new Map<readonly CompiledRule[], Pick<AddEntry, "rules" | "reason">>();
@@ -146,7 +146,7 @@ function operationsFor(first: CompiledRule, left: number): (add: WantedAdd) => A
   };
 }
 
-/** Puts each Allow entry in front of the first Block entry that shares an address with it, and leaves all else in place. */
+/** Moves each Allow entry in front of the first Block entry that shares an address with it, and keeps all others in place. */
 function exceptionsFirst(ordered: readonly AddEntry[]): AddEntry[] {
   const allows = byEntryOn("allowlist", ordered);
   if (allows.size === 0 || allows.size === ordered.length) return [...ordered];
@@ -159,7 +159,7 @@ function exceptionsFirst(ordered: readonly AddEntry[]): AddEntry[] {
   return [...placed];
 }
 
-/** Networks are nested or disjoint, so two overlap where one is among the containers of the other. */
+/** Networks are nested or disjoint, so two of them overlap if one contains the other. */
 function exceptionsByBlock(
   ordered: readonly AddEntry[],
   allows: ReadonlyMap<Entry, AddEntry>,

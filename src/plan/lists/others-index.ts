@@ -16,7 +16,7 @@ interface DigitIndex {
 
 export class OthersIndex {
   readonly #numbers = new Map<string, number>();
-  /** By digit, lowest first. */
+  /** By binary digit, lowest first. */
   readonly #digits: readonly DigitIndex[];
   readonly #all: NetworkIndex;
 
@@ -36,7 +36,7 @@ export class OthersIndex {
     }));
   }
 
-  /** Whether an entry of another namespace than this one shares an address with the entry. */
+  /** Whether an entry of any other namespace shares an address with the entry. */
   overlapsOthers(entry: Entry, namespace: string): boolean {
     if (this.#all.overlaps(entry) === undefined) return false;
     const number = this.#numbers.get(namespace);

@@ -1,5 +1,5 @@
 // Finds the managed entries whose record may have to change: those that no rule declares, and those with other owners than recorded.
-// They are few, so the result for the maps below is remembered, and only changed keys are looked at again.
+// There are few, so the result for the base maps is cached, and only changed keys are checked again.
 import type { Entry } from "../../model/entry.ts";
 import type { OwnedEntry } from "../../model/inventory.ts";
 import { layersOf } from "../../model/overlaid-map.ts";
@@ -9,14 +9,14 @@ import { compiledIn, type Wanted, type WantedEntries, type Wanting } from "./wan
 
 type Owned = ReadonlyMap<Entry, OwnedEntry>;
 
-/** What the owners of entries depend on: equal lists mean equal owners. */
+/** The inputs that determine the owners of entries: equal lists mean equal owners. */
 type Basis = readonly unknown[];
 
 interface Known {
   readonly wanted: ReadonlyMap<Entry, Wanting>;
-  /** Of each combination of rules. */
+  /** The basis of each combination of rules. */
   readonly bases: ReadonlyMap<Wanting, Basis>;
-  /** The entries that no rule declares among them. */
+  /** The outdated entries, including those that no rule declares. */
   readonly outdated: ReadonlySet<Entry>;
 }
 
@@ -27,7 +27,7 @@ export interface WantedParts extends WantedBy {
   readonly standsFor?: readonly Entry[];
 }
 
-/** Whether the record says what the declarations say, and its entry does not count as missing. */
+/** Whether the record matches the declarations, and its entry does not count as missing. */
 export function isOf(record: OwnedEntry, { owners, retainedBy, standsFor }: WantedParts): boolean {
   return (
     record.owners === owners &&
@@ -37,7 +37,7 @@ export function isOf(record: OwnedEntry, { owners, retainedBy, standsFor }: Want
   );
 }
 
-/** In any order. */
+/** Ignores the order. */
 function areSameEntries(a: readonly Entry[] | undefined, b: readonly Entry[] | undefined): boolean {
   if (a === b) return true;
   if (a === undefined || b === undefined || a.length !== b.length) return false;
@@ -45,7 +45,7 @@ function areSameEntries(a: readonly Entry[] | undefined, b: readonly Entry[] | u
   return b.every((entry) => known.has(entry));
 }
 
-/** All entries of a compacted list: none of those that were compiled stands for another one. */
+/** The owned entries whose record may be outdated: all of them for a compacted list, where entries may represent others. */
 export function entriesToUpdate(owned: Owned, wanted: WantedEntries, owners: OwnerLookup): Iterable<Entry> {
   const compiled = compiledIn(wanted);
   if (compiled === undefined) return owned.keys();
@@ -93,7 +93,7 @@ function outdatedBelow(
 function hasSameBases(bases: Known["bases"], wanted: Wanted, owners: OwnerLookup): boolean {
   for (const [wanting, basis] of bases) {
     const rules = wanted.rulesOf(wanting);
-    // The entries of a rule that is gone are among the changed keys.
+    // The entries of a deleted rule are among the changed keys.
     if (rules.length < wanting.length) continue;
     const now = basisOf(rules, owners);
     if (now.length !== basis.length || now.some((item, index) => item !== basis[index])) return false;

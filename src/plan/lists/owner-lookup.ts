@@ -66,7 +66,7 @@ export class OwnerLookup {
 /** A part is the same object while its source is unchanged. */
 const ownersOfParts = new WeakMap<RulePart, { readonly id: string; readonly owners: EntryOwners }>();
 
-/** Of rules that have one part each, or none. */
+/** For rules that have at most one part each. */
 function ownersOfAll(rules: readonly CompiledRule[]): EntryOwners {
   const [only] = rules;
   const [part] = only?.parts ?? [];

@@ -18,7 +18,7 @@ import { rulesIn, type WantedEntries } from "./wanted-entries.ts";
 export const adoptAnnotation = "wafsync.dev/adopt";
 
 export interface ListOwnership {
-  /** What the inventory should hold before anything of this plan is done. */
+  /** The content of the inventory before the first operation of this plan. */
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
   /** `Owners`: the same entries are managed, but their owners have changed. */
   readonly change: "None" | "Owners" | "Entries";
@@ -41,7 +41,7 @@ export function ownEntries(input: {
   readonly wanted: WantedEntries;
   /** Before compaction. */
   readonly declared: WantedEntries;
-  /** The declared entries that wanted ones stand for. */
+  /** The declared entries that each wanted one represents. */
   readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
   readonly observed: ObservedEntries;
   readonly adds: readonly { readonly entry: Entry; readonly rules: readonly CompiledRule[] }[];
@@ -108,7 +108,7 @@ class Records {
   readonly #nowMs: number;
   readonly #owners: OwnerLookup;
   readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
-  /** The latest successor of a record: a change nearly always applies to all entries that share it. */
+  /** The latest successor of a record: nearly every change applies to all entries that share it. */
   readonly #successors = new Map<OwnedEntry, OwnedEntry>();
   /** The same for undeclared entries, by whether they are missing. */
   readonly #missing = new Map<OwnedEntry, OwnedEntry>();
@@ -120,7 +120,7 @@ class Records {
     this.#nowMs = nowMs;
   }
 
-  /** For an undeclared entry: records since when it is missing. The same object if nothing changed. */
+  /** For an undeclared entry: records when it was first missing. The same object if nothing changed. */
   unwanted(before: OwnedEntry, isMissing: boolean): OwnedEntry {
     const { missingSinceMs } = before;
     // A time in the future means that the clock was set back.
@@ -150,7 +150,7 @@ class Records {
     return record;
   }
 
-  /** Of an entry that stands for others: who wants any of these. */
+  /** For an entry that represents others: the rules that declare any of them. */
   #wantedBy(rules: readonly CompiledRule[], entry: Entry): WantedParts {
     const { standsFor, declared } = this.#input;
     const parts = standsFor.get(entry);
@@ -213,12 +213,12 @@ export function asksToAdopt(meta: ResourceMeta): boolean {
   return meta.annotations[adoptAnnotation] === "true";
 }
 
-/** True if the entry's rule was deleted and wished that its entries stay. */
+/** True if the entry's rule was deleted and retains its entries. */
 export function isRetained(record: OwnedEntry | undefined, existingRules: ReadonlySet<string>): boolean {
   return record?.retainedBy !== undefined && !existingRules.has(record.retainedBy);
 }
 
-/** What the removals of one list may take: by policy, ownership and `deletionPolicy`. Declared entries are never taken. */
+/** The entries that may be removed from one list, by policy, ownership and `deletionPolicy`. Never contains declared entries. */
 export function removableEntries(input: {
   readonly exclusive: boolean;
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;

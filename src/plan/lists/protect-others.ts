@@ -49,7 +49,7 @@ interface Blocked {
   readonly ofGuests: OthersIndex;
 }
 
-/** Block entries that overlap Allow entries of guests: few, whatever the size of the lists. */
+/** Block entries that overlap Allow entries of guests: few, regardless of the size of the lists. */
 function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[], { home, held }: Protection): Blocked {
   const near = new NetworkIndex(allowed);
   const ofOwner: Entry[] = [];

@@ -1,4 +1,4 @@
-// Writes that the API refused are not tried again until what they were for has changed, or an hour has passed.
+// A write that the API refused is not retried until its rules change, or an hour has passed.
 import { hexDigest } from "../../model/hex-digest.ts";
 import type { DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
 import type { Refusal } from "../../model/inventory.ts";
@@ -6,18 +6,18 @@ import { nameKey } from "../../model/resource.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 
 const refusedForMs = 3_600_000;
-/** How many refusals the inventory keeps, the latest. Older ones are remembered by the process alone. */
+/** The number of refusals in the inventory, the latest ones. The process keeps older ones only in memory. */
 const refusalsMax = 2_000;
 
-/** Names the versions of the rules that want an entry: another version means another attempt. */
+/** Identifies the versions of the rules that declare an entry: another version causes another attempt. */
 export function versionOfRules(rules: readonly CompiledRule[]): string {
   return rules.map(({ rule }) => versionOf(rule)).join(" ");
 }
 
-// Each refused entry asks for the version of its rule, and a rule can have thousands of both.
+// Each refused entry needs the version of its rule, and a rule can have thousands of entries.
 const contentHashes = new WeakMap<DeclaredRule | DeclaredOrigin, string>();
 
-/** Names the version of one object: its UID and generation, and its content where there is no UID (a directory). */
+/** Identifies the version of one object by its UID and generation, or by its content if it has no UID (in a directory). */
 export function versionOf(declared: DeclaredRule | DeclaredOrigin): string {
   const { meta, ...content } = declared;
   if (meta.uid !== "") return `${nameKey(meta)}@${meta.uid}.${meta.generation}`;
@@ -27,7 +27,7 @@ export function versionOf(declared: DeclaredRule | DeclaredOrigin): string {
   return `${nameKey(meta)}@${hash}`;
 }
 
-/** The refusal that still stands in the way of an operation, or undefined if it may be tried. */
+/** The refusal that still prevents an operation; undefined if it may be tried. */
 export function standingRefusal(
   refusals: ReadonlyMap<string, Refusal>,
   operation: string,
@@ -39,17 +39,17 @@ export function standingRefusal(
   return refusal.wantedBy === wantedBy() ? refusal : undefined;
 }
 
-/** When the refusal ends by itself. */
+/** When the refusal expires. */
 export function refusalEndsAtMs(refusal: Refusal): number {
   return refusal.refusedAtMs + refusedForMs;
 }
 
-/** Also if the clock was set back since: otherwise the refusal would last that much longer. */
+/** Also true if the clock was set back since: otherwise, the refusal would last longer because of that. */
 function hasEnded(refusal: Refusal, nowMs: number): boolean {
   return nowMs < refusal.refusedAtMs || nowMs >= refusalEndsAtMs(refusal);
 }
 
-/** @param older refusals that the inventory has no room for; those of the inventory count first */
+/** @param older refusals that the inventory has no room for; those in the inventory take precedence */
 export function refusalsByOperation(
   refusals: readonly Refusal[],
   older: ReadonlyMap<string, Refusal> = new Map(),
@@ -59,18 +59,18 @@ export function refusalsByOperation(
   return byOperation;
 }
 
-/** The refusal that has to make room when another one is added; undefined if there is room. */
+/** The refusal that must be dropped when another one is added; undefined if there is room. */
 export function displacedBy(refusals: readonly Refusal[], refusal: Refusal): Refusal | undefined {
   const isKnown = refusals.some(({ operation }) => operation === refusal.operation);
   return isKnown || refusals.length < refusalsMax ? undefined : refusals[0];
 }
 
-/** Adds a refusal, in place of an earlier one of the same operation. */
+/** Adds a refusal and replaces an earlier one of the same operation. */
 export function withRefusal(refusals: readonly Refusal[], refusal: Refusal): readonly Refusal[] {
   return [...refusals.filter(({ operation }) => operation !== refusal.operation), refusal].slice(-refusalsMax);
 }
 
-/** Drops the refusals that no longer stand in the way of anything. */
+/** Drops refusals that no longer prevent anything. */
 export function withoutEnded(refusals: readonly Refusal[], nowMs: number): readonly Refusal[] {
   const left = refusals.filter((refusal) => !hasEnded(refusal, nowMs));
   return left.length === refusals.length ? refusals : left;

@@ -1,4 +1,4 @@
-// Decides which removals of a plan are allowed. If there are more than the instance allows, they are on hold until a person
+// Decides which removals of a plan are allowed. If there are more than the instance allows, they are on hold until a user
 // approves exactly these. The same applies to removals of entries that an unreadable source may still declare. One hash
 // identifies all removals on hold.
 import { hexDigest } from "../../model/hex-digest.ts";
@@ -21,19 +21,19 @@ export interface RemovalRequest {
   readonly removals: readonly Entry[];
   readonly holdsOn: (entry: Entry) => readonly Hold[];
   readonly ownersOf: (entry: Entry) => EntryOwners;
-  /** How many declared entries the removal takes away: a merged entry stands for several. */
+  /** How many declared entries the removal affects: a merged entry represents several. */
   readonly weightOf: (entry: Entry) => number;
-  /** Whether the removal is part of the declaration: an automatic block that ends. The guards do not count it. */
+  /** Whether the removal is the declared end of an automatic block. The guards do not count it. */
   readonly endsByItself?: (entry: Entry) => boolean;
   /** Whether it counts together with the removals of earlier plans. */
   readonly countsOverTime?: (entry: Entry) => boolean;
   readonly window?: RemovalWindow;
   /**
-   * How many declared entries the list stands for once the additions of the plan are done. Additions go first, so any other size would
-   * give another answer half-way.
+   * How many declared entries the list represents after the additions of the plan. Additions go first, so any other size
+   * would change the result halfway.
    */
   readonly size: number;
-  /** The same including declared entries that are not planned, such as entries that the API rejected: they may be on the WAF but not visible yet. */
+  /** The same including declared entries that are not planned, such as rejected ones: they may be on the WAF without being visible yet. */
   readonly sizeMax: number;
 }
 
@@ -61,7 +61,7 @@ export interface HeldRemovals {
   readonly hash: string | undefined;
   /** The approval on the instance if it does not match: stale, or mistyped. */
   readonly mismatch: string | undefined;
-  /** How many entries were removed within the time that the guards count, and are gone. */
+  /** The number of entries that were removed within the guards' time window and are still missing. */
   readonly recent: Readonly<Record<ListName, number>>;
 }
 
@@ -71,7 +71,7 @@ export interface RemovalDecision {
   readonly allowedOrigins: ReadonlySet<string>;
   /** Undefined if nothing is on hold. */
   readonly held: HeldRemovals | undefined;
-  /** What is approved now and not yet gone. */
+  /** The approved removals that are not done yet. */
   readonly approval: Approval | undefined;
   /** The number of used approvals. */
   readonly approvals: number;
@@ -83,7 +83,7 @@ type ByList<T> = Record<ListName, T>;
 
 /**
  * Decides which planned removals are allowed. Previously approved removals are allowed and do not count, unless there is a new
- * hold on them. Without `guards`, none count. `annotation` is the approval by a person. Origins are few, so the guards do not
+ * hold on them. Without `guards`, none count. `annotation` is a user's approval. There are few origins, so the guards do not
  * count them.
  */
 export function decideRemovals(
@@ -147,14 +147,14 @@ export function decideRemovals(
   };
 }
 
-/** Whether only automatic blocks wanted the entry last, which all still exist: its time is over, or it is exempt now. */
+/** Whether the last owners are only automatic blocks that all still exist: the entry has expired or is exempt now. */
 export function isAutomatic(owners: EntryOwners = unknownOwners, existingRules: ReadonlySet<string>): boolean {
   const known = readOwners(owners);
   const exists = (owner: EntryOwner): boolean => existingRules.has(ruleIdOfOwner(owner) ?? "");
   return known.length > 0 && known.every((owner) => owner.kind === "WafAutoBlock" && exists(owner));
 }
 
-/** False also if fewer removals are left of it: what is gone or wanted again is no longer approved. */
+/** Also false if the approval contains fewer removals: entries that were removed or are wanted again are no longer approved. */
 export function isSameApproval(next: Approval | undefined, before: Approval | undefined): boolean {
   if (next === undefined || before === undefined) return next === before;
   const sizeOf = ({ removals, origins }: Approval): number =>
@@ -173,7 +173,7 @@ function heldRemovals(
   return { ...held, hash, mismatch: isGiven ? annotation : undefined };
 }
 
-/** Their distinct holds. */
+/** The distinct holds of these removals. */
 function holdsOf({ removals, origins }: Pick<HeldRemovals, "removals" | "origins">): ReadonlySet<Hold> {
   return new Set([...removals.blocklist, ...removals.allowlist, ...origins].flatMap(({ holds }) => holds));
 }
@@ -185,7 +185,7 @@ interface Guarded {
   readonly recent: number;
 }
 
-/** A plan must not remove too much, and neither must several plans within the window. What is counted already goes on. */
+/** Neither a plan nor several plans within the window may remove too much. Removals that are already counted continue. */
 function guardRemovals(fresh: readonly HeldRemoval[], request: RemovalRequest, guards: Guards | undefined): Guarded {
   const { weightOf, countsOverTime = () => false, window, size, sizeMax } = request;
   const weigh = (removals: readonly HeldRemoval[]): number =>
@@ -221,8 +221,8 @@ function exceeds(
 }
 
 /**
- * Twelve hexadecimal digits that identify a set of removals and their holds, in any order. It includes the number of used
- * approvals, so that no hash matches twice. Undefined if there are none, or if they can't be approved.
+ * Twelve hexadecimal digits that identify a set of removals and their holds, in any order. They depend on the number of used
+ * approvals, so no hash matches twice. Undefined if there are no removals, or if they can't be approved.
  */
 export function hashRemovals(held: Pick<HeldRemovals, "removals" | "origins">, approvals: number): string | undefined {
   const entries = listNames.flatMap((list) => held.removals[list].map(({ entry }) => `${list} ${entry}`));

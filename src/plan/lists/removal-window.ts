@@ -1,16 +1,16 @@
-// Counts removals over a time: many small plans remove no more than one large plan may. An entry counts once, from when its removal
-// was allowed, which is recorded ahead of the call.
+// Counts removals over time: many small plans must not remove more than one large plan may. An entry counts once, from when its
+// removal was allowed, which is recorded before the call.
 import type { RemovalCount } from "../../model/inventory.ts";
 import type { Entry } from "../../model/entry.ts";
 
 export interface RemovalWindow {
-  /** 0 counts each plan alone. */
+  /** If 0, each plan is counted separately. */
   readonly windowMs: number;
   readonly counted: ReadonlyMap<Entry, RemovalCount>;
   readonly nowMs: number;
 }
 
-/** The removals within the time before now. After a clock was set back, they count for as long as after it was set forward. */
+/** The removals within the window before now, or after now if a clock was set back. */
 export function recentRemovals({ windowMs, counted, nowMs }: RemovalWindow): ReadonlyMap<Entry, RemovalCount> {
   const isRecent = ({ atMs }: RemovalCount): boolean => Math.abs(nowMs - atMs) < windowMs;
   for (const count of counted.values()) {
@@ -19,7 +19,7 @@ export function recentRemovals({ windowMs, counted, nowMs }: RemovalWindow): Rea
   return counted;
 }
 
-/** The same map if there is nothing to add. Forgets what is no longer recent. */
+/** The same map if there is nothing to add. Drops removals that are no longer recent. */
 export function withCounted(
   window: RemovalWindow,
   allowed: readonly Entry[],

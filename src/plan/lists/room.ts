@@ -1,6 +1,6 @@
 // The order of writes to a list that is nearly full: a removal makes room before an addition that would not fit. Removals that share
-// no address with an addition go first. Only if the list is completely full and there are no others, an entry is removed before
-// what replaces it is added. Additions that still have no room are left out until removals that are on hold make some.
+// no address with an addition go first. An entry is removed before its replacement is added only if the list is completely full and
+// there is no other removal. Additions that still have no room are left out until removals on hold make some.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
@@ -10,7 +10,7 @@ import type { RemoveEntry } from "./urgent-removals.ts";
 type EntryWrite = AddEntry | RemoveEntry;
 
 export interface ListRoom {
-  /** How many entries the list shows. */
+  /** The number of entries that the list shows. */
   readonly shown: number;
   readonly maxEntries: number | undefined;
 }

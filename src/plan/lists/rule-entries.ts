@@ -1,5 +1,5 @@
-// The entries of one rule: parsed, made canonical, without duplicates. Nothing here depends on other rules. A text that was parsed
-// is not parsed again, and of a new version of a text only the lines that are new.
+// The entries of one rule: parsed, in canonical form, without duplicates. Nothing here depends on other rules. A parsed text is
+// not parsed again, and a new version of a text requires parsing only its new lines.
 import type { AddressText, GatheredRule } from "../../model/gathered.ts";
 import type { Entry } from "../../model/entry.ts";
 import { isCanonicalIpv4 } from "../../model/canonical-ipv4.ts";
@@ -9,19 +9,19 @@ import { nameKey } from "../../model/resource.ts";
 import { type AddressLine, readAddressLines } from "./address-lines.ts";
 import { MappedMap } from "./mapped-map.ts";
 
-/** A millisecond or two. */
+/** Parsing them takes a millisecond or two. */
 const sliceLines = 500;
-/** The number of sources whose latest entries spare the next version of the same source its parsing; then all are forgotten. */
+/** The number of sources whose latest entries are cached to speed up parsing their next version; then all are dropped. */
 const latestMax = 10_000;
-/** V8 keeps the whole text alive for each part of it that is at least so long. */
+/** V8 keeps the complete text alive for each substring of at least this length. */
 const sharedLengthMin = 13;
 
 export interface RejectedEntry {
-  /** As the user wrote it. */
+  /** As written by the user. */
   readonly entry: string;
   readonly source: string;
   readonly message: string;
-  /** A feed lists it: who uses a feed can't correct it, so the rule is in order without it. */
+  /** A feed lists it: a user of the feed can't correct it, so it is no fault of the rule. */
   readonly isOfFeed?: true;
 }
 
@@ -29,13 +29,13 @@ export interface RejectedEntry {
 export interface RulePart {
   /** Undefined for `spec.addresses`. */
   readonly source: string | undefined;
-  /** With the position at which each was first written. */
+  /** Each with the position where it was first written. */
   readonly entries: ReadonlyMap<Entry, string>;
   readonly isOfFeed?: true;
 }
 
 export interface RuleEntries {
-  /** With the position at which each was first written. */
+  /** Each with the position where it was first written. */
   readonly entries: ReadonlyMap<Entry, string>;
   /** The sources with entries. */
   readonly parts: readonly RulePart[];
@@ -48,17 +48,17 @@ type MissingText = Extract<AddressText, { state: "Missing" }>;
 
 interface ParsedAddresses extends RulePart {
   readonly invalid: readonly RejectedEntry[];
-  /** The entries of texts that were not canonical. */
+  /** The entries of strings in other than canonical form. */
   readonly spellings: ReadonlyMap<string, Entry>;
 }
 
-// Sources hand out the same object while its content is unchanged, so that a change of one rule does not parse all others.
+// Sources return the same object while their content is unchanged, so a change of one rule does not require parsing all others.
 const parsedInline = new WeakMap<readonly string[], ParsedAddresses>();
 const parsedTexts = new WeakMap<AddressText, ParsedAddresses>();
-/** What each source said last, as long as anything still uses it. */
+/** The last parsed content of each source, as long as it is still in use. */
 const latest = new Map<string, WeakRef<ParsedAddresses>>();
 
-/** Parses what a rule says itself and what its ConfigMaps say. Pure: the same input gives the same answer. */
+/** Parses the rule's own addresses and those of its sources. Pure: the same input gives the same result. */
 export function readRuleEntries({ rule, texts }: GatheredRule): RuleEntries {
   const parsed = [parsedInline.get(rule.addresses) ?? finished(parseInline(rule))];
   const missing: MissingText[] = [];
@@ -71,7 +71,7 @@ export function readRuleEntries({ rule, texts }: GatheredRule): RuleEntries {
 }
 
 /**
- * Parses the rule and caches the result, so that `readRuleEntries` has nothing left to parse. Yields regularly, so that the
+ * Parses the rule and caches the result, so that a following `readRuleEntries` is fast. Yields regularly, so the
  * caller can run other work in between.
  */
 export function* parseInSlices({ rule, texts }: GatheredRule): Generator<undefined> {
@@ -85,7 +85,7 @@ export function* parseInSlices({ rule, texts }: GatheredRule): Generator<undefin
 
 const merged = new WeakMap<RulePart, { readonly parts: readonly RulePart[]; readonly entries: RulePart["entries"] }>();
 
-/** The same parts give the same map, because the answers of guards are remembered by it. */
+/** The same parts give the same map, because the results of guards are cached by it. */
 function mergeParts(parts: readonly RulePart[]): RulePart["entries"] {
   const [first] = parts;
   if (first === undefined) return new Map();
@@ -163,13 +163,13 @@ function* parseLines(
   return { entries: new MappedMap(numbers, describe), invalid, spellings };
 }
 
-/** The entry of a text that needs no parsing. */
+/** The entry of a string that needs no parsing. */
 function knownEntry(text: string, before: ParsedAddresses | undefined): Entry | undefined {
   if (isCanonicalIpv4(text)) return text as Entry;
   return before?.entries.has(text as Entry) === true ? (text as Entry) : before?.spellings.get(text);
 }
 
-/** A copy that does not keep the text alive of which it is a part. */
+/** A copy that does not keep the complete text alive. */
 function detached(entry: Entry): Entry {
   return entry.length < sharedLengthMin ? entry : (` ${entry}`.slice(1) as Entry);
 }

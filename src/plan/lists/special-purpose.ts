@@ -64,7 +64,7 @@ function indexOf(networks: readonly string[]): NetworkIndex {
   return new NetworkIndex(networks.map(readObservedEntry));
 }
 
-/** Whether no part of the entry is public: feeds contain networks as wide as 224.0.0.0/3, which cover several of these. */
+/** Whether the entry contains no public address: feeds contain networks as wide as 224.0.0.0/3, which cover several networks above. */
 export function isSpecialPurposeOnly(entry: Entry): boolean {
   return carve(entry, anyIndex.inside(entry), 1)?.length === 0 || anyIndex.containing(entry) !== undefined;
 }

@@ -1,5 +1,5 @@
-// Removals that do not wait for all pending additions: lifting an urgent block, by hand or by expiry, takes no longer than setting
-// one. Only the blocklist has them, because lifting a block early takes away nobody's access. A removal stays
+// Removals that do not wait for all pending additions: lifting an urgent block, manually or by expiry, takes no longer than setting
+// one. This applies only to the blocklist, because lifting a block early takes access away from no one. A removal stays
 // behind every addition that shares an address with it, so that nothing is unblocked in between.
 import { readOwners, unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -13,16 +13,16 @@ import type { AddEntry } from "./order.ts";
 
 export type RemoveEntry = Extract<Operation, { kind: "RemoveEntry" }>;
 
-/** Further ones wait for the additions: comparing each with those that overlap any must not take long. */
+/** Further removals wait for the additions, because comparing all of them with overlapping additions would take too long. */
 const urgentMax = 200;
 
 export interface UrgencyBasis {
   readonly rules: readonly CompiledRule[];
-  /** What is recorded of the blocklist. */
+  /** The record of the blocklist. */
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
 }
 
-/** The additions, and among them the removals from the blocklist that are as urgent; all others follow. */
+/** The additions, interleaved with equally urgent removals from the blocklist; all other removals follow. */
 export function orderWrites(
   adds: readonly AddEntry[],
   removals: readonly RemoveEntry[],
@@ -53,8 +53,8 @@ export function orderWrites(
 }
 
 /**
- * The priority of the most urgent removal that waits for an addition, because both share addresses: what has to be added before a
- * block can be lifted is as urgent as lifting it.
+ * The priority of the most urgent removal that waits for an addition because they share addresses: an addition that must precede
+ * lifting a block is as urgent as lifting it.
  */
 export function urgencyAmong(
   removals: readonly RemoveEntry[],
@@ -98,7 +98,7 @@ function urgentOf(removals: readonly RemoveEntry[], { rules, owned }: UrgencyBas
     .slice(0, urgentMax);
 }
 
-/** The places of the additions to the blocklist that may share an address with any of the removals: mostly none of them do. */
+/** The positions of additions to the blocklist that may share an address with any of the removals: usually there are none. */
 function overlappingAny(adds: readonly AddEntry[], urgent: readonly Urgent[]): readonly number[] {
   const near = new NetworkIndex(urgent.map(({ removal }) => removal.entry));
   return adds.flatMap(({ list, entry }, place) =>
@@ -106,7 +106,7 @@ function overlappingAny(adds: readonly AddEntry[], urgent: readonly Urgent[]): r
   );
 }
 
-/** The last of these places whose addition shares an address with the entry; -1 if none does. */
+/** The last of these positions whose addition shares an address with the entry; -1 if there is none. */
 function lastOverlapping(adds: readonly AddEntry[], places: readonly number[], entry: Entry): number {
   const index = new NetworkIndex([entry]);
   return (

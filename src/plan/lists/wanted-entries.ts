@@ -1,4 +1,4 @@
-// Which rules want each entry of a list. Of a list that was compiled before, only the entries of changed rules are looked at.
+// Determines which rules declare each entry of a list. If a list was compiled before, only the entries of changed rules are checked.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { withChanges } from "../../model/overlaid-map.ts";
@@ -6,25 +6,25 @@ import type { CompiledRule } from "./compiled-rule.ts";
 
 export type WantedEntries = ReadonlyMap<Entry, readonly CompiledRule[]>;
 
-/** The rules that want an entry, by their IDs: the same object for all entries that the same rules want. */
+/** The IDs of the rules that declare an entry: the same object for all entries of the same rules. */
 export type Wanting = readonly string[];
 
-/** What does not depend on anything of the rules but their names and entries. */
+/** The part that depends only on the IDs and entries of the rules. */
 export interface WantedNames {
-  /** With the IDs in any order. */
+  /** The IDs are in any order. */
   readonly byEntry: ReadonlyMap<Entry, Wanting>;
-  /** By the ID of the rule; without rules that want nothing. */
+  /** By the ID of the rule; without rules that have no entries. */
   readonly sets: ReadonlyMap<string, ReadonlySet<Entry>>;
   readonly combinations: Combinations;
-  /** With more, it is time to start again. */
+  /** If there are more combinations, the list is compiled from scratch. */
   readonly combinationsMax: number;
 }
 
-/** Compiles the lists of one instance, and remembers the last ones. */
+/** Compiles the lists of one instance, and caches the latest results. */
 export class WantedLists {
   readonly #last = new Map<ListName, WantedNames>();
 
-  /** `rules` come oldest first. */
+  /** `rules` are ordered oldest first. */
   on(list: ListName, rules: readonly CompiledRule[]): WantedEntries {
     const wanting = rules.filter((rule) => rule.list === list && rule.entries.size > 0);
     const sets = new Map(wanting.map(({ id, entries }) => [id, entries]));
@@ -35,22 +35,22 @@ export class WantedLists {
   }
 }
 
-/** A map with the same keys that is the same object as long as they are the same. */
+/** A map with the same keys, which is the same object as long as the keys are the same. */
 export function keysOf(wanted: WantedEntries): ReadonlyMap<Entry, unknown> {
   return wanted instanceof Wanted ? wanted.names.byEntry : wanted;
 }
 
-/** The rules that want any of the entries. */
+/** The rules that declare any of the entries. */
 export function rulesIn(wanted: WantedEntries): Iterable<CompiledRule> {
   return wanted instanceof Wanted ? wanted.rules : new Set([...wanted.values()].flat());
 }
 
-/** What `WantedLists` returned; undefined for another map. */
+/** The lists that `WantedLists` returned; undefined for another map. */
 export function compiledIn(wanted: WantedEntries): Wanted | undefined {
   return wanted instanceof Wanted ? wanted : undefined;
 }
 
-/** Further ones of rules that no longer exist are forgotten by starting again. */
+/** Combinations of rules that no longer exist are dropped when the list is compiled from scratch. */
 const spareCombinationsMax = 1_000;
 
 /** One shared object for each combination of rules, so that entries are compared by identity. */
@@ -104,7 +104,7 @@ function freshNames(sets: WantedNames["sets"]): WantedNames {
   return { byEntry, sets, combinations, combinationsMax: combinations.size * 2 + spareCombinationsMax };
 }
 
-/** Undefined if so much has changed that starting again is as fast. */
+/** Undefined if so much has changed that compiling from scratch is as fast. */
 function changedNames(last: WantedNames, sets: WantedNames["sets"]): WantedNames | undefined {
   const { byEntry, combinations, combinationsMax } = last;
   const ids = [...new Set([...last.sets.keys(), ...sets.keys()])].filter((id) => last.sets.get(id) !== sets.get(id));
@@ -129,7 +129,7 @@ function changedNames(last: WantedNames, sets: WantedNames["sets"]): WantedNames
 
 export class Wanted implements WantedEntries {
   readonly names: WantedNames;
-  /** By ID, in their order. */
+  /** By ID, oldest first. */
   readonly #rules: ReadonlyMap<string, CompiledRule>;
   readonly #known = new Map<Wanting, readonly CompiledRule[]>();
 
@@ -138,7 +138,7 @@ export class Wanted implements WantedEntries {
     this.#rules = new Map(rules.map((rule) => [rule.id, rule]));
   }
 
-  /** In their order. */
+  /** Oldest first. */
   get rules(): Iterable<CompiledRule> {
     return this.#rules.values();
   }
@@ -176,7 +176,7 @@ export class Wanted implements WantedEntries {
     for (const [entry, wanting] of this.names.byEntry) act(this.rulesOf(wanting), entry, this);
   }
 
-  /** In their order, without those that no longer want anything. */
+  /** Oldest first, without rules that no longer declare anything. */
   rulesOf(wanting: Wanting): readonly CompiledRule[] {
     const known = this.#known.get(wanting);
     if (known !== undefined) return known;

@@ -1,5 +1,5 @@
-// Read position of a follower that polls: days up to `nextDay` were read at least once, and of the latest of them the forwarded
-// rows are known, so that rows that arrive late are forwarded and the others are not forwarded twice.
+// The read position of a polling log follower: days before `nextDay` were read at least once. For the latest of them, the forwarded
+// rows are known, so rows that arrive late are forwarded and the others are not forwarded twice.
 // Days are whole numbers, counted from 1970.
 import { finished } from "../../model/finished.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
@@ -8,14 +8,14 @@ import { LogTally } from "./tally.ts";
 import { createRowIdentity } from "./row-identity.ts";
 import type { IdentitySeed, RowIdentity } from "./row-identity.ts";
 
-/** What is known of one day. */
+/** The state of one day. */
 export interface DayMark {
   readonly tally: LogTally;
-  /** What `total.value` was when the day was last read to its end: as long as it stays, there is nothing new. */
+  /** `total.value` when the day was last read completely: as long as it is the same, there are no new rows. */
   readonly total: number | undefined;
 }
 
-/** A cursor as JSON. Version 1 identified rows in another way, so what it says of them can't be used. */
+/** A cursor as JSON. Version 1 identified rows differently, so its rows can't be used. */
 export interface SavedLogCursor {
   readonly version: 2;
   readonly seed: IdentitySeed;
@@ -38,7 +38,7 @@ export class LogCursor {
   #firstDay: number;
   #nextDay: number;
 
-  /** Nothing was read yet; nothing before `firstDay` ever will be. */
+  /** Nothing was read yet; nothing before `firstDay` will be read. */
   constructor(firstDay: number, seed: IdentitySeed, nextDay = firstDay) {
     this.#firstDay = firstDay;
     this.#nextDay = nextDay;
@@ -46,21 +46,21 @@ export class LogCursor {
     this.#identityOf = createRowIdentity(seed);
   }
 
-  /** The first day that was not read to its end yet. */
+  /** The first day that was not read completely. */
   get nextDay(): number {
     return this.#nextDay;
   }
 
   /**
-   * What is to be read now: what is new, what was missed, and the days for which rows may still arrive. A day that is known was
-   * one of the latter when it was read last, so it is read once more, however long ago that was.
+   * The days to read now: new days, missed days, and days for which rows may still arrive. A day with known rows was
+   * among the latter when it was last read, so it is read once more, no matter how long ago that was.
    */
   daysToRead(today: number, lookbackDays: number): DayRange {
     const open = Math.min(this.#nextDay, today - lookbackDays, ...this.#marks.keys());
     return { firstDay: Math.max(this.#firstDay, open), lastDay: today };
   }
 
-  /** Different rows that are remembered of all days. */
+  /** The number of distinct rows that are known across all days. */
   get rowsKept(): number {
     let rows = 0;
     for (const { tally } of this.#marks.values()) rows += tally.size;
@@ -73,18 +73,18 @@ export class LogCursor {
     return mark;
   }
 
-  /** The day was read to its end. */
+  /** Marks the day as read completely. */
   dayDone(day: number, total: number): void {
     this.#marks.set(day, { tally: this.markOf(day).tally, total });
     this.#nextDay = Math.max(this.#nextDay, day + 1);
   }
 
-  /** All was read: days before this one will not be read again. */
+  /** Drops the days before this one, which will not be read again. */
   forgetBefore(day: number): void {
     for (const known of this.#marks.keys()) if (known < Math.min(day, this.#nextDay)) this.#marks.delete(known);
   }
 
-  /** Rows of the day that were taken could not be forwarded: they will come again. */
+  /** Rows that were taken but not forwarded: they will be read again. */
   giveBack(day: number, entries: readonly LogEntry[]): void {
     const { tally } = this.markOf(day);
     for (const entry of entries) tally.giveBack(entry);
@@ -92,8 +92,8 @@ export class LogCursor {
   }
 
   /**
-   * Gives up the oldest day for which late rows were still waited for, so that there is less to remember. Never the latest
-   * day, nor one that was not read to its end. @returns the day; undefined if there is none
+   * Closes the oldest day that still accepts late rows, to save memory. Never closes the latest
+   * day, or a day that was not read completely. @returns the day; undefined if there is none
    */
   closeOldest(): number | undefined {
     const days = [...this.#marks.keys()].sort((a, b) => a - b);
@@ -104,14 +104,14 @@ export class LogCursor {
     return oldest;
   }
 
-  /** Gives up this day, which has too many rows to remember, and all before it: the next day is the first that is read. */
+  /** Closes this day, which has too many rows to keep, and all days before it: the next day is the first one that is read. */
   closeThrough(day: number): void {
     for (const known of this.#marks.keys()) if (known <= day) this.#marks.delete(known);
     this.#firstDay = Math.max(this.#firstDay, day + 1);
     this.#nextDay = Math.max(this.#nextDay, day + 1);
   }
 
-  /** What `save` gave for one day. @returns whether it could be read */
+  /** Restores one day of a saved cursor. @returns whether it was valid */
   restoreMark(day: number, total: number | undefined, handedOn: string): boolean {
     const tally = decodeTally(Buffer.from(handedOn, "base64"), this.#identityOf);
     if (tally !== undefined) this.#marks.set(day, { tally, total });
@@ -133,7 +133,7 @@ export class LogCursor {
   }
 }
 
-/** The cursor that was saved; undefined if it is none, or one that is broken. */
+/** Restores a saved cursor; undefined if it is missing or invalid. */
 export function loadLogCursor(saved: unknown): LogCursor | undefined {
   if (!isSavedCursor(saved)) return undefined;
   const cursor = new LogCursor(saved.firstDay, saved.seed, saved.nextDay);

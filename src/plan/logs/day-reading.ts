@@ -1,37 +1,37 @@
-// What to make of the pages of one day, one after another: which rows to hand on, whether the day is whole, or whether it has to be
-// read again from its start. Rows that were forwarded in an earlier reading are left out, however the order changed meanwhile.
-// Only a day of several pages, or one that is followed, is remembered row by row: a day of one whole page is forwarded as a whole.
+// Processes the pages of one day in order: decides which rows to forward, and whether the day is complete or has to be
+// read again from its start. Rows that an earlier reading forwarded are left out, even if the order has changed meanwhile.
+// Rows are only recorded for a day with several pages or one that is followed: a day with one complete page is forwarded as a whole.
 import { hash } from "node:crypto";
 import type { BrokenLogEntry, LogEntry, LogPage } from "../../model/log-entry.ts";
 import { tallyRowsMax } from "./tally.ts";
 import type { LogTally } from "./tally.ts";
 
-/** After so many readings in a row that contradict themselves in the same way, the day is taken as it came, and that is reported. */
+/** After this many consecutive readings with the same contradiction, the last one is accepted, and the defect is reported. */
 export const defectsMax = 3;
 export const brokenShownMax = 100;
-/** Pages of one reading. */
+/** The maximum number of pages per reading. */
 export const pagesMax = 100_000;
-/** Empty pages that bring a further scroll id, with rows still missing. */
+/** The maximum number of empty pages with a further scroll ID while rows are missing. */
 const emptyPagesMax = 3;
 
 /** Completes "The WAF sent …". */
 const tooManyRows = `more log entries for one day than wafsync remembers (${tallyRowsMax}), and the day had to be read again`;
 
 /**
- * - `RepeatedPage`: a page came a second time. `TooManyRows`, `TooFewRows`: other than `total.value` says. `Endless`: more pages
+ * - `RepeatedPage`: a page was sent twice. `TooManyRows`, `TooFewRows`: the number differs from `total.value`. `Endless`: more pages
  *   than `pagesMax`.
  */
 export type ReadingDefect = "RepeatedPage" | "TooManyRows" | "TooFewRows" | "Endless";
 
 export interface DaySummary {
-  /** All that came in the last reading, broken ones included. */
+  /** The number of rows in the last reading, including broken ones. */
   readonly came: number;
-  /** What the API says should have come. */
+  /** The number of rows that the API reports. */
   readonly total: number;
-  /** The first of them, by their position in the day, from 1. */
+  /** The first broken rows, by their position in the day, starting at 1. */
   readonly broken: readonly BrokenLogEntry[];
   readonly brokenCount: number;
-  /** Rows that an earlier reading had, and that were forwarded, but the last one has not: some may have come too often. */
+  /** The number of rows that an earlier reading forwarded and the last one did not contain: some may have been forwarded twice. */
   readonly surplus: number;
 }
 
@@ -43,7 +43,7 @@ export type PageVerdict = { readonly rows: readonly LogEntry[] } & (
 );
 
 interface Reading {
-  /** Whether all that was forwarded before is remembered. */
+  /** Whether all forwarded rows are known. */
   readonly isRepeatable: boolean;
   pages: number;
   emptyPages: number;
@@ -60,19 +60,19 @@ export class LogDayReading {
   #tally: LogTally | undefined;
   #reading: Reading = newReading(true);
   #identities = new Float64Array(0);
-  /** Pages, by their number, that were the same as one before, and in how many readings in a row. */
+  /** Repeated pages, by their number, and in how many consecutive readings they were repeated. */
   readonly #repeats = new Map<number, number>();
   #lastDefect: ReadingDefect | undefined;
   #defects = 0;
 
-  /** @param tally What was forwarded of this day before; it is kept up to date. */
+  /** @param tally The forwarded rows of this day; it is updated. */
   constructor(tally: LogTally | undefined, createTally: () => LogTally) {
     this.#tally = tally;
     this.#createTally = createTally;
     this.begin();
   }
 
-  /** The next page will be the first of the day. */
+  /** Starts a reading: the next page is the first of the day. */
   begin(): void {
     this.#reading = newReading(this.#tally?.isOverfull !== true);
     this.#tally?.beginReading();
@@ -84,7 +84,7 @@ export class LogDayReading {
     reading.pages += 1;
     reading.totalMin = Math.min(reading.totalMin, page.total);
     reading.totalMax = Math.max(reading.totalMax, page.total);
-    // Whatever may be read again once it was forwarded has to be remembered.
+    // All forwarded rows that may be read again must be known.
     if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= this.#createTally();
     if (!reading.isRepeatable) return { next: "Failed", rows: [], problem: tooManyRows };
     const identities = this.#identify(page.entries);
@@ -98,7 +98,7 @@ export class LogDayReading {
     return reading.came < reading.totalMin ? this.#again("TooFewRows", rows) : this.#done(rows);
   }
 
-  /** Into the same memory for each page. */
+  /** Reuses the same buffer for each page. */
   #identify(entries: readonly LogEntry[]): Float64Array | undefined {
     const tally = this.#tally;
     if (tally === undefined) return undefined;
@@ -116,7 +116,7 @@ export class LogDayReading {
     return came + length > totalMax && !this.#isLenientOn("TooManyRows") ? "TooManyRows" : undefined;
   }
 
-  /** A page that is the same as one before in every reading is what the logs are like: many equal requests. */
+  /** A page that is repeated in every reading is part of the logs: many equal requests. */
   #isRepeated(page: number, digest: string, digests: Set<string>): boolean {
     if (!digests.has(digest)) {
       digests.add(digest);
@@ -142,14 +142,14 @@ export class LogDayReading {
     let rows: LogEntry[] | undefined;
     for (const [index, entry] of entries.entries()) {
       const isNew = tally.take(identities[index] ?? 0);
-      // A copy is made only if there is a row to leave out.
+      // Copies the rows only if one must be left out.
       if (!isNew) rows ??= entries.slice(0, index);
       else rows?.push(entry);
     }
     return rows ?? entries;
   }
 
-  /** Some give a scroll id with the last rows too, and then an empty page. */
+  /** Some servers send a scroll ID with the last rows, followed by an empty page. */
   #isOver(length: number): boolean {
     const { came, totalMax, emptyPages } = this.#reading;
     return length === 0 && (came >= totalMax || emptyPages >= emptyPagesMax);
@@ -158,7 +158,7 @@ export class LogDayReading {
   #again(defect: ReadingDefect, rows: readonly LogEntry[]): PageVerdict {
     this.#defects = defect === this.#lastDefect ? this.#defects + 1 : 1;
     this.#lastDefect = defect;
-    // A short day stays short; with a repeated page, the end is unknown.
+    // A day with too few rows may be accepted; after a repeated page, the end is unknown.
     if (defect === "TooFewRows" && this.#isLenientOn(defect)) return this.#done(rows);
     return { next: "Again", rows, defect };
   }
@@ -169,7 +169,7 @@ export class LogDayReading {
 
   #done(rows: readonly LogEntry[]): PageVerdict {
     const { came, totalMin, totalMax, broken, brokenCount } = this.#reading;
-    // A total that grows while the pages come is no contradiction: what came in between may be there or not.
+    // A total that grows during the reading is no contradiction: new rows may or may not be included.
     const total = came >= totalMin && came <= totalMax ? came : totalMax;
     return {
       next: "Nothing",
@@ -193,7 +193,7 @@ function newReading(isRepeatable: boolean): Reading {
   };
 }
 
-/** The same rows in the same order give the same. */
+/** Equal for the same rows in the same order. */
 function digestOf(identities: Float64Array): string {
   return hash("sha256", identities);
 }

@@ -1,26 +1,26 @@
-// What the log forwarding of one instance has used in the current hour: rows that were forwarded and pages that were read. Both are
-// limited, so that a WAF whose logs never end cannot exhaust the operator or flood its output. An hour begins with its first page or
-// row. Nothing is lost at the limit: the cursor stays where it is.
+// What the log forwarding of one instance has used in the current hour: the forwarded rows and the pages that were read. Both are
+// limited, so a WAF whose logs never end cannot exhaust the operator or flood its output. An hour begins with its first page or
+// row. At the limit, no rows are lost: the cursor does not move.
 
 export const hourMs = 3_600_000;
 
 export interface LogLimits {
-  /** Rows that are forwarded in an hour. */
+  /** The maximum number of forwarded rows per hour. */
   readonly rowsPerHourMax: number;
-  /** Pages that are read in an hour, whether they have new rows or not. */
+  /** The maximum number of pages per hour, with or without new rows. */
   readonly pagesPerHourMax: number;
-  /** Different rows that are remembered over all days that are still read. */
+  /** The maximum number of distinct rows kept in memory, over all days that are still read. */
   readonly rowsKeptMax: number;
 }
 
-/** Pages are enough for 833 in each of the runs every 5 minutes, which is the default. */
+/** 10,000 pages allow 833 in each run with the default interval of 5 minutes. */
 export const defaultLogLimits: LogLimits = {
   rowsPerHourMax: 1_000_000,
   pagesPerHourMax: 10_000,
   rowsKeptMax: 1_000_000,
 };
 
-/** What is used up, and when the next hour begins. */
+/** The exhausted limit, and when the next hour begins. */
 export interface HourEnd {
   readonly used: "Rows" | "Pages";
   readonly untilMs: number;
@@ -40,7 +40,7 @@ export class HourUsage {
     this.#rows += count;
   }
 
-  /** @returns whether another page may be read, which then counts */
+  /** @returns whether another page may be read; if so, it is counted */
   takePage(nowMs: number, { pagesPerHourMax }: LogLimits): boolean {
     this.#begin(nowMs);
     if (this.#pages >= pagesPerHourMax) return false;
@@ -48,7 +48,7 @@ export class HourUsage {
     return true;
   }
 
-  /** Undefined while there is something left. */
+  /** Undefined while no limit is reached. */
   endOf(nowMs: number, limits: LogLimits): HourEnd | undefined {
     if (this.#isOver(nowMs)) return undefined;
     const untilMs = this.#startMs + hourMs;
@@ -56,12 +56,12 @@ export class HourUsage {
     return this.#pages >= limits.pagesPerHourMax ? { used: "Pages", untilMs } : undefined;
   }
 
-  /** When it need not be remembered any longer; undefined if that is now. */
+  /** When it can be dropped; undefined if now. */
   forgottenAt(nowMs: number): number | undefined {
     return this.#isOver(nowMs) ? undefined : this.#startMs + hourMs;
   }
 
-  /** A clock that was set back begins a new hour, so that it stops nothing for longer than that. */
+  /** After a clock was set back, a new hour begins, so that the limit does not last longer because of that. */
   #isOver(nowMs: number): boolean {
     return nowMs < this.#startMs || nowMs >= this.#startMs + hourMs;
   }

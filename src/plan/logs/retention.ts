@@ -12,7 +12,7 @@ export const logRetentionDays = {
 export type LogPlan = keyof typeof logRetentionDays;
 export const logPlans = Object.keys(logRetentionDays) as LogPlan[];
 
-/** The first day that is surely kept as a whole. Days count from 1970. */
+/** The first day whose logs are certainly complete. Days count from 1970. */
 export function firstKeptDay(plan: LogPlan, today: number): number {
   return today - logRetentionDays[plan] + 1;
 }

@@ -1,11 +1,11 @@
-// What to do about a failed call for logs. A scroll id that may have been used is never used again: the API may have gone on to the
-// next page, and a page would be missing. Then the day is begun again.
+// Decides how to continue after a failed call for logs. A scroll ID that may have been used is never used again: the API may already
+// be at the next page, and a page would be missing. The day is then read again from its start.
 import type { WafFault } from "../../model/waf-result.ts";
 
 export interface LogFailure {
   readonly fault: WafFault;
   readonly stage: "Query" | "Scroll";
-  /** Calls and readings that failed in a row, this one included. */
+  /** Consecutive failures of calls and readings, including this one. */
   readonly failures: number;
   /** Whether a page already succeeded: then the failure is probably transient. */
   readonly hasWorked: boolean;
@@ -13,9 +13,9 @@ export interface LogFailure {
 
 export type LogRetry = "SamePage" | "SameDay" | "Fail";
 
-/** Failures in a row. With growing pauses this is a few minutes. */
+/** The maximum number of consecutive failures. With backoff, this takes a few minutes. */
 export const logFailuresMax = 20;
-/** Before anything worked, a wrong address is more likely than a passing trouble. */
+/** Before the first success, a wrong address is more likely than a transient error. */
 const firstFailuresMax = 5;
 
 export function retryOfLogs({ fault, stage, failures, hasWorked }: LogFailure): LogRetry {

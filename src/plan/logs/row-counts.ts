@@ -1,13 +1,13 @@
-// How often each row was forwarded, and how often it has still to come: a hash table in typed arrays. A million rows take 32 MiB outside
-// the heap, and a copy for the next reading takes a millisecond, where a Map blocks the event loop for most of a second.
-// Identities of rows are random numbers, so their low bits are the hash.
+// Counts how often each row was forwarded, and how often it is still expected: a hash table in typed arrays. A million rows take 32 MiB
+// outside the heap, and a copy for the next reading takes a millisecond, whereas a Map blocks the event loop for most of a second.
+// Identities of rows are random numbers, so their low bits serve as the hash.
 
 const capacityMin = 16;
-/** A table that is fuller is slow. */
+/** A fuller table is slow. */
 const loadMax = 0.75;
 /** Identities are below this. */
 const identityEnd = 2 ** 52;
-/** Rows that are sorted at a time, and slots that are looked at: a few milliseconds. */
+/** Rows that are sorted at a time, and slots that are scanned at a time: a few milliseconds. */
 const bucketRows = 32_768;
 const sliceSlots = 131_072;
 
@@ -23,7 +23,7 @@ export class RowCounts {
   #slotsUsed = 0;
   #size = 0;
 
-  /** Different rows that were forwarded. */
+  /** The number of distinct rows that were forwarded. */
   get size(): number {
     return this.#size;
   }
@@ -39,17 +39,17 @@ export class RowCounts {
     this.#size += Number(count > 0) - Number(before > 0);
   }
 
-  /** Every row has to come again. */
+  /** Expects every row again. */
   expectAll(): void {
     this.#left.set(this.#counts);
   }
 
-  /** How many rows have still to come. */
+  /** The number of rows that are still expected. */
   get left(): number {
     return this.#left.reduce((sum, left) => sum + left, 0);
   }
 
-  /** @returns whether the row was still to come */
+  /** @returns whether the row was expected */
   takeExpected(identity: number): boolean {
     const slot = this.#slotOf(identity);
     const left = this.#left[slot] ?? 0;
@@ -80,7 +80,7 @@ export class RowCounts {
     return identities;
   }
 
-  /** Where the rows of each bucket end, if they are ordered by bucket. */
+  /** The end of each bucket if rows are ordered by bucket. */
   #bucketEnds(): Uint32Array {
     const ends = new Uint32Array(Math.ceil(this.#size / bucketRows));
     for (let slot = 0; slot < this.#keys.length; slot += 1) {
@@ -106,7 +106,7 @@ export class RowCounts {
     return slot;
   }
 
-  /** The slot of the identity, or the free one that it would get. There is always a free one. */
+  /** The slot of the identity, or the free slot for it. There is always a free slot. */
   #slotOf(identity: number): number {
     const keys = this.#keys;
     const mask = keys.length - 1;
@@ -123,7 +123,7 @@ export class RowCounts {
     this.#left = new Uint32Array(keys.length * 2);
     this.#slotsUsed = 0;
     for (const [from, key] of keys.entries()) {
-      // Rows that were given back are forgotten.
+      // Rows that were given back are dropped.
       if ((counts[from] ?? 0) === 0 && (left[from] ?? 0) === 0) continue;
       const to = this.#slotOf(key - 1);
       this.#keys[to] = key;

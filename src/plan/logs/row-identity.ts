@@ -1,18 +1,18 @@
-// What tells two log rows apart: a number made of their documented fields. Rows are written by attackers, so the seed must be one
-// that nobody outside knows. Fields that are not documented are ignored: they may differ from one reading to the next.
+// Identifies a log row by a number computed from its documented fields. Attackers control the rows, so the seed must be
+// secret. Undocumented fields are ignored: they may differ between readings.
 import { hash } from "node:crypto";
 import type { LogEntry } from "../../model/log-entry.ts";
 
-/** Two random numbers of 32 bits, kept as long as the identities that were made with them. */
+/** Two random 32-bit numbers, kept as long as the identities that depend on them. */
 export interface IdentitySeed {
   readonly low: number;
   readonly high: number;
 }
 
-/** A whole number from 0 to 2^52 - 1, equal for equal rows; two different rows share one in 2^52 cases, about. */
+/** A whole number from 0 to 2^52 - 1, equal for equal rows; two different rows share one with a probability of about 1 in 2^52. */
 export type RowIdentity = (entry: LogEntry) => number;
 
-/** 52 bits: as many as a number can hold whole. */
+/** 52 bits: the largest multiple of 4 that a number can represent exactly. */
 const hexDigits = 13;
 
 export function createRowIdentity({ low, high }: IdentitySeed): RowIdentity {

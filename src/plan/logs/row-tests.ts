@@ -1,17 +1,17 @@
-// Tests of single fields of a log row, from the texts in which users write them. Each returns what to write instead if the text
-// is invalid.
+// Tests for single fields of a log row, created from the strings that users write. Each function returns what to write instead if
+// the string is invalid.
 import type { LogEntry } from "../../model/log-entry.ts";
 
 export type RowTest = (entry: LogEntry) => boolean;
 
-/** Two letters, in any case. */
+/** Two letters, case-insensitive. */
 export function countryTest(text: string): RowTest | string {
   if (!/^[A-Za-z]{2}$/.test(text)) return "write two letters, for example NL";
   const country = text.toUpperCase();
   return (entry) => entry.country?.toUpperCase() === country;
 }
 
-/** Part of the block reason, in any case. */
+/** Part of the block reason, case-insensitive. */
 export function reasonTest(text: string): RowTest | string {
   if (text.trim() === "") return "write part of a block reason, for example SQL";
   const part = text.toLowerCase();
@@ -35,7 +35,7 @@ export function pathTest(text: string): RowTest | string {
   return (entry) => fitsWildcards(entry.request_path, parts);
 }
 
-/** Without a regular expression: paths are long and written by attackers. */
+/** Uses no regular expression, because paths are long and controlled by attackers. */
 function fitsWildcards(path: string, parts: readonly string[]): boolean {
   const first = parts[0] ?? "";
   const last = parts.at(-1) ?? "";
@@ -50,7 +50,7 @@ function fitsWildcards(path: string, parts: readonly string[]): boolean {
   return true;
 }
 
-/** The label of a reason, without the number of the WAF's rule: `SQL Injection` for `SQL Injection 942100`. */
+/** The label of a reason, without the WAF's rule number: `SQL Injection` for `SQL Injection 942100`. */
 export function labelOfReason(reason: string): string {
   const text = reason.trim();
   let end = text.length;

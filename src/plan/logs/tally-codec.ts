@@ -1,5 +1,5 @@
-// A tally as bytes: for each row its identity as the distance to the one before, and how often it was forwarded. Both in groups of
-// seven bits, so that a hundred thousand rows take about half a megabyte.
+// Encodes a tally as bytes: for each row, the distance of its identity from the previous one, and how often it was forwarded. Both use
+// groups of seven bits, so a hundred thousand rows take about half a megabyte.
 import { RowCounts } from "./row-counts.ts";
 import { LogTally, tallyRowsMax } from "./tally.ts";
 import type { RowIdentity } from "./row-identity.ts";
@@ -7,7 +7,7 @@ import type { RowIdentity } from "./row-identity.ts";
 const groupSize = 128;
 /** Eight groups for a distance of 53 bits, and eight for a count. */
 const bytesPerRowMax = 16;
-/** A few milliseconds. */
+/** They take a few milliseconds. */
 const sliceRows = 16_384;
 
 /** In slices, because a million rows take half a second. */
@@ -18,7 +18,7 @@ export function* encodeTally(tally: LogTally): Generator<undefined, Uint8Array> 
   let rows = 0;
   for (const identity of yield* tally.identities()) {
     const count = tally.countOf(identity);
-    // Nearly every row is forwarded once: that costs no byte of its own.
+    // Nearly every row is forwarded once: the count then takes no extra byte.
     length = writeNumber(bytes, length, (identity - before) * 2 + (count > 1 ? 1 : 0));
     if (count > 1) length = writeNumber(bytes, length, count);
     before = identity;
@@ -28,7 +28,7 @@ export function* encodeTally(tally: LogTally): Generator<undefined, Uint8Array> 
   return bytes.slice(0, length);
 }
 
-/** Undefined if the bytes are not what `encodeTally` gives. `identityOf` must have the seed of then. */
+/** Undefined if the bytes are not a result of `encodeTally`. `identityOf` must have the same seed as then. */
 export function decodeTally(bytes: Uint8Array, identityOf: RowIdentity): LogTally | undefined {
   const counts = new RowCounts();
   const reader = { bytes, position: 0 };
@@ -46,7 +46,7 @@ export function decodeTally(bytes: Uint8Array, identityOf: RowIdentity): LogTall
   return new LogTally(identityOf, { counts });
 }
 
-/** @returns where the next number begins */
+/** @returns the end of the number */
 function writeNumber(bytes: Uint8Array, start: number, value: number): number {
   let position = start;
   let rest = value;

@@ -1,14 +1,14 @@
-// Which rows of one day were forwarded, and how often: what keeps a day that is read again from being forwarded twice. A multiset,
-// since equal rows are different requests. At most 45 bytes a row and no texts.
+// Records which rows of one day were forwarded, and how often, so that reading a day again forwards no row twice. A multiset,
+// since equal rows are different requests. Takes at most 45 bytes per row and stores no strings.
 import type { LogEntry } from "../../model/log-entry.ts";
 import { RowCounts } from "./row-counts.ts";
 import type { RowIdentity } from "./row-identity.ts";
 
-/** Different rows of a day beyond these are forwarded without being remembered: 130 MiB are enough for one day. */
+/** Further distinct rows of a day are forwarded without being recorded: 130 MiB are enough for one day. */
 export const tallyRowsMax = 2 ** 22;
 
 export interface LogTallyOptions {
-  /** What was forwarded before. */
+  /** The rows that were forwarded before. */
   readonly counts?: RowCounts;
   readonly rowsMax?: number;
 }
@@ -25,17 +25,17 @@ export class LogTally {
     this.#rowsMax = rowsMax;
   }
 
-  /** Whether rows were forwarded that are not remembered: the day can't be read a second time then. */
+  /** Whether rows were forwarded without being recorded: then the day can't be read a second time. */
   get isOverfull(): boolean {
     return this.#isOverfull;
   }
 
-  /** Different rows that are remembered. */
+  /** The number of recorded distinct rows. */
   get size(): number {
     return this.#handedOn.size;
   }
 
-  /** Every identity that was forwarded, smallest first; in slices. */
+  /** All recorded identities, in ascending order; in slices. */
   identities(): Generator<undefined, Float64Array> {
     return this.#handedOn.identities();
   }
@@ -45,17 +45,17 @@ export class LogTally {
     return this.#handedOn.countOf(identity);
   }
 
-  /** The day is read from its start again. */
+  /** Starts to read the day again. */
   beginReading(): void {
     this.#handedOn.expectAll();
   }
 
-  /** Rows that were forwarded before and have not come in this reading: at its end, the API confirms them no longer. */
+  /** The number of forwarded rows that this reading has not contained so far: at its end, the API no longer confirms them. */
   get unconfirmed(): number {
     return this.#handedOn.left;
   }
 
-  /** The row with this identity came. @returns whether it is to be forwarded now, which counts as done. */
+  /** Counts a row with this identity in the reading. @returns whether to forward it; it then counts as forwarded. */
   take(identity: number): boolean {
     const handedOn = this.#handedOn;
     if (handedOn.takeExpected(identity)) return false;
@@ -65,7 +65,7 @@ export class LogTally {
     return true;
   }
 
-  /** A row that was taken could not be forwarded after all. */
+  /** Takes back a row that could not be forwarded. */
   giveBack(entry: LogEntry): void {
     const identity = this.identityOf(entry);
     const before = this.#handedOn.countOf(identity);

@@ -4,14 +4,14 @@ import type { DeclaredOrigin } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import { decideAttachment } from "../../model/attachment.ts";
-import { limitedOrigin, ungrantedBeside } from "../lists/guest-limits.ts";
+import { limitedOrigin, ungrantedPart } from "../lists/guest-limits.ts";
 import type { CompiledOrigin } from "../lists/compiled-rule.ts";
 
 export interface DesiredOrigins {
   /** By host. */
   readonly wanted: ReadonlyMap<string, DeclaredOrigin>;
   readonly compiled: readonly CompiledOrigin[];
-  /** Why removals are held. */
+  /** Why removals are on hold. */
   readonly held: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export function compileOrigins(gathered: Gathered): DesiredOrigins {
       continue;
     }
     if (older === undefined) wanted.set(origin.host, origin);
-    const ungranted = grant === undefined ? undefined : ungrantedBeside(gathered.instance, declared, grant);
+    const ungranted = grant === undefined ? undefined : ungrantedPart(gathered.instance, declared, grant);
     const verdict = ungranted === undefined ? "Accepted" : "NotGranted";
     compiled.push({ origin, isAttached: true, verdict, message: ungranted ?? "" });
   }

@@ -5,9 +5,9 @@
 // Alternate       –                    no         add
 // Alternate       Alternate, added     any        nothing
 // Alternate       Alternate, unknown   no         add again: the API harmlessly rejects a second one
-// Backup          Alternate            no         remove, then add (both written ahead)
-// –               any                  no         remove (recorded as unknown ahead)
-// any             any                  yes        never removed, never posted again: waits
+// Backup          Alternate            no         remove, then add (both recorded before the calls)
+// –               any                  no         remove (recorded as unknown before the call)
+// any             any                  yes        never removed or added again: waits
 //
 // A removal on hold also waits, unless it is approved.
 import type { DeclaredOrigin, OriginType } from "../../model/declared.ts";
@@ -26,13 +26,13 @@ type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }
 
 export interface OriginPlan {
   readonly operations: readonly OriginOperation[];
-  /** What the inventory should hold before anything of this plan is done. */
+  /** The content of the inventory before the first operation of this plan. */
   readonly owned: ReadonlyMap<string, OwnedOrigin>;
   /** `Owners`: the same origins are managed, but their owners have changed. */
   readonly change: "None" | "Owners" | "Entries";
   /** Hosts whose removal, or change of type, waits until another host is the primary. */
   readonly waitingForPrimary: readonly string[];
-  /** Refused writes that still stand in the way, by host. */
+  /** Refused writes that are not retried yet, by host. */
   readonly refused: ReadonlyMap<string, Refusal>;
 }
 
@@ -92,14 +92,14 @@ export function planOrigins(input: OriginsInput & { readonly allowed: ReadonlySe
     const version = declared === undefined ? "" : versionOf(declared);
     const removal = removeOrigin(host, record.type, declared);
     if (blockedBy(removal, version)) continue;
-    // Not known from now on: if the process ends after the call, a host that is wanted again must be added again.
+    // Unknown from now on: if the process ends after the call, a host that is declared again must be added again.
     owned.set(host, { ...record, addedAtMs: undefined });
     removals.push(removal);
   }
   for (const [host, origin] of wanted) {
     const before = input.owned.get(host);
     const recorded = before?.type === origin.type ? before : undefined;
-    // A change of type removes first: the addition is planned again when the inventory no longer has the old type.
+    // A change of type removes first: the addition is planned once the inventory no longer contains the old type.
     if (recorded?.addedAtMs !== undefined || isPrimary(host) || owned.has(host)) {
       if (recorded !== undefined) owned.set(host, wantedBy(recorded, origin));
       continue;
@@ -126,12 +126,12 @@ function sortedByHost(owned: ReadonlyMap<string, OwnedOrigin>): (readonly [strin
   return [...owned].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** True if its WafOrigin was deleted and wished that it stays. */
+/** True if its WafOrigin was deleted and retains it. */
 function isLeftBehind({ retainedBy }: OwnedOrigin, existing: ReadonlySet<string>): boolean {
   return retainedBy !== undefined && !existing.has(retainedBy);
 }
 
-/** Host names are compared without case and without a trailing dot, as DNS does. */
+/** Compares host names like DNS: ignores case and a trailing dot. */
 export function sameHost(a: string, b: string): boolean {
   const plain = (host: string): string => host.trim().toLowerCase().replace(/\.$/, "");
   return plain(a) === plain(b);
@@ -147,7 +147,7 @@ function removeOrigin(host: string, type: OriginType, declared: DeclaredOrigin |
   const reason =
     declared === undefined
       ? "added by wafsync, and no WafOrigin declares it any longer"
-      : `to be added again as ${declared.type}, as WafOrigin ${nameKey(declared.meta)} says`;
+      : `to be added again as ${declared.type}, as declared by WafOrigin ${nameKey(declared.meta)}`;
   return { kind: "RemoveOrigin", host, type, reason };
 }
 

@@ -1,13 +1,13 @@
-// How replicas divide the shards among themselves: each takes what is free, those with fewer shards first. A replica that has two
-// fewer than another one asks for a shard, and the one with the most gives one up.
+// How replicas divide the shards among themselves: each takes free shards; replicas with fewer shards go first. A replica with at least
+// two fewer than another one asks for a shard, and the replica with the most shards gives one up.
 
-/** The replica that holds each shard, by its number, as far as known. */
+/** The replica that holds each shard, by the shard's number, as far as known. */
 export type ShardHolders = ReadonlyMap<number, string>;
 
-/** In periods of renewal: how much longer a free shard waits, for each shard that this replica already holds. */
+/** In renewal periods: how much longer a replica waits before it takes a free shard, for each shard that it already holds. */
 const delayPeriodsPerShard = 0.35;
 const delayPeriodsMax = 1.4;
-/** In the same periods: while another replica asks for a shard, it gets this long to take a free one. */
+/** In renewal periods: while another replica asks for a shard, it gets this much time to take a free one. */
 const askerDelayPeriods = 3;
 
 export function loadOf(holders: ShardHolders, replica: string): number {
@@ -40,7 +40,7 @@ export function takeDelayMs(holders: ShardHolders, own: string, { periodMs, aske
   return Math.min(loadOf(holders, own) * delayPeriodsPerShard, delayPeriodsMax) * periodMs;
 }
 
-/** Of several, the first by name, so that only one gives a shard up. */
+/** If several have the same number, the first by name, so only one gives up a shard. */
 function mostLoaded(holders: ShardHolders): { readonly replica: string | undefined; readonly load: number } {
   let most: { replica: string | undefined; load: number } = { replica: undefined, load: 0 };
   for (const replica of [...new Set(holders.values())].sort()) {

@@ -1,6 +1,6 @@
-// The number of shards that the replicas agree on, as an annotation of the leader's Lease. Processes with another number divide
+// The number of shards that the replicas agree on, stored as an annotation of the leader's Lease. Processes with another number divide
 // the keys differently, so only those with the agreed number write. A leader that changes the number first suspends all writes
-// for as long as a Lease lasts: until then, every process has read the annotation or stopped writing.
+// for the duration of a Lease: until then, every process has read the annotation or stopped writing.
 
 export const shardsAnnotation = "wafsync.dev/shards";
 
@@ -10,7 +10,7 @@ export interface Layout {
   readonly isPending: boolean;
 }
 
-/** Without sharding there is no annotation. A text that cannot be read agrees with no process. */
+/** Without sharding, there is no annotation. An invalid string agrees with no process. */
 export function parseLayout(text: string | undefined): Layout {
   if (text === undefined) return { shards: 1, isPending: false };
   const found = /^([1-9]\d{0,2})( pending)?$/.exec(text);
@@ -22,9 +22,9 @@ export function parseLayout(text: string | undefined): Layout {
 export interface LayoutStep {
   /** The number of shards of this process, which holds the leader's Lease or is about to take it. */
   readonly own: number;
-  /** What the Lease says now; undefined if there is none. */
+  /** The current annotation of the Lease; undefined if there is none. */
   readonly found: string | undefined;
-  /** No process can be writing: the last leader, without shards, has released the Lease, or there never was one. */
+  /** No process can be writing: the last leader, without shards, has released the Lease, or the Lease never existed. */
   readonly isUnused: boolean;
   /** For how long this process has held the Lease with its own number as pending. */
   readonly pendingMs: number;

@@ -1,6 +1,6 @@
-// Which shard works on a WAF: rendezvous hashing of its API key's fingerprint. Every process computes the same shard, all
-// instances with one key have the same one, and another number of shards moves as few keys as possible. Processes of different
-// versions run at the same time during an update, so this must never change.
+// Determines which shard works on a WAF: rendezvous hashing of its API key's fingerprint. Every process computes the same shard, all
+// instances with the same key share it, and changing the number of shards moves as few keys as possible. Processes of different
+// versions run at the same time during an update, so this function must never change.
 
 /** @param fingerprint of an API key: hexadecimal digits that are evenly distributed */
 export function shardOfKey(fingerprint: string, shards: number): number {

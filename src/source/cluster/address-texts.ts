@@ -1,6 +1,6 @@
 // The contents of the ConfigMaps that rules use, restricted to the keys that rules refer to. A ConfigMap with the watch label is
 // read again when the watch reports a new version, the others periodically. The same text results in the same object, so that it
-// is parsed only once. If a ConfigMap can't be reread, its last text is kept and a problem is reported, which puts removals on
+// is parsed only once. If a ConfigMap can't be reread, its last text is kept, and the reported problem puts removals on
 // hold. If a read takes longer than its caller waits, the last text is used, or none yet, and `onChanged` reports its end.
 import { hexDigest } from "../../model/hex-digest.ts";
 import type { Clock } from "../../async/clock.ts";
@@ -18,7 +18,7 @@ import { type ConfigMapContent, contentOf, sameContent, versionOf } from "./conf
 import { linesIn } from "./source-budget.ts";
 
 const requestTimeoutMs = 10_000;
-/** Less than the number of connections to the API server. Namespaces take turns. */
+/** Lower than the number of connections to the API server. Namespaces take turns. */
 const readsAtOnceMax = 2;
 
 export interface ReadTexts {
@@ -199,7 +199,7 @@ export class AddressTexts {
     const read = await withDeadline({ clock, timeoutMs }, async () => await reading);
     if (read.inTime) return read.value;
     known.isLate = known.underWay !== undefined;
-    // It ended just now.
+    // The read has just ended.
     if (!known.isLate) onChanged(nameKey(name));
     return undefined;
   }

@@ -1,6 +1,6 @@
 // The API keys of all instances, from Secrets that are read one at a time and never listed. A key is read again when it
 // is older than the instance's resync interval or when the WAF has refused it, so a rotated key needs no restart. The
-// last valid key is kept until the instance is deleted, for the clean-up in case its Secret was deleted first.
+// last valid key is kept until the instance is deleted, for the cleanup if its Secret is deleted first.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -23,7 +23,7 @@ export interface ApiKeysOptions {
 }
 
 export interface UsableKey {
-  /** The last valid key if the Secret has none any more; undefined if it never had one. */
+  /** The last valid key, even if the Secret no longer contains one; undefined if it never did. */
   readonly key: ApiKey | undefined;
   /** When the read began: monotonic, and by the wall clock, because either clock can stand still or be set back. */
   readonly readAtMs: number;
@@ -31,7 +31,7 @@ export interface UsableKey {
 }
 
 interface Known {
-  /** What the key belongs to: with another Secret, base URL or UID, nothing is kept. */
+  /** Identifies what the key belongs to: if the Secret, base URL or UID changes, nothing is kept. */
   readonly identity: string;
   lastGood: ApiKey | undefined;
   result: GatheredKey | undefined;
@@ -39,7 +39,7 @@ interface Known {
   readAtMs: number;
   readAtWallMs: number;
   reading: Promise<GatheredKey> | undefined;
-  /** Whether it was requested at all, with any outcome. */
+  /** Whether it was ever requested, with any outcome. */
   tried: boolean;
 }
 
@@ -73,7 +73,7 @@ export class ApiKeys {
     return this.#known.get(nameKey(instance))?.lastGood;
   }
 
-  /** The key that the instance may be called with by the last answer; undefined if there is none. Reads nothing. */
+  /** The key that may currently be used to call the instance's WAF; undefined if there is none. Reads nothing. */
   usable(instance: ObjectName): UsableKey | undefined {
     const known = this.#known.get(nameKey(instance));
     if (known?.result === undefined) return undefined;
@@ -97,7 +97,7 @@ export class ApiKeys {
     if (known !== undefined) known.result = undefined;
   }
 
-  /** Call this when the instance was deleted. */
+  /** Call this after the instance was deleted. */
   forget(instance: ObjectName): void {
     this.#forget(nameKey(instance));
   }
@@ -147,7 +147,7 @@ export class ApiKeys {
     const address = { namespace: instance.meta.namespace, name: instance.apiKeySecretRef.name };
     const read = await getObject<SecretObject>(api, secretType, address, { timeoutMs: requestTimeoutMs });
     if (!read.ok && !isAnswer(read.fault)) {
-      // An error of the API server says nothing about the key: the next `read` asks again.
+      // An error of the API server says nothing about the key: the next `read` retries.
       if (known.lastGood !== undefined) return { state: "Present", key: known.lastGood };
       return { state: "Missing", problem: unreadable(address, read.fault) };
     }
@@ -195,7 +195,7 @@ function keyOf({ data }: SecretObject, { meta, apiKeySecretRef }: DeclaredInstan
   return { state: "Missing", problem };
 }
 
-/** Whether the API server has answered the question, even negatively. */
+/** Whether the API server has responded conclusively, even negatively. */
 function isAnswer({ code }: ApiFault): boolean {
   return code === "NotFound" || code === "Forbidden";
 }

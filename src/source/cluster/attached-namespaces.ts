@@ -29,7 +29,7 @@ export function refusalOf(
 export class AttachedNamespaces {
   readonly #instance: DeclaredInstance;
   readonly #labelsOf: LabelsOf;
-  /** By kind and namespace: every run asks for each object. */
+  /** Cached by kind and namespace, because every run checks each object. */
   readonly #known = new Map<GuestKind, Map<string, Attachment>>();
 
   constructor(instance: DeclaredInstance, labelsOf: LabelsOf) {

@@ -1,4 +1,4 @@
-// The objects that desired state is read from: their resource types, the reduced form in which they are stored, and which
+// The objects that the desired state is read from: their resource types, the reduced form in which they are stored, and which
 // changes of them matter. A stored object shares its spec with its former version if the two are equal, so that a spec is
 // parsed only once although status and labels change.
 import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, kinds } from "../../api/kinds.ts";
@@ -29,7 +29,7 @@ export function typeOfKind(kind: ResourceKind): ResourceType {
 /** As large as the object itself, and used only by kubectl. */
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** The stored form of an object of our kinds. `former` is the version that was stored before, if any. */
+/** The stored form of an object of wafsync's kinds. `former` is the version that was stored before, if any. */
 export function slimObject(
   kind: ResourceKind,
   object: ClusterObject,
@@ -92,7 +92,7 @@ function sourcesOf({ metadata, spec }: ClusterObject): { readonly mapKey: string
 }
 
 /**
- * Whether a change may require a reconcile. Changes of labels, unknown annotations or only the status do not, unless the status was deleted.
+ * Whether a change may require a reconcile. Changes of labels, unknown annotations or only the status do not; a deleted status does.
  */
 export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boolean {
   const { metadata: before, spec } = old;
@@ -103,7 +103,7 @@ export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boo
     spec !== next.spec ||
     before.deletionTimestamp !== after.deletionTimestamp ||
     !sameJson(ownAnnotations(before), ownAnnotations(after)) ||
-    // Only the removal of our finalizer matters: wafsync itself added it, and other finalizers do not concern it.
+    // Only the removal of wafsync's own finalizer matters.
     (hasFinalizer(before) && !hasFinalizer(after)) ||
     isStatusWiped(old.status, next.status)
   );

@@ -128,7 +128,7 @@ class Records implements ClusterRecords {
       // Sleep first, so that after a restart all objects are listed before the first sweep.
       await clock.sleep(sweepIntervalMs, signal);
       if (signal.aborted) return;
-      // While a CRD is missing, a missing instance may be restored and will need its inventory then.
+      // While a CRD is missing, a missing instance may be restored and then needs its inventory.
       if (mayWrite() && source.isSynced() && !source.hasGaps()) {
         for (const instance of await this.#inventories.sweep()) onInventoryDeleted(instance);
       }

@@ -1,4 +1,4 @@
-// What the desired state from a cluster needs, and what it reports.
+// The options of the desired state from a cluster, and what it reports.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";

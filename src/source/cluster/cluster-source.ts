@@ -30,7 +30,7 @@ import { type Unattached, UnattachedLookup } from "./unattached-objects.ts";
 export interface ClusterSource {
   /** Watches, and polls for references that no watch covers, until the signal aborts. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
-  /** True as soon as everything was listed once: call nothing else before. False if the signal aborts first. */
+  /** True as soon as everything was listed once: call no other method before. False if the signal aborts first. */
   whenSynced(signal?: AbortSignal): Promise<boolean>;
   isSynced(): boolean;
   /** Whether objects of a kind may be missing from the stores although they were not deleted. */
@@ -65,9 +65,9 @@ export interface ClusterSource {
   forgetReads(instance: ObjectName): void;
   /** The key, at most `ageMsMax` old; undefined if the instance does not exist or is invalid. Never rejects. */
   readKey(instance: ObjectName, ageMsMax: number): Promise<GatheredKey | undefined>;
-  /** The key that the instance may be called with by the last answer; undefined if there is none. Reads nothing. */
+  /** The key that may currently be used to call the instance's WAF; undefined if there is none. Reads nothing. */
   usableKey(instance: ObjectName): UsableKey | undefined;
-  /** The last valid key, for the clean-up after the Secret was deleted. Reads nothing. */
+  /** The last valid key, for the cleanup after the Secret was deleted. Reads nothing. */
   lastKey(instance: ObjectName): ApiKey | undefined;
   /** The object as last seen, without its managed fields; undefined if it does not exist. */
   objectOf(ref: ResourceRef): ClusterObject | undefined;
@@ -118,7 +118,7 @@ class WatchedCluster implements ClusterSource {
       api,
       clock,
       watched: stores.configMaps,
-      // The owners' ConfigMaps do not wait for those of all guests.
+      // ConfigMaps of owners do not wait for those of guests.
       goesFirst: (home) => stores.byKind.WafInstance.listBy("namespace", home).length > 0,
       wantedOf: (mapKey) => dataKeysOf(stores.byKind.WafIpRule.listBy("configMap", mapKey), mapKey),
       onChanged: (mapKey) => this.#changes.touchUsersOf(mapKey),

@@ -1,5 +1,5 @@
-// Status and events of the custom resources in a cluster. `read` returns what was written last even before the watch
-// shows it, so that a reconcile run never builds on a status that it has itself replaced. A failed write is a result, not an
+// Status and events of the custom resources in a cluster. `read` returns the status that was written last, even before the watch
+// shows it, so a reconcile run never builds on a status that it has itself replaced. A failed write is a result, not an
 // exception: it never fails a reconcile run.
 import type { Condition } from "../../api/conditions.ts";
 import { withTransitionTimesOf } from "../../api/conditions.ts";
@@ -33,9 +33,9 @@ export interface ClusterStatus {
 }
 
 export interface CachedStatus extends ClusterStatus {
-  /** Call this when the cache of `objectOf` has changed. */
+  /** Call this after the cache of `objectOf` has changed. */
   cached(change: ObjectChange<KubeObject>): void;
-  /** Call this when another write has returned a new version of an object. */
+  /** Call this after another write has returned a new version of an object. */
   readonly returned: (object: KubeObject) => void;
 }
 
@@ -76,7 +76,7 @@ class WrittenStatus implements CachedStatus {
     const compute = ({ status }: ClusterObject): Status | undefined => {
       const current = isRecord(status) ? status : {};
       const desired = change(current);
-      // As the API server will see it, so that the comparison is exact.
+      // As the API server will store it, so that the comparison is exact.
       return desired === undefined ? undefined : (JSON.parse(JSON.stringify(rebased(desired, current))) as Status);
     };
     const result = await this.#writer.write({ type: typeOfKind(meta.kind), object, compute });
@@ -107,7 +107,7 @@ class WrittenStatus implements CachedStatus {
   }
 }
 
-/** The status may be derived from an older one, if the watch lags: transition times must not change then. */
+/** If the watch lags, the status may be derived from an older one: transition times must not change then. */
 function rebased(desired: Status, current: Status): Status {
   const [next, before] = [desired["conditions"], current["conditions"]];
   if (!Array.isArray(next) || !Array.isArray(before)) return desired;

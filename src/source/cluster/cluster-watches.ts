@@ -30,7 +30,7 @@ export interface ClusterStores {
   readonly byKind: Readonly<Record<ResourceKind, ObjectView<ClusterObject>>>;
   /** Only the metadata of ConfigMaps with the watch label. */
   readonly configMaps: ObjectView<KubeObject>;
-  /** Undefined where only one namespace is watched: wafsync may not read the labels of namespaces then. */
+  /** Undefined if only one namespace is watched: wafsync may then not read the labels of namespaces. */
   readonly namespaces: ObjectView<KubeObject> | undefined;
 }
 
@@ -129,7 +129,10 @@ export class ClusterWatches {
     if (activity === "WaitingForKind") {
       return [`The API server does not know the kind ${kind}: install the CRDs of ${category}.`];
     }
-    if (!isSynced) return [`No ${kind} has been listed yet${lastFault === undefined ? "" : `: ${lastFault.message}`}.`];
+    if (!isSynced)
+      return [
+        `The ${kind} objects have not been listed yet${lastFault === undefined ? "" : `: ${lastFault.message}`}.`,
+      ];
     if (missingMs === undefined || this.#options.clock.monotonicMs() - missingMs >= returnGraceMs) return [];
     const minutes = returnGraceMs / 60_000;
     return [`The CRD of ${kind} was missing or terminating: its objects may be restored within ${minutes} minutes.`];

@@ -37,7 +37,7 @@ export interface FormerInventory {
 export interface FormerInventories {
   /** The inventory of the instance with this UID. Never rejects. */
   read(instance: ObjectName, uid: string): Promise<FormerInventory | Problem | { readonly state: "None" }>;
-  /** After it was moved. Never rejects. */
+  /** Call this after the record was moved. Never rejects. */
   remove(instance: ObjectName, moved: FormerInventory): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export interface FormerLogRecord {
 export interface FormerLogRecords {
   /** Undefined if there is none. Never rejects. */
   read(instance: ObjectName, uid: string): Promise<ApiResult<FormerLogRecord | undefined>>;
-  /** After it was moved. Never rejects. */
+  /** Call this after the record was moved. Never rejects. */
   remove(instance: ObjectName, moved: FormerLogRecord): Promise<void>;
 }
 

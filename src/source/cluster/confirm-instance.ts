@@ -75,8 +75,8 @@ export async function readInstance(
 }
 
 /**
- * While a CRD is being deleted, its objects disappear one after another, although lists still succeed. The API server no
- * longer offers the verb `create` for the kind then. Users did not delete what is missing from such a list.
+ * While a CRD is being deleted, its objects disappear one after another, although lists still succeed. During this time, the API
+ * server does not offer the verb `create` for the kind. Users did not delete the objects that are missing from such a list.
  */
 async function checkKinds(context: ConfirmContext): Promise<Confirmed<undefined>> {
   const terminating = await findTerminatingCrd(context);
@@ -89,7 +89,7 @@ async function checkKinds(context: ConfirmContext): Promise<Confirmed<undefined>
   };
 }
 
-/** A kind whose CRD is being deleted, and all its objects with it; undefined if there is none. Never rejects. */
+/** A kind whose CRD is being deleted together with all its objects; undefined if there is none. Never rejects. */
 export async function findTerminatingCrd({
   api,
 }: Pick<ConfirmContext, "api">): Promise<Confirmed<ResourceKind | undefined>> {

@@ -37,8 +37,8 @@ export interface DeclaredObjects {
 }
 
 /**
- * Parses what is attached and remembers it, so that `parseObjects` has nothing left to parse. Yields after each object: whoever
- * walks through it can let other work run in between.
+ * Parses the attached objects and caches the results, so that a following `parseObjects` is fast. Yields after each object, so
+ * the caller can run other work in between.
  */
 export function* parseAhead(
   { rules, origins }: Pick<InstanceObjects, "rules" | "origins">,
@@ -67,13 +67,13 @@ export function parseObjects(
   for (const kind of ["WafIpRule", "WafOrigin"] as const) {
     for (const object of attached.only(kind, unreadable[kind])) {
       const key = resourceKey(metaOfObject(kind, object));
-      invalid.set(key, `${key} does not name a valid instance.`);
+      invalid.set(key, `${key} does not refer to a valid instance.`);
     }
   }
   return { ...parsed, invalid };
 }
 
-/** The namespaces of everything that is attached to the instance. */
+/** The namespaces of all objects that are attached to the instance. */
 export function namespacesOf({
   rules,
   origins,

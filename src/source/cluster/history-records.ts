@@ -37,7 +37,7 @@ interface Stored {
   readonly resourceVersion: string | undefined;
 }
 
-/** The stored lines as they are to be, oldest first. */
+/** Computes the new lines from the stored ones, oldest first. */
 type Change = (lines: readonly string[]) => readonly string[];
 
 export class HistoryRecords {
@@ -48,14 +48,14 @@ export class HistoryRecords {
     this.#options = options;
   }
 
-  /** Undefined if the events are stored or need not be; otherwise the reason for the failure. Never rejects. */
+  /** Undefined on success, or if the events need not be stored; otherwise the reason for the failure. Never rejects. */
   async append(instance: ObjectName, events: readonly HistoryEvent[]): Promise<string | undefined> {
     const added = events.map(encodeEvent);
     const stored = await this.#store(instance, (lines) => [...lines, ...added]);
     return stored === "Stored" || stored === "NotAllowed" ? undefined : stored.problem;
   }
 
-  /** Puts the history of `former` before that of `instance`, and removes its record. The same result. */
+  /** Prepends the history of `former` to that of `instance`, and removes its record. Returns the same as `append`. */
   async takeOver(instance: ObjectName, former: ObjectName): Promise<string | undefined> {
     const { api } = this.#options;
     const left = await this.#read(former);

@@ -69,7 +69,7 @@ export class InstanceChanges {
   configMapChanged(change: ObjectChange<KubeObject>): void {
     const key = keyOf(change.object);
     this.#options.texts.refresh(key);
-    // Further changes are noticed in a different way from now on.
+    // From now on, further changes are detected in a different way.
     if (change.type !== "Changed") this.touchUsersOf(key);
     void this.#checkConfigMap(key, change.object);
   }
@@ -80,7 +80,7 @@ export class InstanceChanges {
     if (this.#checking.has(key)) return void this.#checking.set(key, true);
     do {
       this.#checking.set(key, false);
-      // If it can't be read now, the next run reports this.
+      // If it can't be read, the next run reports this.
       if (!(await texts.check({ namespace, name }))) this.touchUsersOf(key);
     } while (this.#checking.get(key) === true);
     this.#checking.delete(key);
@@ -118,13 +118,13 @@ export class InstanceChanges {
     this.#options.onUnattachedChange?.();
   }
 
-  /** The key of the instance has changed: this concerns all instances that had the former key or have the new one. */
+  /** The key of the instance has changed. This affects all instances with the former key or the new one. */
   keyChanged(instance: ObjectName, former: ApiKey | undefined): void {
     this.#touchSameKey(instance, former);
     this.#touchSameKey(instance, this.#options.keys.lastGood(instance));
   }
 
-  /** The other instances with this key, whatever their base URL: a key belongs to one WAF, and a WAF can have many URLs. */
+  /** The other instances with this key, regardless of their base URL: a key belongs to one WAF, which can have many URLs. */
   sharing(instance: ObjectName, key: ApiKey): DeclaredInstance[] {
     return this.#options.keys
       .sharing(key)

@@ -17,7 +17,7 @@ export type FinalizerOutcome =
   | { readonly state: "Failed"; readonly problem: string };
 
 export interface InstanceFinalizers {
-  /** Adds it, without a request if it is there. Only after `Done` may the WAF be written to. Never rejects. */
+  /** Adds it; sends no request if the instance already has it. The WAF may be written to only after `Done`. Never rejects. */
   ensureFinalizer(instance: ObjectName): Promise<FinalizerOutcome>;
   /** Removes it, so that the instance can be deleted. Never rejects. */
   releaseFinalizer(instance: ObjectName): Promise<FinalizerOutcome>;
@@ -29,7 +29,7 @@ export function createInstanceFinalizers(options: {
   readonly api: ApiServer;
   /** The object as the watch last saw it. */
   readonly objectOf: (ref: ResourceRef) => ClusterObject | undefined;
-  /** Called with what the server returned. */
+  /** Called with the object that the server returned. */
   readonly onReturned?: (object: KubeObject) => void;
 }): InstanceFinalizers {
   const requests = finalizerApi(options.api);

@@ -42,7 +42,7 @@ export class InstanceGathering {
     this.#options = options;
   }
 
-  /** From the stores; undefined if there is no such instance. */
+  /** From the stores; undefined if the instance does not exist. */
   async gather(name: ObjectName): Promise<Gathered | undefined> {
     const { clock, references, watches } = this.#options;
     const { WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafAutoBlock } = watches.stores.byKind;
@@ -120,7 +120,7 @@ export class InstanceGathering {
     for (const _ of parseAhead(objects, attached)) if (slices.isOver) await slices.pause();
   }
 
-  /** The objects of the store where it has the same versions: these are parsed already. */
+  /** Replaces objects by those in the store with the same version, which are parsed already. */
   #known(kind: "WafIpRule" | "WafOrigin", objects: readonly ClusterObject[]): ClusterObject[] {
     const store = this.#options.watches.stores.byKind[kind];
     return objects.map((object) => {

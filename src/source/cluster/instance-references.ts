@@ -131,7 +131,7 @@ export class InstanceReferences {
     return { rule, ...(await this.#options.texts.read(rule, { ...freshness, restoresDropped: true })) };
   }
 
-  /** Starts and stops polling for these references, and returns how changes of each text are noticed. */
+  /** Starts and stops polling for these references, and returns how changes of each text are detected. */
   follow({ meta }: DeclaredInstance, references: References): References {
     const { key, missing } = references;
     const { namespace, name } = meta;

@@ -1,4 +1,4 @@
-// What it means for an inventory that the API server could not read or write it, for a person.
+// Explains to users why the API server could not read or write an inventory.
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { SavedInventory } from "../../model/inventory.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
@@ -7,7 +7,7 @@ import { describeShard } from "./record-shard-store.ts";
 
 export function refused(instance: ObjectName, index: number, fault: ApiFault): SavedInventory {
   const name = describeShard(instance, index);
-  // NotFound: another writer deleted what was loaded.
+  // NotFound: another writer deleted the loaded inventory.
   if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
     return { state: "Conflict", problem: `${name} was changed by another writer after wafsync read it.` };
   }

@@ -1,8 +1,8 @@
-// Inventories in WafRecords next to their instance: `<instance>-inventory-<n>`, plain, readable lists. Every save writes the
+// Inventories in WafRecords next to their instance, as plain, readable lists: `<instance>-inventory-<n>`. Every save writes the
 // first shard last, so that concurrent writers conflict there and a stale one fails. The other shards are written before it if
 // they differ; unneeded ones are deleted after it. A crash in between leaves a union with too many entries, never too few, which
-// the next save corrects. With `deletionPolicy: Delete`, a finalizer protects them from any other deletion (of the namespace, or
-// by a cascade): only `remove` removes it.
+// the next save corrects. With `deletionPolicy: Delete`, a finalizer protects the records from deletion by anything but `remove`,
+// such as the deletion of the namespace or a cascade.
 import { LruMap } from "../../async/lru-map.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -21,9 +21,9 @@ import { describeShard, type InventoryShard, isHeldFor, isNumbered, RecordShardS
 const knownMax = 100;
 
 export interface InventoryRecords {
-  /** Found by the name of the instance, whatever its UID. If there is none: an empty inventory with an empty revision. Never rejects. */
+  /** Finds it by the name of the instance, whatever its UID. If missing: an empty inventory with an empty revision. Never rejects. */
   load(instance: ObjectName): Promise<LoadedInventory>;
-  /** Stored when it resolves with `Saved`. `Conflict` if another writer has saved since `revision`. Never rejects. */
+  /** Stored once it resolves with `Saved`. `Conflict` if another writer has saved since `revision`. Never rejects. */
   save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
   /** Deletes the inventory of a released instance. Returns undefined, or why it could not be deleted. Never rejects. */
   remove(instance: ObjectName): Promise<string | undefined>;
@@ -47,7 +47,7 @@ export interface InventoryRecordsOptions extends ShardOptions {
   readonly holderOf: (instance: ObjectName) => RecordHolder | undefined;
   /** All namespaces if undefined. */
   readonly namespace?: string;
-  /** Called before a load writes: it takes over the inventory of a former instance with the same name, or moves an older record. */
+  /** Called before a load writes, to take over the inventory of a former instance with the same name or to move an older record. */
   readonly mayWrite?: () => boolean;
   /** Whether all objects may have disappeared with their CRDs instead of being deleted. */
   readonly wasUninstalled?: () => boolean;
@@ -70,7 +70,7 @@ class StoredInventories implements InventoryRecords {
   /** The last complete set, which stays unchanged if a save fails because the CRD is being deleted. */
   readonly #recoverable = new LruMap<string, Shards>(knownMax);
 
-  /** What was loaded last: plans compare only what changed since. */
+  /** The inventories that were loaded last: plans compare only later changes. */
   readonly #decoded = new LruMap<string, Extract<LoadedInventory, { state: "Loaded" }>>(knownMax);
 
   constructor(options: InventoryRecordsOptions) {
@@ -110,11 +110,11 @@ class StoredInventories implements InventoryRecords {
     if (holder === undefined) return { state: "Failed", problem: `There is no WafInstance ${nameKey(instance)}.` };
     const known = this.#known.get(nameKey(instance));
     const stored = new Map(known?.revision === revision ? known.shards : parseRevision(revision));
-    // After a failure, its revision is unknown. Its content is kept: its CRD may be gone, and then it is written again.
+    // After a failure, the revision is unknown. The content is kept: if its CRD was deleted, it is written again.
     if (known !== undefined) this.#known.set(nameKey(instance), { ...known, revision: unknownRevision });
     const wanted = await this.#shardsOf(inventory);
     if (wanted.length > 1 && !stored.has(1)) {
-      // So that a crash before the last write leaves a complete set.
+      // Written first, so that a crash before the last write leaves a complete set.
       const begun = await this.#store.write(instance, holder, 1, await this.#emptyShard(), undefined);
       if (!begun.ok) return refused(instance, 1, begun.fault);
       stored.set(1, begun.value);
@@ -151,7 +151,7 @@ class StoredInventories implements InventoryRecords {
   async detach(instance: ObjectName): Promise<string | undefined> {
     const holder = this.#options.holderOf(instance);
     const found = await this.#store.find(instance);
-    // Without its CRD there is none.
+    // Without its CRD, there is no inventory.
     if (!found.ok) return found.fault.code === "NotFound" ? undefined : unreachable(instance, found.fault);
     if (holder === undefined) return undefined;
     const free = { ...holder, retains: true };
@@ -282,7 +282,7 @@ class StoredInventories implements InventoryRecords {
   }
 
   #know(instance: ObjectName, shards: Shards): void {
-    // An empty set may have disappeared with the CRD: then what was known is written again.
+    // An empty set may have disappeared with the CRD: then the known set is written again.
     if (shards.size === 0) return;
     this.#known.set(nameKey(instance), { revision: revisionOf(shards), shards });
     this.#recoverable.set(nameKey(instance), shards);

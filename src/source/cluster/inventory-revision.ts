@@ -1,7 +1,7 @@
 // The revision of an inventory: the versions of its shards, which are the precondition of the next save.
 import type { InventoryShard } from "./record-shard-store.ts";
 
-/** By number, from 1. */
+/** By number, starting at 1. */
 export type Shards = ReadonlyMap<number, InventoryShard>;
 
 /** `1=<resourceVersion>,2=…`; with a `!` after the version of an object that is being deleted. */
@@ -12,7 +12,7 @@ export function revisionOf(shards: Shards): string {
     .join(",");
 }
 
-/** Shards of which only the version is known. */
+/** Shards of which only the versions are known. */
 export function parseRevision(revision: string): Map<number, InventoryShard> {
   const parts = revision === "" ? [] : revision.split(",").map((part) => part.split("="));
   return new Map(

@@ -1,6 +1,6 @@
 // The record of the forwarded logs of an instance, in WafRecords next to it. `<instance>-logs` contains the record itself, or
 // names one of two sets of further objects (`…-logs-a-1`, `…-logs-b-1`) with its parts. A large record is written to the
-// unused set first, and then the first object is switched to it: so a record is stored as a whole.
+// unused set first, and then the first object is switched to it. So a record is always stored as a whole.
 import { hexDigest } from "../../model/hex-digest.ts";
 import type { RecordType } from "../../api/waf-record.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
@@ -98,7 +98,7 @@ export class LogRecords {
     const head = { name: headName(instance), part: 1, parts: parts + 1, data };
     const written = await this.#putHead(instance, holder, head, before.resourceVersion);
     if (!written.ok) return failed(instance, written.fault);
-    // Nothing refers to the former set any longer. If this fails, the next save overwrites it.
+    // Nothing refers to the former set any longer. If this fails, a later save overwrites it.
     for (let part = 1; part <= before.parts && before.set !== undefined; part += 1) {
       const address = { namespace: instance.namespace, name: partName(instance, before.set, part) };
       await deleteObject(this.#options.api, recordResource, address, { timeoutMs: requestTimeoutMs });
@@ -106,7 +106,7 @@ export class LogRecords {
     return { state: "Saved", revision: formatRevision(headOf(written.value)) } as const;
   }
 
-  /** The record of an older version, stored here from now on; or none. */
+  /** The record of an older version, which is moved here if it exists. */
   async #moved(instance: ObjectName) {
     const { former, holderOf } = this.#options;
     const none = { state: "Loaded", record: undefined, revision: "" } as const;
@@ -222,7 +222,7 @@ function parseJson(text: string): unknown {
 
 function failed(instance: ObjectName, fault: ApiFault) {
   const name = `WafRecord ${nameKey({ namespace: instance.namespace, name: headName(instance) })}`;
-  // NotFound: another writer deleted what was loaded.
+  // NotFound: another writer deleted the loaded record.
   if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
     return { state: "Conflict", problem: `${name} was changed by another writer after wafsync read it.` } as const;
   }

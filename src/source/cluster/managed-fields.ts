@@ -1,4 +1,4 @@
-// The field manager of an object's field, from `metadata.managedFields`: the program, not the person. Clients can choose any
+// The field manager of an object's field, from `metadata.managedFields`: the program, not the user. Clients can choose any
 // name, so this is only informational, never for decisions.
 import { isRecord } from "../../kube/kube-object.ts";
 import type { FieldSetter } from "../../model/resource.ts";

@@ -1,5 +1,5 @@
-// Parses stored objects into what they declare, each of them once. The same object gives the same result, and another
-// version of it with the same spec gives the same parts, in particular the same lists of addresses.
+// Parses stored objects into declarations, each of them once. The same object gives the same result, and another
+// version with the same spec gives the same parts, in particular the same lists of addresses.
 import type { CustomResource } from "../../api/custom-resource.ts";
 import { parseMetadata } from "../../api/parse-metadata.ts";
 import { parseResource } from "../../api/parse-resource.ts";
@@ -31,7 +31,7 @@ export interface DeclaredByKind {
 
 export type ParsedObject<T> =
   | { readonly ok: true; readonly declared: T }
-  /** `problem` says in one or more sentences which field is wrong, why, and what to write instead. */
+  /** `problem` says, in one or more sentences, which field is wrong, why, and what to write instead. */
   | { readonly ok: false; readonly problem: string };
 
 type AnyParsed = ParsedObject<DeclaredByKind[ResourceKind]>;
@@ -41,7 +41,7 @@ const faultsShownMax = 5;
 const parsedObjects = new WeakMap<ClusterObject, AnyParsed>();
 const parsedSpecs = new WeakMap<object, DeclaredByKind[ResourceKind]>();
 
-/** What the object declares, with all defaults; or why it is invalid for this version of wafsync. */
+/** The declaration of the object, with all defaults; or why it is invalid for this version of wafsync. */
 export function parseObject<Kind extends ResourceKind>(
   kind: Kind,
   object: ClusterObject,
@@ -52,7 +52,7 @@ export function parseObject<Kind extends ResourceKind>(
   return parsed as ParsedObject<DeclaredByKind[Kind]>;
 }
 
-/** What the WafInstance declares; undefined if there is none, or if it is invalid. */
+/** The declaration of a WafInstance; undefined if it does not exist or is invalid. */
 export function parseInstance(object: ClusterObject | undefined): DeclaredInstance | undefined {
   const parsed = object === undefined ? undefined : parseObject("WafInstance", object);
   return parsed?.ok === true ? parsed.declared : undefined;

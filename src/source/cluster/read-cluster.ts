@@ -1,5 +1,5 @@
 // Reads the objects of an instance once, with the permissions of the user, for commands. Inaccessible objects are omitted and
-// listed, so that the result says what is missing.
+// listed, so the result shows what is missing.
 import { feedSourceName } from "../../model/feed.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
@@ -31,7 +31,7 @@ export interface ReadObjects {
   readonly setterOf: (meta: ResourceMeta) => FieldSetter | undefined;
 }
 
-/** The instances of a namespace, or of all; by name. */
+/** The instances of one namespace, or of all namespaces, ordered by name. */
 export async function listInstances(api: ApiServer, namespace: string | undefined): Promise<ApiResult<ObjectName[]>> {
   const scope = namespace === undefined ? {} : { namespace };
   const listed = await listObjects(api, typeOfKind("WafInstance"), { ...scope, timeoutMs: listTimeoutMs });
@@ -50,7 +50,7 @@ export async function readInstanceOnce(
   return await reader.read(name);
 }
 
-/** A feed that rules use; undefined if there is none. `problem` is the reason if unknown. */
+/** A feed that rules use; undefined if it does not exist. `problem` is the reason if unknown. */
 export async function readFeed(
   api: ApiServer,
   name: ObjectName,

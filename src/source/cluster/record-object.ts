@@ -1,5 +1,5 @@
 // The WafRecord objects of one instance: their names and labels, and their binding to the instance. With `deletionPolicy: Delete`
-// the instance owns its records, and a finalizer keeps its inventory readable until the instance is released, even if a cascade
+// the instance owns its records, and a finalizer keeps its inventory readable until the instance is released, even when a cascade
 // or a namespace deletion deletes it. With `Retain`, a record has neither: it outlives the instance, and does not block
 // deletions.
 import { apiGroup, apiVersion, apiVersionName, kinds, recordKind } from "../../api/kinds.ts";

@@ -1,4 +1,4 @@
-// The WafRecords of inventory shards: how they are found, written and deleted. Their content is up to inventory-records.ts.
+// Finds, writes and deletes the WafRecords of inventory shards. inventory-records.ts determines their content.
 import { apiGroup } from "../../api/kinds.ts";
 import { recordPartsMax, type RecordType } from "../../api/waf-record.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
@@ -22,7 +22,7 @@ import {
 
 const requestTimeoutMs = 10_000;
 const listTimeoutMs = 30_000;
-/** A shard can have almost 1 MiB. */
+/** A shard can be almost 1 MiB in size. */
 const sweepPageSize = 20;
 const sweepPagesMax = 1_000;
 
@@ -53,7 +53,7 @@ export class RecordShardStore {
     this.#api = api;
   }
 
-  /** All shards of the instance, by number: those with the labels, and those that the first shard counts. */
+  /** All shards of the instance, by number: those with the labels, and those within the first shard's count. */
   async find(instance: ObjectName): Promise<ApiResult<Map<number, InventoryShard>>> {
     const labelSelector = recordSelector(type, instance.name);
     const options = { namespace: instance.namespace, labelSelector, timeoutMs: listTimeoutMs };

@@ -3,15 +3,15 @@
 // second and of objects is limited to keep the load on the API server low.
 import type { Clock } from "../../async/clock.ts";
 
-/** Resolves with true when polling can end. */
+/** Resolves with true to end the polling. */
 export type Poll = () => Promise<boolean>;
 
 export type PollPace = "Missing" | "Existing";
 
 export interface Polled {
-  /** Unique among all. */
+  /** Unique among all polled objects. */
   readonly key: string;
-  /** Its namespace, so that none uses all slots. */
+  /** Its namespace, so that no namespace uses all slots. */
   readonly group: string;
   readonly pace: PollPace;
   readonly poll: Poll;
@@ -25,7 +25,7 @@ const missingDelayMsMin = 2_000;
 /** The maximum delay of a poll, in addition to the tick. */
 export const pollDelayMsMax = 30_000;
 const existingDelayMsMin = 20_000;
-/** Further objects are found only by the resync. */
+/** Changes of further objects are detected only by the resync. */
 export const polledMax = 1_000;
 export const polledInGroupMax = 250;
 

@@ -7,7 +7,7 @@ import { typeOfKind } from "./cluster-object.ts";
 
 const deleteTimeoutMs = 10_000;
 
-/** Only if it is still the same object. Returns why it could not be deleted; undefined if it was deleted or replaced. */
+/** Deletes it only if it is still the same object. Returns why it could not be deleted; undefined if it was deleted or replaced. */
 export async function removeObject(
   api: ApiServer,
   { kind, namespace, name, uid }: ResourceMeta,

@@ -1,7 +1,7 @@
 // Deployments, StatefulSets and DaemonSets, reduced to what is needed to follow rollouts. The revision is:
 //
-//   Deployment   the annotation that its controller increases; scaling or a change that is reverted in a pause does not
-//   StatefulSet  `status.updateRevision`, a hash of the pod template; with a partition, each stage is a revision of its own
+//   Deployment   the annotation that its controller increases; not by scaling, or by a change that is reverted during a pause
+//   StatefulSet  `status.updateRevision`, a hash of the pod template; with a partition, each stage has a separate revision
 //   DaemonSet    the generation of its template, an annotation that the API server increases
 import { hexDigest } from "../../model/hex-digest.ts";
 import { apiGroup } from "../../api/kinds.ts";
@@ -15,7 +15,7 @@ import { decideProgress, type WorkloadNumbers } from "../../plan/cache-clear/rol
 export type WorkloadKind = WorkloadRef["kind"];
 export const workloadKinds: readonly WorkloadKind[] = ["Deployment", "StatefulSet", "DaemonSet"];
 
-/** On a workload: the instances of other namespaces that may follow its rollouts, as `namespace/name`, comma-separated. */
+/** Annotation of a workload: the instances of other namespaces that may follow its rollouts, as `namespace/name`, comma-separated. */
 export const clearsCacheOfAnnotation = `${apiGroup}/clears-cache-of`;
 
 const deploymentRevisionAnnotation = "deployment.kubernetes.io/revision";
@@ -29,7 +29,7 @@ export function typeOfWorkload(kind: WorkloadKind): ResourceType {
 
 /** The stored form of a workload. */
 export interface WorkloadObject extends KubeObject {
-  /** Everything except what follows only from its history. */
+  /** Everything except the fields that depend only on its history. */
   readonly seen: Omit<SeenWorkload, "isRolledOut" | "wasUnderWay">;
   /** `namespace/name` of the instances in other namespaces that may see it. */
   readonly consents: readonly string[];

@@ -1,6 +1,6 @@
-// The workloads whose rollouts clear caches. A kind is watched only while some instance lists a workload of it. Nothing
-// waits for these watches: without them, caches are not cleared, and everything else continues. An instance is woken only
-// by changes that may matter to it, so starting and ending pods cause no reconcile run.
+// The workloads whose rollouts clear caches. A kind is watched only while an instance lists a workload of that kind. Nothing
+// waits for these watches: without them, caches are not cleared, and everything else continues. An instance is notified only
+// of relevant changes, so starting and ending pods cause no reconcile run.
 import { ChangeSignal } from "../../async/change-signal.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -29,7 +29,7 @@ export interface RolloutWatchesOptions {
   readonly namespace: string | undefined;
   /** Every valid instance. */
   readonly instances: () => readonly DeclaredInstance[];
-  /** Called when what the instance may know about a workload has changed. Must return immediately. */
+  /** Called when the information about a workload that the instance may see has changed. Must return immediately. */
   readonly onRollout: (instance: ObjectName, reason: string) => void;
   readonly onProblem: (plural: string, problem: ListWatchProblem) => void;
 }
@@ -40,14 +40,14 @@ interface KindWatch {
   readonly ended: Promise<void>;
 }
 
-/** What instances were last told about a workload. */
+/** The last published state of a workload. */
 interface Known {
   readonly identity: string;
   readonly isRolledOut: boolean;
   readonly wasUnderWay: boolean;
   /** The instances that may see it: for an added one, the workload is new. */
   readonly agreed: string;
-  /** A change of it wakes every instance that lists the workload. */
+  /** If it changes, every instance that lists the workload is notified. */
   readonly signature: string;
 }
 
@@ -79,7 +79,7 @@ export class RolloutWatches {
     this.#changed.notify();
   }
 
-  /** What the instance may know of each workload that it lists. */
+  /** The information about each listed workload that the instance may see. */
   sightsOf({ meta, cacheClear }: DeclaredInstance): WorkloadSight[] {
     return cacheClear.afterRolloutOf.map((workload) => {
       const problem = this.#outOfReach(workload);
@@ -95,12 +95,12 @@ export class RolloutWatches {
   #outOfReach({ kind, namespace }: WorkloadRef): string | undefined {
     const { namespace: only } = this.#options;
     if (only !== undefined && only !== namespace) {
-      return `This wafsync watches only namespace ${only}, so it cannot see namespace ${namespace}.`;
+      return `wafsync watches only namespace ${only}, so it cannot see namespace ${namespace}.`;
     }
     const health = this.#watches.get(kind)?.listWatch.health();
     if (health?.isSynced === true) return undefined;
     const why = health?.lastFault === undefined ? "" : `: ${health.lastFault.message}`;
-    return `No ${kind} has been listed yet${why}.`;
+    return `The ${kind} objects have not been listed yet${why}.`;
   }
 
   #seen(workload: WorkloadRef, object: WorkloadObject): SeenWorkload {
@@ -161,8 +161,8 @@ export class RolloutWatches {
     const { namespace = "", name } = object.metadata;
     const key = workloadKey({ kind, namespace, name });
     if (!this.#listed().has(key)) return;
-    // The rollout may have been complete before the instance listed it, and look incomplete now, for example after a change
-    // of an annotation.
+    // The rollout may have been complete before the instance listed it, and now appear incomplete, for example after an
+    // annotation has changed.
     const before = this.#known.get(key) ?? (type === "Changed" ? knownOf(change.old, undefined) : undefined);
     if (type === "Deleted") this.#known.delete(key);
     else {

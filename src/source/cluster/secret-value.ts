@@ -11,7 +11,7 @@ const requestTimeoutMs = 10_000;
 
 export type SecretValue =
   | { readonly ok: true; readonly value: ApiKey }
-  /** A sentence with the name of the Secret but none of its contents. */
+  /** A sentence that names the Secret but contains none of its values. */
   | { readonly ok: false; readonly problem: string };
 
 interface SecretObject extends KubeObject {

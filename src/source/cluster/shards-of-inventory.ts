@@ -11,7 +11,7 @@ const shardBytesMaxDefault = 900 * 1024;
 
 export interface ShardOptions {
   readonly shardBytesMax?: number;
-  /** Without it, everything is encoded at once. */
+  /** If absent, everything is encoded without a pause. */
   readonly clock?: Pick<Clock, "monotonicMs" | "sleep">;
 }
 

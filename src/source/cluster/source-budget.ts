@@ -100,7 +100,7 @@ export class SourceBudget {
   }
 }
 
-// Every run asks for them, and a guest can have many.
+// Every run needs them, and a guest can have many.
 const tooLargeTexts = new WeakMap<DeclaredRule, { readonly problem: string; readonly texts: readonly AddressText[] }>();
 
 /** The texts of a rule that exceeds the budget. */

@@ -83,7 +83,7 @@ function invalid(
 /**
  * Why an object can't attach to the instance, whatever is granted; undefined if the instance exists and is valid.
  *
- * @param isHome whether the object is of the namespace of the instance: others are not told which instances there are
+ * @param isHome whether the object is in the instance's namespace: other namespaces must not learn the names of instances
  */
 export function problemOf(
   stores: ClusterStores,
@@ -111,7 +111,7 @@ function describeMissing(
 ): string {
   const name = nameKey(instance);
   if (watchedNamespace !== undefined && instance.namespace !== watchedNamespace) {
-    return `This wafsync watches only namespace ${watchedNamespace}, so it cannot see WafInstance ${name}.`;
+    return `wafsync watches only namespace ${watchedNamespace}, so it cannot see WafInstance ${name}.`;
   }
   if (!isHome) return `There is no WafInstance ${name}.`;
   const near = nearestName(

@@ -1,4 +1,4 @@
-// Parses Secrets, ConfigMaps and Namespaces as far as wafsync needs them. Strict, because a misspelt field would hide an API
+// Parses the parts of Secrets, ConfigMaps and Namespaces that wafsync needs. Strict, because a misspelt field would hide an API
 // key or a list of addresses. Messages never quote a value.
 import { namespaceLengthMax } from "../../model/resource.ts";
 import { type ParsedMetadata, parseMetadata } from "../../api/parse-metadata.ts";
@@ -42,7 +42,7 @@ export function readConfigMap(object: Mapping): ReadCoreObject {
   return { ok: true, object: { kind: "ConfigMap", name: { namespace, name }, data } };
 }
 
-/** A Namespace has no namespace: here its own name takes that place. */
+/** A Namespace has no namespace: its own name is used instead. */
 export function readNamespace(object: Mapping): ReadCoreObject {
   const metadata = metadataOf(object);
   if (!metadata.ok) return metadata;
@@ -91,6 +91,6 @@ function decodeBase64(encoded: string): DecodedText {
   try {
     return { ok: true, text: new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(compact, "base64")) };
   } catch {
-    return { ok: false, message: "is base64 of something that is not UTF-8 text" };
+    return { ok: false, message: "contains base64 data that is not UTF-8 text" };
   }
 }

@@ -20,15 +20,15 @@ interface Placed {
   readonly line: number;
 }
 
-/** Lines for messages, which the declaration itself does not contain. */
+/** Line numbers for messages, which the declaration itself does not contain. */
 export interface ReferenceLines {
-  /** Of `spec.instanceRef`. */
+  /** The line of `spec.instanceRef`. */
   readonly instanceRef: number;
-  /** Of the items of `spec.addresses`. */
+  /** The lines of the items of `spec.addresses`. */
   readonly addresses: readonly number[];
 }
 
-/** Lines of a value in a ConfigMap: that of its key, and its first one if it is written as a block. */
+/** The lines of a ConfigMap value: that of its key, and its first one if it is written as a block. */
 export interface TextLines {
   readonly key: number;
   readonly first: number | undefined;

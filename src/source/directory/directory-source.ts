@@ -1,4 +1,4 @@
-// Desired state from a directory of files: the last snapshot, what belongs to an instance, and a watch that rescans after
+// The desired state from a directory of files: the last snapshot, the objects of an instance, and a watch that rescans after
 // changes. One scan runs at a time. A snapshot is immutable and replaced as a whole, so readers need no lock.
 import { resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
@@ -21,7 +21,7 @@ import type { SourceFault } from "./source-fault.ts";
 import { unattachedOf } from "./unattached.ts";
 import type { Unattached } from "./unattached.ts";
 
-/** `load` scans again, at most this many times in all, while files change during the scan. */
+/** `load` scans again while files change during the scan, at most this many times in total. */
 const scansMax = 8;
 const rescanDelayMs = 50;
 /** A missing object counts as deleted once no file has changed for this long. Additions do not wait. */
@@ -45,14 +45,14 @@ export interface DirectorySourceOptions {
   readonly debounceMs?: number;
   readonly quietMs?: number;
   readonly rescanIntervalMs?: number;
-  /** The time of the file system, which spares the wait for files that last changed long ago. Never rejects. */
+  /** The current time of the file system, to avoid the wait for files that last changed long ago. Never rejects. */
   readonly readFileTime?: () => Promise<FileTime | undefined>;
 }
 
 export interface DirectorySource {
   /**
-   * Scans the directory, and again after a moment if files change during the scan. Never rejects: what cannot be read is a
-   * fault of the snapshot.
+   * Scans the directory, and again after a moment if files change during the scan. Never rejects: unreadable files are
+   * faults of the snapshot.
    */
   load(): Promise<DirectorySnapshot>;
   /** The last snapshot; empty before the first `load`. */
@@ -61,7 +61,7 @@ export interface DirectorySource {
   version(): number;
   /** Every declared instance, ordered by name. */
   instances(): ObjectName[];
-  /** Everything that belongs to the instance, from the last snapshot; the same object until the version changes. */
+  /** All objects of the instance, from the last snapshot; the same object until the version changes. */
   gather(instance: ObjectName): Promise<Gathered | undefined>;
   /**
    * The same after another `load`. Before removals it waits until no file has changed for the quiet period, or until the
@@ -72,7 +72,7 @@ export interface DirectorySource {
   isSettled(): boolean;
   /** Resolves once no file has changed for the quiet period: true; false if it was aborted, or the files keep changing. */
   settle(signal: AbortSignal): Promise<boolean>;
-  /** Everything that refers to an instance that is not declared. */
+  /** All objects that refer to an undeclared instance. */
   unattached(): Unattached[];
   faults(): readonly SourceFault[];
   /**

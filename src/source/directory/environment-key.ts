@@ -1,4 +1,4 @@
-// The API key for the single instance in a folder that has no Secret there.
+// The API key for the single instance of a folder whose Secret is not in the folder.
 import type { DeclaredInstance } from "../../model/declared.ts";
 import { nameKey } from "../../model/resource.ts";
 import { listed } from "../../model/sentence.ts";

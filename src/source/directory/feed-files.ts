@@ -9,7 +9,7 @@ import type { FilePath, StateDirectory } from "./state-directory.ts";
 const folder = "feeds";
 const stateFile = "state.json";
 const stateBytesMax = 1024 * 1024;
-/** A million entries with their times. */
+/** Enough for a million entries with their expiries. */
 const contentBytesMax = 64 * 1024 * 1024;
 
 export type LoadedFeed =

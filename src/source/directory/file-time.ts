@@ -1,23 +1,23 @@
-// How long ago the files of a directory last changed, by the clock of their own file system: the time of a file that is created
-// for this purpose. Only the times that a file system sets by itself (ctime) count, since programs such as rsync and tar set the
-// others. Without such a proof, the caller has to watch the files for a while.
+// Determines how long ago the files of a directory last changed, by the clock of their own file system: the time of a file that is
+// created for this purpose. Only ctime counts, because file systems set it themselves, whereas programs such as rsync and tar set the
+// other times. Without such a proof, the caller has to watch the files for a while.
 import { randomUUID } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { refuseLinks, temporarySuffix } from "./atomic-file.ts";
 
 export interface FileTime {
-  /** The file system. */
+  /** Identifies the file system. */
   readonly device: bigint;
   readonly ns: bigint;
 }
 
-/** Without the time of any file or folder, or with those of several file systems, nothing is known. */
+/** Undefined if unknown: a time is missing, or the files are on several file systems. */
 export type LastChange = FileTime | undefined;
 
 const nsPerMs = 1_000_000n;
 
-/** The time of the file system that the folder is on. Undefined if nothing can be written there. */
+/** The current time of the folder's file system. Undefined if the folder is not writable. */
 export async function readFileTime(folder: string): Promise<FileTime | undefined> {
   const path = join(folder, `.${randomUUID()}${temporarySuffix}`);
   try {
@@ -38,7 +38,7 @@ export function laterChange(one: LastChange, other: LastChange): LastChange {
   return one !== undefined && other !== undefined && one.ns > other.ns ? one : other;
 }
 
-/** @param now read before the files were */
+/** @param now must be read before the files */
 export function unchangedMs(lastChange: LastChange, now: FileTime): number {
   if (lastChange?.device !== now.device) return 0;
   return Math.max(0, Number((now.ns - lastChange.ns) / nsPerMs));

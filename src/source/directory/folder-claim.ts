@@ -1,6 +1,6 @@
-// The claim of this process on its state directory, which anybody can delete: looked for before the folder is used. A deleted folder is
-// created and claimed again, and gets back what must not be lost. A folder that another process has claimed is left to that one: in
-// another container, this process looks dead.
+// The claim of this process on its state directory. Anyone can delete the directory, so the claim is checked before each use. A deleted
+// folder is created and claimed again, and important files are restored. If another process has claimed the folder, it keeps it: to a
+// process in another container, this process looks dead.
 import { makeFolder } from "./atomic-file.ts";
 import { lockFolder } from "./process-lock.ts";
 import type { Clock } from "../../async/clock.ts";

@@ -1,4 +1,4 @@
-// Gathers what belongs to one instance of a directory. Pure; the same snapshot gives the same objects, so that each list of
+// Gathers the objects of one instance of a directory. Pure; the same snapshot gives the same objects, so each list of
 // addresses is parsed only once.
 import type { ApiKey, ValidatedApiKey } from "../../model/api-key.ts";
 import { validateApiKey } from "../../model/api-key.ts";
@@ -99,7 +99,7 @@ function keyOfSecret(secret: SecretDocument, key: string): GatheredKey {
 
 function validKey(text: string, validated: ValidatedApiKey, subject: string): GatheredKey {
   if (validated.ok) return { state: "Present", key: validated.key };
-  const hint = text.trim() === "" ? ": set it to the key that the provider of the WAF gave you" : "";
+  const hint = text.trim() === "" ? ": set it to the API key of the WAF" : "";
   return { state: "Missing", problem: `${subject} ${validated.problem}${hint}.` };
 }
 
@@ -142,7 +142,7 @@ function textOf(configMap: ConfigMapDocument, key: string, source: string): Addr
   return address;
 }
 
-/** Kubernetes sets this label on every namespace. */
+/** Kubernetes sets this label on each namespace. */
 function labelsOf(snapshot: DirectorySnapshot, namespace: string): Readonly<Record<string, string>> {
   return { ...snapshot.namespaceLabels.get(namespace), "kubernetes.io/metadata.name": namespace };
 }

@@ -1,5 +1,5 @@
-// The history of an instance as files: `history/<namespace>/<name>.log`, to which events are appended, and the previous file. A
-// file that is too long replaces the previous one, so that the total size is limited.
+// Stores the history of an instance in files: events are appended to `history/<namespace>/<name>.log`. When this file is too long,
+// it replaces the previous one, so that the total size is limited.
 import type { HistoryEvent, HistoryLimits } from "../../model/history.ts";
 import { keepNewest } from "../../model/history.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -8,7 +8,7 @@ import { objectFileName } from "./object-file-name.ts";
 import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
 
 const folder = "history";
-/** Of each of the two files. */
+/** The limit for each of the two files. */
 export const historyFileBytesMax = 1024 * 1024;
 const historyAgeMsMax = 90 * 86_400_000;
 const takenOverLimits: HistoryLimits = {
@@ -19,7 +19,7 @@ const takenOverLimits: HistoryLimits = {
 
 export interface HistoryFiles {
   append(instance: ObjectName, events: readonly HistoryEvent[]): Promise<FileResult<void>>;
-  /** Puts the history of `former` before that of `instance`, and removes it there; nothing if there is none. */
+  /** Prepends the history of `former` to that of `instance`, and removes it there; does nothing if there is none. */
   takeOver(instance: ObjectName, former: ObjectName, nowMs: number): Promise<FileResult<void>>;
   /** Oldest first. */
   read(instance: ObjectName, nowMs: number): Promise<FileResult<readonly HistoryEvent[]>>;
@@ -29,7 +29,7 @@ export function createHistoryFiles(state: StateDirectory): HistoryFiles {
   const readText = async (instance: ObjectName): Promise<FileResult<string>> => {
     let text = "";
     for (const file of filesOf(instance)) {
-      // A single batch may be longer than a file should be.
+      // A single batch may exceed the size limit of a file.
       const read = await state.read(file, 4 * historyFileBytesMax);
       if (!read.ok) return read;
       text += read.value ?? "";

@@ -1,5 +1,5 @@
-// Inventories as files, one per instance: `inventory/<namespace>/<name>.yaml`, YAML that people can read. The revision is a
-// hash of the file, so that a change by another writer is detected before the file is overwritten.
+// Inventories as readable YAML files, one per instance: `inventory/<namespace>/<name>.yaml`. The revision is a hash of the file, so
+// a change by another writer is detected before the file is overwritten.
 import { hexDigest } from "../../model/hex-digest.ts";
 import { stringify } from "yaml";
 import { Turns } from "../../async/turns.ts";
@@ -13,13 +13,13 @@ import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts"
 import { readYamlDocuments } from "./yaml-documents.ts";
 
 const folder = "inventory";
-/** Far more than 100,000 entries need. */
+/** Far more than 100,000 entries require. */
 const fileBytesMax = 64 * 1024 * 1024;
 
 export interface InventoryFiles {
   /** An empty inventory with an empty revision if there is no file. */
   load(instance: ObjectName): Promise<LoadedInventory>;
-  /** Durable when it resolves with `Saved`. `Conflict` if the file is not the one that `revision` names. */
+  /** Durable when it resolves with `Saved`. `Conflict` if the file does not match `revision`. */
   save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
   /** Undefined if the file was removed, otherwise the reason. */
   remove(instance: ObjectName): Promise<string | undefined>;
@@ -126,7 +126,7 @@ function parseFile(text: string): ParsedFile {
   const { instance = "", ...record } = value as Record<string, unknown>;
   const wrong = Object.entries({ instance, ...record }).find(([, section]) => typeof section !== "string");
   if (wrong !== undefined)
-    return { ok: false, problem: `The inventory is damaged: section ${wrong[0]} is not a text.` };
+    return { ok: false, problem: `The inventory is damaged: section ${wrong[0]} is not a string.` };
   return { ok: true, record: record as Record<string, string>, instance: instance as string };
 }
 

@@ -1,7 +1,7 @@
 // Lets the processes of one user on one machine take turns with an API key, in the order of their requests
 // (Lamport's bakery algorithm). A claim is an empty folder with the ID and the start time of its process in its name, so that a
-// dead process blocks no others and its claims can be removed at any time. If the folder can't be used, there is no coordination,
-// because the work has priority.
+// dead process blocks no others and its claims can be removed at any time. If the folder is unusable, the processes continue
+// without coordination.
 import { hexDigest } from "../../model/hex-digest.ts";
 import { lstat, mkdir, readdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -37,19 +37,19 @@ export type KeyLockFilesOutcome =
   | { readonly state: "Busy"; readonly by: string };
 
 interface Claim {
-  /** Undefined while its process is choosing one. */
+  /** Undefined while the process chooses one. */
   readonly ticket: number | undefined;
   readonly owner: string;
-  /** For people. */
+  /** A description for messages. */
   readonly process: string;
 }
 
-/** Names of claims: `HASH.TICKET.PID.START.COUNT.COMMAND`, with `choosing` for a ticket that is not known yet. */
+/** Names of claims: `HASH.TICKET.PID.START.COUNT.COMMAND`, with `choosing` while the ticket is unknown. */
 const claimPattern =
   /^(?<ticket>choosing|\d{1,15})\.(?<owner>(?<processId>[1-9]\d{0,9})\.(?<start>[a-z0-9-]+)\.\d+\.(?<command>[a-z_-]*))$/;
 
 export class KeyLockFiles {
-  /** Of the process, so that no two claims have one name. */
+  /** Counts the claims of the process, so that no two claims have the same name. */
   static #claims = 0;
   readonly #options: KeyLockFilesOptions;
   #folder: Promise<string | undefined> | undefined;
@@ -59,7 +59,7 @@ export class KeyLockFiles {
     this.#options = options;
   }
 
-  /** @param fingerprint Of the key. Never rejects. */
+  /** @param fingerprint The fingerprint of the key. Never rejects. */
   async acquire(fingerprint: string, signal?: AbortSignal): Promise<KeyLockFilesOutcome> {
     const folder = await (this.#folder ??= this.#prepare());
     if (folder === undefined) return { state: "Held", release: async () => undefined, isWanted: async () => false };
@@ -118,7 +118,7 @@ export class KeyLockFiles {
         stats.isDirectory() ? stats : { uid: -1, mode: 0o777 },
       );
       if (uid === process.getuid?.() && (mode & 0o077) === 0) return folder;
-      this.#tell(Object.assign(new Error(), { code: "it is not private" }));
+      this.#tell(Object.assign(new Error(), { code: "other users can access it" }));
     } catch (error) {
       this.#tell(error);
     }
@@ -147,7 +147,7 @@ class OwnClaim {
     this.#owner = owner;
   }
 
-  /** A marker exists while a ticket is chosen: others wait for it, because it may precede theirs. */
+  /** While a marker exists, a ticket is being chosen: others wait for it, because it may precede theirs. */
   async choose(): Promise<void> {
     await this.#create("choosing");
     const tickets = (await this.others()).map(({ ticket = 0 }) => ticket);
@@ -162,7 +162,7 @@ class OwnClaim {
     return ticket === this.#ticket && owner < this.#owner;
   }
 
-  /** The claims of living processes. Removes those of dead ones. */
+  /** The claims of running processes. Removes the claims of processes that have ended. */
   async others(): Promise<Claim[]> {
     const others: Claim[] = [];
     for (const file of await readdir(this.#folder)) {

@@ -1,6 +1,6 @@
 // Finds the YAML and JSON files below a folder. Symbolic links are followed, because a mounted ConfigMap consists of them, but
-// not out of the folder, whose author may be untrusted. No folder is visited twice, so loops are harmless. Names that begin with
-// a dot are skipped: `..data` of a mounted ConfigMap, `.git`, and the temporary files of editors.
+// not to targets outside the folder, because its author may be untrusted. No folder is visited twice, so loops are harmless. Names
+// that begin with a dot are skipped: `..data` of a mounted ConfigMap, `.git`, and the temporary files of editors.
 import { createHash } from "node:crypto";
 import { readdir, realpath, stat } from "node:fs/promises";
 import type { BigIntStats, Dirent } from "node:fs";
@@ -20,7 +20,7 @@ const leadsOutside = "the symbolic link leads out of the folder and is not follo
 const entriesPerFolderMax = 100_000;
 
 export interface FoundFiles {
-  /** Ordered by name, so that every scan sees them in the same order. */
+  /** Ordered by name, so that every scan has the same order. */
   readonly files: readonly FoundFile[];
   readonly faults: readonly SourceFault[];
   /** Changes if and only if a file or folder has changed. */
@@ -69,7 +69,7 @@ export async function listSourceFiles(directory: string, skip: readonly string[]
   return { files, faults, stamp: stampOf(walk), lastChange: walk.changes.reduce(laterChange, walk.changes[0]) };
 }
 
-/** A skipped folder counts as visited, by whatever path the walk comes to it. One that does not exist can't be met. */
+/** A skipped folder counts as visited, by any path to it. Folders that do not exist are ignored. */
 async function identitiesOf(paths: readonly string[]): Promise<Set<string>> {
   const found = await Promise.all(paths.map(async (path) => await stat(path, { bigint: true }).catch(() => undefined)));
   return new Set(found.flatMap((stats) => (stats === undefined ? [] : [identityOf(stats)])));
@@ -89,7 +89,7 @@ interface Walk {
   readonly skipped: ReadonlySet<string>;
   /** One line per folder: it also changes when other files are added or removed. */
   readonly folders: string[];
-  /** Of each file and folder. A folder changes when something in it is added, removed or replaced. */
+  /** The last changes of files and folders. A folder changes when an item in it is added, removed or replaced. */
   readonly changes: LastChange[];
 }
 

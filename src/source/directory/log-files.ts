@@ -1,11 +1,11 @@
-// Stores how far the logs of an instance were read, and what was found out, in `logs/<namespace>/<name>.json`: written as a whole.
+// Stores the position and the results of reading the logs of an instance in `logs/<namespace>/<name>.json`, written as a whole.
 // The lock of the state directory ensures that only one process writes.
 import type { ObjectName } from "../../model/resource.ts";
 import { objectFileName } from "./object-file-name.ts";
 import type { FilePath, StateDirectory } from "./state-directory.ts";
 
 const folder = "logs";
-/** A million rows that are remembered take about 8 MiB. */
+/** The record of a million rows takes about 8 MiB. */
 const bytesMax = 32 * 1024 * 1024;
 
 export function createLogFiles(state: StateDirectory) {

@@ -1,5 +1,5 @@
-// The file name for the name of an object. Kubernetes allows names as long as file systems do, which leaves no room for an
-// extension: long names are truncated and distinguished by a hash.
+// The file name for an object. Names in Kubernetes can be as long as file names, which leaves no room for an
+// extension, so long names are truncated and distinguished by a hash.
 import { hexDigest } from "../../model/hex-digest.ts";
 
 const lengthMax = 200;

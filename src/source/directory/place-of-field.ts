@@ -1,4 +1,4 @@
-// The file and line that a message is about, such as `rules.yaml:12`. Best effort: if the line is unknown, that of the object.
+// The file and line for a message, such as `rules.yaml:12`. Best effort: if the exact line is unknown, the line of the object.
 import { nameKey } from "../../model/resource.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import type { DirectoryItem } from "./directory-item.ts";

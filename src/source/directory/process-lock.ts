@@ -1,7 +1,7 @@
-// Ensures that only one process works in a folder. Every candidate first creates a file that names it and then lists the
+// Ensures that only one process works in a folder. Every candidate first creates a file with its ID and then lists the
 // others: at least one of two candidates sees the other, so they never both win. The file name contains the process ID,
-// the start time of the process and the boot ID, so it is never reused, and anyone may remove the file of a dead process at
-// any time. Processes on other machines or in other containers look dead: the holder looks for its claim before each record.
+// the start time of the process and the boot ID, so it is never reused, and the file of a process that has ended can be removed at
+// any time. Processes on other machines or in other containers look dead, so the holder checks its claim before each record.
 import { readFileSync } from "node:fs";
 import { readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,10 +20,10 @@ export type ProcessLock =
       look(): Promise<LockSight>;
       release(): Promise<void>;
     }
-  /** Another process has it, or this one has it already. */
+  /** Another process holds the lock, or this process already does. */
   | { readonly ok: false; readonly heldBy: number };
 
-/** `Gone`: the claim was deleted. `Taken`: and another process, to which this one looks dead, has made its own. */
+/** `Gone`: the claim was deleted. `Taken`: it was deleted, and another process, to which this one looks dead, has made a claim. */
 export type LockSight = "Held" | "Gone" | "Taken";
 
 /** Rejects with Node's error if the folder cannot be read or written. */
@@ -88,7 +88,7 @@ interface Claim {
   readonly held: boolean;
 }
 
-/** The claims of other running processes. Removes those of dead ones. */
+/** The claims of other running processes. Removes the claims of processes that have ended. */
 async function livingClaims(folder: string, own: string): Promise<Claim[]> {
   const living: Claim[] = [];
   for (const name of await readdir(folder)) {
@@ -109,7 +109,7 @@ function processIdOf(name: string): number | undefined {
   return match === null ? undefined : Number(match.groups?.["processId"]);
 }
 
-/** @param known when it started, as `processStart` said; `unknown` if that was not known */
+/** @param known the start time by `processStart`, or `unknown` */
 export function isProcessAlive(processId: number, known: string): boolean {
   try {
     process.kill(processId, 0);

@@ -1,6 +1,6 @@
 // Detects when the files have stopped changing. Files that are replaced one after another are temporarily missing, which is not a
 // request to remove their entries. Time is measured between the scans of this process, with its monotonic clock, because the wall
-// clock may be changed. Times of files are a proof only if they come from the same clock as the time that they are compared with.
+// clock may be changed. File times are a proof only if they come from the same clock as the current time.
 
 export class QuietPeriod {
   readonly #quietMs: number;

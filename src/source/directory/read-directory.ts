@@ -1,5 +1,5 @@
-// One scan of a directory: finds the files, reads those that changed since the last scan, and assembles the snapshot. What
-// was read is cached by the stamp of its file, so that a scan of unchanged files only lists their names.
+// One scan of a directory: finds the files, reads those that changed since the last scan, and assembles the snapshot. The
+// contents are cached by the stamps of the files, so a scan of unchanged files only lists their names.
 import type { LastChange } from "./file-time.ts";
 import { listSourceFiles } from "./list-files.ts";
 import { readDocument } from "./read-document.ts";
@@ -13,7 +13,7 @@ import type { FoundFile } from "./source-file.ts";
 import { readYamlDocuments } from "./yaml-documents.ts";
 
 export const documentsMax = 100_000;
-/** Of a file with more faults, only the first ones are reported. */
+/** The maximum number of reported faults per file: only the first ones are reported. */
 const faultsPerFileMax = 100;
 
 /** The content of each file at the last scan. Belongs to one directory. */
@@ -40,7 +40,7 @@ export interface ReadDirectory {
   readonly lastChange: LastChange;
 }
 
-/** The current state of the directory. Never throws: what cannot be read is a fault of the snapshot. */
+/** The current state of the directory. Never throws: unreadable files are faults of the snapshot. */
 export async function readDirectory({ directory, skip, cache }: DirectoryReading): Promise<ReadDirectory> {
   const found = await listSourceFiles(directory, skip);
   const items: DirectoryItem[] = [];

@@ -47,7 +47,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 interface Place {
   readonly file: string;
   readonly document: YamlDocument;
-  /** The path of the object within its document: not empty for the items of a List. */
+  /** The path of the object within its document: empty unless it is an item of a List. */
   readonly segments: readonly (string | number)[];
 }
 
@@ -96,7 +96,7 @@ function readResource(object: Mapping, place: Place): ReadDocument {
   return { items: [declaredItem(parsed.resource, place)], faults: [] };
 }
 
-/** What is valid in a cluster but cannot work in a file. */
+/** Faults of objects that are valid in a cluster but can't work in a file. */
 function faultsOfFile(resource: CustomResource): ResourceFault[] {
   if (resource.kind !== "WafIpRule" || resource.spec.ttl === undefined) return [];
   const message =
@@ -216,7 +216,7 @@ function scopeOf(object: Mapping, faults: readonly ResourceFault[]): RemovalScop
   return typeof name === "string" && typeof namespace === "string" ? { namespace, name } : "All";
 }
 
-/** Removes what an API server sets on exported objects. In a file only the name identifies an object, and it has no age. */
+/** Removes the fields that an API server sets on exported objects. In a file, objects are identified only by name and have no age. */
 function withoutServerFields(object: Mapping): Mapping {
   const { status: _status, ...rest } = object;
   if (!isRecord(rest["metadata"])) return rest;

@@ -11,7 +11,7 @@ import { objectFileName } from "./object-file-name.ts";
 import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
 
 const folder = "seen";
-/** Far more than 100,000 entries need. */
+/** Far more than 100,000 entries require. */
 const fileBytesMax = 64 * 1024 * 1024;
 
 export interface SeenFiles {
@@ -61,7 +61,7 @@ function parseSeen(text: string, instance: ObjectName): SeenLists | undefined {
   }
 }
 
-/** Less than parsing it, which takes long for 100,000: nothing is done with an entry that is not declared too. */
+/** Checks only the type, because parsing 100,000 entries takes long. Entries that are not declared as well are ignored. */
 function isEntryText(value: unknown): value is Entry {
   return typeof value === "string" && /^[\d.:a-f]+(?:\/\d+)?$/.test(value);
 }

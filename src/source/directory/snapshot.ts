@@ -31,7 +31,7 @@ export interface DirectorySnapshot {
   readonly autoBlocks: readonly DeclaredAutoBlock[];
   readonly configMaps: ReadonlyMap<string, ConfigMapDocument>;
   readonly secrets: ReadonlyMap<string, SecretDocument>;
-  /** By namespace; only those that have a Namespace document. */
+  /** By namespace; only for namespaces with a Namespace document. */
   readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
   /** All objects with their lines, by `kind namespace/name`: for messages. */
   readonly items: ReadonlyMap<string, DirectoryItem>;
@@ -71,7 +71,7 @@ export function assembleSnapshot(items: readonly DirectoryItem[], faults: readon
   };
 }
 
-/** Why the snapshot of an instance may be incomplete. While there is any reason, its removals are blocked. */
+/** Why the snapshot of an instance may be incomplete. Any reason blocks its removals. */
 export function brokenSourcesOf(snapshot: DirectorySnapshot, instance: ObjectName): string[] {
   return snapshot.faults.filter((fault) => blocksRemovalsOf(fault, instance)).map(faultText);
 }
@@ -119,7 +119,7 @@ function byPlace(left: SourceFault, right: SourceFault): number {
   return (left.line ?? 0) - (right.line ?? 0);
 }
 
-/** Leaves out lines and file names, so that an added comment or a renamed file is no change. */
+/** Ignores lines and file names, so that an added comment or a renamed file is not a change. */
 function fingerprintOf(items: readonly DirectoryItem[], faults: readonly SourceFault[]): string {
   const hash = createHash("sha256");
   const byName = items.map((item) => ({ key: `${item.kind} ${nameKey(item.name)}`, item }));

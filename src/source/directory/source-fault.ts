@@ -12,11 +12,11 @@ export type RemovalScope = "All" | "None" | ObjectName;
 export interface SourceFault {
   /** Relative to the directory, with `/`; `.` is the directory itself. */
   readonly file: string;
-  /** Counts from 1. */
+  /** Starts at 1. */
   readonly line: number | undefined;
   /** For example `spec.addresses[3]`. */
   readonly field: string | undefined;
-  /** What is wrong, and what to do. */
+  /** The problem, and how to fix it. */
   readonly message: string;
   readonly severity: "Error" | "Note";
   readonly blocksRemovals: RemovalScope;
@@ -24,7 +24,7 @@ export interface SourceFault {
   readonly isTransient: boolean;
 }
 
-/** A permanent error that blocks all removals, except for what `overrides` says. */
+/** A permanent error that blocks all removals, unless `overrides` changes that. */
 export function sourceFault(file: string, message: string, overrides: Partial<SourceFault> = {}): SourceFault {
   return {
     file,

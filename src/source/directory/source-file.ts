@@ -1,4 +1,4 @@
-// Reads one file as text. Distinguishes permanent faults, which a person has to fix, from transient ones: a file that
+// Reads one file as text. Distinguishes permanent faults, which the user has to fix, from transient ones: a file that
 // disappears or changes while it is read is read again by the next scan.
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
@@ -69,7 +69,7 @@ export function accessFault(file: string, error: unknown): SourceFault {
 
 function tooBig(size: bigint): string {
   const megabytes = (Number(size) / 1024 / 1024).toFixed(1);
-  return `the file has ${megabytes} MiB, and at most ${fileBytesMax / 1024 / 1024} MiB are read: split it`;
+  return `the file has ${megabytes} MiB, but the limit is ${fileBytesMax / 1024 / 1024} MiB: split it`;
 }
 
 type DecodedText =

@@ -1,5 +1,5 @@
 // The folder with inventory and status in directory mode. Only one process at a time may use it. Symbolic links to or in the
-// folder are not followed: it is often inside a repository, whose links must not lead out of it.
+// folder are not followed: it is often inside a repository, whose links must not lead to other files.
 import { appendFile, readFile, readdir, rename, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
@@ -8,7 +8,7 @@ import { type ClaimOptions, FolderClaim } from "./folder-claim.ts";
 import { lockFolder } from "./process-lock.ts";
 
 const nameLengthMax = 255;
-/** The state belongs to one machine, and is usually in a folder under version control. */
+/** The state belongs to one machine, and its folder is usually under version control. */
 const ignoreAll = "# Made by wafsync.\n*\n";
 
 /** The result of reading, writing or removing a file; `problem` is one sentence. */
@@ -19,16 +19,16 @@ export type FilePath = readonly string[];
 
 export interface StateDirectory {
   readonly path: string;
-  /** Undefined if there is no such file. */
+  /** Undefined if the file does not exist. */
   read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>>;
   /** Atomic and durable when it resolves. */
   write(file: FilePath, content: string): Promise<FileResult<void>>;
   remove(file: FilePath): Promise<FileResult<void>>;
-  /** Written again if the directory is deleted while this process uses it. Undefined forgets the file. */
+  /** The file is written again if the directory is deleted while this process uses it. Undefined drops the file. */
   keep(file: FilePath, content: string | undefined): void;
-  /** Appends, not durably. Before that, moves a file that would grow beyond `bytesMax` to `moveTo`. */
+  /** Appends without flushing to disk. If the file would exceed `bytesMax`, it is moved to `moveTo` first. */
   append(file: FilePath, content: string, bytesMax: number, moveTo: FilePath): Promise<FileResult<void>>;
-  /** Files and folders in a folder, ordered by name; none if the folder does not exist. */
+  /** The files and folders in a folder, ordered by name; empty if the folder does not exist. */
   list(folder: FilePath): Promise<FileResult<readonly string[]>>;
   /** The path of a file, for messages. */
   pathOf(file: FilePath): string;
@@ -56,8 +56,8 @@ export async function openStateDirectory(options: {
     await makeFolder(path);
     const lock = await lockFolder(path, options.processId, options.clock);
     if (!lock.ok) {
-      const who = lock.heldBy === options.processId ? "this process already" : `process ${lock.heldBy}`;
-      const hint = "stop that one, or give this one another state directory";
+      const who = lock.heldBy === options.processId ? "this process" : `process ${lock.heldBy}`;
+      const hint = "stop that process, or use a different state directory";
       return { ok: false, isInUse: true, problem: `The state directory ${path} is in use by ${who}: ${hint}.` };
     }
     await removeLeftOvers(path);
@@ -76,7 +76,7 @@ async function isMissing(path: string): Promise<boolean> {
   );
 }
 
-/** The directory without a lock, read-only: for a dry run next to a running process. */
+/** A read-only view of the directory without a lock, for a dry run next to a running process. */
 export function viewStateDirectory(path: string): StateDirectory {
   return new LockedDirectory(resolve(path), undefined);
 }
@@ -98,7 +98,7 @@ class LockedDirectory implements StateDirectory {
   async read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>> {
     return await this.#attempt("cannot be read", file, async (path) => {
       const { size } = await stat(path);
-      if (size > bytesMax) throw Object.assign(new Error("too big"), { code: "EFBIG" });
+      if (size > bytesMax) throw Object.assign(new Error("too large"), { code: "EFBIG" });
       return await readFile(path, "utf8");
     }).then((result) => (result.ok || result.code !== "ENOENT" ? result : { ok: true, value: undefined }));
   }
@@ -136,7 +136,7 @@ class LockedDirectory implements StateDirectory {
 
   async release(): Promise<void> {
     this.#released = true;
-    // A write that continued after this would have no lock.
+    // A write that continued after the release would have no lock.
     await Promise.allSettled(this.#running);
     await this.#claim?.release();
   }
@@ -179,10 +179,10 @@ class LockedDirectory implements StateDirectory {
   }
 }
 
-/** Names of objects are safe; nothing else may lead out of the directory. */
+/** Names of objects are safe; no other path may lead out of the directory. */
 function safeName(name: string): string {
   if (name === "" || name.length > nameLengthMax || /[/\\\0]/.test(name) || /^\.{1,2}$/.test(name)) {
-    throw new RangeError("not a name for a file");
+    throw new RangeError("not a valid file name");
   }
   return name;
 }
@@ -202,14 +202,14 @@ function reasonOf(error: unknown): string {
       return "the file system is read-only";
     case "ENOSPC":
     case "EDQUOT":
-      return "there is no space left";
+      return "no space is left";
     case "EFBIG":
-      return "it is too big";
+      return "it is too large";
     case "ELOOP":
       return `${(error as NodeJS.ErrnoException).path ?? "it"} is a symbolic link, which wafsync does not follow: replace it with a folder or file`;
     case "ENOTDIR":
     case "EEXIST":
-      return "a file is in the place of a folder";
+      return "a file exists where a folder is needed";
     default:
       return code;
   }

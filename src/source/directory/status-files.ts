@@ -1,5 +1,5 @@
 // Status and events without an API server: `status/<kind>/<namespace>/<name>.yaml`, written only when it has changed, and
-// `events.ndjson` with one line per event. Both are for people and scripts; a failed write never fails a reconcile run.
+// `events.ndjson` with one line per event. Both are for users and scripts; a failed write never fails a reconcile run.
 import { readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
 import type { Clock } from "../../async/clock.ts";
@@ -14,7 +14,7 @@ const folder = "status";
 const eventsFile: FilePath = ["events.ndjson"];
 const olderEventsFile: FilePath = ["events.1.ndjson"];
 export const eventsBytesMax = 1024 * 1024;
-/** How many events may wait for a slow disk; then the oldest ones are dropped. */
+/** The maximum number of events that wait for a slow disk; beyond it, the oldest ones are dropped. */
 const waitingEventsMax = 1000;
 
 type Status = Readonly<Record<string, unknown>>;
@@ -28,7 +28,7 @@ export interface FiledEvent {
 }
 
 export interface StatusFiles {
-  /** The status as last written, by this process or a former one. */
+  /** The status as last written, by this process or an earlier one. */
   read(object: ResourceRef): Status | undefined;
   /** Writes the status if it differs from the stored one. Never rejects. */
   write(object: ResourceRef, status: Status): Promise<void>;
@@ -73,7 +73,7 @@ class WrittenStatus implements StatusFiles {
     this.read(object);
     const key = resourceKey(object);
     const { kind, namespace, name } = object;
-    // Through JSON, so that the kept status equals what a reader of the file sees.
+    // Converted through JSON, so that the cached status equals what a reader of the file gets.
     const plain = JSON.parse(JSON.stringify(status)) as Status;
     const text = stringify({ kind, metadata: { namespace, name }, status: plain }, { aliasDuplicateObjects: false });
     if (this.#known.get(key)?.text === text) return;
@@ -145,7 +145,7 @@ class WrittenStatus implements StatusFiles {
 }
 
 /**
- * The status as it is stored now, to be shown; undefined if there is none. Somebody else may have written it: a repository can
+ * The stored status, for display; undefined if there is none. It may come from another writer, because a repository can
  * contain a state directory.
  */
 export function readStatusFile(state: StateDirectory, object: ResourceRef): Status | undefined {
@@ -174,14 +174,14 @@ function readFileOf(
   }
 }
 
-/** Damaged lists would crash every command that derives the next status from them. */
+/** Rejects damaged lists, because they would crash every command that derives the next status from them. */
 function isStatus(value: unknown): value is Status {
   if (!isObject(value)) return false;
   const { conditions = [] } = value as { readonly conditions?: unknown };
   return Array.isArray(conditions) && conditions.every(isObject) && !hasDamagedList(value);
 }
 
-/** Whether any list contains what wafsync never writes into one. */
+/** Whether any list contains a value that wafsync never writes into a list. */
 function hasDamagedList(value: unknown): boolean {
   if (Array.isArray(value)) {
     return value.some((item) => (typeof item !== "string" && !isObject(item)) || hasDamagedList(item));

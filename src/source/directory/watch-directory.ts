@@ -9,11 +9,11 @@ export interface WatchOptions {
   readonly directory: string;
   /** Absolute paths to leave out. */
   readonly skip: readonly string[];
-  /** Of folders below the directory. */
+  /** The maximum depth of folders below the directory. */
   readonly depthMax: number;
   readonly clock: Clock;
   /**
-   * Quiet time between an event and `onHint`. It starts short, so that an urgent file is read at once, and doubles with
+   * Quiet time between an event and `onHint`. It starts short, so that an urgent file is read immediately, and doubles with
    * every further hint of a burst up to `debounceMsMax`, so that thousands of changed files cause few scans.
    */
   readonly debounceMs: number;
@@ -24,7 +24,7 @@ export interface WatchOptions {
    * without an event, after increasing delays.
    */
   readonly onHint: () => Promise<"Settled" | "Rescan">;
-  /** Called if the file system, or a part of it, cannot be watched: then only the interval finds changes there. */
+  /** Called if the file system, or a part of it, cannot be watched: changes there are then found only at the polling interval. */
   readonly onProblem: (code: string) => void;
 }
 
@@ -37,8 +37,8 @@ const silenceMs = 500;
 const burstMsMax = 500;
 
 /**
- * Watches until the signal aborts.
- * @returns `ready` resolves once every further change causes an event, or soon after if the folder can't be watched; `ended` once everything is closed after the abort.
+ * Watches until the signal aborts. `ready` resolves once every further change causes an event, or soon after if the folder can't be
+ * watched; `ended` resolves after the abort, once everything is closed.
  */
 export function watchDirectory(
   options: WatchOptions,
@@ -84,7 +84,7 @@ function openWatcher({ directory, skip, depthMax }: WatchOptions): FSWatcher {
   });
 }
 
-/** Where the watch of the root meets a folder that was given by another path. */
+/** The path below the root for a folder that was given by another path. */
 function pathBelow(root: string, path: string): string {
   try {
     return resolve(root, relative(realpathSync(root), realpathSync(path)));
@@ -122,7 +122,7 @@ class Burst {
     this.#wake?.();
   }
 
-  /** Resolves as soon as there is an event that was not taken, or at the abort. */
+  /** Resolves as soon as there is an untaken event, or at the abort. */
   async waitForEvent(signal: AbortSignal): Promise<void> {
     if (this.firstMs !== undefined || signal.aborted) return;
     await new Promise<void>((done) => {

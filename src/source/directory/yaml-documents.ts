@@ -6,7 +6,7 @@ import type { Document, Node } from "yaml";
 export const documentsPerFileMax = 10_000;
 const depthMax = 64;
 const aliasesMax = 100;
-/** Far more than 100,000 entries need. A parsed file takes several hundred bytes for each. */
+/** Far more than 100,000 entries require. A parsed file takes several hundred bytes for each token. */
 export const tokensPerFileMax = 1_000_000;
 /** A shorter text can't have more tokens than this. */
 const uncountedLengthMax = tokensPerFileMax;
@@ -21,7 +21,7 @@ export interface YamlDocument {
   blockLineOf(segments: readonly (string | number)[]): number | undefined;
 }
 
-/** Why a document cannot be read, and on which line. */
+/** Why a document can't be read, and on which line. */
 export interface YamlFault {
   readonly line: number;
   readonly message: string;
@@ -42,7 +42,7 @@ export function readYamlDocuments(text: string): YamlDocuments {
     merge: true,
     prettyErrors: false,
     stringKeys: true,
-    // The library compares every key with every other, which takes minutes for a big file: see the check below.
+    // The library compares each key with every other key, which takes minutes for a large file. `faultOfNode` checks them instead.
     uniqueKeys: false,
   } as const;
   const documents: YamlDocument[] = [];
@@ -65,7 +65,7 @@ export function readYamlDocuments(text: string): YamlDocuments {
   return { documents, faults };
 }
 
-/** Counted during tokenization, before anything is kept. */
+/** Counts the tokens before anything is stored. */
 function hasTooManyTokens(text: string): boolean {
   if (text.length <= uncountedLengthMax) return false;
   let count = 0;
@@ -112,11 +112,11 @@ function faultOf(document: Document, lines: LineCounter): YamlFault | undefined 
 interface NodeContext {
   readonly depth: number;
   readonly lines: LineCounter;
-  /** Each is resolved from the start of the document, so they are counted first. */
+  /** Each alias is resolved from the start of the document, so they are counted first. */
   readonly aliases: { left: number };
 }
 
-/** The parser reports a missing quote at the end of the text; people look for its start. */
+/** The parser reports a missing quotation mark at the end of the text, but users look for its start. */
 function openQuoteLine(document: Document, end: number, lines: LineCounter): number | undefined {
   let line: number | undefined;
   visit(document, {
@@ -145,7 +145,7 @@ function faultOfNode(document: Document, node: unknown, context: NodeContext): Y
     if (isPair(item) && isScalar(item.key)) {
       const key = item.key.value;
       if (keys.has(key) && key !== "<<") {
-        return { line: lineOfNode(item.key, lines), message: "the key on this line is there twice in its mapping" };
+        return { line: lineOfNode(item.key, lines), message: "the key on this line is duplicated in its mapping" };
       }
       keys.add(key);
     }
@@ -156,7 +156,7 @@ function faultOfNode(document: Document, node: unknown, context: NodeContext): Y
   return undefined;
 }
 
-/** Descends the path as far as the document has it. */
+/** Follows the path as far as it exists in the document. */
 function lineOfField(
   document: Document,
   segments: readonly (string | number)[],
@@ -192,26 +192,27 @@ function lineAt(lines: LineCounter, offset: number): number {
 /** A message for every error code of the library. */
 const errorTexts: Readonly<Record<Document["errors"][number]["code"], string>> = {
   ALIAS_PROPS: "an alias cannot have an anchor or a tag",
-  BAD_ALIAS: "an alias (*name) has no anchor (&name) before it; quote a text that begins with *",
+  BAD_ALIAS: "an alias (*name) has no anchor (&name) before it; quote a string that begins with *",
   BAD_COLLECTION_TYPE: "a tag does not fit the collection after it",
-  BAD_DIRECTIVE: "a directive (%…) is not understood",
-  BAD_DQ_ESCAPE: "a double-quoted text has an invalid escape; write \\\\ for a backslash, or use single quotes",
+  BAD_DIRECTIVE: "a directive (%…) is invalid",
+  BAD_DQ_ESCAPE: "a double-quoted string has an invalid escape; write \\\\ for a backslash, or use single quotes",
   BAD_INDENT: "the indentation is wrong, or a bracket is not closed",
-  BAD_PROP_ORDER: "an anchor or a tag stands in the wrong place",
-  BAD_SCALAR_START: "a text begins with a character that is reserved; put it in quotes",
-  BLOCK_AS_IMPLICIT_KEY: "there is a second ': ' on one line, or the line is indented too far; put the text in quotes",
-  BLOCK_IN_FLOW: "a block stands inside brackets",
-  DUPLICATE_KEY: "a key is there twice",
-  IMPOSSIBLE: "the text cannot be understood",
+  BAD_PROP_ORDER: "an anchor or a tag is in the wrong place",
+  BAD_SCALAR_START: "a string begins with a reserved character; put it in quotes",
+  BLOCK_AS_IMPLICIT_KEY:
+    "there is a second ': ' on one line, or the line is indented too far; put the string in quotes",
+  BLOCK_IN_FLOW: "a block is inside brackets",
+  DUPLICATE_KEY: "a key is duplicated",
+  IMPOSSIBLE: "the text can't be parsed",
   KEY_OVER_1024_CHARS: "a key is longer than 1024 characters",
   MISSING_CHAR: "a character is missing, such as a closing quote or bracket, a ':' or a ','",
-  MULTILINE_IMPLICIT_KEY: "a key goes over several lines; is a ':' missing, or a quote not closed?",
+  MULTILINE_IMPLICIT_KEY: "a key spans several lines; check for a missing ':' or an unclosed quote",
   MULTIPLE_ANCHORS: "a value has two anchors",
   MULTIPLE_DOCS: "a document begins without '---' before it",
   MULTIPLE_TAGS: "a value has two tags",
-  NON_STRING_KEY: "a key must be a plain text; quote text that begins with '{' or '['",
+  NON_STRING_KEY: "a key must be a plain string; quote strings that begin with '{' or '['",
   RESOURCE_EXHAUSTION: "it is nested too deeply",
   TAB_AS_INDENT: "a tab is used for indentation; use spaces",
-  TAG_RESOLVE_FAILED: "a tag (!…) is not supported; quote text that begins with '!'",
-  UNEXPECTED_TOKEN: "something stands where it should not",
+  TAG_RESOLVE_FAILED: "a tag (!…) is not supported; quote strings that begin with '!'",
+  UNEXPECTED_TOKEN: "an unexpected character or value",
 };

@@ -56,7 +56,7 @@ function shown(outcome: FetchOutcome): string {
 }
 
 describe("The decisions of CrowdSec", () => {
-  test("are read as a whole first, and then by their changes", async () => {
+  test("are first read completely, then incrementally", async () => {
     crowdsec.add({ value: "192.0.2.1", seconds: 60 }, { value: "198.51.100.0/24", scope: "range", seconds: 60 });
     expect(shown(await pull())).toBe("Read 192.0.2.1 198.51.100.0/24");
     crowdsec.add({ value: "2001:DB8::1", seconds: 60 });
@@ -71,7 +71,7 @@ describe("The decisions of CrowdSec", () => {
     expect(crowdsec.server.requests[0]?.headers).toMatchObject({ "user-agent": "wafsync/0.0.0" });
   });
 
-  test("end with their durations, and the longest of several counts", async () => {
+  test("expire after their durations, and the longest of several counts", async () => {
     crowdsec.add(
       { value: "192.0.2.1", seconds: 60 },
       { value: "192.0.2.1", seconds: 120 },
@@ -86,7 +86,7 @@ describe("The decisions of CrowdSec", () => {
     expect(shown(await pull())).toBe("Updated ");
   });
 
-  test("are those about addresses and ranges, of the wanted types, and no simulated ones", async () => {
+  test("include addresses and ranges of the declared types, but no simulated ones", async () => {
     crowdsec.add(
       { value: "192.0.2.1", seconds: 60, scope: "IP" },
       { value: "DE", seconds: 60, scope: "Country" },
@@ -103,7 +103,7 @@ describe("The decisions of CrowdSec", () => {
     expect(crowdsec.calls.at(-1)).toBe("/v1/decisions?origins=a%2Cb");
   });
 
-  test("are no longer there at all: that is an answer, and a guard judges it", async () => {
+  test("may be empty: this is a valid response, and a guard judges it", async () => {
     expect(shown(await pull())).toBe("Read ");
   });
 
@@ -131,12 +131,12 @@ describe("The decisions of CrowdSec", () => {
     expect(shown(await pull())).toBe("Read 192.0.2.1 192.0.2.2");
   });
 
-  test("are read as a whole again while other content counts than that of the last pull", async () => {
+  test("are read completely again while the content in use is not that of the last pull", async () => {
     await pull();
     expect(shown(await pull({ isCurrent: false }))).toMatch(/^Read/);
   });
 
-  test("are not asked for with a wrong key more than once, and the key is in no message", async () => {
+  test("are requested only once with a wrong key, which appears in no message", async () => {
     const outcome = shown(await pull({ key: "wr0ng-key-of-tests" }));
     expect(outcome).toMatch(/^Refused: .* rejected the API key \(403\)/);
     expect(outcome).not.toContain("wr0ng");
@@ -148,12 +148,12 @@ describe("The decisions of CrowdSec", () => {
     '[{"value": "192.0.2.1"}]',
     "<html>",
     '[{"scope":"Ip","type":"ban","value":"192.0.2.1","duration":"soon"}]',
-  ])("are not taken from another answer: %s", async (body) => {
+  ])("are not read from any other response: %s", async (body) => {
     crowdsec.server.answers(({ url }, response) => response.end(url?.includes("stream") === true ? "{}" : body));
     expect(shown(await pull())).toMatch(/^NotInFormat: /);
   });
 
-  test("are reported back every half an hour, by origin and family, as an array", async () => {
+  test("are reported back every half hour, by origin and family, as an array", async () => {
     crowdsec.add(
       { value: "192.0.2.1", seconds: 90_000, origin: "lists", scenario: "firehol" },
       { value: "192.0.2.2", seconds: 90_000, origin: "CAPI" },

@@ -53,7 +53,7 @@ function entriesOf(outcome: FetchOutcome): readonly string[] | string {
 const list = "192.0.2.1\n192.0.2.2\n";
 
 describe("A fetch", () => {
-  test("reads the text, and remembers what the server says about it", async () => {
+  test("reads the text and records the server's metadata", async () => {
     server.serves(list, {
       etag: '"v1"',
       "last-modified": "Sat, 21 Nov 2026 12:00:00 GMT",
@@ -74,7 +74,7 @@ describe("A fetch", () => {
     expect(server.requests[0]?.headers).toMatchObject({ "accept-encoding": "gzip", "user-agent": "wafsync/0.0.0" });
   });
 
-  test("sends the validators of the known text, and takes 304 for an answer", async () => {
+  test("sends the validators of the known text and accepts 304", async () => {
     server.fails(304);
     const validators = { etag: 'W/"v1"', lastModified: "Sat, 21 Nov 2026 12:00:00 GMT" };
     expect(await get({ validators })).toEqual({ kind: "NotModified" });
@@ -93,7 +93,7 @@ describe("A fetch", () => {
     expect(entriesOf(await get())).toEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
-  test("reads the body in whatever pieces it comes", async () => {
+  test("reads the body in chunks of any size", async () => {
     server.answers((_, response) => {
       response.write("1");
       response.write("92.0.2.1\n192.0.2");
@@ -102,7 +102,7 @@ describe("A fetch", () => {
     expect(entriesOf(await get())).toEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
-  test("recognizes a page in the place of the list, whatever its type and the format", async () => {
+  test("recognizes a web page instead of the list, whatever its type and the format", async () => {
     server.serves("\n <!doctype html><title>Just a moment…</title>", { "content-type": "text/plain" });
     expect(await get()).toMatchObject({ kind: "Read", facts: { looksLikeMarkup: true } });
     expect(await get({ format: { type: "Json", path: "$[*]" } })).toMatchObject({
@@ -113,13 +113,13 @@ describe("A fetch", () => {
   });
 });
 
-describe("A fetch fails, and takes nothing for a list,", () => {
+describe("A fetch fails without treating the response as a list", () => {
   test.each([404, 403, 500, 204, 206])("if the status is %s", async (status) => {
     server.fails(status);
     expect(entriesOf(await get())).toBe(`HttpStatus: ${server.url()} responded with status ${status}.`);
   });
 
-  test("if the server asks for more than an hour, which counts up to a day", async () => {
+  test("if the server requests more than an hour, which counts up to a day", async () => {
     for (const [header, hours] of [
       ["28800", 8],
       ["8640000", 24],
@@ -129,7 +129,7 @@ describe("A fetch fails, and takes nothing for a list,", () => {
     }
   });
 
-  test("if the server asks to wait, and says for how long", async () => {
+  test("if the server requests a delay", async () => {
     server.fails(429, { "retry-after": "120" });
     expect(await get()).toEqual({
       kind: "Failed",
@@ -137,7 +137,7 @@ describe("A fetch fails, and takes nothing for a list,", () => {
     });
   });
 
-  test("if the connection ends before the announced length", async () => {
+  test("if the connection ends before the declared length", async () => {
     server.answers((_, response) => {
       response.writeHead(200, { "content-length": "1000" });
       response.write(list, () => response.destroy());
@@ -145,7 +145,7 @@ describe("A fetch fails, and takes nothing for a list,", () => {
     expect(entriesOf(await get())).toMatch(/^Truncated: /);
   });
 
-  test("if the chunks end without the last one", async () => {
+  test("if the last chunk is missing", async () => {
     server.answers((_, response) => {
       response.writeHead(200);
       response.write(list, () => response.destroy());
@@ -153,30 +153,30 @@ describe("A fetch fails, and takes nothing for a list,", () => {
     expect(entriesOf(await get())).toMatch(/^Truncated: /);
   });
 
-  test.each([{ "content-encoding": "gzip" }, {}])("if gzip is cut off: %j", async (headers) => {
+  test.each([{ "content-encoding": "gzip" }, {}])("if gzip data is truncated: %j", async (headers) => {
     const packed = gzipSync("192.0.2.1\n".repeat(1000));
     server.serves(packed.subarray(0, packed.length - 12), headers);
     expect(entriesOf(await get())).toMatch(/^Truncated: /);
   });
 
-  test("if the text is too large, packed or not", async () => {
+  test("if the text is too large, compressed or not", async () => {
     server.serves(Buffer.alloc(bytesMax + 1, "#"));
     expect(entriesOf(await get())).toMatch(/^TooLarge: .* larger than 16 MiB/);
     server.serves(gzipSync(Buffer.alloc(bytesMax + 1, "\n")));
     expect(entriesOf(await get())).toMatch(/^TooLarge: /);
   });
 
-  test("if it has more entries than asked for", async () => {
+  test("if it has more entries than allowed", async () => {
     server.serves(list);
     expect(entriesOf(await get({ entriesMax: 1 }))).toBe("TooManyEntries: The feed has more than 1 entries.");
   });
 
-  test("if it comes in an encoding that was not asked for", async () => {
+  test("if it has an encoding that was not requested", async () => {
     server.serves(list, { "content-encoding": "br" });
     expect(entriesOf(await get())).toMatch(/^NotInFormat: /);
   });
 
-  test("if no complete answer comes within 30 s", async () => {
+  test("if there is no complete response within 30 s", async () => {
     const clock = createVirtualClock();
     const asked = Promise.withResolvers<void>();
     server.answers((_, response) => {
@@ -189,7 +189,7 @@ describe("A fetch fails, and takes nothing for a list,", () => {
     expect(entriesOf(await fetching)).toMatch(/^TimedOut: .* within 30 s/);
   });
 
-  test("if nobody answers there", async () => {
+  test("if no server responds", async () => {
     const url = server.url();
     await server.stop();
     expect(entriesOf(await get({ url }))).toMatch(/^Unreachable: Cannot connect to .* \(ECONNREFUSED\)/);
@@ -198,7 +198,7 @@ describe("A fetch fails, and takes nothing for a list,", () => {
     );
   });
 
-  test("and is withdrawn with its signal", async () => {
+  test("if its signal aborts", async () => {
     const stop = new AbortController();
     server.answers(() => stop.abort());
     expect((await get({}, { signal: stop.signal })).kind).toBe("Failed");
@@ -216,7 +216,7 @@ describe("Redirects", () => {
     expect(entriesOf(await get({ url: server.url("/-1") }))).toMatch(/^TooManyRedirects: .* more than 3 times/);
   });
 
-  test("take headers to the first host only, and not even back to it", async () => {
+  test("send headers only to the first host, and not after a redirect back to it", async () => {
     const other = await FeedServer.start();
     server.answers(({ url }, response) => {
       if (url === "/list") response.writeHead(307, { location: "/next" }).end();
@@ -246,7 +246,7 @@ describe("Redirects", () => {
     expect(outcome).not.toContain("password@");
   });
 
-  test("to http are refused where https is required", async () => {
+  test("to http are refused if https is required", async () => {
     expect(entriesOf(await get({}, { allowInsecureHttp: false }))).toMatch(
       /^UrlNotAllowed: spec.http.url is not https/,
     );
@@ -265,7 +265,7 @@ function answering(...answers: readonly string[]): ResolveHost & { asked: number
   return counted;
 }
 
-describe("Inner addresses", () => {
+describe("Internal addresses", () => {
   const guarded = { isAllowed: isPublicAddress };
 
   test.each([
@@ -293,18 +293,18 @@ describe("Inner addresses", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("are not connected to behind a name", async () => {
+  test("are not connected to by a host name", async () => {
     server.serves(list);
     const url = server.url("/list", "feed.example");
     expect(entriesOf(await get({ url }, { ...guarded, resolve: answering("127.0.0.1") }))).toMatch(/^Unreachable: /);
     expect(server.requests).toEqual([]);
   });
 
-  test("are not connected to when DNS answers otherwise after the check", async () => {
+  test("are not connected to if DNS changes after the check", async () => {
     server.serves(list);
     const resolve = answering("192.0.9.9", "127.0.0.1");
     const seen: string[] = [];
-    // The first answer is allowed and leads to the server; if anything asked again, it would meet the second one.
+    // The first response is allowed and leads to the server; another query would get the second one.
     const isAllowed = (address: string): boolean => {
       seen.push(address);
       return address === "127.0.0.1" ? false : isPublicAddress(address);
@@ -318,7 +318,7 @@ describe("Inner addresses", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("connects to exactly the address that was checked", async () => {
+  test("are safe because the connection goes to exactly the address that was checked", async () => {
     server.serves(list);
     const resolve = answering("127.0.0.1", "192.0.9.9");
     expect(entriesOf(await get({ url: server.url("/list", "feed.example") }, { resolve }))).toEqual([
@@ -329,7 +329,7 @@ describe("Inner addresses", () => {
     expect(server.requests[0]?.headers.host).toBe(`feed.example:${server.port}`);
   });
 
-  test("are not reached by a redirect", async () => {
+  test("can't be reached by a redirect", async () => {
     const inner = await FeedServer.start();
     server.fails(302, { location: `http://169.254.169.254:${inner.port}/latest/meta-data` });
     const isAllowed = (address: string): boolean => address === "127.0.0.1" || isPublicAddress(address);
@@ -338,7 +338,7 @@ describe("Inner addresses", () => {
     await inner.stop();
   });
 
-  test("have the same message as a name without an address, so that they can't be used for scanning", async () => {
+  test("cause the same message as a name without an address, so that they can't be used for scanning", async () => {
     const missing: ResolveHost = (_, __, callback) =>
       callback(Object.assign(new Error("no"), { code: "ENOTFOUND" }), []);
     const url = server.url("/list", "feed.example");

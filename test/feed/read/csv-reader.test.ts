@@ -21,14 +21,14 @@ const feodo = [
 ].join("\r\n");
 
 describe("A CSV table", () => {
-  test("gives the column with this name, below comments and a header", async () => {
+  test("provides the named column, below comments and a header", async () => {
     expect(await read(feodo)).toEqual({
       ok: true,
       reading: {
         content: { entries: ["162.243.103.246"], expiresAtMs: new Map() },
         counts: { total: 4, valid: 1, invalid: 2, duplicates: 1 },
         invalidLines: [
-          { line: 5, text: "not an address", message: expect.stringContaining("white space") },
+          { line: 5, text: "not an address", message: expect.stringContaining("whitespace") },
           { line: 6, text: "", message: "column dst_ip of the row is empty" },
         ],
       },
@@ -41,14 +41,14 @@ describe("A CSV table", () => {
     ["a name in other letters", { ...byName, column: "Address" }, "name,ADDRESS\na,192.0.2.1\nb,192.0.2.2\n"],
     ["another delimiter", { ...byName, column: "2", header: false, delimiter: ";" }, "a;192.0.2.1\nb;192.0.2.2\n"],
     ["tabs", { ...byName, column: "1", header: false, delimiter: "\t" }, "192.0.2.1\ta\n192.0.2.2\t\n"],
-  ])("gives the column of %s", async (_, format, text) => {
+  ])("provides the column selected by %s", async (_, format, text) => {
     expect(await read(text, format)).toMatchObject({
       ok: true,
       reading: { content: { entries: ["192.0.2.1", "192.0.2.2"] }, counts: { invalid: 0 } },
     });
   });
 
-  test("without the column is a fault, and not an empty list", async () => {
+  test("without the column is a fault, not an empty list", async () => {
     const fault = { code: "NotInFormat", message: "The table has no column dst_ip: its first row has 2 columns." };
     expect(await read("name,address\na,192.0.2.1\n")).toEqual({ ok: false, fault });
     const beyond = await read("name,address\na,192.0.2.1\n", { ...byName, column: "3" });

@@ -25,11 +25,11 @@ describe("A JSON text", () => {
     ["$..ipv4Prefix", ["34.1.208.0/20"]],
     ["$.prefixes[?@.scope=='europe'].ipv4Prefix", ["34.1.208.0/20"]],
     ["$.prefixes[1:2].ipv6Prefix", ["2600:1900:8000::/44"]],
-  ])("gives what %s selects", async (path, entries) => {
+  ])("provides the values that %s selects", async (path, entries) => {
     expect(await read(google, path)).toMatchObject({ ok: true, reading: { content: { entries } } });
   });
 
-  test("counts values that are no entries, with their position among the selected ones", async () => {
+  test("counts values that are not entries, and reports their positions among the selected values", async () => {
     expect(await read({ hooks: ["192.30.252.0/22", 5, null, "x.example", {}] }, "$.hooks[*]")).toMatchObject({
       ok: true,
       reading: {
@@ -45,9 +45,9 @@ describe("A JSON text", () => {
   });
 
   test.each([
-    ["that is no JSON", "<html>", "The response is not JSON."],
-    ["that ends too early", '{"a": ["192.0.2.1"', "The response is not JSON."],
-    ["that is nested too deep", "[".repeat(40) + "]".repeat(40), "The response is nested more than 32 levels deep."],
+    ["that is not JSON", "<html>", "The response is not JSON."],
+    ["that is truncated", '{"a": ["192.0.2.1"', "The response is not JSON."],
+    ["that is nested too deeply", "[".repeat(40) + "]".repeat(40), "The response is nested more than 32 levels deep."],
     ["with too many values", `[${"0,".repeat(500_001)}0]`, "The response has more than 500,000 values."],
   ])("%s is a fault", async (_, text, message) => {
     expect(await read(text, "$[*]")).toEqual({ ok: false, fault: { code: "NotInFormat", message } });
@@ -61,7 +61,7 @@ describe("A JSON text", () => {
 
 describe("A JSONPath", () => {
   test.each(["$", "$.a[*].b", "$['a, b']", "$[?@.a=='x(1)'].ip", "$.a[0,1,2]", "$..['a','b']"])(
-    "is taken: %s",
+    "is accepted: %s",
     (path) => {
       expect(compileJsonPath(path)).toMatchObject({ ok: true });
     },
@@ -77,11 +77,11 @@ describe("A JSONPath", () => {
     ["$[?@['a','b']]['c','d']", "more than one list"],
     [`$[${"*,".repeat(20)}*]`, "more than 16"],
     [`$.${"a".repeat(256)}`, "256 characters"],
-  ])("is refused if it is none, or if its work could grow faster than the text: %s", (path, problem) => {
+  ])("is refused if it is invalid, or if its cost could grow faster than the text: %s", (path, problem) => {
     expect(compileJsonPath(path)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
   });
 
-  test("that asks for too much of a wide text is a fault, and no crash", async () => {
+  test("that is too complex for a large text is a fault, not a crash", async () => {
     const wide = { a: Array.from({ length: 200_000 }, () => ({ b: 1 })) };
     const result = await read(wide, "$..[?@.*.*.*]");
     expect(result.ok ? result.reading.counts.valid : result.fault.code).toEqual(result.ok ? 0 : "NotInFormat");

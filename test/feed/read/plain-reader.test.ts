@@ -52,7 +52,7 @@ describe("A plain list", () => {
       ["1.2.3.0/24", "2001:db8::1", "2001:db8:1::/48"],
     ],
     [
-      "commas and spaces behind the entry",
+      "commas and spaces after the entry",
       "192.0.2.1,malware,90\n192.0.2.2 seen yesterday\n",
       ["192.0.2.1", "192.0.2.2"],
     ],
@@ -62,7 +62,7 @@ describe("A plain list", () => {
     expect(counts).toEqual({ total: entries.length, valid: entries.length, invalid: 0, duplicates: 0 });
   });
 
-  test("names the first ten lines that are no entries, and counts the rest", async () => {
+  test("reports the first ten invalid lines and counts the rest", async () => {
     const lines = [
       "192.0.2.1",
       "# comment",
@@ -82,7 +82,7 @@ describe("A plain list", () => {
     ]);
   });
 
-  test("takes a DShield range only if its addresses and its prefix say the same", async () => {
+  test("accepts a DShield range only if its addresses and its prefix are consistent", async () => {
     const { content, invalidLines } = await read("192.0.2.0\t192.0.2.254\t24\n192.0.2.1 198.51.100.1\n");
     expect(content.entries).toEqual([]);
     expect(invalidLines.map(({ line, message }) => [line, message])).toEqual([
@@ -99,13 +99,13 @@ describe("A plain list", () => {
     expect(invalidLines).toMatchObject([{ line: 2, message: expect.stringContaining(`${lineBytesMax} bytes`) }]);
   });
 
-  test("quotes bytes that are no text in one printable line", async () => {
+  test("quotes binary data in one printable line", async () => {
     const { invalidLines } = await read(Buffer.from([0, 255, 254, 27, 91, 10, 65, 10]));
     expect(invalidLines).toHaveLength(2);
     for (const { text } of invalidLines) expect(text).not.toMatch(/[^\P{C}]/u);
   });
 
-  test("ends at the limit of entries", async () => {
+  test("is read only up to the maximum number of entries", async () => {
     const result = await readFeed(inChunks("192.0.2.1\n192.0.2.2\n192.0.2.3\n"), { type: "Plain" }, { entriesMax: 2 });
     expect(result).toEqual({
       ok: false,
@@ -114,7 +114,7 @@ describe("A plain list", () => {
   });
 });
 
-/** What the slow reader of single lines makes of the text: the reference. */
+/** The results of the slow parser of single lines, as the reference. */
 function readSlowly(text: string): FeedReading {
   const collector = new EntryCollector(Number.POSITIVE_INFINITY);
   let number = 0;
@@ -161,8 +161,8 @@ const entryText = fc.oneof(
 );
 const line = fc.tuple(entryText, tail).map(([entry, after]) => `${entry}${after}`);
 
-describe("The reader of bytes", () => {
-  test("agrees with the reader of lines on any text, in chunks of any size", () => {
+describe("The byte scanner", () => {
+  test("agrees with the line parser on any text, in chunks of any size", () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 30 }), fc.integer({ min: 1, max: 40 }), (lines, chunkSize) => {
         const text = lines.join("\n");

@@ -6,7 +6,7 @@ import { attackWeek, exemptClients, judgeWeek, scoreOf } from "../../support/wor
 const week = attackWeek(1);
 const result = judgeWeek(week);
 
-test("a week of attacks in background noise: nearly all attackers are listed, and hardly anybody else", () => {
+test("a week of attacks in background noise: nearly all attackers are listed, and hardly any other client", () => {
   const { precision, recall } = scoreOf(week, result.listed);
   process.stdout.write(`${week.rows.length} rows: precision ${precision.toFixed(3)}, recall ${recall.toFixed(3)}\n`);
   expect(precision).toBeGreaterThan(0.99);
@@ -18,7 +18,7 @@ test("no exempt client is ever listed, neither alone nor in a network", () => {
   expect(exemptClients.filter((client) => index.overlaps(readObservedEntry(client)) !== undefined)).toEqual([]);
 });
 
-test("attackers who come back are listed for longer, and every entry ends on time", () => {
+test("attackers that return are listed for longer, and every entry ends on time", () => {
   expect(result.overdue).toBe(0);
   const lengths = (entry: string): number[] =>
     result.listed
@@ -28,6 +28,6 @@ test("attackers who come back are listed for longer, and every entry ends on tim
   expect(lengths("185.220.0.66")).toEqual([1]);
 });
 
-test("restarts at looks all over the week change nothing", () => {
+test("restarts throughout the week change nothing", () => {
   expect(judgeWeek(week, (look) => look % 61 === 3)).toEqual(result);
 });

@@ -59,7 +59,7 @@ describe("the threshold", () => {
     ]);
   });
 
-  test("requests further apart than the window never count together, and those within eleven twelfths always do", () => {
+  test("requests further apart than the window never count together, and requests within eleven twelfths of it always do", () => {
     assert(
       property(
         array(integer({ min: 0, max: 3_600 }), { minLength: 1, maxLength: 60 }),
@@ -76,7 +76,7 @@ describe("the threshold", () => {
           const isWithin = (spanMs: number): boolean =>
             sorted.some((atMs, index) => (sorted[index + threshold - 1] ?? Infinity) - atMs < spanMs);
           if (isListed) expect(isWithin(10 * minuteMs)).toBe(true);
-          // Only so many steps of one client are remembered, which matters to none that keeps to an hour.
+          // The number of counted steps per client is limited, which does not matter to clients within one hour.
           if (isWithin((11 * 10 * minuteMs) / 12)) expect(isListed).toBe(true);
         },
       ),
@@ -84,7 +84,7 @@ describe("the threshold", () => {
     );
   });
 
-  test("the order of the rows and the pages that they come in make no difference", () => {
+  test("the order of the rows and their division into pages make no difference", () => {
     assert(
       property(
         array(tuple(integer({ min: 1, max: 4 }), integer({ min: 0, max: 1_200 })), { maxLength: 60 }),
@@ -127,7 +127,7 @@ describe("the threshold", () => {
   });
 });
 
-describe("whose requests count", () => {
+describe("which requests count", () => {
   test.each([
     "203.0.113.7, 198.51.100.1",
     "203.0.113.0/24",
@@ -137,13 +137,13 @@ describe("whose requests count", () => {
     "",
     "0xCB007107",
     "203.0.113.007",
-  ])("a client_ip that is not one address blocks nobody: %j", (client) => {
+  ])("a client_ip that is not a single address blocks no client: %j", (client) => {
     const bench = new Bench();
     expect(bench.take(rows(client, 30, startMs, 100), startMs + minuteMs)).toEqual([]);
     expect(bench.judge.judgement().rows).toEqual({ matched: 30, late: 0, unreadable: 30 });
   });
 
-  test("headers that the client writes accuse nobody", () => {
+  test("headers that the client controls count for nothing", () => {
     const bench = new Bench();
     const forged = Array.from({ length: 30 }, (_, index) => ({
       ...row("203.0.113.7", startMs + index),
@@ -169,7 +169,7 @@ describe("whose requests count", () => {
     expect(mapped.listed()).toEqual(["203.0.113.7"]);
   });
 
-  test("no exempt client is listed, however often it asks", () => {
+  test("no exempt client is listed, however many requests it sends", () => {
     const bench = new Bench();
     const isExempt = (entry: string): boolean => entry === "203.0.113.7";
     expect(bench.take(rows("203.0.113.7", 500, startMs, 100), startMs + minuteMs, isExempt)).toEqual([]);
@@ -180,7 +180,7 @@ describe("whose requests count", () => {
 describe("networks", () => {
   const network: AutoBlockOverrides = { groupBy: "Network", threshold: 12 };
 
-  test("three addresses of a network that reach the threshold together get the network listed", () => {
+  test("a network is listed if three of its addresses reach the threshold together", () => {
     const bench = new Bench(network);
     const clients = ["203.0.113.1", "203.0.113.2", "203.0.113.3"];
     bench.take(
@@ -196,21 +196,21 @@ describe("networks", () => {
     expect(six.listed()).toEqual(["2001:db8::/64"]);
   });
 
-  test("a single attacker never gets the neighbours in its network blocked", () => {
+  test("a single attacker never gets its neighbors in the network blocked", () => {
     const bench = new Bench(network);
     const neighbours = [row("203.0.113.9", startMs), ...rows("203.0.113.66", 300, startMs, 100)];
     bench.take(neighbours, startMs + minuteMs);
     expect(bench.listed()).toEqual(["203.0.113.66"]);
   });
 
-  test("addresses that took part long before do not count", () => {
+  test("addresses with only old requests do not count", () => {
     const bench = new Bench(network);
     const before = ["203.0.113.1", "203.0.113.2"].map((client) => row(client, startMs - 30 * minuteMs));
     bench.take([...before, ...rows("203.0.113.66", 12, startMs, 100)], startMs + minuteMs);
     expect(bench.listed()).toEqual(["203.0.113.66"]);
   });
 
-  test("a network with an exempt address is never listed; other addresses of it are", () => {
+  test("a network with an exempt address is never listed; its other addresses are", () => {
     const bench = new Bench(network);
     const clients = ["203.0.113.1", "203.0.113.2", "203.0.113.3"];
     const entries = clients.flatMap((client) => rows(client, 20, startMs, 100));
@@ -220,7 +220,7 @@ describe("networks", () => {
 });
 
 describe("time", () => {
-  test("an entry ends on time, and lasts longer each further time", () => {
+  test("an entry ends on time, and lasts longer each time", () => {
     const bench = new Bench({ ttlMs: hourMs, repeatFactor: 3, maxTtlMs: 5 * hourMs });
     let nowMs = startMs;
     const lengths: number[] = [];
@@ -237,18 +237,18 @@ describe("time", () => {
     expect(lengths).toEqual([1, 3, 5, 5]);
   });
 
-  test("requests of the time in which the client was listed are evidence, and never list it again", () => {
+  test("requests while the client was listed are only evidence, and never list it again", () => {
     const bench = new Bench();
     bench.take(rows("203.0.113.7", 10, startMs, 100), startMs + minuteMs);
     const endMs = startMs + minuteMs + hourMs;
     bench.take(rows("203.0.113.7", 40, startMs + 2 * minuteMs, 1_000), endMs - 1);
     expect(bench.judge.judgement().entries[0]?.requests).toBe(50);
-    // They arrive after the end.
+    // They arrive after the entry has ended.
     expect(bench.take(rows("203.0.113.7", 40, endMs - 10 * minuteMs, 1_000), endMs + minuteMs)).toEqual([]);
     expect(bench.take(rows("203.0.113.7", 10, endMs, 1_000), endMs + 2 * minuteMs)).toEqual(["203.0.113.7"]);
   });
 
-  test("a client that was good for the longest time counts as new", () => {
+  test("a client without requests for the maximum time counts as new", () => {
     const bench = new Bench({ maxTtlMs: 2 * hourMs });
     bench.take(rows("203.0.113.7", 10, startMs, 100), startMs + minuteMs);
     const laterMs = startMs + 4 * hourMs;
@@ -256,7 +256,7 @@ describe("time", () => {
     expect(bench.judge.judgement().entries[0]?.times).toBe(1);
   });
 
-  test("rows that come too late are counted, and list nobody", () => {
+  test("rows that arrive too late are counted, but list no client", () => {
     const bench = new Bench();
     expect(bench.take(rows("203.0.113.7", 50, startMs, 100), startMs + 2 * hourMs)).toEqual([]);
     expect(bench.judge.judgement().rows).toEqual({ matched: 50, late: 50, unreadable: 0 });
@@ -288,7 +288,7 @@ describe("limits", () => {
     expect(bench.judge.judgement().leftOut).toBe(2);
   });
 
-  test("with more clients than can be remembered, attackers with many requests are still found", () => {
+  test("with more clients than the limit, attackers with many requests are still found", () => {
     const bench = new Bench({ threshold: 50 }, 100);
     const entries: LogEntry[] = [];
     for (let second = 0; second < 300; second += 1) {
@@ -302,7 +302,7 @@ describe("limits", () => {
     expect(bench.listed()).toEqual(["203.0.113.7"]);
   });
 
-  test("a client that asks at every second is remembered in few steps", () => {
+  test("a client with requests in every second takes few steps", () => {
     const bench = new Bench({ threshold: 1_000_000, windowMs: minuteMs });
     for (let hour = 0; hour < 3; hour += 1) {
       const fromMs = startMs + hour * hourMs;
@@ -312,8 +312,8 @@ describe("limits", () => {
   });
 });
 
-describe("what is saved", () => {
-  test("a judge that was saved at any row goes on as if nothing had happened", () => {
+describe("a saved judge", () => {
+  test("continues after any row as if it had not been saved", () => {
     const all = [
       ...rows("203.0.113.7", 25, startMs, 7_000),
       ...rows("203.0.113.8", 25, startMs + 1_000, 20_000),
@@ -336,7 +336,7 @@ describe("what is saved", () => {
     for (let place = 0; place < all.length; place += 1) expect(run(place)).toEqual(undisturbed);
   });
 
-  test("with another window, counts start anew and listed clients stay", () => {
+  test("resets its counts if the window has changed, but listed clients stay", () => {
     const bench = new Bench();
     bench.take([...rows("203.0.113.7", 10, startMs, 1), ...rows("203.0.113.8", 9, startMs, 1)], startMs + 10);
     const next = new Judge(anAutoBlock({ threshold: 10, windowMs: minuteMs }), 1_000, bench.judge.save());

@@ -14,13 +14,13 @@ function rowOf(client: number, atMs: number) {
   return timed(anEntry({ client_ip, timestamp: new Date(atMs).toISOString() }));
 }
 
-test("a busy hour of rows costs a bounded number of clients, and asks for exemptions only at thresholds", () => {
+test("a busy hour of rows takes a bounded number of clients, and checks exemptions only at thresholds", () => {
   const judges = new Judges(undefined);
   judges.use([anAutoBlock({ name: "one", threshold: 1_000 }), anAutoBlock({ name: "two", threshold: 1_000 })]);
   let asked = 0;
   let longest = 0;
   for (let page = 0; page < 60; page += 1) {
-    // Many that come once, and one that comes again and again.
+    // Many clients with a single request, and one with many.
     const rows = Array.from({ length: 500 }, (_, index) => {
       return rowOf(index % 10 === 0 ? 0xffff : page * 500 + index, startMs + page * 1_000 + index);
     });
@@ -30,7 +30,7 @@ test("a busy hour of rows costs a bounded number of clients, and asks for exempt
     });
     longest = Math.max(longest, JSON.stringify(judges.save()).length);
   }
-  // Each of both, once: when the client reached its threshold.
+  // Once for each of the two, when the client reached its threshold.
   expect(asked).toBe(2);
   expect(
     judges
@@ -44,7 +44,7 @@ test("a busy hour of rows costs a bounded number of clients, and asks for exempt
   expect(longest).toBeLessThan(2 * 1024 * 1024);
 });
 
-test("the oldest WafAutoBlocks of an instance are judged, those of its owner first, and none without the grant", () => {
+test("the oldest WafAutoBlocks of an instance are judged, the owner's first, and none without the grant", () => {
   const own = Array.from({ length: 5 }, (_, index) => anAutoBlock({ name: `own-${index}` }));
   const guests = Array.from({ length: 6 }, (_, index) => {
     return anAutoBlock({ name: `shop/guest-${index}`, meta: { createdAtMs: index } });
@@ -63,7 +63,7 @@ test("the oldest WafAutoBlocks of an instance are judged, those of its owner fir
 });
 
 test.each([undefined, null, 7, [], { "edge/one": 1 }, { "edge/one": { uid: "u", judge: { shape: "" } } }])(
-  "what was saved and is damaged counts for nothing: %j",
+  "a damaged saved state is ignored: %j",
   (saved) => {
     expect(savedJudgements(saved).size).toBe(0);
     expect(() => new Judges(saved).use([anAutoBlock()])).not.toThrow();

@@ -42,7 +42,7 @@ const cleared = { state: "Cleared", atMs: nowMs - 5_000, clearedAtMs: nowMs - 5_
 const handled = { cacheClear: "edge/deploy", trigger: "a", handledAtMs: nowMs - 9_000 };
 
 describe("A cache clear", () => {
-  test("is due as soon as it is there, with a trigger and without one", () => {
+  test("is due as soon as it exists, with or without a trigger", () => {
     expect(decide()).toEqual({ decision: "Due" });
     expect(decide({ clear: aCacheClear("deploy") })).toEqual({ decision: "Due" });
   });
@@ -53,7 +53,7 @@ describe("A cache clear", () => {
     expect(decide({ record: aRecord({ trigger: "", finish: cleared }) })).toEqual({ decision: "Due" });
   });
 
-  test("begins anew when the trigger changes while it is tried, without the attempts of before", () => {
+  test("starts over without the earlier attempts when the trigger changes between attempts", () => {
     const clear = aCacheClear("deploy", { trigger: "b" });
     const record = aRecord({ attempts: 3, lastAttemptMs: nowMs, message: "failed" });
     expect(decide({ clear, record })).toEqual({ decision: "Due" });
@@ -63,7 +63,7 @@ describe("A cache clear", () => {
     expect(currentRecord(clear, record)).toBeUndefined();
   });
 
-  test("does nothing when the instance remembers that the trigger was handled", () => {
+  test("does nothing if the instance has recorded the trigger as handled", () => {
     const decision = decide({ handled });
     expect(decision).toEqual({ decision: "AlreadyHandled", handledAtMs: handled.handledAtMs });
     const after = recordAfter(decision, { clear: aCacheClear("deploy", { trigger: "a" }), record: undefined, nowMs });
@@ -73,14 +73,14 @@ describe("A cache clear", () => {
     expect(decide({ clear: without, handled: { ...handled, trigger: "" } }).decision).toBe("AlreadyHandled");
   });
 
-  test("that was killed after its call was remembered counts as cleared by itself", () => {
+  test("counts as cleared by its own call if the process was killed after the call was recorded", () => {
     const record = aRecord({ attempts: 1, lastAttemptMs: nowMs - 9_500 });
     const decision = decide({ handled, record });
     const after = recordAfter(decision, { clear: aCacheClear("deploy", { trigger: "a" }), record, nowMs });
     expect(after.finish).toEqual({ state: "Cleared", atMs: nowMs, clearedAtMs: handled.handledAtMs });
   });
 
-  test("waits while it or its instance is suspended, and its deadline with it", () => {
+  test("waits while it or its instance is suspended, and so does its deadline", () => {
     const clear = aCacheClear("deploy", { trigger: "a", suspend: true });
     const record = aRecord({ startedMs: nowMs - 400_000 });
     expect(decide({ clear, record })).toEqual({ decision: "Suspended" });
@@ -93,7 +93,7 @@ describe("A cache clear", () => {
     ).toEqual(aRecord({ startedMs: nowMs }));
   });
 
-  test("is repeated after 2, 4, 8 and at last 60 seconds, and not later than its deadline asks to look", () => {
+  test("is repeated after 2, 4, 8 and finally 60 seconds, and decided again at its deadline", () => {
     const delays = [1, 2, 3, 9].map((attempts) => {
       const decision = decide({ record: aRecord({ attempts, lastAttemptMs: nowMs }) });
       return decision.decision === "Wait" ? decision.untilMs - nowMs : decision;
@@ -110,14 +110,14 @@ describe("A cache clear", () => {
     expect(decide({ clear, record })).toEqual({ decision: "Due" });
   });
 
-  test("is not held up by times that another clock wrote ahead of this one", () => {
+  test("is not delayed by recorded times in the future", () => {
     const record = aRecord({ startedMs: nowMs + 3_600_000, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
     expect(decide({ record })).toEqual({ decision: "Wait", untilMs: nowMs + 2_000 });
     const clear = aCacheClear("deploy", { trigger: "a" });
     expect(recordAfter({ decision: "Due" }, { clear, record, nowMs }).startedMs).toBe(nowMs);
   });
 
-  test("waits only once for a time that another clock wrote ahead of this one", () => {
+  test("waits only once because of a recorded time in the future", () => {
     const clear = aCacheClear("deploy", { trigger: "a" });
     const ahead = aRecord({ startedMs: nowMs, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
     const decision = decide({ record: ahead });
@@ -130,20 +130,20 @@ describe("A cache clear", () => {
     expect(decide({ notBeforeMs: nowMs })).toEqual({ decision: "Due" });
   });
 
-  test("fails when its deadline is over, and says what was last in the way", () => {
+  test("fails at its deadline, and reports the last problem", () => {
     const record = aRecord({ startedMs: nowMs - 300_000, message: "The WAF answered 500." });
     expect(decide({ record })).toEqual({
       decision: "Fail",
       reason: "DeadlineExceeded",
-      message: "It took longer than 300 s. The WAF answered 500.",
+      message: "The cache clear took longer than 300 s. The WAF answered 500.",
     });
     const trouble = { reason: undefined, message: "No connection." };
     expect(decide({ record: aRecord({ startedMs: nowMs - 300_000 }), trouble })).toMatchObject({
-      message: "It took longer than 300 s. No connection.",
+      message: "The cache clear took longer than 300 s. No connection.",
     });
   });
 
-  test("fails at once for a key or domain that is wrong, and waits out all other trouble of the instance", () => {
+  test("fails immediately for a wrong key or domain, and waits during all other problems of the instance", () => {
     for (const reason of ["BadApiKey", "DomainChanged"] as const) {
       const trouble = { reason, message: "Wrong." };
       expect(decide({ trouble })).toEqual({ decision: "Fail", reason, message: "Wrong." });
@@ -153,7 +153,7 @@ describe("A cache clear", () => {
     expect(decide({ trouble, record: aRecord() })).toEqual({ decision: "Wait", untilMs: nowMs + 299_000 });
   });
 
-  test("wants to be deleted when its time after the finish is over, whether it cleared or failed", () => {
+  test("must be deleted some time after it finished, whether it succeeded or failed", () => {
     const clear = aCacheClear("deploy", { trigger: "a", ttlAfterFinishedMs: 60_000 });
     const early = aRecord({ finish: { ...cleared, atMs: nowMs - 59_999 } });
     expect(decide({ clear, record: early })).toEqual({ decision: "Finished", deleteAtMs: nowMs + 1 });
@@ -174,7 +174,7 @@ describe("A failed call", () => {
     return decideAfterFault(clear, record, fault, nowMs);
   }
 
-  test("ends the job at once when the key is wrong or the API refuses", () => {
+  test("ends the job immediately if the key is wrong or the API refuses", () => {
     for (const code of ["BadApiKey", "MissingApiKey", "Rejected"] as const) {
       expect(after(code, 1).record.finish).toMatchObject({ state: "Failed", reason: code });
     }
@@ -190,7 +190,7 @@ describe("A failed call", () => {
     }
   });
 
-  test("does not count when the API puts it off, and is repeated when it said, or after ten seconds", () => {
+  test("does not count if the API postpones it, and is repeated at the requested time, or after ten seconds", () => {
     expect(after("RateLimited", 3, 30_000)).toMatchObject({
       record: { attempts: 2, finish: undefined },
       notBeforeMs: nowMs + 30_000,
@@ -198,11 +198,11 @@ describe("A failed call", () => {
     expect(after("RateLimited", 3).notBeforeMs).toBe(nowMs + 10_000);
   });
 
-  test("does not count when nothing was sent because the process ends", () => {
+  test("does not count if nothing was sent because the process is ending", () => {
     expect(after("Aborted", 3).record).toMatchObject({ attempts: 2, finish: undefined });
   });
 
-  test("keeps the words of every fault", () => {
+  test("reports the message of every fault", () => {
     for (const code of wafFaultCodes) expect(after(code, 1).record.message).toBe("So it was.");
   });
 });

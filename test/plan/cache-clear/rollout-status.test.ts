@@ -36,7 +36,7 @@ const daemonSet: DaemonSetNumbers = {
   availablePods: 3,
 };
 
-describe("A rollout is judged as kubectl rollout status does it", () => {
+describe("A rollout is judged as by kubectl rollout status", () => {
   test.each([
     ["a complete Deployment", deployment, "Complete"],
     ["a Deployment whose change was not observed", { ...deployment, generation: 3 }, "Progressing"],

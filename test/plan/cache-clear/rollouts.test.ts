@@ -7,13 +7,13 @@ import { aSight } from "../../support/builders/a-workload.ts";
 const minIntervalMs = 60_000;
 const startMs = 1_000_000_000;
 
-/** An instance that looks, and that calls when it is due; `clears` has the times of the calls. */
+/** A simulated instance that checks rollouts and makes the calls that are due; `clears` contains the times of the calls. */
 class Looker {
   nowMs = startMs;
   records: readonly RolloutRecord[] = [];
   readonly clears: number[] = [];
 
-  /** Looks after a while, and calls if a call is due. */
+  /** Checks after a delay, and makes a call if one is due. */
   look(sights: readonly WorkloadSight[], afterMs = 0): readonly string[] {
     this.nowMs += afterMs;
     const { pending, dueMs } = this.decide(sights);
@@ -36,7 +36,7 @@ const begun = aSight({ revision: "2", content: "two", isRolledOut: false });
 const complete = aSight({ revision: "2", content: "two" });
 
 describe("A rollout", () => {
-  test("that was complete at the first sight is remembered, and clears nothing", () => {
+  test("that was complete when first seen is recorded, and clears nothing", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     looker.look([aSight()], 3_600_000);
@@ -44,21 +44,21 @@ describe("A rollout", () => {
     expect(looker.records).toEqual([expect.objectContaining({ workload: "Deployment edge/web", hasBegun: false })]);
   });
 
-  test("that was under way at the first sight clears when it is complete", () => {
+  test("that was in progress when first seen clears when it is complete", () => {
     const looker = new Looker();
     looker.look([begun]);
     looker.look([complete], 5000);
     expect(looker.clears).toEqual([5000]);
   });
 
-  test("that was complete when the instance first looked, but was watched before, clears", () => {
+  test("that was seen in progress before the instance first checked it, and is complete by then, clears", () => {
     const looker = new Looker();
     looker.look([aSight({ wasUnderWay: true })]);
     looker.look([aSight({ wasUnderWay: true })], 3_600_000);
     expect(looker.clears).toEqual([0]);
   });
 
-  test("clears once when it is complete, and never while it goes on or fails", () => {
+  test("clears once when it is complete, and never while it progresses or fails", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     for (const state of ["Progressing", "Failed", "Progressing"] as const) {
@@ -73,14 +73,14 @@ describe("A rollout", () => {
     expect(looker.clears).toEqual([4000]);
   });
 
-  test("whose begin nobody saw clears all the same", () => {
+  test("clears even if its beginning was not seen", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     looker.look([complete], 1000);
     expect(looker.clears).toEqual([1000]);
   });
 
-  test("is no other one after a scale", () => {
+  test("is still the same after scaling", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     const scaled = aSight({ generation: 2, progress: { state: "Progressing", message: "" } });
@@ -89,7 +89,7 @@ describe("A rollout", () => {
     expect(looker.clears).toEqual([]);
   });
 
-  test("that was prepared and taken back in a pause clears nothing, whatever numbers it leaves behind", () => {
+  test("that was prepared and reverted during a pause clears nothing, whatever its numbers", () => {
     const looker = new Looker();
     looker.look([aSight({ revision: "4" })]);
     looker.look([aSight({ revision: "4", content: "new", isPaused: true, isRolledOut: false })], 1000);
@@ -100,7 +100,7 @@ describe("A rollout", () => {
     expect(looker.records[0]).toMatchObject({ revision: "6", hasBegun: false });
   });
 
-  test("that is paused half-way and goes on clears when it is complete", () => {
+  test("that is paused halfway and resumed clears when it is complete", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     looker.look([aSight({ revision: "2", content: "two", isPaused: true, isRolledOut: false })], 1000);
@@ -108,7 +108,7 @@ describe("A rollout", () => {
     expect(looker.clears).toEqual([2000]);
   });
 
-  test("that had begun and is rolled back clears when the rollback is complete, since its pods may have answered", () => {
+  test("that is rolled back after it began clears when the rollback is complete, since its pods may have responded", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     looker.look([begun], 1000);
@@ -118,7 +118,7 @@ describe("A rollout", () => {
     expect(looker.clears).toEqual([3000]);
   });
 
-  test("is no other one in an object that was restored with the same content, and is one with another", () => {
+  test("is the same in an object that was restored with the same content, but not with different content", () => {
     const looker = new Looker();
     looker.look([aSight({ revision: "7" })]);
     looker.look([aSight({ uid: "u-2", revision: "1" })], 1000);
@@ -127,14 +127,14 @@ describe("A rollout", () => {
     expect(looker.clears).toEqual([2000]);
   });
 
-  test("is not made by a server that shows the same revision in other words", () => {
+  test("does not begin if a server formats the same revision differently", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     looker.look([aSight({ content: "one, with a new default" })], 1000);
     expect(looker.clears).toEqual([]);
   });
 
-  test("is still known after its workload was away, and forgotten when it is not listed any more", () => {
+  test("is still known after its workload was missing, and dropped when it is no longer listed", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     const { workload } = aSight();
@@ -167,7 +167,7 @@ describe("Rollouts within the interval", () => {
     expect(looker.clears).toEqual([1000, 61_000]);
   });
 
-  test("are cleared for at most once an interval, and always at the end, whatever comes when", () => {
+  test("clear at most once per interval, and always at the end, whatever happens when", () => {
     const step = fc.record({
       afterMs: fc.integer({ min: 0, max: 90_000 }),
       web: fc.integer({ min: 1, max: 4 }),
@@ -204,7 +204,7 @@ describe("A call for a rollout", () => {
   const decide = (changed: readonly RolloutRecord[], nowMs: number) =>
     decideRollouts({ sights: [complete], records: changed, minIntervalMs, notBeforeMs: 0, nowMs });
 
-  test("that failed, or whose end was never recorded, is made again after growing pauses", () => {
+  test("that failed, or whose end was never recorded, is repeated with backoff", () => {
     const once = withRolloutAttempt(known, ["Deployment edge/web"], startMs);
     expect(decide(once, startMs + 1)).toMatchObject({ pending: ["Deployment edge/web"], dueMs: startMs + 2000 });
     const twice = withRolloutAttempt(once, ["Deployment edge/web"], startMs + 2000);
@@ -216,12 +216,12 @@ describe("A call for a rollout", () => {
     expect(decide(often, startMs + 1).dueMs).toBe(startMs + 300_000);
   });
 
-  test("does not wait for a time that was written by a clock ahead of ours", () => {
+  test("does not wait for a recorded time in the future", () => {
     const ahead = withRolloutAttempt(known, ["Deployment edge/web"], startMs + 86_400_000);
     expect(decide(ahead, startMs).dueMs).toBe(startMs + 2000);
   });
 
-  test("waits only once for a time that was written by a clock ahead of ours", () => {
+  test("waits only once because of a recorded time in the future", () => {
     const ahead = withRolloutAttempt(known, ["Deployment edge/web"], startMs + 86_400_000);
     const { records: seen } = decide(ahead, startMs);
     expect(decide(seen, startMs + 2000).dueMs).toBe(startMs + 2000);
@@ -230,7 +230,7 @@ describe("A call for a rollout", () => {
     expect(decide(later, startMs + minIntervalMs).dueMs).toBe(startMs + minIntervalMs);
   });
 
-  test("waits as long as the API has asked for", () => {
+  test("waits as long as the API requests", () => {
     const decision = decideRollouts({
       sights: [complete],
       records: known,

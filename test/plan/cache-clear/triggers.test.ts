@@ -12,7 +12,7 @@ function finished(finish: ClearFinish | undefined): ClearRecord {
 }
 
 describe("The handled triggers of an instance", () => {
-  test("are of the objects whose cache was cleared, by their own call or by another's", () => {
+  test("are those of objects whose cache was cleared, by their own call or another one", () => {
     const times = { atMs: 9, clearedAtMs: 5 };
     const expected = handled("edge/x", "a", 5);
     expect(handledBy("edge/x", finished({ state: "Cleared", ...times }))).toEqual(expected);
@@ -22,26 +22,26 @@ describe("The handled triggers of an instance", () => {
     expect(handledBy("edge/x", finished(failed))).toBeUndefined();
   });
 
-  test("hold the last trigger of each object", () => {
+  test("contain the last trigger of each object", () => {
     const before = [handled("edge/x", "a", 5), handled("edge/y", "a", 4)];
     const next = withHandled(before, [handled("edge/x", "b", 7)], "Now");
     expect(next).toEqual([handled("edge/x", "b", 7), handled("edge/y", "a", 4)]);
   });
 
-  test("stay the very same when nothing is new", () => {
+  test("are the same object if nothing is new", () => {
     const before = [handled("edge/x", "a", 5)];
     expect(withHandled(before, [], "Now")).toBe(before);
     expect(withHandled(before, [handled("edge/x", "a", 8)], "Recalled")).toBe(before);
   });
 
-  test("believe an old status only if it is newer, and what happens now always", () => {
+  test("include a recalled status only if it is newer, and a current result always", () => {
     const before = [handled("edge/x", "b", 5)];
     expect(withHandled(before, [handled("edge/x", "a", 4)], "Recalled")).toBe(before);
     expect(withHandled(before, [handled("edge/x", "a", 6)], "Recalled")).toEqual([handled("edge/x", "a", 6)]);
     expect(withHandled(before, [handled("edge/x", "a", 4)], "Now")).toEqual([handled("edge/x", "a", 4)]);
   });
 
-  test("forget those that were handled longest ago beyond 2000, and do not take them in again", () => {
+  test("drop the oldest beyond 2,000, and do not add them again", () => {
     const many = Array.from({ length: 2_100 }, (_, index) => handled(`edge/${index}`, "a", index));
     const kept = withHandled([], many, "Now");
     expect(kept).toHaveLength(2_000);

@@ -30,7 +30,7 @@ function droppedOf(...clients: readonly (readonly [client: string, atMs: number]
   return dropped.take();
 }
 
-test("A blocked request counts for the decision about its address, or else for that about its network", () => {
+test("A blocked request counts for the decision about its address, or otherwise for the one about its network", () => {
   expect(
     droppedOf(
       ["192.0.2.1", 2000],
@@ -46,13 +46,13 @@ test("A blocked request counts for the decision about its address, or else for t
   ]);
 });
 
-test("A request from before the decision was known or after it ends does not count, nor one that cannot be read", () => {
+test("A request from before the decision was known or after it ends does not count, nor one that is invalid", () => {
   expect(droppedOf(["192.0.2.1", 999], ["192.0.2.1", endMs], ["192.0.2.1", Number.NaN], ["nonsense", 2000])).toEqual(
     [],
   );
 });
 
-test("A decision stays known from when it was first seen, through changes and full answers", () => {
+test("A decision keeps the time when it was first seen, through changes and full responses", () => {
   const later = changedDecisions(
     active,
     { added: [decision("192.0.2.1", { endMs: 2 * endMs })], deleted: [] },
@@ -63,7 +63,7 @@ test("A decision stays known from when it was first seen, through changes and fu
   expect([...later.values(), ...again.values()].map(({ seenMs }) => seenMs)).toEqual([1000, 1000, 1000, 1000, 1000]);
 });
 
-test("What was taken is not counted again", () => {
+test("Counts that were taken are not reported again", () => {
   const dropped = new DroppedCounts();
   dropped.count(active, [{ client: "192.0.2.1", atMs: 2000 }]);
   const [taken] = dropped.take();

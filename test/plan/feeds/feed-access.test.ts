@@ -52,7 +52,7 @@ describe("A rule gets the entries of a feed", () => {
   });
 });
 
-test("A rule whose feed lists nothing at the moment is accepted", () => {
+test("A rule whose feed is currently empty is accepted", () => {
   const empty = feedTextFor(
     name,
     { feed: aFeed(), content: feedContent([]) },
@@ -62,7 +62,7 @@ test("A rule whose feed lists nothing at the moment is accepted", () => {
   expect(rules[0]).toMatchObject({ verdict: "Accepted" });
 });
 
-test("A rule wants the entries of its feeds and its own, and names the feed where they came from", () => {
+test("A rule declares the entries of its feeds and its own, and names the feed as their source", () => {
   const rule = aRule("feed", {
     addresses: ["198.51.100.1"],
     feeds: [name],

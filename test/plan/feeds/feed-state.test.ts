@@ -23,7 +23,7 @@ function read(count: number, etag?: string): FetchOutcome {
 
 const unreachable: FetchOutcome = { kind: "Failed", fault: { code: "Unreachable", message: "No connection." } };
 
-/** The state after these outcomes, an hour apart. */
+/** The state after these outcomes, which are an hour apart. */
 function after(
   outcomes: readonly FetchOutcome[],
   feed: DeclaredFeed = aFeed(),
@@ -43,7 +43,7 @@ function accepting(hash: string): DeclaredFeed {
 const tenHash = contentHash(aReading(someAddresses(10)).content);
 
 describe("The last good content of a feed", () => {
-  test("is what was read last, with the time of its last change", () => {
+  test("is the content that was read last, with the time of its last change", () => {
     const state = after([read(100), read(100), read(90)]);
     expect(state.good).toMatchObject({
       content: feedContent(someAddresses(90)),
@@ -53,7 +53,7 @@ describe("The last good content of a feed", () => {
     expect(state.nextFetchMs).toBe(3 * hourMs);
   });
 
-  test("has the ends of its entries as they were read last, as the same change", () => {
+  test("has the latest expiries of its entries, which do not count as a change", () => {
     const endingAt = (...endsMs: readonly number[]): FetchOutcome => {
       const reading = aReading(someAddresses(2));
       const expiresAtMs = new Map(reading.content.entries.map((one, index) => [one, endsMs[index] ?? 0]));
@@ -63,12 +63,12 @@ describe("The last good content of a feed", () => {
     const prolonged = after([endingAt(5 * hourMs, 6 * hourMs), endingAt(5 * hourMs, 9 * hourMs)], aFeed(), first);
     expect([...(prolonged.good?.content.expiresAtMs.values() ?? [])]).toEqual([5 * hourMs, 9 * hourMs]);
     expect(prolonged.good?.changedAtMs).toBe(first.good?.changedAtMs);
-    // A server rounds durations: each full answer differs by a moment.
+    // A server rounds durations: each full response differs by a moment.
     const rounded = after([endingAt(5 * hourMs + 900, 9 * hourMs - 900)], aFeed(), prolonged);
     expect(rounded.good?.content).toBe(prolonged.good?.content);
   });
 
-  test("is the very same object while its entries are the same", () => {
+  test("is the same object while its entries are the same", () => {
     const first = after([read(100)]);
     const second = after([read(100)], aFeed(), first);
     expect(second.good?.content).toBe(first.good?.content);
@@ -86,13 +86,13 @@ describe("The last good content of a feed", () => {
     expect(after([read(100)], aFeed(), state)).toMatchObject({ failures: 0, fault: undefined });
   });
 
-  test("is confirmed by an answer that it has not changed", () => {
+  test("is confirmed by a response that it has not changed", () => {
     const state = after([read(100, '"v1"'), { kind: "NotModified" }]);
     expect(validatorsOf(state)).toEqual({ etag: '"v1"', lastModified: undefined });
     expect(state.good).toMatchObject({ changedAtMs: 0, confirmedAtMs: hourMs });
   });
 
-  test("stays when the source of the feed changes, which is fetched immediately and without the old validators", () => {
+  test("is kept when the feed's source changes, which is fetched immediately and without the old validators", () => {
     const state = after([read(100, '"v1"')]);
     const moved = aFeed({
       source: { type: "Http", url: "https://other.example/", headersFrom: [], format: { type: "Plain" } },
@@ -106,14 +106,14 @@ describe("The last good content of a feed", () => {
 });
 
 describe("Content on hold", () => {
-  test("is named by its hash, and counts from when it was first seen", () => {
+  test("is identified by its hash, and counts from when it was first seen", () => {
     const state = after([read(100), read(10), read(10)]);
     expect(state.good?.content.entries).toHaveLength(100);
     expect(state.held).toMatchObject({ reason: "Shrunk", hash: tenHash, sinceMs: hourMs, counts: { valid: 10 } });
     expect(state.failures).toBe(0);
   });
 
-  test("goes when the feed is as before, or when the server says that it has not changed", () => {
+  test("is dropped when the feed is as before, or the server reports no change", () => {
     expect(after([read(100), read(10), read(95)]).held).toBeUndefined();
     expect(after([read(100), read(10), { kind: "NotModified" }]).held).toBeUndefined();
   });
@@ -124,7 +124,7 @@ describe("Content on hold", () => {
     expect(tenHash).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  test("is fetched immediately when a person accepts it, and then used", () => {
+  test("is fetched immediately when a user accepts it, and then used", () => {
     const held = after([read(100), read(10)]);
     const feed = accepting(tenHash);
     const asked = adaptFeedState(held, feed, undefined);
@@ -134,7 +134,7 @@ describe("Content on hold", () => {
     expect(state.good?.content.entries).toHaveLength(10);
   });
 
-  test("is accepted by its own hash only, and asking again waits for the next fetch", () => {
+  test("is accepted only by its own hash, and a wrong hash causes no further fetch", () => {
     const feed = accepting("0123456789abcdef");
     const state = after([read(10)], feed, after([read(100), read(10)]));
     expect(state.held?.hash).toBe(tenHash);
@@ -150,7 +150,7 @@ describe("Content on hold", () => {
     expect(after([read(10)], feed, removed).good?.content.entries).toHaveLength(10);
   });
 
-  test("cannot be accepted in advance under the name of a page", () => {
+  test("cannot be accepted in advance with the hash of a web page", () => {
     const emptyHash = contentHash(feedContent([]));
     const page: FetchOutcome = { kind: "Read", reading: aReading([]), facts: textFacts({ looksLikeMarkup: true }) };
     expect(after([read(100), page], accepting(emptyHash)).good?.content.entries).toHaveLength(100);
@@ -170,13 +170,13 @@ describe("A fetch is due", () => {
   });
 });
 
-test("Changes that a source names one by one pass without the guard against shrinking, and need content to change", () => {
+test("Individually reported changes are not subject to the guard against shrinking, and need existing content", () => {
   const update: FetchOutcome = { kind: "Updated", reading: aReading(someAddresses(1)) };
   expect(after([update]).good).toBeUndefined();
   expect(after([read(100), update]).good?.content.entries).toHaveLength(1);
 });
 
-test("Entries end by themselves", () => {
+test("Entries expire without a fetch", () => {
   const [first = "", second = ""] = someAddresses(2) as Entry[];
   const content = { entries: [first, second] as Entry[], expiresAtMs: new Map([[first as Entry, 1000]]) };
   expect(withoutEnded(content, 999)).toBe(content);

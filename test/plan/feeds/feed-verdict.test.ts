@@ -6,7 +6,7 @@ import { aFeed, aReading, crowdsecFeed, someAddresses, textFacts } from "../../s
 
 const dayMs = 86_400_000;
 
-/** After a good content and one that is on hold. */
+/** The state after good content and content on hold. */
 function onHold(feed: DeclaredFeed) {
   const facts = feed.source.type === "Http" ? textFacts() : undefined;
   const good = { kind: "Read", reading: aReading(someAddresses(20)), facts } as const;

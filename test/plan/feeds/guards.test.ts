@@ -43,12 +43,12 @@ describe("New content of a feed", () => {
     expect(judge(5, { invalid: 4, before: feedContent([]) })).toBe("Accept");
   });
 
-  test("is refused if it is a page or nothing at all: that is no list to accept", () => {
+  test("is refused if it is a web page or empty, and can't be accepted", () => {
     expect(judge(100, { facts: textFacts({ looksLikeMarkup: true }) })).toMatch(/^Refuse Markup: /);
     expect(judge(0, { facts: textFacts({ bytes: 0 }) })).toBe("Refuse Empty: The server returned an empty response.");
   });
 
-  test("is put on hold if its content type is a page or an image", () => {
+  test("is put on hold if its content type is that of a web page or an image", () => {
     expect(judge(100, { facts: textFacts({ contentType: "text/html" }) })).toMatch(
       /^Hold UnexpectedContentType: .*text\/html/,
     );

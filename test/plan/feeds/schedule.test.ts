@@ -17,7 +17,7 @@ describe("The next fetch", () => {
     expect(delays).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });
 
-  test("never comes sooner after failures than without", () => {
+  test("is at least a minute and at most the interval away after failures", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 50 }), (minutes, failures) => {
         const next = nextFetchMs({ ...plain, intervalMs: minutes * minuteMs, failures });
@@ -27,7 +27,7 @@ describe("The next fetch", () => {
     );
   });
 
-  test("waits as long as the server asks, and no longer than a day", () => {
+  test("waits as long as the server requests, but no longer than a day", () => {
     expect(nextFetchMs({ ...plain, failures: 1, retryAfterMs: 2 * hourMs })).toBe(2 * hourMs);
     expect(nextFetchMs({ ...plain, failures: 1, retryAfterMs: 1000 })).toBe(minuteMs);
     expect(nextFetchMs({ ...plain, failures: 1, retryAfterMs: 100 * 24 * hourMs })).toBe(retryAfterMsMax);

@@ -50,19 +50,19 @@ function blocked(entries: readonly JudgedEntry[], story: Story = {}): string[] {
   return [...desiredOf(declared(entries, story)).lists.blocklist.keys()];
 }
 
-/** As wafsync added it for the WafAutoBlock. */
+/** The record of an entry that wafsync added for the WafAutoBlock. */
 const held: InventoryOverrides = {
   blocklist: [["203.0.113.7", undefined, [{ kind: "WafAutoBlock", name: "edge/scanners", source: undefined }]]],
 };
 
-describe("what a WafAutoBlock declares", () => {
-  test("is what it lists, for as long as it lists it", () => {
+describe("the declaration of a WafAutoBlock", () => {
+  test("contains its entries for as long as it lists them", () => {
     const entries = [judged("203.0.113.7"), judged("203.0.113.8", { untilMs: nowMs })];
     expect(blocked(entries)).toEqual(["203.0.113.7"]);
     expect(desiredOf(declared(entries)).nextExpiryMs).toBe(nowMs + hourMs / 2);
   });
 
-  test("is nothing while it only suggests, and the suggestion ends as well", () => {
+  test("is empty while it only suggests, and suggestions expire as well", () => {
     const story = { mode: "Suggest" } as const;
     const entries = [judged("203.0.113.7"), judged("203.0.113.8", { untilMs: nowMs })];
     expect(blocked(entries, story)).toEqual([]);
@@ -70,7 +70,7 @@ describe("what a WafAutoBlock declares", () => {
     expect(rule?.judged?.map((one) => one.entry)).toEqual(["203.0.113.7"]);
   });
 
-  test("is written with its name and the evidence, and removed without it in the way of guards", () => {
+  test("is added with its name and the evidence, and removed regardless of the guards", () => {
     const added = planOf({ gathered: declared([judged("203.0.113.7")]) });
     expect(added.operations).toMatchObject([
       {
@@ -86,7 +86,7 @@ describe("what a WafAutoBlock declares", () => {
     const observed = { blocklist: many };
     const ended = planOf({ gathered: declared([]), observed, inventory });
     expect([ended.operations.length, ended.held]).toEqual([200, undefined]);
-    // Deleted, perhaps by mistake: the guards count.
+    // It was deleted, perhaps by mistake: the guards count.
     expect(planOf({ observed, inventory }).held?.removals.blocklist).toHaveLength(200);
   });
 
@@ -106,7 +106,7 @@ describe("what a WafAutoBlock declares", () => {
     });
   });
 
-  test("stays on the list while it is unknown what it listed", () => {
+  test("stays on the list while its entries are unknown", () => {
     const plain = gathered({ autoBlocks: [anAutoBlock()] });
     const unknown = withJudged(plain, { state: "Unreachable", problem: "The record can't be read." });
     const observed = { blocklist: ["203.0.113.7"] };
@@ -115,7 +115,7 @@ describe("what a WafAutoBlock declares", () => {
     expect(plan.held?.removals.blocklist.map((removal) => removal.entry)).toEqual(["203.0.113.7"]);
   });
 
-  test("has nothing to do with a rule of the same name", () => {
+  test("is independent of a rule with the same name", () => {
     const rule = aRule("scanners", { addresses: ["198.51.100.1"] });
     expect(blocked([judged("203.0.113.7")], { rules: [rule] }).toSorted()).toEqual(["198.51.100.1", "203.0.113.7"]);
     const plan = planOf({
@@ -145,7 +145,7 @@ describe("exempt from automatic blocks is", () => {
     expect(blocked([judged("10.0.0.9"), judged("192.168.0.0/24"), judged("fe80::1")])).toEqual([]);
   });
 
-  test("what an expired rule allows no longer", () => {
+  test("nothing that only an expired rule allows", () => {
     const rule = aRule("partner", { action: "Allow", addresses: ["203.0.113.9"], expiresAtMs: nowMs - 1 });
     expect(story({ rules: [rule] })).toHaveLength(2);
   });
@@ -160,7 +160,7 @@ describe("the automatic block of a guest", () => {
     return withJudged(plain, viewOf(entries, "shop/mine", block.meta.uid));
   }
 
-  test("does nothing without the grants of its kind and of Block", () => {
+  test("does nothing without grants for its kind and for Block", () => {
     for (const given of [aGrant({ kinds: ["WafIpRule"] }), aGrant({ kinds: ["WafAutoBlock"], actions: ["Allow"] })]) {
       const { lists, rules } = desiredOf(guest([judged("203.0.113.7")], [], given));
       expect([lists.blocklist.size, rules[0]?.verdict, rules[0]?.isAttached]).toEqual([0, "NotGranted", false]);
@@ -185,7 +185,7 @@ describe("the automatic block of a guest", () => {
     expect(desiredOf(guest([judged("203.0.113.7")], [owners])).lists.blocklist.size).toBe(0);
   });
 
-  test("gives way to what another guest allowed before, and stays against what another guest allows later", () => {
+  test("yields to earlier Allow entries of another guest, but not to later ones", () => {
     const other = aRule("other/partner", { action: "Allow", addresses: ["203.0.113.7"] });
     const state = guest([judged("203.0.113.7")], [other]);
     const on = (list: "blocklist" | "allowlist") => anInventory({ [list]: ["203.0.113.7"] }).entries;
@@ -197,7 +197,7 @@ describe("the automatic block of a guest", () => {
   });
 });
 
-test("an owner's block stays against what a guest allows later", () => {
+test("an owner's block is not affected by a guest's later Allow entry", () => {
   const allow = aRule("shop/partner", { action: "Allow", addresses: ["203.0.113.7"] });
   const plain = gathered({
     instance: anInstance({ access: [aGrant({ actions: ["Allow"] })] }),

@@ -39,23 +39,23 @@ function outcome(given: Partial<Gathered>) {
 
 const held = { removed: [`blocklist -${two}`], held: [one, three] };
 
-describe("A rule whose reference names no instance", () => {
+describe("A rule that refers to a missing instance", () => {
   const stray = blocking("scanners", [one], { instance: shpo }).rule;
 
-  test("puts its own entries on hold, and no others, and says what to correct", () => {
+  test("puts only its own entries on hold, and says what to correct", () => {
     const { reasons, ...rest } = outcome({ brokenReferences: broken([stray]) });
     expect(rest).toEqual({ ...held, managed: [one, two, three] });
     expect(reasons).toEqual([
-      "WafIpRule edge/scanners is not attached to an instance. There is no WafInstance edge/shpo; did you mean shop? Correct spec.instanceRef, or delete the object if its entries are to go.",
+      "WafIpRule edge/scanners is not attached to an instance. There is no WafInstance edge/shpo; did you mean shop? Correct spec.instanceRef, or delete the object if wafsync should remove its entries.",
     ]);
   });
 
-  test("holds what it owned whatever its action is now", () => {
+  test("puts its former entries on hold, whatever its current action", () => {
     const allow = { ...stray, action: "Allow" } as const;
     expect(outcome({ brokenReferences: broken([allow]) })).toMatchObject(held);
   });
 
-  test("keeps what it retained managed: it was not deleted", () => {
+  test("keeps its retained entries managed, because it was not deleted", () => {
     const plan = planOf({
       gathered: { brokenReferences: broken([{ ...stray, deletionPolicy: "Retain" }]) },
       observed: { blocklist: [one] },
@@ -70,11 +70,11 @@ describe("A rule whose reference names no instance", () => {
     ["that expired", { expiresAtMs: nowMs }],
     ["whose time to live is over", { ttlMs: 1 }],
     ["that is being deleted", { meta: { ...stray.meta, deleting: true } }],
-  ])("holds nothing if it is one %s", (_, change) => {
+  ])("puts nothing on hold if it is one %s", (_, change) => {
     expect(outcome({ brokenReferences: broken([{ ...stray, ...change }]) }).held).toEqual([]);
   });
 
-  test("holds nothing if its namespace is not allowed to attach: it could not want the entries anyway", () => {
+  test("puts nothing on hold if its namespace has no access, because its entries would not apply", () => {
     const elsewhere = blocking("news/scanners", [one], { instance: shpo }).rule;
     const newsOwned = [ownedBy(one, ["news/scanners"])];
     const plan = (from: "Same" | "All") =>
@@ -90,7 +90,7 @@ describe("A rule whose reference names no instance", () => {
     expect(plan("Same").held).toBeUndefined();
   });
 
-  test("holds no entry of unknown owners", () => {
+  test("puts no entry with unknown owners on hold", () => {
     const plan = planOf({
       gathered: { brokenReferences: broken([stray]) },
       observed: { blocklist: [one] },
@@ -103,11 +103,11 @@ describe("A rule whose reference names no instance", () => {
 describe("A rule that appears under another namespace", () => {
   const moved = blocking("egde/scanners", [one], { instance: { namespace: "egde", name: "shop" } }).rule;
 
-  test("holds in a directory what the rule of its name owned, which vanished", () => {
+  test("in a directory, puts the entries of the missing rule with the same name on hold", () => {
     expect(outcome({ brokenReferences: broken([moved], []) })).toMatchObject(held);
   });
 
-  test("holds nothing if the rule of that name still exists, for example with another instance", () => {
+  test("puts nothing on hold if the rule with that name still exists, for example with another instance", () => {
     expect(outcome({ brokenReferences: broken([moved], ["WafIpRule edge/scanners"]) }).held).toEqual([]);
   });
 
@@ -115,7 +115,7 @@ describe("A rule that appears under another namespace", () => {
     expect(outcome({ brokenReferences: broken([moved]) }).held).toEqual([]);
   });
 
-  test("holds in a directory also if it names its instance there and is not allowed to attach", () => {
+  test("in a directory, puts entries on hold also if it refers to the instance but has no access", () => {
     const instance = anInstance({ access: [], meta: { uid: "" } });
     const rules = [blocking("egde/scanners", [one], { meta: { uid: "" } })];
     const { reasons, ...rest } = outcome({
@@ -129,7 +129,7 @@ describe("A rule that appears under another namespace", () => {
   });
 });
 
-describe("A WafOrigin whose reference names no instance", () => {
+describe("A WafOrigin that refers to a missing instance", () => {
   const stray = anOrigin("a.example", { name: "standby", instance: shpo });
   const owners = writeOwners([{ kind: "WafOrigin", name: "edge/standby", source: undefined }]);
   const origins = {
@@ -142,7 +142,7 @@ describe("A WafOrigin whose reference names no instance", () => {
       inventory: { origins },
     });
 
-  test("holds its origin and no other, is listed, and can be approved", () => {
+  test("puts only its own origin on hold, which is listed and can be approved", () => {
     const plan = planWith();
     expect(plan.operations.map(operationKey)).toEqual(["origins -b.example Alternate"]);
     expect(plan.held?.origins.map(({ host }) => host)).toEqual(["a.example"]);
@@ -162,17 +162,17 @@ describe("An object that this version does not understand", () => {
     invalidObjects: new Map([[key, `${key} is invalid: spec.reputation: unknown.`]]),
   });
 
-  test("holds what it owned, and nothing of others", () => {
+  test("puts only its own entries on hold", () => {
     const { reasons, ...rest } = outcome(invalid("WafIpRule edge/scanners"));
     expect(rest).toEqual({ ...held, managed: [one, two, three] });
     expect(reasons).toEqual(["WafIpRule edge/scanners is invalid: spec.reputation: unknown."]);
   });
 
-  test("holds nothing if it owned nothing", () => {
+  test("puts nothing on hold if it owned nothing", () => {
     expect(outcome(invalid("WafIpRule guest/new")).held).toEqual([]);
   });
 
-  test("lets no guest allow what it blocks", () => {
+  test("prevents guests from allowing the entries that it blocks", () => {
     const guestsAllowed = anInstance({ access: [openGrant] });
     const guest = aRule("guest/lift", { action: "Allow", addresses: [one] });
     const declared = gathered({ ...invalid("WafIpRule edge/scanners"), rules: [guest], instance: guestsAllowed });

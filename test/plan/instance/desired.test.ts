@@ -20,7 +20,7 @@ const missing = {
 } as const;
 
 describe("A compiled rule", () => {
-  test("wants its entries once each, in one spelling, from its spec and its ConfigMaps", () => {
+  test("declares each of its entries once, in canonical form, from its spec and its ConfigMaps", () => {
     const rule = aRule("feed", {
       addresses: ["2001:DB8::A", "192.0.2.1"],
       texts: ["# scanners\n192.0.2.1/32 # again\n\n  198.51.100.0/24\r\n"],
@@ -30,7 +30,7 @@ describe("A compiled rule", () => {
     expect([...(compiled?.entries ?? [])]).toEqual(["2001:db8::a", "192.0.2.1", "198.51.100.0/24"]);
   });
 
-  test("keeps its good entries when others can't be read, and says where those are", () => {
+  test("keeps its valid entries if others are invalid, and reports the positions of the invalid ones", () => {
     const rule = aRule("feed", { addresses: ["192.0.2.1", "198.51.100.7/24"], texts: ["192.0.2.2\nnonsense\n"] });
     const { rules, holds } = desiredOf({ rules: [rule] });
     expect(rules[0]).toMatchObject({ verdict: "InvalidEntries" });
@@ -43,7 +43,7 @@ describe("A compiled rule", () => {
     expect(holds.map(({ scope }) => scope)).toEqual([{ kind: "Rule", list: "blocklist", rule: "edge/feed" }]);
   });
 
-  test("whose ConfigMap is missing keeps the rest, and holds the removals of its list", () => {
+  test("with a missing ConfigMap keeps its other entries, and puts removals on hold", () => {
     const { rules, holds } = desiredOf({
       rules: [aRule("feed", { action: "Allow", addresses: ["192.0.2.1"], texts: [missing] })],
     });
@@ -58,7 +58,7 @@ describe("A compiled rule", () => {
     ]);
   });
 
-  test("of a namespace that is not allowed wants nothing and holds nothing", () => {
+  test("in a namespace without access declares nothing and puts nothing on hold", () => {
     const instance = anInstance({ access: [] });
     const { rules, holds, nextExpiryMs } = desiredOf({
       instance,
@@ -73,7 +73,7 @@ describe("A compiled rule", () => {
     expect(nextExpiryMs).toBeUndefined();
   });
 
-  test("of a namespace whose labels are not known wants nothing, and holds the removals of its list", () => {
+  test("in a namespace with unknown labels declares nothing, and puts removals on hold", () => {
     const selector = { matchLabels: { team: "shop" }, matchExpressions: [] };
     const instance = anInstance({ access: [{ ...openGrant, namespaces: { from: "Selector", selector } }] });
     const rules = [blocking("other/feed", ["192.0.2.1"])];
@@ -83,12 +83,12 @@ describe("A compiled rule", () => {
     const known = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "shop" }]]) });
     expect(known.rules[0]?.verdict).toBe("Accepted");
     const another = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "news" }]]) });
-    // The labels that the owner asks for are not the guest's to know.
+    // The guest must not learn the labels that the owner requires.
     expect(another.rules[0]?.message).not.toContain("team=shop");
     expect(another.holds).toEqual([]);
   });
 
-  test("of ten thousand invalid lines holds removals with one sentence", () => {
+  test("with ten thousand invalid lines puts removals on hold with one sentence", () => {
     const text = Array.from({ length: 10_000 }, (_, index) => `nonsense-${index}`).join("\n");
     const { holds, rules } = desiredOf({ rules: [aRule("feed", { texts: [text] })] });
     expect(holds).toHaveLength(1);
@@ -97,33 +97,33 @@ describe("A compiled rule", () => {
   });
 });
 
-describe("The end of a rule", () => {
+describe("The expiry of a rule", () => {
   test.each([
-    ["expiresAt that is to come", { expiresAtMs: nowMs + 1 }, false, nowMs + 1],
-    ["expiresAt that is now", { expiresAtMs: nowMs }, true, nowMs],
-    ["a ttl that runs", { ttlMs: nowMs - createdMs + 5 }, false, nowMs + 5],
-    ["a ttl that is over", { ttlMs: 1_000 }, true, createdMs + 1_000],
+    ["expiresAt in the future", { expiresAtMs: nowMs + 1 }, false, nowMs + 1],
+    ["expiresAt at the current time", { expiresAtMs: nowMs }, true, nowMs],
+    ["a ttl that has not passed", { ttlMs: nowMs - createdMs + 5 }, false, nowMs + 5],
+    ["a ttl that has passed", { ttlMs: 1_000 }, true, createdMs + 1_000],
     ["the earlier of both", { ttlMs: nowMs - createdMs + 5, expiresAtMs: nowMs + 3 }, false, nowMs + 3],
     ["neither", {}, false, undefined],
-  ] as const)("comes with %s", (_what, time, expired, expiresAtMs) => {
+  ] as const)("is determined by %s", (_what, time, expired, expiresAtMs) => {
     const desired = desiredOf({ rules: [blocking("now", ["192.0.2.1"], time)] });
     expect(desired.rules[0]).toMatchObject({ expired, expiresAtMs });
     expect(desired.rules[0]?.entries.size).toBe(expired ? 0 : 1);
     expect(desired.nextExpiryMs).toBe(expired ? undefined : expiresAtMs);
   });
 
-  test("is also the end of what is wrong with it: removals are held no longer", () => {
+  test("also ends its faults: removals are no longer on hold", () => {
     const rule = blocking("old", ["nonsense"], { expiresAtMs: nowMs - 1, texts: [missing] });
     expect(desiredOf({ rules: [rule] }).holds).toEqual([]);
   });
 
-  test("of the first is when to look again", () => {
+  test("with the earliest time determines the next run", () => {
     const at = (name: string, expiresAtMs: number) => blocking(name, ["192.0.2.1"], { expiresAtMs });
     const rules = [at("a", nowMs + 9), at("b", nowMs + 4), at("c", nowMs - 4)];
     expect(desiredOf({ rules }).nextExpiryMs).toBe(nowMs + 4);
   });
 
-  test("comes when its deletion was asked for", () => {
+  test("is immediate once its deletion was requested", () => {
     const desired = desiredOf({ rules: [blocking("old", ["192.0.2.1"], { meta: { deleting: true } })] });
     expect(desired.lists.blocklist.size).toBe(0);
   });
@@ -142,7 +142,7 @@ describe("The guards on single entries", () => {
     expect(rules[0]?.message).toContain("must stay reachable");
   });
 
-  test("let the same networks be allowed, and others be blocked", () => {
+  test("accept the same networks in Allow rules, and others in Block rules", () => {
     const { rules } = desiredOf({
       instance,
       rules: [allowing("a", ["192.0.2.7"]), blocking("b", ["192.0.3.0/24", "2001:db8::2"])],
@@ -183,12 +183,12 @@ describe("The guards on single entries", () => {
     ["203.0.0.0/16", "Allow"],
     ["2600::/16", "Block"],
     ["2600::/32", "Allow"],
-  ] as const)("let %s (%s) pass, which is as wide as they allow", (text, action) => {
+  ] as const)("accept %s (%s), which is as wide as they allow", (text, action) => {
     const { rules } = desiredOf({ rules: [aRule("wide", { action, addresses: [text] })] });
     expect(rules[0]?.verdict).toBe("Accepted");
   });
 
-  test("that can't be read are a fault of the instance", () => {
+  test("that are invalid are a fault of the instance", () => {
     const { instanceFaults } = desiredOf({
       instance: anInstance({ guards: { neverBlock: ["192.0.2.0/24", "nonsense"] } }),
     });
@@ -200,7 +200,7 @@ describe("The guards on single entries", () => {
 describe("The same entry in Block and in Allow", () => {
   const older = { meta: { createdAtMs: createdMs - 1 } };
 
-  test("belongs to the older rule, whatever its action, and the younger one is told", () => {
+  test("belongs to the older rule, whatever its action, and the younger one reports a conflict", () => {
     for (const [first, second] of [
       [blocking, allowing],
       [allowing, blocking],
@@ -216,7 +216,7 @@ describe("The same entry in Block and in Allow", () => {
     }
   });
 
-  test("belongs to the first by name where no age is known", () => {
+  test("belongs to the first by name if the ages are unknown", () => {
     const meta = { createdAtMs: undefined };
     const desired = desiredOf({
       rules: [blocking("b", ["192.0.2.1"], { meta }), allowing("a", ["192.0.2.1"], { meta })],
@@ -225,7 +225,7 @@ describe("The same entry in Block and in Allow", () => {
     expect(desired.lists.blocklist.size).toBe(0);
   });
 
-  test("is none when the older rule has expired, was refused it, or is not attached", () => {
+  test("is no conflict if the older rule has expired, had it rejected, or is not attached", () => {
     const young = allowing("young", ["192.0.2.1"]);
     const expired = blocking("old", ["192.0.2.1"], { ...older, expiresAtMs: nowMs });
     const far = blocking("other/old", ["192.0.2.1"], older);
@@ -240,12 +240,12 @@ describe("The same entry in Block and in Allow", () => {
     expect(desiredOf({ instance, rules: [far, young] }).rules.at(-1)?.verdict).toBe("Accepted");
   });
 
-  test("is none when one network is inside the other", () => {
+  test("is no conflict if one network is inside the other", () => {
     const desired = desiredOf({ rules: [blocking("a", ["192.0.2.0/24"], older), allowing("b", ["192.0.2.1"])] });
     expect(desired.rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "Accepted"]);
   });
 
-  test("leaves a worse verdict in place and still loses the entry", () => {
+  test("does not replace a worse verdict, but the rule still loses the entry", () => {
     const desired = desiredOf({
       rules: [blocking("a", ["192.0.2.1"], older), allowing("b", ["192.0.2.1", "nonsense"])],
     });
@@ -256,7 +256,7 @@ describe("The same entry in Block and in Allow", () => {
 });
 
 describe("Origins", () => {
-  test("of one host have the type that the oldest says", () => {
+  test("with the same host have the type of the oldest", () => {
     const old = anOrigin("a.example", { name: "old", type: "Backup", meta: { createdAtMs: createdMs - 1 } });
     const desired = desiredOf({
       origins: [anOrigin("a.example", { name: "young" }), anOrigin("a.example", { name: "same", type: "Backup" }), old],
@@ -269,7 +269,7 @@ describe("Origins", () => {
     ]);
   });
 
-  test("hold all removals while the labels of their namespace are not known", () => {
+  test("put all removals on hold while the labels of their namespace are unknown", () => {
     const instance = anInstance({
       access: [{ ...openGrant, namespaces: { from: "Selector", selector: { matchLabels: {}, matchExpressions: [] } } }],
     });
@@ -280,7 +280,7 @@ describe("Origins", () => {
 });
 
 describe("A broken source", () => {
-  test("holds the removals of both lists", () => {
+  test("puts the removals of both lists on hold", () => {
     const desired = desiredOf({ brokenSources: ["rules/a.yaml can't be read."] });
     expect(desired.holds).toEqual([{ scope: { kind: "All" }, reason: "rules/a.yaml can't be read." }]);
   });
@@ -307,7 +307,7 @@ describe("A label selector", () => {
   });
 });
 
-test("Lines of a ConfigMap are counted from 1, comments and blank lines included", () => {
+test("Lines of a ConfigMap are counted from 1, including comments and blank lines", () => {
   expect([...readAddressLines("\n# all\n 192.0.2.1 #x\r\n\t\n192.0.2.2")]).toEqual([
     { text: "192.0.2.1", number: 3 },
     { text: "192.0.2.2", number: 5 },

@@ -60,7 +60,7 @@ describe("Why an address is blocked", () => {
     );
   });
 
-  test("an entry that another writer added is named as it is spelled, without a rule", () => {
+  test("an entry that another writer added is reported in its spelling, without a rule", () => {
     const { verdict, coverings } = explain("2001:db8::9", { blocklist: ["2001:DB8:0:0::/32"] });
     expect(verdict).toBe("Blocked");
     expect(coverings).toMatchObject([
@@ -68,7 +68,7 @@ describe("Why an address is blocked", () => {
     ]);
   });
 
-  test("an entry that no rule wants any more is named with who wanted it last", () => {
+  test("an entry that no rule declares any longer is reported with its last owner", () => {
     const inventory = { blocklist: [ownedBy("203.0.113.9", ["edge/gone"])] };
     const { coverings } = explain("203.0.113.9", { blocklist: ["203.0.113.9"], inventory });
     expect(coverings[0]?.formerOwners).toEqual([{ kind: "WafIpRule", name: "edge/gone", source: undefined }]);
@@ -76,7 +76,7 @@ describe("Why an address is blocked", () => {
 });
 
 describe("Why an address is not blocked", () => {
-  test("a rule whose entry is yet to be added is no block", () => {
+  test("a rule whose entry was not added yet does not block", () => {
     const { verdict, coverings } = explain("203.0.113.9", { rules: { rules: [blocking("new", ["203.0.113.9"])] } });
     expect(verdict).toBe("NotBlocked");
     expect(coverings).toMatchObject([
@@ -84,7 +84,7 @@ describe("Why an address is not blocked", () => {
     ]);
   });
 
-  test("it counts as blocked where the list can't be read", () => {
+  test("it counts as blocked if the list can't be read", () => {
     const rules = { rules: [blocking("new", ["203.0.113.9"])] };
     expect(explain("203.0.113.9", { rules, isUnread: true })).toMatchObject({
       verdict: "Blocked",
@@ -92,7 +92,7 @@ describe("Why an address is not blocked", () => {
     });
   });
 
-  test("a rule that has expired, one that is not allowed, and one with an invalid line or a missing source say so", () => {
+  test("a rule without effect is reported with the reason: expired, no access, an invalid line or a missing source", () => {
     const missing = { state: "Missing", source: "x", problem: "There is no ConfigMap edge/x." } as const;
     const rules = [
       blocking("over", ["203.0.113.9"], { expiresAtMs: nowMs - 1000 }),
@@ -115,7 +115,7 @@ describe("Why an address is not blocked", () => {
     expect(told).toContainEqual(["without", undefined, "There is no ConfigMap edge/x."]);
   });
 
-  test("an address that must stay reachable is named with the guard that rejects or carves it out", () => {
+  test("an address that must stay reachable is reported with the guard that rejects the entry or carves the address out", () => {
     const rules = [blocking("wide", ["203.0.113.0/24"])];
     const reject = anInstance({ guards: { neverBlock: ["203.0.113.9"] } });
     const rejected = explain("203.0.113.9", { rules: { rules, instance: reject } });
@@ -128,7 +128,7 @@ describe("Why an address is not blocked", () => {
     expect(beside.coverings[0]?.wantedBy[0]?.sources).toEqual(["spec.addresses[0]"]);
   });
 
-  test("the allowlist comes before the blocklist", () => {
+  test("the allowlist takes precedence over the blocklist", () => {
     const rules = [blocking("wide", ["203.0.113.0/24"]), allowing("partner", ["203.0.113.9"])];
     const lists = { blocklist: ["203.0.113.0/24"], allowlist: ["203.0.113.9/32"] };
     expect(explain("203.0.113.9", { rules: { rules }, ...lists }).verdict).toBe("Allowed");
@@ -138,7 +138,7 @@ describe("Why an address is not blocked", () => {
 
 describe("For any lists and rules", () => {
   const texts = fc.array(anyNetwork.chain(spelling), { maxLength: 12 });
-  /** By the simulator, which shares no code with what is tested. */
+  /** Uses the simulator, which shares no code with the tested function. */
   const rangeOf = (text: string): { readonly first: bigint; readonly last: bigint; readonly family: 4 | 6 } => {
     const network = parseNetwork(text);
     if (network === undefined) throw new Error(`the simulator does not read ${text}`);
@@ -151,7 +151,7 @@ describe("For any lists and rules", () => {
     return list.shown(mode);
   };
 
-  test("the verdict is what the lists of the simulator say", () => {
+  test("the verdict agrees with the simulator's lists", () => {
     fc.assert(
       fc.property(
         texts,
@@ -174,7 +174,7 @@ describe("For any lists and rules", () => {
     );
   });
 
-  test("the rules that want an entry are those of a run over everything that is declared", () => {
+  test("the rules that declare an entry are the same as in a run over all declarations", () => {
     const few = fc.subarray(
       ["198.18.0.0/15", "198.18.1.0/24", "198.18.1.1", "198.18.1.1/32", "198.18.1.1/24", "nonsense", "2001:DB8::/32"],
       { maxLength: 4 },
@@ -226,10 +226,10 @@ test("a hundred thousand entries take less than 200 ms of CPU", () => {
   const many = addresses(50_000);
   const six = many.map((_, index) => `2001:db8:${(index >> 8).toString(16)}:${(index & 255).toString(16)}::/64`);
   const rules = [blocking("big", many), aRule("text", { texts: [six.join("\n")] })];
-  // Half of them IPv6, and all of them on the list, too.
+  // Half of them are IPv6, and all of them are also on the list.
   const case_ = { rules: { rules }, blocklist: [...many, ...six], allowlist: [] };
   for (const asked of ["198.18.1.1", "2001:db8:1:1::1"]) {
-    // The fastest of a few: other programs share the processor and its caches.
+    // The fastest of a few runs, because other programs share the processor and its caches.
     const tookMs = Array.from({ length: 4 }, () => {
       const before = process.cpuUsage();
       expect(explain(asked, case_).verdict).toBe("Blocked");

@@ -1,4 +1,4 @@
-// What the namespaces of others may do with an instance, and what they can't do to its owner or to each other.
+// What guest namespaces may do with an instance, and what they can't do to its owner or to each other.
 import { describe, expect, test } from "@jest/globals";
 import type { Grant } from "../../../src/model/declared.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
@@ -21,14 +21,14 @@ import { anInventory, desiredOf, gathered, nowMs, observed, ownedBy, planOf } fr
 const instanceWith = (...access: readonly Grant[]) => anInstance({ access });
 const everything = aGrant({ kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"], actions: ["Block", "Allow"] });
 
-/** The compiled rule of a guest with that grant. */
+/** The compiled rule of a guest with this grant. */
 function ofGuest(rule: GatheredRule, grant: Partial<Grant> = {}): CompiledRule {
   const [compiled] = desiredOf({ instance: instanceWith(aGrant(grant)), rules: [rule] }).rules;
   if (compiled === undefined) throw new Error("No rule was compiled");
   return compiled;
 }
 
-/** The entries on both lists when these rules are declared, with `+` for Block and `!` for Allow. */
+/** The entries on both lists if these rules are declared, with `+` for Block and `!` for Allow. */
 function wanted(rules: readonly GatheredRule[], grant: Partial<Grant> = everything): string[] {
   const { lists } = desiredOf({ instance: instanceWith(aGrant(grant)), rules });
   return [
@@ -54,19 +54,19 @@ describe("A grant", () => {
     expect(maxOf("edge", {})).toBeUndefined();
   });
 
-  test("is needed by every namespace but the owner's", () => {
+  test("is required for every namespace except the owner's", () => {
     expect(decideAttachment(instanceWith(), "WafIpRule", "edge", undefined).state).toBe("Allowed");
     expect(decideAttachment(instanceWith(), "WafIpRule", "team-a", {}).state).toBe("NotAllowed");
   });
 
-  test("is not guessed while the labels of the namespace are unknown", () => {
+  test("is unknown while the labels of the namespace are unknown", () => {
     const bySelector = aGrant({ namespaces: { from: "Selector", selector } });
     expect(decideAttachment(instanceWith(bySelector), "WafIpRule", "team-a", undefined).state).toBe("Unknown");
     const byName = aGrant({ namespaces: { from: "Names", names: ["team-a"] } });
     expect(decideAttachment(instanceWith(byName, bySelector), "WafIpRule", "team-a", undefined).state).toBe("Allowed");
   });
 
-  test("is for Block rules only, unless it says more", () => {
+  test("covers only Block rules by default", () => {
     const instance = instanceWith(aGrant());
     expect(decideAttachment(instance, "WafOrigin", "team-a", {})).toMatchObject({
       state: "NotGranted",
@@ -81,7 +81,7 @@ describe("A grant", () => {
 });
 
 describe("A guest's rule", () => {
-  test("has no higher priority than was granted", () => {
+  test("has no higher priority than granted", () => {
     expect(ofGuest(blocking("team-a/feed", ["192.0.2.1"], { priority: 1_000 })).rule.priority).toBe(0);
     expect(ofGuest(blocking("team-a/feed", ["192.0.2.1"], { priority: -5 })).rule.priority).toBe(-5);
   });
@@ -146,7 +146,7 @@ describe("A guest's rule", () => {
     expect(ofGuest(adopting)).toMatchObject({ verdict: "NotGranted", message: expect.stringContaining("adoption") });
   });
 
-  test("retains nothing: otherwise one rule after the other could leave more than the quota", () => {
+  test("retains nothing, because rules could otherwise leave more entries than the quota one after another", () => {
     const rule = ofGuest(blocking("team-a/feed", ["192.0.2.1"], { deletionPolicy: "Retain" }));
     expect(rule.rule.deletionPolicy).toBe("Delete");
     expect(rule).toMatchObject({ verdict: "NotGranted", message: expect.stringContaining("deletionPolicy: Retain") });
@@ -172,7 +172,7 @@ describe("A conflict", () => {
     expect(plan.operations.map(operationKey)).toEqual([`allowlist +${one}`, `blocklist -${one}`]);
   });
 
-  test("is between the owner's rules if they disagree, whatever a guest declares", () => {
+  test("is resolved between the owner's rules if they disagree, whatever a guest declares", () => {
     const rules = [
       blocking("team-a/old", [one], { meta: { createdAtMs: createdMs - 2 } }),
       blocking("scanners", [one], { meta: { createdAtMs: createdMs - 1 } }),
@@ -181,7 +181,7 @@ describe("A conflict", () => {
     expect(wanted(rules)).toEqual([`+${one}`]);
   });
 
-  test("among guests is won by age, and the message does not name rules of others", () => {
+  test("among guests is won by age, and the message names no rules of other namespaces", () => {
     const { rules } = desiredOf({
       instance: instanceWith(everything),
       rules: [blocking("team-a/feed", [one], older), allowing("team-b/partners", [one])],
@@ -205,7 +205,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
     ]);
   });
 
-  test("an exception of one's own namespace stays possible, and the owner's everywhere", () => {
+  test("guests can allow exceptions in their own namespace, and the owner can everywhere", () => {
     expect(wanted([blocking("team-a/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toEqual([
       "+203.0.113.0/24",
       "!203.0.113.7",
@@ -222,7 +222,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
     ]);
   });
 
-  test("an exception that a guest holds already survives a later block of another guest, but not one of the owner", () => {
+  test("a guest's existing exception survives a later block of another guest, but not one of the owner", () => {
     const managed = anInventory({ allowlist: [ownedBy("203.0.113.7", ["team-a/one"])] }).entries;
     const shown = observed({ allowlist: ["203.0.113.7"] }).lists;
     const allowedBeside = (block: GatheredRule) => {
@@ -234,7 +234,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
     expect(allowedBeside(blocking("edge/net", ["203.0.113.0/24"]))).toEqual([]);
   });
 
-  test("what a rule of the owner with a broken reference blocked stays blocked: no guest's exception gets in", () => {
+  test("a guest's exception can't override the block of an owner's rule with a broken reference", () => {
     const stray = blocking("edge/scanners", ["192.0.2.7"], { instance: { namespace: "edge", name: "shpo" } }).rule;
     const objects = new Map([[resourceKey(stray.meta), { declared: stray, problem: "There is no shpo.", place: "" }]]);
     const scene = gathered({
@@ -247,7 +247,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
     expect([...lists.allowlist.keys()]).toEqual([]);
   });
 
-  test("an origin of a guest protects nothing from being blocked", () => {
+  test("a guest's origin does not prevent blocks", () => {
     const plan = planOf({
       gathered: {
         instance: instanceWith(everything),
@@ -260,7 +260,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
     expect(plan.operations.map(operationKey)).toEqual(["origins +192.0.2.66 Alternate"]);
   });
 
-  test("a broken source of a guest holds nothing of the owner's", () => {
+  test("a guest's broken source puts none of the owner's entries on hold", () => {
     const missing = {
       state: "Missing",
       source: "ConfigMap team-a/feed, key list",
@@ -279,8 +279,8 @@ describe("Only the owner overrides what another namespace declared:", () => {
   });
 });
 
-describe("Additions of one priority", () => {
-  test("take turns between namespaces, so that none waits for the long list of another", () => {
+describe("Additions with the same priority", () => {
+  test("take turns between namespaces, so none waits for another one's long list", () => {
     const plan = planOf({
       gathered: {
         instance: instanceWith(everything),

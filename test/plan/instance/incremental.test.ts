@@ -1,4 +1,4 @@
-// A plan of what changed since the last one is the plan that is made from scratch, and looks at what changed.
+// An incremental plan of the changes since the last plan equals a plan made from scratch, and processes only the changes.
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import type { Entry } from "../../../src/model/entry.ts";
@@ -26,7 +26,7 @@ function planned({ instance, rules, observed: shown, inventory }: World): Plan {
   return planInstance({ desired, observed: shown, inventory, nowMs });
 }
 
-/** The same, of which nothing is remembered. */
+/** The same input without any cached results. */
 function forgotten({ instance, rules, observed: shown, inventory }: World): World {
   const { lists } = shown;
   return {
@@ -43,7 +43,7 @@ function forgotten({ instance, rules, observed: shown, inventory }: World): Worl
   };
 }
 
-/** Without the order in which maps were filled, which decides nothing. */
+/** Ignores the insertion order of maps, which has no meaning. */
 function decisions({ inventory, refusals, awaited, adoptions, ...rest }: Plan): unknown {
   const { entries } = inventory;
   const lists = { blocklist: new Map(entries.blocklist), allowlist: new Map(entries.allowlist) };
@@ -51,7 +51,7 @@ function decisions({ inventory, refusals, awaited, adoptions, ...rest }: Plan): 
   return { ...rest, adopted, refusals, awaited, inventory: { ...inventory, entries: lists } };
 }
 
-/** The list after the operations of the plan, as the ledger and the next read make it. */
+/** The list after the operations of the plan, as produced by the ledger and the next read. */
 function carriedOut(shown: Observed, { operations }: Plan): Observed {
   const lists = { blocklist: new Map(shown.lists.blocklist), allowlist: new Map(shown.lists.allowlist) };
   for (const operation of operations) {
@@ -108,8 +108,8 @@ function begun(policy: "Additive" | "Exclusive"): World {
   return { instance, rules, observed: shown, inventory: anInventory({ blocklist: addresses(400) }) };
 }
 
-describe("A plan of what changed", () => {
-  test("is the plan that is made from scratch, step by step", () => {
+describe("An incremental plan", () => {
+  test("equals a plan made from scratch at each step", () => {
     const policy = fc.constantFrom("Additive" as const, "Exclusive" as const);
     fc.assert(
       fc.property(policy, fc.array(step, { minLength: 1, maxLength: 6 }), (drawn, steps) => {
@@ -127,7 +127,7 @@ describe("A plan of what changed", () => {
   });
 });
 
-/** Counts how often the entries of a list are looked at. */
+/** Counts the accesses to the entries of a list. */
 class CountedMap<V> extends Map<Entry, V> {
   looks = 0;
 
@@ -162,7 +162,7 @@ class CountedMap<V> extends Map<Entry, V> {
 
 const entriesPerRule = 500;
 
-/** How often a synced list and its record are looked at: by the first plan, and after ten entries of one rule were replaced. */
+/** The accesses to a synced list and its record: by the first plan, and after ten entries of one rule were replaced. */
 function looksAt(count: number): { readonly first: number; readonly change: number; readonly operations: number } {
   const instance = anInstance();
   const rules = Array.from({ length: count / entriesPerRule }, (_, index) =>
@@ -190,17 +190,17 @@ function looksAt(count: number): { readonly first: number; readonly change: numb
 }
 
 describe("The work of a plan", () => {
-  test("grows with the number of entries and no faster", () => {
+  test("grows linearly with the number of entries", () => {
     const [small, large] = [looksAt(4_000), looksAt(16_000)];
     expect(large.first / small.first).toBeLessThan(4.1);
-    // Each entry is looked at on the list, in the record, and in the count of managed entries.
+    // Each entry is accessed on the list, in the record, and for the count of managed entries.
     expect(large.first).toBeLessThan(16_000 * 6);
   });
 
-  test("after a change of ten entries depends on the change, and not on the number of entries", () => {
+  test("after a change of ten entries depends on the change, not on the number of entries", () => {
     const [small, large] = [looksAt(4_000), looksAt(16_000)];
     expect([small.operations, large.operations]).toEqual([20, 20]);
-    // The removals are listed in the order of the list, which is looked at once for that.
+    // The removals follow the order of the list, which is iterated once for that.
     expect(large.change - 16_000).toBeLessThanOrEqual(small.change - 4_000 + 10);
     expect(small.change - 4_000).toBeLessThan(500);
   });

@@ -17,7 +17,7 @@ import { anOwnedOrigin } from "../../support/builders/owned.ts";
 import { anInventory, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
 import { caseCount } from "../../support/builders/case-count.ts";
 
-/** Few texts, so that rules, lists and inventory meet; nested ones and other spellings among them. */
+/** Few strings, so that rules, lists and inventory overlap; including nested networks and different spellings. */
 const declaredTexts = [
   "198.18.0.0/16",
   "198.18.1.0/24",
@@ -128,7 +128,7 @@ function planned({ gathered, observed, inventory }: World): Plan {
   return planInstance({ desired: compileDesired(gathered, nowMs), observed, inventory, nowMs });
 }
 
-/** The world after all operations of its plan. */
+/** The state after all operations of its plan. */
 function carriedOut(world: World, { operations, inventory }: Plan): World {
   const lists = {
     blocklist: new Map(world.observed.lists.blocklist),
@@ -170,7 +170,7 @@ function carryOut(
 }
 
 describe("A plan, whatever is declared, shown and owned,", () => {
-  test("leads in one go to lists for which there is nothing left to do, and in two to such origins", () => {
+  test("leaves nothing to do for lists after one run, and for origins after two", () => {
     fc.assert(
       fc.property(worlds(writing), (world) => {
         const after = carriedOut(world, planned(world));
@@ -185,7 +185,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
     );
   });
 
-  test("makes the lists what is declared, together with what is foreign or retained", () => {
+  test("results in lists of the declared, foreign and retained entries", () => {
     fc.assert(
       fc.property(worlds(writing), (world) => {
         const desired = compileDesired(world.gathered, nowMs);
@@ -194,7 +194,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           for (const wanted of desired.lists[list].keys()) expect(after.lists[list].has(wanted)).toBe(true);
           const isWhole = world.gathered.instance.policies[list] === "Exclusive";
           if (!isWhole || desired.holds.length > 0) continue;
-          // Entries of other writers that are declared, and covered, cost no call.
+          // Declared and covered entries of other writers need no call.
           const { declared, lists } = desired;
           const others = [...world.observed.lists[list].keys()].filter(
             (one) => declared[list].has(one) && !world.inventory.entries[list].has(one),
@@ -206,7 +206,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
     );
   });
 
-  test("never removes what is wanted, nor under Additive what is not recorded as ours", () => {
+  test("never removes declared entries or, with Additive, unmanaged ones", () => {
     fc.assert(
       fc.property(worlds(["Additive", "Exclusive", "Observe"], true), (world) => {
         const desired = compileDesired(world.gathered, nowMs);
@@ -225,7 +225,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
     );
   });
 
-  test("owns each entry before it adds it, and nothing else that is new but what it adopts", () => {
+  test("records each entry before it adds it, and no other new entries except adopted ones", () => {
     fc.assert(
       fc.property(worlds(["Additive", "Exclusive", "Observe"], true), (world) => {
         const plan = planned(world);
@@ -247,7 +247,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
     );
   });
 
-  test("does not depend on the order of anything that it is made from", () => {
+  test("does not depend on the order of its inputs", () => {
     fc.assert(
       fc.property(worlds(writing), fc.infiniteStream(fc.nat()), (world, numbers) => {
         const shuffled = <T>(items: readonly T[]): T[] => {
@@ -286,7 +286,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
     );
   });
 
-  test("protects at each step what is protected both before and after", () => {
+  test("protects at each step the addresses that are protected both before and after", () => {
     fc.assert(
       fc.property(worlds(writing), (world) => {
         const plan = planned(world);
@@ -347,7 +347,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
     );
   });
 
-  test("is undone by declaring nothing: what is left is what was there before", () => {
+  test("is undone by declaring nothing: only the earlier entries remain", () => {
     fc.assert(
       fc.property(worlds(["Additive"]), (world) => {
         const start: World = {
@@ -372,7 +372,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
     );
   });
 
-  test("names each effect once", () => {
+  test("contains each effect once", () => {
     fc.assert(
       fc.property(worlds(writing), (world) => {
         const keys = planned(world).operations.map(operationKey);

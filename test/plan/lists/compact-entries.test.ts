@@ -38,7 +38,7 @@ function coversOf({ mode = "Covered", entries, others = [], ends, priorities, ..
   });
 }
 
-/** What is sent: the entries that are not covered, and the merged ones. */
+/** The sent entries: those that are not covered, and the merged ones. */
 function sentOf(entries: Iterable<string>, covers: Covers): readonly string[] {
   const kept = [...entries].filter((entry) => !covers.has(entry as Entry));
   return [...new Set([...kept, ...covers.values()])].toSorted();
@@ -59,7 +59,7 @@ describe("With Covered,", () => {
     );
   });
 
-  test("adjacent networks stay apart", () => {
+  test("adjacent networks are not merged", () => {
     const entries = ["203.0.113.6", "203.0.113.7"];
     expect(sent({ entries })).toEqual(entries);
   });
@@ -89,25 +89,25 @@ describe("With Covered,", () => {
     expect(sent({ entries, priorities: { "203.0.113.0/24": 5, "203.0.113.7": 5 } })).toEqual(["203.0.113.0/24"]);
   });
 
-  test("an entry inside one of the other list, which is narrower than the cover, is sent", () => {
+  test("an entry inside an entry of the other list that is narrower than the cover is sent", () => {
     const entries = ["203.0.113.0/24", "203.0.113.7", "203.0.113.200"];
     expect(sent({ entries, others: ["203.0.113.0/25"] })).toEqual(["203.0.113.0/24", "203.0.113.7"]);
     expect(sent({ entries, others: ["203.0.112.0/23"] })).toEqual(["203.0.113.0/24"]);
   });
 
-  test("opaque entries are left alone", () => {
+  test("opaque entries are ignored", () => {
     expect(sent({ entries: ["?nonsense", "203.0.113.0/24"] })).toEqual(["203.0.113.0/24", "?nonsense"]);
   });
 });
 
 describe("With Exact,", () => {
-  test("the halves of a network are sent as that network, and the halves of the result too", () => {
+  test("the halves of a network are sent as that network, and so are the halves of the result", () => {
     const entries = ["203.0.113.4", "203.0.113.5", "203.0.113.6/31", "203.0.113.0", "203.0.113.1"];
     expect(sent({ mode: "Exact", entries })).toEqual(["203.0.113.0/31", "203.0.113.4/30"]);
     expect(sent({ mode: "Exact", entries: ["2001:db8::/33", "2001:db8:8000::/33"] })).toEqual(["2001:db8::/32"]);
   });
 
-  test("two neighbors that are not the halves of one network stay apart", () => {
+  test("two adjacent networks that are not the halves of one network are not merged", () => {
     const entries = ["203.0.113.5", "203.0.113.6"];
     expect(sent({ mode: "Exact", entries })).toEqual(entries);
   });
@@ -147,7 +147,7 @@ test("With None, every entry is sent", () => {
   expect(sent({ mode: "None", entries })).toEqual(["203.0.113.0/24", "203.0.113.7"]);
 });
 
-/** Networks in 16 addresses, so that they meet: all lengths from /28 to /32. */
+/** Networks within 16 addresses, so that they overlap: all lengths from /28 to /32. */
 const network4 = fc
   .record({ length: fc.integer({ min: 28, max: 32 }), place: fc.nat(15) })
   .map(({ length, place }) => textOf("203.0.113.", place & ~(2 ** (32 - length) - 1), length, 32));
@@ -198,7 +198,7 @@ describe("Whatever is declared,", () => {
         const endOf = (entry: Entry): number => (hasEnds ? (ends[entry] ?? 0) : 1);
         expect(singleAddresses(sentOf(entries, covers))).toEqual(singleAddresses(entries));
         for (const [entry, cover] of covers) {
-          // All of the cover is declared for as long as the entry: by itself, or by what is merged into it.
+          // The complete cover is declared for as long as the entry: by itself, or by the entries merged into it.
           const parts = entries.filter((other) => other === cover || covers.get(other) === cover);
           const lasting = parts.filter((part) => endOf(part) >= endOf(entry));
           expect(singleAddresses(lasting)).toEqual(singleAddresses([cover]));
@@ -208,7 +208,7 @@ describe("Whatever is declared,", () => {
     );
   });
 
-  test("an entry relies on one sent entry that contains it, with nothing of the other list between them", () => {
+  test("an entry relies on one sent entry that contains it, with no entry of the other list between them", () => {
     fc.assert(
       fc.property(cases, ({ mode, entries, others }) => {
         const covers = coversOf({ mode, entries, others });
@@ -226,7 +226,7 @@ describe("Whatever is declared,", () => {
     );
   });
 
-  test("no two entries that are sent with Exact could be one, and their order does not matter", () => {
+  test("no two entries that are sent with Exact could be merged, and their order does not matter", () => {
     fc.assert(
       fc.property(cases, ({ entries }) => {
         const all = sent({ mode: "Exact", entries });
@@ -246,7 +246,7 @@ test("120,000 addresses and networks are compacted in less than a second of CPU 
     return `${octets.join(".")}${index % 10 === 0 ? "/24" : ""}`;
   });
   for (const mode of ["Covered", "Exact"] as const) {
-    // The fastest of a few: other programs share the processor and its caches.
+    // The fastest of a few runs, because other programs share the processor and its caches.
     const tookMs = Array.from({ length: 5 }, () => {
       const before = process.cpuUsage();
       coversOf({ mode, entries });
@@ -284,7 +284,7 @@ test("Exact sends the same networks as Python's ipaddress.collapse_addresses", (
   expect(ours).toEqual(JSON.parse(answer.stdout));
 });
 
-/** Anywhere, of any length. */
+/** Networks of any length anywhere. */
 function wideNetwork(): fc.Arbitrary<Entry> {
   const octet = fc.constantFrom(0, 1, 127, 128, 254, 255);
   return fc.tuple(octet, octet, octet, octet, fc.integer({ min: 1, max: 32 })).map(([a, b, c, d, length]) => {

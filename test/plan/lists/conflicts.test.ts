@@ -37,13 +37,13 @@ describe("An entry in Block and in Allow", () => {
     expect([...lists.allowlist.keys()]).toEqual(winner === "allowlist" ? [one] : []);
   });
 
-  test("that another writer put on the other list stays where it is recorded", () => {
+  test("that another writer added to the other list stays where it is recorded", () => {
     const rules = [blocking("young", [one]), allowing("old", [one], older)];
     const { lists } = desiredWith({ rules }, { blocklist: [one] }, { allowlist: [one] });
     expect([...lists.blocklist.keys()]).toEqual([one]);
   });
 
-  test("reports on the loser that another rule already has it", () => {
+  test("is reported on the losing rule with the reason", () => {
     const rules = [blocking("scanners", [one]), allowing("a-partner", [one], older)];
     const desired = desiredWith({ rules }, { blocklist: [one] });
     expect(desired.dependsOnManaged).toBe(true);
@@ -56,7 +56,7 @@ describe("An entry in Block and in Allow", () => {
     );
   });
 
-  test("is not asked about what is managed while nothing is in conflict and no source is missing", () => {
+  test("does not require the managed entries unless there is a conflict or a missing source", () => {
     expect(desiredWith({ rules: [blocking("a", [one]), allowing("b", ["192.0.2.2"])] }, {}).dependsOnManaged).toBe(
       false,
     );
@@ -73,7 +73,7 @@ describe("An entry in Block and in Allow", () => {
     );
   });
 
-  test("that a feed lists leaves the rule of the feed in order, and only that one", () => {
+  test("is no fault of the rule whose feed lists it", () => {
     const threats = aRule("threats", {
       texts: [{ state: "Listed", source: "WafFeed edge/threats", entries: [entry(one)] }],
     });

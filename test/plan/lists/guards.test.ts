@@ -19,7 +19,7 @@ function carving(neverBlock: readonly string[], guards: Partial<DeclaredInstance
 
 describe("An entry of a special-purpose network", () => {
   test.each(["Block", "Allow"] as const)(
-    "is rejected from a rule that says %s, and the rest of it counts",
+    "is rejected from a rule with action %s, whose other entries apply",
     (action) => {
       const [rule] = desiredOf({ rules: [aRule("a", { action, addresses: ["10.0.0.1", "192.0.2.1"] })] }).rules;
       expect(rule).toMatchObject({ verdict: "GuardRejected" });
@@ -30,14 +30,14 @@ describe("An entry of a special-purpose network", () => {
     },
   );
 
-  test("is taken like any other if the instance allows it", () => {
+  test("is accepted if the instance allows it", () => {
     const instance = anInstance({ guards: { specialPurpose: "Allow" } });
     const rules = [blocking("a", ["10.0.0.0/8"]), allowing("b", ["fd00::/48"])];
     const desired = desiredOf({ instance, rules });
     expect(desired.rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "Accepted"]);
   });
 
-  test("holds no removals: it can be read", () => {
+  test("puts no removals on hold, because it is readable", () => {
     expect(desiredOf({ rules: [blocking("a", ["10.0.0.1"])] }).holds).toEqual([]);
   });
 });
@@ -52,8 +52,8 @@ function feedRule(entries: readonly string[], own: readonly string[] = []) {
 }
 
 describe("A special-purpose network that a feed lists", () => {
-  test("is left out, and the rule has nothing to complain about: who uses a list can't correct it", () => {
-    // Lists of unused networks have these, and 224.0.0.0/3 is wider than the guard allows.
+  test("is left out without a fault of the rule, because users of the feed can't correct it", () => {
+    // Lists of unused networks contain these, and 224.0.0.0/3 is wider than the guard allows.
     const [rule] = desiredOf({ rules: [feedRule(["10.0.0.0/8", "127.0.0.1", "224.0.0.0/3", "192.0.2.1"])] }).rules;
     expect(rule).toMatchObject({ verdict: "Accepted", rejected: [] });
     expect([...(rule?.entries ?? [])]).toEqual(["192.0.2.1"]);
@@ -65,7 +65,7 @@ describe("A special-purpose network that a feed lists", () => {
     expect(rule?.rejected.map((one) => one.entry).sort()).toEqual(["0.0.0.0/0", "10.0.0.2"]);
   });
 
-  test("is taken if the instance allows it", () => {
+  test("is accepted if the instance allows it", () => {
     const instance = anInstance({ guards: { specialPurpose: "Allow" } });
     const [rule] = desiredOf({ instance, rules: [feedRule(["10.0.0.0/8"])] }).rules;
     expect([...(rule?.entries ?? [])]).toEqual(["10.0.0.0/8"]);
@@ -76,7 +76,7 @@ describe("An entry of a feed that a guard refuses", () => {
   const instance = anInstance({ guards: { neverBlock: ["192.0.2.7"] } });
   const origins = [anOrigin("198.51.100.7")];
 
-  test("is named, without advice that nobody can follow, and the rule is in order without it", () => {
+  test("is reported without a remedy, and is no fault of the rule", () => {
     const rules = [feedRule(["192.0.2.0/24", "198.51.100.7", "2.0.0.0/7", "203.0.113.1"])];
     const [rule] = desiredOf({ instance, origins, rules }).rules;
     expect(rule).toMatchObject({ verdict: "Accepted", message: "" });
@@ -96,7 +96,7 @@ describe("An entry of a feed that a guard refuses", () => {
   });
 });
 
-describe("An entry that a guard begins to refuse", () => {
+describe("An entry that a changed guard refuses", () => {
   test("is removed if wafsync added it, and counts as a removal", () => {
     const rules = [blocking("a", ["10.0.0.0/8", "192.0.2.1"])];
     const situation = {
@@ -121,8 +121,8 @@ describe("An entry that a guard begins to refuse", () => {
   });
 });
 
-describe("A Block entry around what must stay reachable", () => {
-  test("is rejected by default, with both ways out", () => {
+describe("A Block entry around an address that must stay reachable", () => {
+  test("is rejected by default, with both remedies", () => {
     const instance = anInstance({ guards: { neverBlock: ["192.0.2.5"] } });
     const [rule] = desiredOf({ instance, rules: [blocking("a", ["192.0.2.0/29"])] }).rules;
     expect(rule).toMatchObject({ verdict: "GuardRejected", carved: [] });
@@ -156,7 +156,7 @@ describe("A Block entry around what must stay reachable", () => {
     expect([...desired.lists.blocklist.keys()]).toEqual(["198.51.100.0"]);
   });
 
-  test("is carved around all such networks at once", () => {
+  test("is carved around all such networks together", () => {
     const instance = carving(["192.0.2.0/26", "192.0.2.200", "192.0.2.128/25", "203.0.113.0/24"]);
     const [rule] = desiredOf({ instance, rules: [blocking("a", ["192.0.2.0/24"])] }).rules;
     expect(rule?.carved[0]?.leftOut).toEqual(["192.0.2.0/26", "192.0.2.128/25"]);
@@ -164,7 +164,7 @@ describe("A Block entry around what must stay reachable", () => {
   });
 
   test.each(["192.0.2.0/24", "192.0.2.7", "192.0.2.128/25"])(
-    "is rejected also then if nothing of it is left: %s",
+    "is rejected nevertheless if nothing of it remains: %s",
     (text) => {
       const instance = carving(["192.0.2.0/25", "192.0.2.128/25"]);
       const [rule] = desiredOf({ instance, rules: [blocking("a", [text])] }).rules;
@@ -193,7 +193,7 @@ describe("A Block entry around what must stay reachable", () => {
     ]);
   });
 
-  test("is added before it is removed as a whole, so that nothing of the rest is unblocked in between", () => {
+  test("is replaced by adding its parts before removing it, so the other addresses stay blocked", () => {
     const plan = planOf({
       gathered: { instance: carving(["192.0.2.0/25"]), rules: [blocking("a", ["192.0.2.0/24"])] },
       observed: { blocklist: ["192.0.2.0/24"] },
@@ -205,7 +205,7 @@ describe("A Block entry around what must stay reachable", () => {
     ]);
   });
 
-  test("wants nothing once its rule has expired", () => {
+  test("declares nothing once its rule has expired", () => {
     const rule = blocking("a", ["192.0.2.0/24"], { expiresAtMs: nowMs });
     expect(desiredOf({ instance: carving(["192.0.2.5"]), rules: [rule] }).rules[0]).toMatchObject({ carved: [] });
   });
@@ -229,7 +229,7 @@ describe("A carved entry and the rules of the other list", () => {
     expect(won.lists.allowlist.size).toBe(0);
   });
 
-  test("are in no conflict if one allows what is left of it: that is an exception, whatever its age", () => {
+  test("are in no conflict if one allows a part of it, which is an exception whatever its age", () => {
     for (const [blockAge, allowAge] of [
       [older, {}],
       [{}, older],
@@ -242,7 +242,7 @@ describe("A carved entry and the rules of the other list", () => {
     }
   });
 
-  test("are in conflict if what is left of it is also declared itself", () => {
+  test("are in conflict if the part is also declared itself", () => {
     const rules = [
       blocking("block", [whole, "192.0.2.128/25"], older),
       allowing("allow", ["192.0.2.128/25", "203.0.113.1"]),
@@ -252,7 +252,7 @@ describe("A carved entry and the rules of the other list", () => {
     expect([...desired.lists.blocklist.keys()]).toEqual([entry("192.0.2.128/25")]);
   });
 
-  test("share the networks with a rule that declares them itself", () => {
+  test("share the parts with a rule that declares them itself", () => {
     const rules = [blocking("wide", [whole]), blocking("narrow", ["192.0.2.128/25"])];
     const wanting = desiredOf({ instance, rules }).lists.blocklist.get(entry("192.0.2.128/25"));
     expect(wanting?.map(({ id }) => id)).toEqual(["edge/narrow", "edge/wide"]);

@@ -13,7 +13,7 @@ const list = "ConfigMap edge/list-0, key list";
 const missing = (source = list): AddressText => ({ state: "Missing", source, problem: `${source} does not exist.` });
 const [one, two, three] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"] as const;
 
-/** What is managed and shown, and what is declared. */
+/** The managed, shown and declared entries. */
 function situation(
   owned: readonly Owned[],
   gathered: NonNullable<Situation["gathered"]>,
@@ -37,7 +37,7 @@ describe("A missing ConfigMap", () => {
     expect(outcome(situation(owned, { rules: [gone] }))).toEqual({ removed: [two, three], held: [one] });
   });
 
-  test("puts no entries on hold that only another, expired rule declared", () => {
+  test("puts no entries on hold that only a different, expired rule declared", () => {
     const expired = blocking("old", [two], { expiresAtMs: nowMs - 1 });
     const owned = [ownedBy(one, ["edge/feed"], list), ownedBy(two, ["edge/old"])];
     expect(outcome(situation(owned, { rules: [gone, expired] }))).toEqual({ removed: [two], held: [one] });
@@ -48,7 +48,7 @@ describe("A missing ConfigMap", () => {
     expect(outcome(situation(owned, { rules: [gone] }))).toEqual({ removed: [], held: [one] });
   });
 
-  test("of which nothing is recorded holds what its rule wanted, and what rules of its namespace wanted that are gone", () => {
+  test("without a record puts the entries of its rule and of deleted rules in its namespace on hold", () => {
     const owned = [
       ownedBy(one, ["edge/feed"]),
       ownedBy(two, ["edge/former"]),
@@ -59,7 +59,7 @@ describe("A missing ConfigMap", () => {
     expect(outcome(situation(owned, { rules }))).toEqual({ removed: [three, "192.0.2.4"], held: [one, two] });
   });
 
-  test("holds every entry of unknown owners, and foreign ones of an Exclusive list", () => {
+  test("puts every entry with unknown owners on hold, and foreign ones of an Exclusive list", () => {
     const owned = [one, ownedBy(two, ["edge/feed"], list), ownedBy(three, ["edge/other"])];
     expect(outcome(situation(owned, { rules: [gone] }))).toEqual({ removed: [three], held: [one, two] });
     const instance = anInstance({ policies: { blocklist: "Exclusive" } });
@@ -104,7 +104,7 @@ describe("An invalid line", () => {
     expect(outcome(situation(owned, { rules }))).toEqual({ removed: [two], held: [one, three] });
   });
 
-  test("holds nothing on the other list", () => {
+  test("puts nothing on hold on the other list", () => {
     const rules = [aRule("odd", { action: "Allow", addresses: ["nonsense"] })];
     expect(outcome(situation([ownedBy(one, ["edge/odd"])], { rules }))).toEqual({ removed: [one], held: [] });
   });
@@ -114,7 +114,7 @@ describe("Origins", () => {
   const inventory = { origins: { "a.example": anOwnedOrigin() } };
   const removed = (of: Situation) => planOf({ inventory, ...of }).operations.map(operationKey);
 
-  test("are removed while a rule is unreadable, and held while a file is or the namespace of a WafOrigin is unknown", () => {
+  test("are removed while a rule is unreadable, but on hold while a file is unreadable or a WafOrigin's namespace is unknown", () => {
     expect(removed({ gathered: { rules: [aRule("odd", { texts: [missing()] })] } })).toEqual([
       "origins -a.example Alternate",
     ]);
@@ -152,7 +152,7 @@ describe("An approval of removals on hold because of an unreadable source", () =
     });
   });
 
-  test("stays valid for the remaining removals, and does not cover later ones", () => {
+  test("stays valid for the remaining removals, but does not cover later ones", () => {
     const plan = planOf(approved(planOf(held).held?.hash));
     expect(plan.inventory.approvals).toBe(1);
     const { approval, approvals } = plan.inventory;
@@ -164,7 +164,7 @@ describe("An approval of removals on hold because of an unreadable source", () =
     expect(outcome(later)).toEqual({ removed: [two], held: [three] });
   });
 
-  test("waits when something else becomes unreadable, and asks for a new one", () => {
+  test("waits if another source becomes unreadable, and a new one is required", () => {
     const { approval, approvals } = planOf(approved(planOf(held).held?.hash)).inventory;
     const more = { rules, brokenSources: ["a.yaml can't be read."] };
     const plan = planOf(situation(owned, more, { inventory: { approval, approvals } }));
@@ -173,7 +173,7 @@ describe("An approval of removals on hold because of an unreadable source", () =
     expect(plan.inventory.approval?.removals.blocklist.size).toBe(2);
   });
 
-  test("is not asked for, and lets nothing through, while the declared state can't be confirmed", () => {
+  test("is neither requested nor effective while the declared state can't be confirmed", () => {
     const unconfirmed = "The API server does not answer.";
     const { hash } = planOf(held).held!;
     expect(outcome(approved(hash, { unconfirmed }))).toEqual({ removed: [], held: [one, two] });
@@ -185,7 +185,7 @@ describe("An approval of removals on hold because of an unreadable source", () =
     expect(outcome(situation(owned, under, more))).toEqual({ removed: [], held: [one, two] });
   });
 
-  test("never acts again once it was used: a hash depends on how many there were", () => {
+  test("has no effect a second time, because the hash depends on the number of approvals", () => {
     const { hash } = planOf(held).held!;
     const again = { ...approved(hash), inventory: { ...held.inventory, approvals: 1 } };
     expect(outcome(again)).toEqual({ removed: [], held: [one, two] });

@@ -23,7 +23,7 @@ function manyFound(count: number) {
   return addresses(count).map((text) => ({ list: "blocklist" as const, entry: entry(text) }));
 }
 
-/** For how many minutes after the last correction the entry is left alone. */
+/** For how many minutes after the last correction the entry is not corrected. */
 function pauseMinutes(minutes: readonly number[]): number {
   const disputes = disputedAt(minutes);
   const last = nowMs + (minutes.at(-1) ?? 0) * minuteMs;
@@ -44,23 +44,23 @@ describe("A dispute", () => {
     expect(pauseMinutes([0, 5, 10, 15, 20, 30, 50, 90, 170, 330])).toBe(240);
   });
 
-  test("decays when it is quiet for long", () => {
+  test("ends after a long time without corrections", () => {
     expect(pauseMinutes([0, 5, 10, 15, 20, 400])).toBe(0);
     expect(noteDisputes(disputedAt([0, 5]), [], nowMs + 5 * minuteMs + 5 * 3_600_000)).toEqual([]);
   });
 
-  test("costs no write of the inventory while nothing is noted", () => {
+  test("costs no write of the inventory while nothing is recorded", () => {
     const disputes = disputedAt([0, 5]);
     expect(noteDisputes(disputes, [], nowMs + 10 * minuteMs)).toBe(disputes);
   });
 
-  test("remembers a stated number of entries, of equal ones the newest", () => {
+  test("records a limited number of entries, the newest among equal ones", () => {
     const disputes = noteDisputes(disputedAt([-1]), manyFound(disputesMax + 200), nowMs);
     expect(disputes).toHaveLength(disputesMax);
     expect(disputes.some((dispute) => dispute.entry === one)).toBe(false);
   });
 
-  test("that lasts keeps its place beyond this number, whatever else comes and goes", () => {
+  test("that continues keeps its place beyond this limit, whatever happens to other entries", () => {
     const found = manyFound(disputesMax + 200);
     let disputes = disputedAt([-4, -3, -2, -1]);
     for (let minute = 0; minute < 4; minute += 1) {
@@ -71,7 +71,7 @@ describe("A dispute", () => {
     expect(contested.some((item) => item.entry === one)).toBe(true);
   });
 
-  test("leaves its entry alone, whether it is to be added or removed, and the others not", () => {
+  test("prevents additions and removals of its entry only", () => {
     const disputes = disputedAt([-15, -10, -5, 0]);
     const adding = planOf({ gathered: { rules: [blocking("a", [one, "192.0.2.2"])] }, inventory: { disputes } });
     expect(adding.operations.map(operationKey)).toEqual(["blocklist +192.0.2.2"]);
@@ -90,7 +90,7 @@ describe("A dispute", () => {
   });
 });
 
-test("A pause for a contested entry does not count what was noted before the clock was set back", () => {
+test("A pause for a contested entry does not count corrections from before the clock was set back", () => {
   const disputes = disputedAt([-15, -10, -5, 0]);
   const earlier = nowMs - 120 * minuteMs;
   expect(
@@ -109,7 +109,7 @@ describe("A refusal", () => {
     wantedBy: versionOf(rule.rule),
   };
 
-  test("stands for an hour, and is forgotten then", () => {
+  test("applies for an hour, and is then dropped", () => {
     const plan = (atMs: number) =>
       planOf({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: atMs });
     expect(plan(nowMs + 3_599_999).operations.map(operationKey)).toEqual(["blocklist +192.0.2.2"]);
@@ -118,13 +118,13 @@ describe("A refusal", () => {
     expect(plan(nowMs + 3_600_000).inventory.refusals).toEqual([]);
   });
 
-  test("ends when the clock was set back, so that it lasts no longer than an hour", () => {
+  test("ends if the clock is set back, so it lasts no longer than an hour", () => {
     const plan = planOf({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: nowMs - 7_200_000 });
     expect(plan.operations).toHaveLength(2);
     expect(plan.inventory.refusals).toEqual([]);
   });
 
-  test("falls when the rule changes, or another rule wants the entry too", () => {
+  test("ends when the rule changes, or another rule declares the entry too", () => {
     const changed = blocking("a", [one], { meta: { generation: 2 } });
     const count = (rules: (typeof rule)[]) =>
       planOf({ gathered: { rules }, inventory: { refusals: [refusal] } }).operations.length;
@@ -132,13 +132,13 @@ describe("A refusal", () => {
     expect(count([rule, blocking("b", [one])])).toBe(2);
   });
 
-  test("tells versions apart by content where there is no UID", () => {
+  test("distinguishes versions by content if there is no UID", () => {
     const at = (addresses: string[]) => versionOf(aRule("a", { addresses, meta: { uid: "" } }).rule);
     expect(at(["192.0.2.1"])).toBe(at(["192.0.2.1"]));
     expect(at(["192.0.2.1"])).not.toBe(at(["192.0.2.2"]));
   });
 
-  test("takes the place of an earlier one of the same operation, and the oldest beyond 2,000 leave the inventory", () => {
+  test("replaces an earlier one of the same operation, and the oldest beyond 2,000 leave the inventory", () => {
     expect(withRefusal([refusal], { ...refusal, message: "Still no." })).toEqual([
       { ...refusal, message: "Still no." },
     ]);
@@ -149,7 +149,7 @@ describe("A refusal", () => {
     expect(refusals[0]?.operation).toBe("blocklist +0");
   });
 
-  test("of a removal stands too, as long as one spelling may still be tried", () => {
+  test("of a removal also prevents a retry", () => {
     const refused = { operation: `blocklist -${one}`, message: "No.", refusedAtMs: nowMs, wantedBy: "" };
     const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [one], refusals: [refused] } };
     expect(planOf(situation).operations).toEqual([]);
@@ -164,14 +164,14 @@ describe("The domain", () => {
     handledTriggers: [{ cacheClear: "edge/c", trigger: "1", handledAtMs: 1 }],
   });
 
-  test("is recorded at first sight", () => {
+  test("is recorded at the first sync", () => {
     expect(decideDomain(anInstance(), anInventory({ domain: undefined }), "shop.example", key)).toMatchObject({
       state: "Known",
       inventory: { domain: "shop.example" },
     });
   });
 
-  test("is compared without case, and costs no write while it stays", () => {
+  test("is compared case-insensitively, and causes no write while it is unchanged", () => {
     expect(decideDomain(anInstance({ expectedDomain: "Shop.example" }), inventory, "SHOP.example", key)).toEqual({
       state: "Known",
       inventory,
@@ -179,7 +179,7 @@ describe("The domain", () => {
     });
   });
 
-  test("that changes stops everything, until expectedDomain names the new one", () => {
+  test("that changes stops everything, until expectedDomain is set to the new one", () => {
     expect(decideDomain(anInstance(), inventory, "other.example", key).state).toBe("Changed");
     expect(decideDomain(anInstance({ expectedDomain: "shop.example" }), inventory, "other.example", key).state).toBe(
       "Changed",
@@ -219,7 +219,7 @@ describe("The domain", () => {
     });
   });
 
-  test("is one of a stated number: beyond it nothing is forgotten, and the user is told what to do", () => {
+  test("is one of a limited number: beyond it, nothing is dropped, and a message says what to do", () => {
     const otherDomains = new Map(
       Array.from({ length: otherDomainsMax }, (_, index) => [
         `d${index}.example`,
@@ -242,20 +242,20 @@ describe("Drift", () => {
     removed: { blocklist: new Set(removed.map(entry)), allowlist: new Set<never>() },
   });
 
-  test("is what was there, is declared, and is gone", () => {
+  test("is a declared entry that was on the list and is missing", () => {
     const desired = desiredOf({ rules: [blocking("a", [one, "192.0.2.2"])] });
     expect(findDrift(desired, observed(), seen([one, "192.0.2.9"]))).toEqual([
       { list: "blocklist", entry: one, change: "Vanished" },
     ]);
   });
 
-  test("is not what was never seen, nor what is seen for the first time", () => {
+  test("does not include entries that were never seen, or are seen for the first time", () => {
     const desired = desiredOf({ rules: [blocking("a", [one])] });
     expect(findDrift(desired, observed(), undefined)).toEqual([]);
     expect(findDrift(desired, observed(), seen([]))).toEqual([]);
   });
 
-  test("is under Exclusive what wafsync removed and is back", () => {
+  test("with Exclusive, includes entries that wafsync removed and that are back", () => {
     const back = observed({ blocklist: [one] });
     expect(findDrift(desiredOf({ instance: exclusive }), back, seen([], [one]))).toEqual([
       { list: "blocklist", entry: one, change: "Reappeared" },
@@ -264,7 +264,7 @@ describe("Drift", () => {
     expect(findDrift(desiredOf(), back, seen([], [one]))).toEqual([]);
   });
 
-  test("is nothing that another WAF shows, and nothing while nothing is written", () => {
+  test("does not include the entries of another WAF, and is empty while nothing is written", () => {
     const rules = [blocking("a", [one])];
     expect(findDrift(desiredOf({ rules }), observed({ domain: "other.example" }), seen([one]))).toEqual([]);
     expect(findDrift(desiredOf({ rules, instance: anInstance({ suspend: true }) }), observed(), seen([one]))).toEqual(

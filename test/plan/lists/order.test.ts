@@ -14,7 +14,7 @@ describe("Removals that are as urgent as additions", () => {
   const ended = { priority: 5, expiresAtMs: nowMs - 1 };
   const bigKeys = addresses(3).map((text) => `blocklist +${text}`);
 
-  test("go before those of a lower priority, and behind those of a higher one", () => {
+  test("go before those of a lower priority, and after those of a higher one", () => {
     const rules = [
       big,
       blocking("over", ["203.0.113.1"], ended),
@@ -38,10 +38,10 @@ describe("Removals that are as urgent as additions", () => {
     ]);
   });
 
-  test("stay behind every addition that shares an address with them", () => {
+  test("stay after every addition that shares an address with them", () => {
     const rules = [
       big,
-      // What is left of a network from which an address was let out.
+      // The remaining parts of a network from which an address was excluded.
       blocking("narrowed", ["203.0.113.0/32", "203.0.113.2/31"], { priority: 5 }),
       blocking("over", ["198.18.0.0/24"], ended),
     ];
@@ -61,7 +61,7 @@ describe("Removals that are as urgent as additions", () => {
     ]);
   });
 
-  test("are none on the allowlist, where access would be lost too early", () => {
+  test("do not exist on the allowlist, where access would be lost too early", () => {
     const rules = [big, allowing("over", ["203.0.113.1"], ended)];
     const inventory = { allowlist: [ownedBy("203.0.113.1", ["edge/over"])] };
     expect(keys({ gathered: { rules }, observed: { allowlist: ["203.0.113.1"] }, inventory })).toEqual([
@@ -72,7 +72,7 @@ describe("Removals that are as urgent as additions", () => {
 });
 
 describe("Additions", () => {
-  test("of a higher priority go first, then those of the rule with fewer left, then Allow before Block", () => {
+  test("of a higher priority go first, then those of the rule with fewer entries left, then Allow before Block", () => {
     const rules = [
       blocking("big", addresses(3)),
       blocking("small", ["192.0.2.1", "192.0.2.2"]),
@@ -89,13 +89,13 @@ describe("Additions", () => {
     ]);
   });
 
-  test("count what is left and not what is declared", () => {
+  test("count the remaining entries, not the declared ones", () => {
     const rules = [blocking("big", addresses(9)), blocking("small", ["192.0.2.1", "192.0.2.2"])];
     const situation = { gathered: { rules }, observed: { blocklist: addresses(8) } };
     expect(keys(situation)[0]).toBe("blocklist +198.18.0.8");
   });
 
-  test("that two rules want are done once, for the more urgent one, and both are named", () => {
+  test("that two rules declare are done once, for the more urgent rule, and name both", () => {
     const rules = [blocking("a", addresses(3)), blocking("b", addresses(1), { priority: 2 })];
     const [first] = planOf({ gathered: { rules } }).operations;
     expect(first).toMatchObject({
@@ -133,7 +133,7 @@ describe("Additions", () => {
   });
 });
 
-test("A plan goes from origins over additions to removals, from the blocklist first", () => {
+test("A plan starts with origins, followed by additions and removals, from the blocklist first", () => {
   const situation: Situation = {
     gathered: { rules: [blocking("a", ["192.0.2.1"]), allowing("b", ["192.0.2.2"])], origins: [anOrigin("a.example")] },
     observed: { blocklist: ["192.0.2.9", "192.0.2.8"], allowlist: ["192.0.2.7"] },
@@ -169,7 +169,7 @@ test("An entry that changes lists is added to the new one before it leaves the o
   expect(keys(toBlock)).toEqual(["blocklist +192.0.2.1", "allowlist -192.0.2.1"]);
 });
 
-test("A plan of ten thousand entries holds each once", () => {
+test("A plan of ten thousand entries contains each once", () => {
   const plan = planOf({
     gathered: { rules: [blocking("feed", addresses(10_000)), allowing("ok", addresses(100, 20_000))] },
     observed: { blocklist: addresses(5_000, 5_000) },

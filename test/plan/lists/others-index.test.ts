@@ -4,7 +4,7 @@ import { OthersIndex } from "../../../src/plan/lists/others-index.ts";
 import { entry } from "../../support/builders/gathered.ts";
 import { seededRandom } from "../../support/builders/seeded-random.ts";
 
-test("it finds what other namespaces have and nothing else, as an index for each namespace would", () => {
+test("finds exactly the entries of other namespaces, like one index per namespace", () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     const random = seededRandom(seed);
     const below = (limit: number): number => Math.floor(random() * limit);

@@ -18,14 +18,14 @@ function outcome(situation: Situation): { operations: string[]; owned: Record<st
 }
 
 describe("An entry", () => {
-  test("that is about to be added is ours before the call", () => {
+  test("that is about to be added is managed before the call", () => {
     expect(outcome({ gathered: { rules: [blocking("a", [one])] } })).toEqual({
       operations: [`blocklist +${one}`],
       owned: { [one]: undefined },
     });
   });
 
-  test("that was there before any rule wanted it is not ours, and stays when the rule goes", () => {
+  test("that was on the list before any rule declared it is unmanaged, and stays when the rule is deleted", () => {
     expect(outcome({ gathered: { rules: [blocking("a", [one])] }, observed: { blocklist: [one] } })).toEqual({
       operations: [],
       owned: {},
@@ -33,12 +33,12 @@ describe("An entry", () => {
     expect(outcome({ observed: { blocklist: [one] } })).toEqual({ operations: [], owned: {} });
   });
 
-  test("that a rule adopts becomes ours", () => {
+  test("that a rule adopts becomes managed", () => {
     const situation = { gathered: { rules: [blocking("a", [one], adopt)] }, observed: { blocklist: [one] } };
     expect(outcome(situation)).toEqual({ operations: [], owned: { [one]: undefined } });
   });
 
-  test("that nobody wants any more is removed in every spelling that the list shows", () => {
+  test("that no rule declares any longer is removed in every spelling that the list shows", () => {
     const situation = { observed: { blocklist: [`${one}/32`, "192.0.2.9", one] }, inventory: { blocklist: [one] } };
     expect(outcome(situation)).toEqual({
       operations: [`blocklist -${one}/32`, `blocklist -${one}`],
@@ -71,14 +71,14 @@ describe("An entry", () => {
       expect(recorded({ inventory, ...later(5_000) })).toEqual({ record: undefined, lookAgainMs: undefined });
     });
 
-    test("is removed if it appears within the window, and the next read without it is the first one again", () => {
+    test("is removed if it reappears within the window, and the next read without it counts as the first one", () => {
       const at = later(3_000);
       const shown = { inventory: record(missing), ...at, observed: { ...at.observed, blocklist: [one] } };
       expect(outcome(shown).operations).toEqual([`blocklist -${one}`]);
       expect(recorded(shown)).toEqual({ record: anOwnedEntry(), lookAgainMs: undefined });
     });
 
-    test("is not missing any more once a rule wants it", () => {
+    test("is no longer missing once a rule declares it", () => {
       const plan = planOf({
         gathered: { rules: [blocking("a", [one])] },
         inventory: record(missing),
@@ -97,12 +97,12 @@ describe("An entry", () => {
     });
   });
 
-  test("that is ours and gone is added again while a rule wants it", () => {
+  test("that is managed but missing is added again while a rule declares it", () => {
     const situation = { gathered: { rules: [blocking("a", [one])] }, inventory: { blocklist: [one] } };
     expect(outcome(situation).operations).toEqual([`blocklist +${one}`]);
   });
 
-  test("that is owned already changes nothing in the inventory", () => {
+  test("that is already managed changes nothing in the inventory", () => {
     const plan = planOf({
       gathered: { rules: [blocking("a", [one])] },
       observed: { blocklist: [one] },
@@ -121,7 +121,7 @@ describe("The owners of an entry", () => {
       manner,
     ]);
 
-  test("are the rules that want it, each with the source that it comes from, and the time is when it was recorded", () => {
+  test("are the rules that declare it, each with its source and the time of the record", () => {
     const list = "ConfigMap edge/list-0, key list";
     const rules = [
       blocking("a", [one], { texts: ["192.0.2.2\n192.0.2.3\n"] }),
@@ -135,12 +135,12 @@ describe("The owners of an entry", () => {
     ]);
   });
 
-  test("of an adopted entry say how it became managed", () => {
+  test("of an adopted entry are recorded with its adoption", () => {
     const situation = { gathered: { rules: [blocking("a", [one], adopt)] }, observed: { blocklist: [one] } };
     expect(rows(situation)).toEqual([[one, ["edge/a"], nowMs, "Adopted"]]);
   });
 
-  test("change without a call, and leave the time as it is", () => {
+  test("change without a call, and keep the time", () => {
     const plan = planOf({
       gathered: { rules: [blocking("b", [one])] },
       observed: { blocklist: [one] },
@@ -153,12 +153,12 @@ describe("The owners of an entry", () => {
     );
   });
 
-  test("stay the last ones while nobody wants the entry", () => {
+  test("remain the last ones while no rule declares the entry", () => {
     const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [ownedBy(one, ["edge/a"])] } };
     expect(rows(situation)).toEqual([[one, ["edge/a"], undefined, "Added"]]);
   });
 
-  test("are one object for all entries that the same rules want", () => {
+  test("are one object for all entries that the same rules declare", () => {
     const plan = planOf({ gathered: { rules: [blocking("a", [one, "192.0.2.2"]), blocking("b", [one])] } });
     const more = planOf({ gathered: { rules: [blocking("a", addresses(50)), blocking("b", addresses(50, 25))] } });
     expect(new Set(plan.inventory.entries.blocklist.values()).size).toBe(2);
@@ -167,7 +167,7 @@ describe("The owners of an entry", () => {
 });
 
 describe("deletionPolicy Retain", () => {
-  test("is recorded while the rule exists, and taken back when the rule changes its mind", () => {
+  test("is recorded while the rule exists, and dropped when the rule no longer has it", () => {
     const base = { observed: { blocklist: [one] } };
     const retaining = { ...base, gathered: { rules: [blocking("a", [one], retain)] }, inventory: { blocklist: [one] } };
     expect(outcome(retaining).owned).toEqual({ [one]: "edge/a" });
@@ -179,12 +179,12 @@ describe("deletionPolicy Retain", () => {
     expect(outcome(deleting).owned).toEqual({ [one]: undefined });
   });
 
-  test("keeps the entry of a deleted rule, which is no longer ours", () => {
+  test("keeps the entry of a deleted rule, which is then unmanaged", () => {
     const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a"] as const] } };
     expect(outcome(situation)).toEqual({ operations: [], owned: {} });
   });
 
-  test("keeps the entry of a deleted rule also if another rule declares it, with which it then does not go", () => {
+  test("keeps the entry of a deleted rule even if another rule declares it and is deleted later", () => {
     const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a"] as const] } };
     expect(outcome({ ...situation, gathered: { rules: [blocking("b", [one])] } })).toEqual({
       operations: [],
@@ -192,7 +192,7 @@ describe("deletionPolicy Retain", () => {
     });
   });
 
-  test("keeps it also while the deletion of the rule takes a while", () => {
+  test("also keeps it while the rule is being deleted", () => {
     const rules = [blocking("a", [one], { ...retain, meta: { deleting: true } })];
     const situation = {
       gathered: { rules },
@@ -202,7 +202,7 @@ describe("deletionPolicy Retain", () => {
     expect(outcome(situation)).toEqual({ operations: [], owned: {} });
   });
 
-  test("does not keep an entry that is taken out of the rule", () => {
+  test("does not keep an entry that is removed from the rule", () => {
     const situation = {
       gathered: { rules: [blocking("a", ["192.0.2.2"], retain)] },
       observed: { blocklist: [one, "192.0.2.2"] },
@@ -216,7 +216,7 @@ describe("deletionPolicy Retain", () => {
     expect(outcome(situation).operations).toEqual([`blocklist -${one}`]);
   });
 
-  test("is remembered because a source can't be read: the rule may only be out of sight", () => {
+  test("stays recorded while a source is unreadable, because the rule may still exist", () => {
     const situation = {
       gathered: { brokenSources: ["a.yaml can't be read."] },
       observed: { blocklist: [one] },
@@ -229,7 +229,7 @@ describe("deletionPolicy Retain", () => {
 describe("The policy Exclusive", () => {
   const instance = anInstance({ policies: { blocklist: "Exclusive" } });
 
-  test("removes what nobody declares, whoever added it, also what is no address", () => {
+  test("removes all undeclared entries, whoever added them, including opaque ones", () => {
     const situation = {
       gathered: { instance, rules: [blocking("a", [one])] },
       observed: { blocklist: [one, "192.0.2.9", "nonsense"] },
@@ -237,13 +237,13 @@ describe("The policy Exclusive", () => {
     expect(outcome(situation)).toEqual({ operations: ["blocklist -192.0.2.9", "blocklist -nonsense"], owned: {} });
   });
 
-  test("leaves the other list alone", () => {
+  test("does not change the other list", () => {
     expect(outcome({ gathered: { instance }, observed: { allowlist: [one] } }).operations).toEqual([]);
   });
 });
 
 describe("The policy Observe", () => {
-  test("plans and owns nothing, and shows what would be done", () => {
+  test("plans and records nothing, but shows the prevented operations", () => {
     const instance = anInstance({ policies: { blocklist: "Observe" } });
     const plan = planOf({
       gathered: { instance, rules: [blocking("a", [one], adopt)] },

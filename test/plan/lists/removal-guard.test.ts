@@ -9,7 +9,7 @@ import { addresses, anInstance, aRule, blocking } from "../../support/builders/d
 import type { Situation } from "../../support/builders/gathered.ts";
 import { desiredOf, entry, nowMs, ownedBy, planOf } from "../../support/builders/gathered.ts";
 
-/** A list of `kept` declared entries, and `removed` of ours that nobody wants. */
+/** A list with `kept` declared entries, and `removed` managed entries that no rule declares. */
 function removing(
   removed: number,
   kept: number,
@@ -40,16 +40,16 @@ function removals(situation: Situation): string[] {
 
 describe("The guard on plans", () => {
   test.each([
-    ["lets 30 of 100 go", 30, 70, {}, false],
-    ["holds 31 of 100", 31, 69, {}, true],
-    ["lets 3 of 9 go", 3, 6, {}, false],
-    ["lets all 9 go", 9, 0, {}, false],
-    ["holds 4 of 10", 4, 6, {}, true],
-    ["lets 100 of 1000 go", 100, 900, {}, false],
-    ["holds 101 of 1000", 101, 899, {}, true],
-    ["holds 1 where none is allowed", 1, 500, { maxRemovals: 0 }, true],
-    ["lets all of 50 go where every share is allowed", 50, 0, { maxRemovalPercent: 100 }, false],
-    ["holds 1 of 50 where no share is allowed", 1, 49, { maxRemovalPercent: 0 }, true],
+    ["allows 30 of 100", 30, 70, {}, false],
+    ["puts 31 of 100 on hold", 31, 69, {}, true],
+    ["allows 3 of 9", 3, 6, {}, false],
+    ["allows all 9", 9, 0, {}, false],
+    ["puts 4 of 10 on hold", 4, 6, {}, true],
+    ["allows 100 of 1,000", 100, 900, {}, false],
+    ["puts 101 of 1,000 on hold", 101, 899, {}, true],
+    ["puts 1 on hold if none is allowed", 1, 500, { maxRemovals: 0 }, true],
+    ["allows all of 50 if every percentage is allowed", 50, 0, { maxRemovalPercent: 100 }, false],
+    ["puts 1 of 50 on hold if no percentage is allowed", 1, 49, { maxRemovalPercent: 0 }, true],
   ] as const)("%s", (_what, removed, kept, guards, held) => {
     const plan = planOf(removing(removed, kept, guards));
     expect(plan.operations).toHaveLength(held ? 0 : removed);
@@ -57,11 +57,11 @@ describe("The guard on plans", () => {
     expect(plan.lists.blocklist.held).toBe(held ? removed : 0);
   });
 
-  test("holds 200,000 removals at once", () => {
+  test("puts 200,000 removals on hold", () => {
     expect(planOf(removing(200_000, 1)).held?.removals.blocklist).toHaveLength(200_000);
   });
 
-  test("does not hold additions, nor the removals of the other list", () => {
+  test("affects neither additions nor the removals of the other list", () => {
     const held = removing(150, 1);
     const plan = planOf({
       gathered: { rules: [blocking("feed", addresses(3))] },
@@ -72,7 +72,7 @@ describe("The guard on plans", () => {
     expect(plan.held?.removals.allowlist).toEqual([]);
   });
 
-  test("gives the same answer before and after the additions of the plan", () => {
+  test("gives the same result before and after the additions of the plan", () => {
     for (const added of [5, 10, 20, 30, 100]) {
       const gone = addresses(12, 10_000);
       const gathered = { rules: [blocking("feed", addresses(added))] };
@@ -84,7 +84,7 @@ describe("The guard on plans", () => {
   });
 });
 
-/** The plan of a confirmed run, after these removals at other times. */
+/** The plan of a confirmed run, after these earlier removals. */
 function windowed(situation: Situation, { gone = 0, minutesAgo = 1, windowMs = 3_600_000, isCounted = false } = {}) {
   const atMs = nowMs - minutesAgo * 60_000;
   const before = isCounted ? addresses(gone, 10_000) : addresses(gone, 20_000);
@@ -99,24 +99,24 @@ function windowed(situation: Situation, { gone = 0, minutesAgo = 1, windowMs = 3
 
 describe("The window of the guards", () => {
   test.each([
-    ["counts what earlier plans removed", 60, { gone: 41 }, 60],
-    ["lets go what fits beside that", 60, { gone: 40 }, undefined],
-    ["forgets what is older", 60, { gone: 60, minutesAgo: 60 }, undefined],
-    ["counts for as long if the clock was set back", 60, { gone: 60, minutesAgo: -59 }, 60],
-    ["counts nothing if it is 0s", 60, { gone: 60, windowMs: 0 }, undefined],
-    ["lets go on what it counted already", 60, { gone: 60, isCounted: true }, undefined],
+    ["counts the removals of earlier plans", 60, { gone: 41 }, 60],
+    ["allows removals that still fit", 60, { gone: 40 }, undefined],
+    ["ignores older removals", 60, { gone: 60, minutesAgo: 60 }, undefined],
+    ["lasts just as long if the clock was set back", 60, { gone: 60, minutesAgo: -59 }, 60],
+    ["counts no earlier removals if it is 0s", 60, { gone: 60, windowMs: 0 }, undefined],
+    ["lets removals continue that it has already counted", 60, { gone: 60, isCounted: true }, undefined],
   ] as const)("%s", (_what, removed, options, held) => {
     const plan = windowed(removing(removed, 2_000), options);
     expect(plan.held?.removals.blocklist.length).toBe(held);
     expect(plan.operations).toHaveLength(held === undefined ? removed : 0);
   });
 
-  test("counts the share of the list as it was before", () => {
+  test("applies the percentage to the former size of the list", () => {
     expect(windowed(removing(3, 10), { gone: 2 }).operations).toEqual([]);
     expect(windowed(removing(2, 11), { gone: 2 }).operations).toHaveLength(2);
   });
 
-  test("is recorded ahead of the removals, once they are confirmed", () => {
+  test("is recorded before the removals, once they are confirmed", () => {
     const situation = removing(3, 30);
     expect(planOf(situation).inventory.counted.blocklist.size).toBe(0);
     const plan = windowed(situation);
@@ -128,12 +128,12 @@ describe("The window of the guards", () => {
     expect(next.inventory.counted.blocklist).toBe(plan.inventory.counted.blocklist);
   });
 
-  test("does not count what was approved", () => {
+  test("does not count approved removals", () => {
     const approved = planOf(approving(removing(150, 1), planOf(removing(150, 1)).held!.hash)).inventory.approval;
     expect(windowed(approving(removing(150, 1), "", approved)).inventory.counted.blocklist.size).toBe(0);
   });
 
-  test("does not count what expires, or leaves a feed, which has guards of its own", () => {
+  test("does not count expired entries or those that left a feed, which has its own guards", () => {
     const gone = addresses(40, 10_000);
     const feed = { namespace: "edge", name: "ipsum" };
     const expired = aRule("ends", { addresses: gone.slice(0, 20), expiresAtMs: nowMs - 1 });
@@ -153,13 +153,13 @@ describe("The window of the guards", () => {
     const plan = windowed(situation([expired, fed]), { gone: 90 });
     expect(plan.operations).toHaveLength(40);
     expect(plan.inventory.counted.blocklist.size).toBe(90);
-    // What is deleted before it ends counts, and so does a feed that a rule no longer uses.
+    // Entries of a rule that is deleted before it expires count, and so do those of a feed that a rule no longer uses.
     expect(windowed(situation([]), { gone: 90 }).held?.removals.blocklist).toHaveLength(40);
     expect(windowed(situation([fed]), { gone: 90 }).held?.removals.blocklist).toHaveLength(20);
   });
 });
 
-test("A list counts as one of ten entries if it may have them: a refused addition may be there already", () => {
+test("A list counts as having ten entries if it may have them, because a refused addition may already be there", () => {
   const refusal = { operation: "blocklist +192.0.2.1", message: "on the list already", refusedAtMs: nowMs };
   const rules = [blocking("a", ["192.0.2.1"])];
   const version = versionOfRules(desiredOf({ rules }).rules);
@@ -174,7 +174,7 @@ test("A list counts as one of ten entries if it may have them: a refused additio
 });
 
 describe("An approval", () => {
-  test("lets exactly the plan with its hash through, and is recorded before the first removal", () => {
+  test("allows exactly the plan with its hash, and is recorded before the first removal", () => {
     const situation = removing(150, 1);
     const { held } = planOf(situation);
     const plan = planOf(approving(situation, held!.hash));
@@ -184,7 +184,7 @@ describe("An approval", () => {
     expect(plan.inventory.approval?.removals.blocklist.size).toBe(150);
   });
 
-  test("of another hash, or of a plan that has changed since, lets nothing through", () => {
+  test("with another hash, or for a plan that has changed since, allows nothing", () => {
     const { held } = planOf(removing(150, 1));
     expect(removals(approving(removing(150, 1), "000000000000"))).toEqual([]);
     expect(removals(approving(removing(151, 1), held!.hash))).toEqual([]);
@@ -192,7 +192,7 @@ describe("An approval", () => {
     expect(planOf(removing(151, 1)).held?.hash).not.toBe(held!.hash);
   });
 
-  test("goes on for what is left after a crash half-way", () => {
+  test("continues for the remaining removals after a crash halfway", () => {
     const { held, inventory } = planOf(approving(removing(150, 1), planOf(removing(150, 1)).held!.hash));
     const half = approving(removing(70, 1), "000000000000", inventory.approval);
     expect(held).toBeUndefined();
@@ -200,7 +200,7 @@ describe("An approval", () => {
     expect(planOf(half).held).toBeUndefined();
   });
 
-  test("does not cover what came later, and counts for nothing in the guard on that", () => {
+  test("does not cover later removals, and does not count for the guard on them", () => {
     const approval = planOf(approving(removing(150, 1), planOf(removing(150, 1)).held!.hash)).inventory.approval;
     const few = approving(removing(155, 1), "", approval);
     expect(removals(few)).toHaveLength(155);
@@ -209,7 +209,7 @@ describe("An approval", () => {
     expect(planOf(many).held?.removals.blocklist).toHaveLength(130);
   });
 
-  test("is over when everything that it allowed is gone, and when it is wanted again", () => {
+  test("ends when all approved entries are removed or declared again", () => {
     const approval: Approval = {
       hash: "abc",
       removals: { blocklist: new Set([entry("192.0.2.1")]), allowlist: new Set() },
@@ -225,7 +225,7 @@ describe("An approval", () => {
     expect(planOf(wanted).inventory.approval).toBeUndefined();
   });
 
-  test("no longer covers what is wanted again, also where nothing else is to be recorded", () => {
+  test("no longer covers entries that are declared again, even if nothing else must be recorded", () => {
     const approval: Approval = {
       hash: "abc",
       removals: { blocklist: new Set(["192.0.2.1", "192.0.2.2"].map(entry)), allowlist: new Set() },
@@ -251,7 +251,7 @@ describe("An approval", () => {
   });
 });
 
-test("The hash names a set of removals, whatever their order, and each list and each use by itself", () => {
+test("The hash identifies a set of removals in any order, and differs for each list and each use", () => {
   const [a, b] = ["192.0.2.1", "192.0.2.2"].map((text) => ({ entry: entry(text), holds: [], owners: unknownOwners }));
   const origin = { host: "a.example", holds: [], owners: unknownOwners };
   const hashOf = (blocklist: HeldRemoval[], allowlist: HeldRemoval[], approvals = 0, origins: OriginRemoval[] = []) =>

@@ -20,7 +20,7 @@ describe("On a list that is nearly full,", () => {
     expect(writes(["192.0.2.1"], ["192.0.2.3"], 2)).toEqual(["blocklist +192.0.2.1", "blocklist -192.0.2.3"]);
   });
 
-  test("a removal makes room for an addition, and first one that shares no address with any", () => {
+  test("a removal makes room for an addition, preferably one that shares no address with any addition", () => {
     expect(writes(["192.0.2.8/30", "192.0.2.77"], ["192.0.2.0/24", "198.51.100.1", "192.0.2.77"], 3)).toEqual([
       "blocklist -198.51.100.1",
       "blocklist +192.0.2.8/30",
@@ -28,7 +28,7 @@ describe("On a list that is nearly full,", () => {
     ]);
   });
 
-  test("an entry is removed before what replaces it only if there is no other way", () => {
+  test("an entry is removed before its replacement is added only if there is no other way", () => {
     expect(writes(["192.0.2.0/25"], ["192.0.2.0/24"], 1)).toEqual([
       "blocklist -192.0.2.0/24",
       "blocklist +192.0.2.0/25",

@@ -9,7 +9,7 @@ function objectionTo(text: string): string | undefined {
   return specialPurposeObjection(entry(text), headOf(entry(text)));
 }
 
-/** The network that the entry is refused for. */
+/** The network because of which the entry is refused. */
 function refusedFor(text: string): string | undefined {
   return /overlaps (\S+) \(/u.exec(objectionTo(text) ?? "")?.[1];
 }
@@ -77,7 +77,7 @@ describe("An entry that overlaps a special-purpose network is refused, and the n
   });
 });
 
-describe("An entry is let through", () => {
+describe("An entry is accepted", () => {
   test.each(["192.0.2.0/24", "198.51.100.7", "203.0.113.0/24", "2001:db8::/32", "2001:db8::1", "3fff::/20"])(
     "if it is for documentation: %s",
     (text) => {
@@ -112,19 +112,19 @@ describe("An entry is let through", () => {
     "2002::/16",
     "2002:c000:201::1",
     "2620:4f:8000::/48",
-  ])("if the registries let it be used on the public Internet: %s", (text) => {
+  ])("if the registries allow its use on the public Internet: %s", (text) => {
     expect(objectionTo(text)).toBeUndefined();
   });
 
   test.each(["9.255.255.255", "11.0.0.0/8", "100.63.255.255", "100.128.0.0/9", "126.0.0.0/8", "128.0.0.0/8"])(
-    "if it lies next to such a network: %s",
+    "if it is adjacent to such a network: %s",
     (text) => {
       expect(objectionTo(text)).toBeUndefined();
     },
   );
 
   test.each(["172.15.255.255", "172.32.0.0/11", "192.167.0.0/16", "223.255.255.255", "2000::", "2001:200::/23"])(
-    "also here: %s",
+    "if it is adjacent to another such network: %s",
     (text) => {
       expect(objectionTo(text)).toBeUndefined();
     },
@@ -138,14 +138,14 @@ describe("The message", () => {
     );
   });
 
-  test("asks for narrower networks where public addresses are among them", () => {
+  test("suggests narrower networks if the entry contains public addresses", () => {
     expect(objectionTo("172.0.0.0/8")).toBe(
       "172.0.0.0/8 overlaps 172.16.0.0/12 (private use, RFC 1918), which never sends requests over the public Internet: write narrower networks that leave it out, or set spec.guards.specialPurpose of the instance to Allow.",
     );
   });
 });
 
-/** The same tables, read from the registries once more, as first and last address of what is not reachable. */
+/** The same tables, derived from the registries independently, as first and last addresses of the unreachable networks. */
 const unreachable: readonly (readonly [string, string])[] = [
   ["0.0.0.0", "0.255.255.255"],
   ["10.0.0.0", "10.255.255.255"],

@@ -8,7 +8,7 @@ const seed = { low: 1, high: 2 };
 const identityOf = createRowIdentity(seed);
 
 describe("a saved cursor", () => {
-  test("comes back as it was, with what was handed on of each day", () => {
+  test("is restored with the forwarded rows of each day", () => {
     const cursor = new LogCursor(100, seed);
     cursor.markOf(100).tally.take(identityOf(row("/a")));
     cursor.dayDone(100, 1);
@@ -32,11 +32,11 @@ describe("a saved cursor", () => {
     [{ version: 2, seed, firstDay: -1, nextDay: 1, days: [] }],
     [{ version: 2, seed, firstDay: 1, nextDay: 1, days: [{ day: 1 }] }],
     [{ version: 2, seed, firstDay: 1, nextDay: 1, days: [{ day: 1, handedOn: "////////////" }] }],
-  ])("is none: %j", (saved) => {
+  ])("is invalid: %j", (saved) => {
     expect(loadLogCursor(saved)).toBeUndefined();
   });
 
-  test("of the version before is none: its rows had other identities, and would all seem new", () => {
+  test("of the previous version is invalid, because its rows have other identities and would all seem new", () => {
     const cursor = new LogCursor(100, seed);
     cursor.dayDone(100, 1);
     expect(loadLogCursor(cursor.save())).toBeDefined();
@@ -44,7 +44,7 @@ describe("a saved cursor", () => {
   });
 });
 
-test("days are kept that were not read to their end, however old they are", () => {
+test("days that were not read completely are kept, however old they are", () => {
   const cursor = new LogCursor(100, seed);
   cursor.markOf(100).tally.take(identityOf(row("/a")));
   cursor.forgetBefore(200);
@@ -55,12 +55,12 @@ test("days are kept that were not read to their end, however old they are", () =
   expect(cursor.save().days).toEqual([]);
 });
 
-test("a plan keeps its days, today included", () => {
+test("a plan keeps its days, including today", () => {
   expect(logPlans.map((plan) => 1000 - firstKeptDay(plan, 1000) + 1)).toEqual([30, 30, 90, 180, 365, 365]);
 });
 
-describe("rows that could not be handed on", () => {
-  test("come again, as often as they were given back", () => {
+describe("rows that could not be forwarded", () => {
+  test("are forwarded again, as often as they were given back", () => {
     const cursor = new LogCursor(100, seed);
     const { tally } = cursor.markOf(100);
     for (const entry of [row("/a"), row("/a"), row("/b")]) tally.take(identityOf(entry));
@@ -83,7 +83,7 @@ describe("rows that could not be handed on", () => {
 });
 
 describe("closing the oldest day", () => {
-  test("ends the wait for its late rows, day after day, but for the latest", () => {
+  test("ends the wait for its late rows, one day after another, except for the latest", () => {
     const cursor = new LogCursor(100, seed);
     for (const day of [100, 101, 102]) cursor.dayDone(day, 1);
     expect([cursor.closeOldest(), cursor.closeOldest(), cursor.closeOldest()]).toEqual([100, 101, undefined]);
@@ -91,7 +91,7 @@ describe("closing the oldest day", () => {
     expect(loadLogCursor(JSON.parse(JSON.stringify(cursor.save())))?.daysToRead(103, 5).firstDay).toBe(102);
   });
 
-  test("leaves a day alone that was not read to its end", () => {
+  test("keeps a day that was not read completely", () => {
     const cursor = new LogCursor(100, seed);
     cursor.markOf(100).tally.take(identityOf(row("/a")));
     cursor.markOf(101);
@@ -99,7 +99,7 @@ describe("closing the oldest day", () => {
   });
 });
 
-test("after a long pause, the days are read again for which late rows were still waited for, and not those before", () => {
+test("after a long pause, only the days that still accept late rows are read again", () => {
   const cursor = new LogCursor(90, seed);
   for (let day = 90; day <= 100; day += 1) cursor.dayDone(day, 1);
   cursor.forgetBefore(98);

@@ -17,15 +17,15 @@ function pathsOf({ rows }: PageVerdict): string {
   return rows.map(({ request_path }) => request_path).join(" ");
 }
 
-describe("a day with more rows than are remembered", () => {
-  test("is handed on whole in one reading", () => {
+describe("a day with more rows than the limit", () => {
+  test("is forwarded completely in one reading", () => {
     const reading = new LogDayReading(undefined, () => new LogTally(identityOf, { rowsMax }));
     const verdicts = [page("a b", "1"), page("c d", "2"), page("e f", null)].map((one) => reading.page(one));
     expect(verdicts.map(pathsOf)).toEqual(["a b", "c d", "e f"]);
     expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { came: 6, total: 6 } });
   });
 
-  test("can be read again as long as all that was handed on is remembered, and not after that", () => {
+  test("can be read again only as long as all forwarded rows are known", () => {
     const reading = new LogDayReading(undefined, () => new LogTally(identityOf, { rowsMax }));
     expect(pathsOf(reading.page(page("a b", "1")))).toBe("a b");
     reading.begin();
@@ -37,8 +37,8 @@ describe("a day with more rows than are remembered", () => {
   });
 });
 
-describe("a page that doubles rows once", () => {
-  test("is told after a second reading: the rows were handed on more often than they are there", () => {
+describe("a page that contains duplicate rows once", () => {
+  test("is reported after a second reading: the rows were forwarded more often than they exist", () => {
     const reading = new LogDayReading(undefined, () => new LogTally(identityOf));
     expect(pathsOf(reading.page(page("a a b b", "1")))).toBe("a a b b");
     expect(reading.page(page("c d e", "2"))).toMatchObject({ next: "Again", defect: "TooManyRows" });
@@ -48,7 +48,7 @@ describe("a page that doubles rows once", () => {
     expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { came: 6, total: 6, surplus: 2 } });
   });
 
-  test("is nothing to tell if it is withdrawn before anything of it was handed on, or in a reading that only has another order", () => {
+  test("is not reported if none of its rows were forwarded, or if a reading only has another order", () => {
     const reading = new LogDayReading(undefined, () => new LogTally(identityOf));
     expect(pathsOf(reading.page(page("a b", "1")))).toBe("a b");
     reading.begin();

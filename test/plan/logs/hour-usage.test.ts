@@ -5,8 +5,8 @@ import { HourUsage, hourMs } from "../../../src/plan/logs/hour-usage.ts";
 const limits = { rowsPerHourMax: 1000, pagesPerHourMax: 10, rowsKeptMax: 1000 };
 const startMs = Date.UTC(2026, 2, 10, 12);
 
-describe("what an instance has used in its hour", () => {
-  test("is nothing before the first page and after the hour", () => {
+describe("the usage of an instance in its hour", () => {
+  test("is zero before the first page and after the hour", () => {
     const usage = new HourUsage();
     expect(usage.rowsLeft(startMs, limits)).toBe(1000);
     expect(usage.forgottenAt(startMs)).toBeUndefined();
@@ -17,7 +17,7 @@ describe("what an instance has used in its hour", () => {
     expect(usage.endOf(startMs + hourMs, limits)).toBeUndefined();
   });
 
-  test("ends the hour when the rows or the pages are used up", () => {
+  test("reaches the limit when the rows or the pages are used up", () => {
     const usage = new HourUsage();
     for (let page = 0; page < 10; page += 1) expect(usage.takePage(startMs + page, limits)).toBe(true);
     expect(usage.endOf(startMs + 10, limits)).toEqual({ used: "Pages", untilMs: startMs + hourMs });
@@ -26,14 +26,14 @@ describe("what an instance has used in its hour", () => {
     expect(usage.endOf(startMs + 12, limits)).toEqual({ used: "Rows", untilMs: startMs + hourMs });
   });
 
-  test("is forgotten when the clock was set back, so that nothing rests for longer than an hour", () => {
+  test("is reset if the clock was set back, so no pause is longer than an hour", () => {
     const usage = new HourUsage();
     usage.rowsForwarded(startMs, 1000);
     expect(usage.rowsLeft(startMs - 24 * hourMs, limits)).toBe(1000);
   });
 });
 
-test("whatever is forwarded when, no hour has more rows and pages than the limits, and no rest is longer than an hour", () => {
+test("never exceeds the limits within an hour, and no pause is longer than an hour", () => {
   const steps = fc.array(fc.record({ waitMs: fc.nat(hourMs), rows: fc.nat(600) }), { maxLength: 200 });
   fc.assert(
     fc.property(steps, (all) => {

@@ -11,7 +11,7 @@ import { row } from "../../support/fakes/scripted-logs.ts";
 const identityOf = createRowIdentity({ low: 0x12_34_56_78, high: 0x9a_bc_de_f0 });
 
 describe("the identity of a row", () => {
-  test("is the same for equal rows, whatever else is in them, and another one with another seed", () => {
+  test("is the same for rows with equal documented fields, and different with another seed", () => {
     expect(identityOf(row("/a"))).toBe(identityOf({ ...row("/a"), extra: 1 } as never));
     expect(identityOf(row("/a"))).not.toBe(createRowIdentity({ low: 1, high: 2 })(row("/a")));
   });
@@ -36,7 +36,7 @@ describe("the identity of a row", () => {
     expect(identityOf(row("/a", change))).not.toBe(identityOf(row("/a")));
   });
 
-  test("is a whole number below 2^52, and different for a hundred thousand rows", () => {
+  test("is a whole number below 2^52, and differs between a hundred thousand rows", () => {
     const logDay = { seed: 3, day: 20_000, rowCount: 100_000, lateMsMax: 0 };
     const rows = new Map<number, string>();
     for (let index = 0; index < 100_000; index += 1) {
@@ -51,7 +51,7 @@ describe("the identity of a row", () => {
   });
 });
 
-/** Few different ones, so that many are equal, and some that meet in the table. */
+/** Few distinct rows, so that many are equal, and some with the same position in the table. */
 const identities = fc.array(
   fc.integer({ min: 0, max: 5 }).map((pick) => [0, 1, 1024, 2 ** 31, 2 ** 51, 2 ** 52 - 1][pick] ?? 0),
   {
@@ -70,7 +70,7 @@ function countsIn(tally: LogTally): Map<number, number> {
 }
 
 describe("a tally", () => {
-  test("is the same as a Map that counts, however it grows and whatever is given back", () => {
+  test("equals a Map of counts, however it grows and whatever is given back", () => {
     const random = seededRandom(7);
     const rows = Array.from({ length: 3_000 }, (_, index) => row(`/${index}`));
     const tally = new LogTally(identityOf);
@@ -97,7 +97,7 @@ describe("a tally", () => {
     }
   });
 
-  test("lets through, over all readings, each row as often as it came most often in one of them", () => {
+  test("forwards each row as often as the reading that contained it most often", () => {
     fc.assert(
       fc.property(fc.array(identities, { minLength: 1, maxLength: 5 }), (readings) => {
         const tally = new LogTally(identityOf);
@@ -116,7 +116,7 @@ describe("a tally", () => {
     );
   });
 
-  test("lets through what it has no room to remember, and says that there is such", () => {
+  test("forwards rows that it has no room to record, and reports this", () => {
     const tally = new LogTally(identityOf, { rowsMax: 2 });
     expect([1, 2, 1].map((item) => tally.take(item))).toEqual([true, true, true]);
     expect(tally.isOverfull).toBe(false);
@@ -130,7 +130,7 @@ describe("a tally", () => {
 });
 
 describe("a tally as bytes", () => {
-  test("comes back as it was", () => {
+  test("is restored unchanged", () => {
     fc.assert(
       fc.property(identities, (items) => {
         const tally = new LogTally(identityOf);
@@ -141,30 +141,30 @@ describe("a tally as bytes", () => {
     );
   });
 
-  test("comes in slices of at most 131,072 rows or slots, whatever its size", () => {
+  test("is encoded in slices of at most 131,072 rows or slots, whatever its size", () => {
     const tally = new LogTally(identityOf);
     const random = seededRandom(11);
-    // The generator has 32 bits, and the low bits of an identity are its place in the table.
+    // The generator has 32 bits, and the low bits of an identity are its position in the table.
     const half = (): number => Math.floor(random() * 2 ** 26);
     for (let index = 0; index < 200_000; index += 1) tally.take(half() * 2 ** 26 + half());
     const slices = encodeTally(tally);
     let count = 1;
     let slice = slices.next();
     for (; slice.done !== true; slice = slices.next()) count += 1;
-    // 7 buckets are sorted, 2 ** 19 slots are looked at, and 200,000 rows are written.
+    // 7 buckets are sorted, 2 ** 19 slots are scanned, and 200,000 rows are written.
     expect(count).toBeGreaterThan(7 + 4 + 12);
     const back = decodeTally(slice.value, identityOf);
     expect(finished(back!.identities())).toEqual(finished(tally.identities()));
   });
 
-  test("takes about five bytes a row", () => {
+  test("takes about five bytes per row", () => {
     const tally = new LogTally(identityOf);
     const logDay = { seed: 3, day: 20_000, rowCount: 20_000, lateMsMax: 0 };
     for (let index = 0; index < 20_000; index += 1) tally.take(identityOf(makeLogEntry(logDay, index)));
     expect(finished(encodeTally(tally)).length / 20_000).toBeLessThan(6);
   });
 
-  test("is refused when it is cut, or none at all", () => {
+  test("is refused if it is truncated or invalid", () => {
     const tally = new LogTally(identityOf);
     for (const item of [5, 5, 2 ** 40]) tally.take(item);
     const bytes = finished(encodeTally(tally));

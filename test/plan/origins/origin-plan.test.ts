@@ -14,7 +14,7 @@ const unsure: OwnedOrigin = { ...added, addedAtMs: undefined };
 const alternate = anOrigin(host);
 const backup = anOrigin(host, { type: "Backup" });
 
-/** `[operations]`, owned type and whether it was accepted, who waits. */
+/** `[operations]`, the owned type and whether it was accepted, and the hosts that wait. */
 function decide(
   declared: typeof alternate | undefined,
   owned: OwnedOrigin | undefined,
@@ -51,13 +51,19 @@ describe("An origin", () => {
     ["declared and added", alternate, added, false, { ...none, owned: "Alternate added" }],
     ["declared, added, and the primary", alternate, added, true, { ...none, owned: "Alternate added" }],
     [
-      "declared and recorded ahead",
+      "declared and recorded before the call",
       alternate,
       unsure,
       false,
       { ...none, operations: [`origins +${host} Alternate`], owned: "Alternate unsure" },
     ],
-    ["declared, recorded ahead, and the primary", alternate, unsure, true, { ...none, owned: "Alternate unsure" }],
+    [
+      "declared, recorded before the call, and the primary",
+      alternate,
+      unsure,
+      true,
+      { ...none, owned: "Alternate unsure" },
+    ],
     [
       "declared with another type",
       backup,
@@ -73,21 +79,21 @@ describe("An origin", () => {
       { operations: [], owned: "Alternate added", waiting: [host] },
     ],
     [
-      "declared by nobody any more",
+      "no longer declared",
       undefined,
       added,
       false,
       { ...none, operations: [`origins -${host} Alternate`], owned: "Alternate unsure" },
     ],
     [
-      "declared by nobody, and recorded ahead",
+      "no longer declared, and recorded before the call",
       undefined,
       unsure,
       false,
       { ...none, operations: [`origins -${host} Alternate`], owned: "Alternate unsure" },
     ],
     [
-      "declared by nobody, and the primary",
+      "no longer declared, and the primary",
       undefined,
       added,
       true,
@@ -107,19 +113,19 @@ describe("An origin", () => {
       true,
       { ...none, owned: undefined },
     ],
-  ] as const)("that is %s is planned for as the table says", (_what, declared, owned, primary, expected) => {
+  ] as const)("that is %s is planned as in the table", (_what, declared, owned, primary, expected) => {
     expect(decide(declared, owned, primary)).toEqual(expected);
   });
 
   test.each([
-    ["declared by nobody any more", undefined, added],
+    ["no longer declared", undefined, added],
     ["declared with another type", backup, added],
     ["retained", undefined, { ...added, retainedBy: "edge/a.example" }],
-  ] as const)("that is %s stays because a source can't be read", (_what, declared, owned) => {
+  ] as const)("that is %s stays while a source can't be read", (_what, declared, owned) => {
     expect(decide(declared, owned, false, true)).toEqual({ operations: [], waiting: [], owned: "Alternate added" });
   });
 
-  test("records who retains it, and forgets that when the object changes its mind", () => {
+  test("is recorded with the object that retains it, until this object no longer does", () => {
     const retaining = anOrigin(host, { deletionPolicy: "Retain" });
     const record = (declared: typeof alternate, owned: OwnedOrigin) =>
       planOf({ gathered: { origins: [declared] }, inventory: { origins: { [host]: owned } } }).inventory.origins.get(
@@ -164,7 +170,7 @@ describe("An origin", () => {
   });
 });
 
-test("Hosts are compared as DNS does", () => {
+test("Hosts are compared as in DNS", () => {
   expect(sameHost("A.Example.", " a.example")).toBe(true);
   expect(sameHost("a.example", "b.example")).toBe(false);
 });

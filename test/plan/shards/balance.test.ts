@@ -12,7 +12,7 @@ test("a replica with two shards fewer than another one asks for a shard", () => 
   expect(wantsShard(held(), "b")).toBe(false);
 });
 
-test("only the replica with the most shards gives one up, and of several only one", () => {
+test("only the replica with the most shards gives one up, and only one of several does", () => {
   const holders = held("a", "a", "b", "b", "c");
   expect(["a", "b", "c", "d"].map((own) => shardToGive(holders, own, "d"))).toEqual([
     1,
@@ -24,7 +24,7 @@ test("only the replica with the most shards gives one up, and of several only on
   expect(shardToGive(holders, "a", undefined)).toBeUndefined();
 });
 
-test("the replica with fewer shards takes a free one first, and the one that asks before all others", () => {
+test("the replica with fewer shards takes a free one first, and a replica that asks comes before all others", () => {
   const holders = held("a", "a", "b", undefined);
   const delay = (own: string, asker?: string): number => takeDelayMs(holders, own, { periodMs: 3_000, asker });
   expect(delay("c")).toBe(0);

@@ -24,7 +24,7 @@ test("processes of all versions compute the same shards", () => {
 `);
 });
 
-test.each([2, 3, 5, 16])("%s shards get about as many keys each", (shards) => {
+test.each([2, 3, 5, 16])("%s shards get about the same number of keys each", (shards) => {
   const counts = Array.from({ length: shards }, () => 0);
   for (const print of prints) {
     const shard = shardOfKey(print, shards);

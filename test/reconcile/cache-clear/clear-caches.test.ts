@@ -346,7 +346,9 @@ describe("A call that fails", () => {
     await passesUntilCleared(world);
     expect(failed(world, clear)).toBe("True DeadlineExceeded");
     expect(world.clock.nowMs() - Date.UTC(2026, 0, 1)).toBe(30_000);
-    expect(world.status.message(clear.meta, "Failed")).toBe("It took longer than 30 s. The WAF answered 500.");
+    expect(world.status.message(clear.meta, "Failed")).toBe(
+      "The cache clear took longer than 30 s. The WAF answered 500.",
+    );
     expect(world.waf.count("ClearCache")).toBe(4);
     expect(world.status.faults).toEqual([]);
   });
@@ -497,7 +499,9 @@ describe("While the instance is in trouble", () => {
     await world.clock.advance(60_000);
     await world.pass();
     expect(failed(world, clear)).toBe("True DeadlineExceeded");
-    expect(statusOf(world, clear)).toMatchObject({ message: "It took longer than 60 s. The WAF answered 503." });
+    expect(statusOf(world, clear)).toMatchObject({
+      message: "The cache clear took longer than 60 s. The WAF answered 503.",
+    });
   });
 
   test("a wrong key and another domain fail what waits at once", async () => {

@@ -1,4 +1,4 @@
-// How long a caller waits for a ConfigMap, and what it gets if that is not enough.
+// How long a caller waits for a ConfigMap, and the result if that is not enough.
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { ApiResult } from "../../../src/kube/api-result.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
@@ -33,7 +33,7 @@ beforeEach(() => {
   });
 });
 
-/** Its requests end when the test says so. */
+/** Its requests end when the test releases them. */
 function heldServer(): ApiServer {
   return {
     request: async <T>() =>
@@ -50,7 +50,7 @@ function answer(text: string, version = "1"): ApiResult<unknown> {
   return { ok: true, status: 200, value: { metadata, data: { "list.txt": text } } };
 }
 
-/** Reads with a limit of 250 ms from now. */
+/** Reads with a limit of 250 ms. */
 async function readInTime(freshness: Partial<Freshness> = {}): Promise<readonly AddressText[]> {
   const now = clock.monotonicMs();
   const read = await texts.read(rule, {
@@ -63,14 +63,14 @@ async function readInTime(freshness: Partial<Freshness> = {}): Promise<readonly 
   return read.texts;
 }
 
-/** What a caller gets that waits until its limit. */
+/** The result for a caller that waits until its limit. */
 async function readTooShort(freshness: Partial<Freshness> = {}): Promise<readonly AddressText[]> {
   const reading = readInTime(freshness);
   await clock.advance(250);
   return await reading;
 }
 
-/** The ConfigMap was read, with this text. */
+/** The ConfigMap was read and contains this text. */
 async function known(text: string): Promise<void> {
   const reading = readInTime();
   requests[0]?.(answer(text));
@@ -87,7 +87,7 @@ describe("a caller that waits for a limited time", () => {
     expect(changed).toEqual([]);
   });
 
-  test("learns that the first read is not over, and hears of its end", async () => {
+  test("learns that the first read continues, and is notified of its end", async () => {
     expect(await readTooShort()).toEqual([stillRead]);
     expect(changed).toEqual([]);
     requests[0]?.(answer("198.51.100.1\n"));
@@ -97,7 +97,7 @@ describe("a caller that waits for a limited time", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("hears of the end of a read that failed, too", async () => {
+  test("is also notified of the end of a failed read", async () => {
     await readTooShort();
     requests[0]?.({ ok: false, fault: localFault("TimedOut", "No answer") });
     await clock.settle();
@@ -110,7 +110,7 @@ describe("a caller that waits for a limited time", () => {
     expect([requests.length, clock.sleeperCount()]).toEqual([1, 0]);
   });
 
-  test("gets the last text if another read takes too long, and hears of the new one", async () => {
+  test("gets the last text if another read takes too long, and is notified of the new one", async () => {
     await known("198.51.100.1\n");
     await clock.advance(1);
     texts.refresh("guest/list");
@@ -127,7 +127,7 @@ describe("a fresh read with a limit", () => {
     expect(await readTooShort({ bypassWatch: true })).toEqual([stillRead]);
   });
 
-  test("does not rely on a read that began before it, even if that ends meanwhile", async () => {
+  test("does not rely on a read that began earlier, even if it ends meanwhile", async () => {
     await readTooShort();
     const notBeforeMs = clock.monotonicMs();
     const reading = readInTime({ bypassWatch: true, notBeforeMs });
@@ -136,7 +136,7 @@ describe("a fresh read with a limit", () => {
     expect(await reading).toEqual([stillRead]);
   });
 
-  test("waits as long as it takes for a text that was read before", async () => {
+  test("waits without limit for a text that was read before", async () => {
     await known("198.51.100.1\n");
     await clock.advance(1);
     const reading = readInTime({ bypassWatch: true, notBeforeMs: clock.monotonicMs() });
@@ -149,14 +149,14 @@ describe("a fresh read with a limit", () => {
   });
 });
 
-test("of a ConfigMap, only the keys that rules use are kept: another one has to be read", async () => {
+test("of a ConfigMap, only the keys that rules use are kept, and other keys must be read", async () => {
   const metadata = { namespace: "guest", name: "list", uid: "u", resourceVersion: "1" };
   const data = { "list.txt": "192.0.2.1\n", "other.txt": "192.0.2.2\n" };
   const both: ApiResult<unknown> = { ok: true, status: 200, value: { metadata, data } };
   const first = readInTime();
   requests[0]?.(both);
   await first;
-  // What was kept needs no other request.
+  // Kept keys need no further request.
   expect(await readInTime()).toMatchObject([{ state: "Read", text: "192.0.2.1\n" }]);
   expect(requests).toHaveLength(1);
 

@@ -1,4 +1,4 @@
-// What wafsync writes down in a cluster: nothing without permission, the finalizer before the first call, status and events.
+// The writes of wafsync to a cluster: none without permission, the finalizer before the first call, status and events.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
@@ -65,7 +65,7 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     return (await cluster.request({ path })).body as Awaited<ReturnType<typeof stored>>;
   }
 
-  test("without permission nothing is written, and whoever asks is told", async () => {
+  test("without permission, nothing is written, and the caller gets the reason", async () => {
     expect(await records.lifecycle.ensureFinalizer(meta)).toContain("must not write");
     expect(await records.lifecycle.removeFinalizer(meta)).toContain("must not write");
     expect(await records.inventory.load(meta)).toMatchObject({ state: "Loaded", revision: "" });
@@ -76,7 +76,7 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     expect(writes()).toEqual([]);
   });
 
-  test("with it the finalizer is on before anything else, costs no second request, and is taken off again", async () => {
+  test("with permission, the finalizer is added first, needs no second request, and can be removed", async () => {
     mayWrite = true;
     expect(await records.lifecycle.ensureFinalizer(meta)).toBeUndefined();
     expect((await stored()).metadata.finalizers).toEqual(["wafsync.dev/release-entries"]);
@@ -90,7 +90,7 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     expect((await stored()).metadata.finalizers).toBeUndefined();
   });
 
-  test("a status is there when the write resolves, is read back at once, and is not written twice", async () => {
+  test("a status exists when the write resolves, is read back immediately, and is not written twice", async () => {
     const status = { observedGeneration: 1, domain: "shop.example" };
     expect(await records.status.write(meta, status)).toBeUndefined();
     expect((await stored()).status.domain).toBe("shop.example");
@@ -103,11 +103,11 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     expect((await stored()).status.domain).toBe("shop.example");
   });
 
-  test("a status that the API server refuses is a problem that names the object, and no error", async () => {
+  test("a status that the API server refuses is a problem that names the object, not an exception", async () => {
     expect(await records.status.write(meta, { observedGeneration: "not a number" })).toContain(meta.name);
   });
 
-  test("events that wait are written before it closes, and none after", async () => {
+  test("queued events are written before it closes, and none afterwards", async () => {
     records.status.event(meta, event);
     await records.close(waitMs);
     records.status.event(meta, { ...event, reason: "TooLate" });

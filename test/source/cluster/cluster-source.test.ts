@@ -1,5 +1,5 @@
-// Desired state from a real API server: which changes concern which instance, what is read again and when, and what a fresh
-// read knows that the watches don't. The custom resource definitions are changed here, so the control plane is its own.
+// The desired state from a real API server: which changes concern which instance, what is read again and when, and what a fresh
+// read shows that the watches do not. This test changes CRDs, so it has its own control plane.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
@@ -58,7 +58,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     return { kind: kind as ResourceKind, namespace: metadata.namespace, name: metadata.name };
   }
 
-  /** The watch shows the object, at least as new as this version. */
+  /** Waits until the watch shows the object in this version or a newer one. */
   async function seen(manifest: Manifest, written?: unknown): Promise<void> {
     const version = (written as { metadata: { resourceVersion: string } } | undefined)?.metadata.resourceVersion;
     await waitFor(`${manifest.kind} ${manifest.metadata.name} in the store`, waitMs, async () => {
@@ -123,7 +123,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     );
   });
 
-  test("a namespace that gets another label concerns the instances that select by labels", async () => {
+  test("a changed label of a namespace concerns the instances that select by labels", async () => {
     const home = await createNamespace(cluster, "platform");
     const guest = await createNamespace(cluster, "guest");
     const selects = { access: [{ namespaces: { from: "Selector", selector: { matchLabels: { waf: "shop" } } } }] };
@@ -140,7 +140,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect((await gather(of)).namespaceLabels.get(guest)).toMatchObject({ waf: "shop" });
   });
 
-  test("a ConfigMap that is labelled for it is watched, and one that was missing is looked for", async () => {
+  test("a ConfigMap with the watch label is watched, and a missing one is polled", async () => {
     const labels = { "wafsync.dev/watch": "true" };
     const fed = rule(namespace, "fed", [], {
       addressesFrom: [
@@ -163,7 +163,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.5\n" }, { text: "198.51.100.6\n" }]);
     const ruleNow = async () => (await gather()).rules.find(({ rule: { meta } }) => meta.name === "fed");
     expect((await ruleNow())?.refresh).toEqual(["Watched", "Polled"]);
-    // It is not watched, and polled later than now.
+    // It is not watched, and is polled later.
     version = source.version(name);
     await patchObject(cluster, configMap(namespace, "later", ""), { data: { "list.txt": "198.51.100.7\n" } });
     expect((await textsOf())?.[1]).toMatchObject({ text: "198.51.100.6\n" });
@@ -172,7 +172,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await deleteManifest(cluster, fed);
   });
 
-  test("a ConfigMap without the label is polled: its metadata, and the rest only when it changed", async () => {
+  test("a ConfigMap without the label is polled by its metadata, and read completely only if it has changed", async () => {
     const polled = watchedClient(api);
     const home = await createNamespace(cluster, "polled");
     const fed = rule(home, "fed", [], { addressesFrom: [{ configMapKeyRef: { name: "plain", key: "list.txt" } }] });
@@ -237,7 +237,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect(client.sent.filter((request) => /\/secrets(\?|$)/.test(request))).toEqual([]);
   });
 
-  test("instances with one key know of each other, however they spell the URL, until they have different keys", async () => {
+  test("instances with the same key are reported to each other, whatever their URLs, until their keys differ", async () => {
     const elsewhere = await createNamespace(cluster, "twin");
     const twin = instance(elsewhere, `${baseUrl}.:443`);
     const of = { namespace: elsewhere, name: "waf" };
@@ -253,7 +253,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect((await gather()).sameKey).toEqual([]);
   });
 
-  test("the Secrets of younger instances are not waited for", async () => {
+  test("an instance does not wait for the Secrets of younger instances", async () => {
     const younger = await createNamespace(cluster, "younger");
     await createAll(cluster, instance(younger, baseUrl));
     await seen(instance(younger, baseUrl));
@@ -277,7 +277,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await deleteManifest(cluster, early);
   });
 
-  test("an object that comes back with a broken reference concerns its former instance, and says why", async () => {
+  test("an object that is recreated with a broken reference concerns its former instance, and reports why", async () => {
     const right = rule(namespace, "scanners", ["198.51.100.8"]);
     await createAll(cluster, right);
     await seen(right);
@@ -301,7 +301,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect((await gather()).brokenReferences?.objects.has(key)).toBe(false);
   });
 
-  test("objects whose instance is being deleted are told so, also if they are new", async () => {
+  test("objects whose instance is being deleted report this, also if they are new", async () => {
     const home = await createNamespace(cluster, "leaving");
     const going = instance(home, "https://going.example");
     const manifest = { ...going, metadata: { ...going.metadata, finalizers: ["wafsync.dev/release-entries"] } };
@@ -319,7 +319,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await patchObject(cluster, going, { metadata: { finalizers: null } });
   });
 
-  test("an approval names who set the annotation, and nothing else of the managed fields is kept", async () => {
+  test("an approval names the manager of the annotation, and no other managed fields are kept", async () => {
     const home = await createNamespace(cluster, "approving");
     const mine = instance(home, "https://approved.example");
     await createAll(cluster, mine);
@@ -337,7 +337,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect(confirmed).toMatchObject({ state: "Read", gathered: { instance: { meta: { approver: meta.approver } } } });
   });
 
-  test("a fresh read sees what the watches have not, and whose instance is another one now", async () => {
+  test("a fresh read shows changes that the watches have not seen, and objects that now refer to another instance", async () => {
     const blind = open(api);
     const seenLate = rule(namespace, "late", ["198.51.100.9"]);
     await createAll(cluster, seenLate);
@@ -348,7 +348,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await deleteManifest(cluster, seenLate);
   });
 
-  test("a fresh read fails while the API server can't be asked", async () => {
+  test("a fresh read fails while the API server is unreachable", async () => {
     const unreachable = { ...watchedClient(api), request: failing } as unknown as ApiServer;
     expect(await open(unreachable).confirm(name)).toMatchObject({ state: "Failed" });
     async function failing() {
@@ -356,7 +356,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     }
   });
 
-  test("an object that only a newer wafsync understands holds what it owned, and is told so", async () => {
+  test("an object that only a newer wafsync understands puts its entries on hold, and reports this", async () => {
     const path = `${definition}/wafiprules.wafsync.dev`;
     const field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/reputation";
     const body = [{ op: "add", path: field, value: { type: "integer" } }];
@@ -387,7 +387,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     );
   });
 
-  test("a kind that is being uninstalled takes nothing along, and gets time to come back", async () => {
+  test("uninstalling a kind removes no entries, and its objects have time to be restored", async () => {
     const kept = rule(namespace, "kept", ["198.51.100.11"]);
     const held = { ...kept, metadata: { ...kept.metadata, finalizers: ["test.dev/hold"] } };
     await createAll(cluster, held);
@@ -409,7 +409,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect(source.hasGaps()).toBe(true);
   });
 
-  test("while the instances themselves are uninstalled, it says so", async () => {
+  test("the uninstallation of the instances themselves is reported", async () => {
     const held = { metadata: { finalizers: ["test.dev/hold"] } };
     await patchObject(cluster, instance(namespace, baseUrl), held);
     await cluster.request({ method: "DELETE", path: `${definition}/wafinstances.wafsync.dev` });

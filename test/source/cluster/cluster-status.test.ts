@@ -1,4 +1,4 @@
-// What becomes of a status that was made from an old copy of the object, on a real API server.
+// A status that was derived from an old copy of the object, on a real API server.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
@@ -29,7 +29,7 @@ await describeWithControlPlane("the status of an object in a cluster", (cluster)
     };
   }
 
-  test("keeps the transition time of a condition that a process with an old copy writes again", async () => {
+  test("keeps the transition time of a condition that a process writes again based on an old copy", async () => {
     const namespace = await createNamespace(cluster, "status");
     const manifest = rule(namespace, "feed", ["192.0.2.1"]);
     await createAll(cluster, manifest);

@@ -1,4 +1,4 @@
-// Records of wafsync 0.1 in ConfigMaps, on a real API server: what is moved into WafRecords, and what is believed by nobody.
+// Records of wafsync 0.1 in ConfigMaps, on a real API server: which are moved into WafRecords, and which are ignored.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -39,7 +39,7 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
     if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
   }
 
-  /** What 0.1 left next to the instance, with something changed. */
+  /** The ConfigMaps of 0.1 next to the instance, with a change. */
   async function leave(name: ObjectName, change: object = {}): Promise<void> {
     const documents = parseAllDocuments(await readFile(fixture, "utf8")).map((document) => document.toJS() as Stored);
     for (const { metadata, data } of documents) {
@@ -101,7 +101,7 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
     expect(await load(name, undefined)).toEqual(moved);
   });
 
-  test("a crash after any write loses nothing, and the next load carries on", async () => {
+  test("a crash after any write loses nothing, and the next load continues", async () => {
     for (let writes = 0; ; writes += 1) {
       const name = await instances.create();
       await leave(name);
@@ -117,11 +117,11 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
   });
 
   test.each([
-    ["the operator was not asked to", undefined, {}],
+    ["the migration was not requested", undefined, {}],
     ["no earlier version has synced the instance", { wasSynced: () => false }, {}],
     ["they have no finalizer", {}, { finalizers: [] }],
     ["they belong to no instance", {}, { ownerReferences: [] }],
-  ])("ConfigMaps are not believed if %s", async (_why, options, change) => {
+  ])("ConfigMaps are ignored if %s", async (_why, options, change) => {
     const name = await instances.create();
     await leave(name, change);
     const loaded = await load(name, options === undefined ? undefined : former(instances.api, options));
@@ -129,13 +129,13 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
     expect(await configMaps(name)).toHaveLength(2);
   });
 
-  test("ConfigMaps of a former instance of the same name are not believed", async () => {
+  test("ConfigMaps of a former instance with the same name are ignored", async () => {
     const name = await instances.create();
     await leave(name, { ownerReferences: [owner(name, "00000000-0000-4000-8000-000000000000")] });
     expect(await load(name, former())).toMatchObject({ inventory: emptyInventory });
   });
 
-  test("ConfigMaps next to an instance that has a record already are not believed", async () => {
+  test("ConfigMaps next to an instance that already has a record are ignored", async () => {
     const name = await instances.create();
     const records = inventories(instances.api, former());
     await records.save(name, { ...emptyInventory, domain: "shop.example" }, "");
@@ -145,7 +145,7 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
     });
   });
 
-  test("without the right to change ConfigMaps the inventory is moved, and whoever asks learns that they stay", async () => {
+  test("without permission to change ConfigMaps, the inventory is moved, and a message says that they stay", async () => {
     const name = await instances.create();
     await leave(name);
     const kept: string[] = [];
@@ -166,7 +166,7 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
     expect(await findFormerInventories(instances.api, instances.namespace)).toContainEqual(name);
   });
 
-  test("damaged ConfigMaps are moved by nobody, and named", async () => {
+  test("damaged ConfigMaps are not moved, and are named in the problem", async () => {
     const name = await instances.create();
     await leave(name);
     const body = { data: { format: "99" } };
@@ -179,7 +179,7 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
     expect(await configMaps(name)).toHaveLength(2);
   });
 
-  test("what was forwarded of logs is moved too", async () => {
+  test("the record of forwarded logs is also moved", async () => {
     const name = await instances.create();
     const text = JSON.stringify({ forwarded: 7, text: "x".repeat(40) });
     const digest = createHash("sha256").update(text).digest("hex");

@@ -4,7 +4,7 @@ import { initialFeedState } from "../../../src/plan/feeds/feed-state.ts";
 import { FeedRecords } from "../../../src/source/cluster/feed-records.ts";
 import { aFeed } from "../../support/builders/declare-feed.ts";
 
-test("A feed that was deleted while it was fetched gets no records: nothing would ever delete them", async () => {
+test("A feed that was deleted while it was fetched gets no records, because nothing would ever delete them", async () => {
   const calls: string[] = [];
   const api = new Proxy({} as ApiServer, {
     get: (_, call) => () => {

@@ -29,7 +29,7 @@ await describeWithControlPlane("the history of an instance, in a WafRecord", (cl
     return read.ok ? read.value.flatMap(({ values }) => values) : [read.fault.code];
   }
 
-  test("two writers lose nothing of each other", async () => {
+  test("two writers lose no events of each other", async () => {
     const name = await instances.create();
     const [one, other] = [open(), open()];
     expect(await valuesOf(name)).toEqual([]);
@@ -39,7 +39,7 @@ await describeWithControlPlane("the history of an instance, in a WafRecord", (cl
     expect(await valuesOf(name)).toEqual(["192.0.2.0", "192.0.2.1", "192.0.2.2", "192.0.2.3"]);
   });
 
-  test("the oldest events go when there is no more room, and when they are old", async () => {
+  test("the oldest events are dropped if there is no more room, or if they are too old", async () => {
     const name = await instances.create();
     const records = open();
     expect(await records.append(name, [anEvent(["192.0.2.99"], nowMs - historyLimits.ageMsMax - 1)])).toBeUndefined();
@@ -55,7 +55,7 @@ await describeWithControlPlane("the history of an instance, in a WafRecord", (cl
     expect(JSON.stringify(body).length).toBeLessThan(historyLimits.bytesMax + 10_000);
   });
 
-  test("an instance that continues another one has its history first, once, and the former record is gone", async () => {
+  test("an instance that continues another one has the former history first, once, and the former record is deleted", async () => {
     const [name, former] = [await instances.create(), await instances.create()];
     const records = open();
     await records.append(name, [anEvent(["192.0.2.3"])]);
@@ -70,7 +70,7 @@ await describeWithControlPlane("the history of an instance, in a WafRecord", (cl
     expect(await valuesOf(former)).toEqual([]);
   });
 
-  test("who may not write stores nothing, and an instance that is gone gets no record", async () => {
+  test("nothing is stored without permission, or for an instance that no longer exists", async () => {
     const name = await instances.create();
     expect(await open(false).append(name, [anEvent(["192.0.2.1"])])).toBeUndefined();
     expect(await valuesOf(name)).toEqual([]);

@@ -1,5 +1,5 @@
-// Inventories in WafRecords, on a real API server: what a crash between two writes leaves, who wins of two writers, and what
-// becomes of them when others delete them.
+// Inventories in WafRecords, on a real API server: the results of crashes between two writes, of concurrent writers, and of
+// deletions by others.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { localFault } from "../../../src/kube/api-result.ts";
 import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
@@ -63,7 +63,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     return loaded.inventory;
   }
 
-  test("an inventory of any size is loaded as it was saved, and needs no more objects than that", async () => {
+  test("an inventory of any size is loaded as it was saved, and has no unneeded objects", async () => {
     const name = await instances.create();
     expect(await load(name)).toEqual(emptyInventory);
     for (const [count, isSharded] of [
@@ -78,7 +78,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     expect((await stored(name)).map(({ metadata }) => metadata.name)).toEqual([`${name.name}-inventory-1`]);
   });
 
-  test("a save that changes one entry writes the shard that holds it, and the first one", async () => {
+  test("a save that changes one entry writes the shard that contains it, and the first one", async () => {
     const name = await instances.create();
     const client = watchedClient(instances.api);
     const inventories = open(client);
@@ -96,7 +96,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     { change: "shrinks", from: 300, until: 40, start: 0 },
     { change: "holds other entries", from: 200, until: 200, start: 100 },
   ])(
-    "a crash after any write of a save that $change loses no entry, and the next save mends it",
+    "a crash after any write of a save that $change loses no entry, and the next save repairs it",
     async ({ from, until, start }) => {
       for (let writes = 0; ; writes += 1) {
         const name = await instances.create();
@@ -116,7 +116,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     },
   );
 
-  test("of two who know the same version one saves, and the other learns of it", async () => {
+  test("one of two writers with the same version succeeds, and the other gets a conflict", async () => {
     const name = await instances.create();
     const [left, right] = [open(), open()];
     await save(left, name, owning(300));
@@ -129,7 +129,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     expect([...entriesOf(owning(300)).keys()].filter((entry) => !kept.has(entry))).toEqual([]);
   });
 
-  test("two who both find nothing can't both begin", async () => {
+  test("two writers that find no inventory can't both create one", async () => {
     const name = await instances.create();
     const [left, right] = [open(), open()];
     const [before, same] = [await left.load(name), await right.load(name)];
@@ -141,7 +141,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     expect(outcomes.map(({ state }) => state).sort()).toEqual(["Conflict", "Saved"]);
   });
 
-  test("a save with the very same content still makes older versions stale", async () => {
+  test("a save with the same content still makes older versions stale", async () => {
     const name = await instances.create();
     const [left, right] = [open(), open()];
     await save(left, name, owning(5));
@@ -159,7 +159,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     ],
     ["it was written by a newer wafsync", (index: number) => (index === 1 ? { format: 99 } : undefined)],
     ["a shard has another number", (index: number) => (index === 1 ? { part: 2 } : undefined)],
-  ])("it can't be used, and says why, when %s", async (_what, damage) => {
+  ])("an inventory is unusable and the problem says why if %s", async (_what, damage) => {
     const name = await instances.create();
     await save(open(), name, owning(300));
     for (const { metadata } of await stored(name)) {
@@ -176,7 +176,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     expect(loaded).toMatchObject({ state: "Unreadable", problem: expect.stringContaining(`${name.name}-inventory`) });
   });
 
-  test("it outlives its deletion by others until it is let go", async () => {
+  test("it survives its deletion by others until it is released", async () => {
     const name = await instances.create();
     await save(open(), name, owning(300));
     for (const { metadata } of await stored(name)) {
@@ -191,7 +191,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     expect(await stored(name)).toEqual([]);
   });
 
-  test("a crash while it is let go leaves what can be let go again", async () => {
+  test("after a crash during the release, it can be released again", async () => {
     for (let writes = 0; ; writes += 1) {
       const name = await instances.create();
       await save(open(), name, owning(300));
@@ -204,12 +204,12 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     }
   });
 
-  test("an instance that comes back with another UID takes its inventory over, unless nothing may be written", async () => {
+  test("an instance that is restored with another UID takes over its inventory, unless nothing may be written", async () => {
     const name = await instances.create();
     const formerUid = "00000000-0000-4000-8000-000000000000";
     const former = { holderOf: () => ({ uid: formerUid, retains: false }) };
     const ownerOf = async () => (await stored(name))[0]?.metadata.ownerReferences?.map((owner) => owner.uid);
-    // The garbage collector deletes what a former instance owned; the finalizer keeps it.
+    // The garbage collector deletes the objects of a former instance; the finalizer keeps them.
     await save(open(instances.api, former), name, owning(3));
     const readOnly = open(instances.api, { mayWrite: () => false });
     expect((await readOnly.load(name)).state).toBe("Loaded");
@@ -233,7 +233,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       }));
     }
 
-    test("it has neither owner nor finalizer, and goes at once if somebody deletes it", async () => {
+    test("it has neither owner nor finalizer, and a deletion takes effect immediately", async () => {
       const name = await instances.create();
       expect(await save(open(instances.api, kept), name, owning(300))).toBe("Saved");
       expect(new Set((await ties(name)).map((tie) => JSON.stringify(tie)))).toEqual(
@@ -250,7 +250,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       expect(await load(name)).toEqual(emptyInventory);
     });
 
-    test("a load follows a change of the policy, in both directions, and writes nothing after that", async () => {
+    test("a load applies a change of the policy, in both directions, and then writes nothing more", async () => {
       const name = await instances.create();
       await save(open(), name, owning(3));
       for (const [overrides, tie] of [
@@ -267,7 +267,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       expect(await load(name)).toEqual(owning(3));
     });
 
-    test("one that was deleted before is not lost when the policy changes", async () => {
+    test("an earlier deletion does not cause its loss when the policy changes", async () => {
       const name = await instances.create();
       await save(open(), name, owning(300));
       const selected = ["-n", name.namespace, "-l", `wafsync.dev/instance=${name.name}`];
@@ -276,7 +276,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       const loaded = await first.load(name);
       if (loaded.state !== "Loaded") throw new Error(loaded.problem);
       expect(loaded.inventory).toEqual(owning(300));
-      // Another process knows nothing but the revision.
+      // Another process knows only the revision.
       const saved = await open(instances.api, kept).save(name, owning(301), loaded.revision);
       expect(saved).toMatchObject({ state: "Saved" });
       expect(await load(name)).toEqual(owning(301));
@@ -284,7 +284,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       expect(await stored(name)).toEqual([]);
     });
 
-    test("an instance of the same name finds it", async () => {
+    test("an instance with the same name finds it", async () => {
       const name = await instances.create();
       const former = { holderOf: () => ({ uid: "00000000-0000-4000-8000-000000000000", retains: true }) };
       await save(open(instances.api, former), name, owning(3));
@@ -293,7 +293,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     });
   });
 
-  test("one that is to outlive its instance is detached from it, and one that somebody deleted goes", async () => {
+  test("it can be detached to outlive its instance, unless it was already deleted", async () => {
     const [kept, deleted] = [await instances.create(), await instances.create()];
     for (const name of [kept, deleted]) await save(open(), name, owning(300));
     const ofDeleted = ["-n", deleted.namespace, "-l", `wafsync.dev/instance=${deleted.name}`];
@@ -317,7 +317,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       expect(await stored(name)).toEqual([]);
     }
 
-    test("it is written again by the process that knows it, also after a crash half-way", async () => {
+    test("it is written again by the process that knows it, also after a crash halfway", async () => {
       const name = await instances.create();
       let writesLeft = Number.POSITIVE_INFINITY;
       const client: ApiServer = {
@@ -340,7 +340,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       }
     });
 
-    test("it is written again also if a save failed because the CRD was being deleted", async () => {
+    test("it is also written again if a save failed because the CRD was being deleted", async () => {
       const name = await instances.create();
       let isRefused = false;
       const client: ApiServer = {
@@ -361,7 +361,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       expect(await inventories.load(name)).toMatchObject({ state: "Loaded", inventory: owning(3) });
     });
 
-    test("it is not written again if somebody deleted it, if it was released, or by a process that does not know it", async () => {
+    test("it is not written again if another writer deleted it, if it was released, or by a process that does not know it", async () => {
       const [deleted, released, unknown] = [
         await instances.create(),
         await instances.create(),
@@ -379,7 +379,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     });
   });
 
-  test("a shard of the full size is taken by the API server, and so is a large inventory", async () => {
+  test("a shard with the maximum size is accepted by the API server, and so is a large inventory", async () => {
     const name = await instances.create();
     const inventory = owning(120_000);
     const whole = open(instances.api, { shardBytesMax: undefined });
@@ -392,7 +392,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     expect(loaded.state === "Loaded" && entriesOf(loaded.inventory).size).toBe(120_000);
   });
 
-  test("without its CRD it is out of reach, and not empty", async () => {
+  test("without its CRD, it is unreachable, not empty", async () => {
     const name = await instances.create();
     const withoutKind: ApiServer = {
       ...watchedClient(instances.api),
@@ -407,7 +407,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     });
   });
 
-  test("what is left of an instance that is gone is swept away, and nothing else", async () => {
+  test("the sweep removes only the remains of deleted instances", async () => {
     const [gone, alive] = [await instances.create(), await instances.create()];
     const holderOf = (name: ObjectName) => (name.name === gone.name ? undefined : instances.holderOf(name));
     await save(open(), gone, owning(300));

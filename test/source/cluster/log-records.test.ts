@@ -1,4 +1,4 @@
-// What was forwarded of logs, in WafRecords on a real API server: large records, crashes between two writes, two writers.
+// The record of forwarded logs in WafRecords, on a real API server: large records, crashes between two writes, two writers.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
@@ -9,7 +9,7 @@ import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
 
 const partLengthMax = 1_000;
 const small = { forwarded: 1 };
-/** Of about four parts, and different for each number. */
+/** Has about four parts, and is different for each number. */
 const large = (number: number) => ({ forwarded: number, text: String(number).repeat(3_500) });
 
 interface StoredRecord {
@@ -47,7 +47,7 @@ await describeWithControlPlane("what was forwarded of logs, in WafRecords", (clu
     return (await open(over).save(name, record, revision)).state;
   }
 
-  test("a record comes back as it was, small or large, and each save leaves only what is in use", async () => {
+  test("a record of any size is restored unchanged, and each save leaves only objects that are in use", async () => {
     const name = await instances.create();
     expect(await load(name)).toMatchObject({ record: undefined, revision: "" });
     for (const record of [small, large(1), large(2), large(3), small, large(4)]) {
@@ -59,7 +59,7 @@ await describeWithControlPlane("what was forwarded of logs, in WafRecords", (clu
     expect(new Set(owners)).toEqual(new Set([instances.uidOf(name)]));
   });
 
-  test("saves follow one another by the revision that each gives", async () => {
+  test("saves follow one another by the revision that each returns", async () => {
     const name = await instances.create();
     let revision = "";
     for (const record of [small, large(1), large(2)]) {
@@ -70,7 +70,7 @@ await describeWithControlPlane("what was forwarded of logs, in WafRecords", (clu
     expect((await load(name)).record).toEqual(large(2));
   });
 
-  test("of two writers who know the same version one has a conflict, and the record is that of the other", async () => {
+  test("one of two writers with the same version gets a conflict, and the other one's record is stored", async () => {
     const name = await instances.create();
     await save(name, large(1));
     const { revision } = await load(name);
@@ -80,7 +80,7 @@ await describeWithControlPlane("what was forwarded of logs, in WafRecords", (clu
     expect(await save(name, large(4))).toBe("Saved");
   });
 
-  test("a crash after any number of writes leaves the former record or the new one, whole", async () => {
+  test("a crash after any number of writes leaves the complete former record or the complete new one", async () => {
     const name = await instances.create();
     await save(name, large(1));
     for (let writes = 0; writes < 9; writes += 1) {
@@ -94,7 +94,7 @@ await describeWithControlPlane("what was forwarded of logs, in WafRecords", (clu
     expect((await load(name)).record).toEqual(small);
   });
 
-  test("a record that somebody changed or of which a part is missing is told apart from none", async () => {
+  test("a modified or incomplete record is distinguished from a missing one", async () => {
     const name = await instances.create();
     await save(name, large(1));
     const part = (await stored(name)).find(({ metadata }) => metadata.name.endsWith("-2"));
@@ -106,7 +106,7 @@ await describeWithControlPlane("what was forwarded of logs, in WafRecords", (clu
     expect(await save(name, small)).toBe("Saved");
   });
 
-  test("a record beyond all parts is refused before anything is written, and so is one that may not be written", async () => {
+  test("a record that is too large or must not be written is refused before anything is written", async () => {
     const name = await instances.create();
     const huge = { text: "x".repeat(partLengthMax * partsMax) };
     expect(await save(name, huge)).toBe("TooLarge");

@@ -8,7 +8,7 @@ function entry(manager: string, time: string, ...annotations: readonly string[])
   return { manager, operation: "Update", time, fieldsV1: { "f:metadata": { "f:annotations": fields }, "f:spec": {} } };
 }
 
-test("the last one that set the annotation is found among those that set others", () => {
+test("the last manager of the annotation is found among the managers of other fields", () => {
   const fields = [
     entry("argocd", "2026-01-01T00:00:03Z", "other"),
     entry("kubectl-annotate", "2026-01-01T00:00:02Z", "other", annotation),
@@ -17,13 +17,13 @@ test("the last one that set the annotation is found among those that set others"
   expect(setterOfAnnotation(fields, annotation)).toEqual({ manager: "kubectl-annotate", time: "2026-01-01T00:00:02Z" });
 });
 
-test("nobody is found where nothing is recorded, or something odd", () => {
+test("no manager is found if the record is missing or malformed", () => {
   const odd = [null, "text", { fieldsV1: [] }, { ...entry("", "now", annotation) }, { manager: "m", time: "t" }];
   expect(setterOfAnnotation(undefined, annotation)).toBeUndefined();
   expect(setterOfAnnotation(odd, annotation)).toBeUndefined();
 });
 
-test("the stored form of an object has the setter and nothing else", () => {
+test("the stored form of an object contains only the setter", () => {
   const setter = { manager: "kubectl-annotate", time: "2026-01-01T00:00:02Z" };
   expect(storedSetter([setter])).toEqual(setter);
   expect(storedSetter(undefined)).toBeUndefined();

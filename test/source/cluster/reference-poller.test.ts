@@ -37,8 +37,8 @@ function stage() {
   return { clock, poller, add, polls, over, timesOf, stop };
 }
 
-describe("An object that is polled", () => {
-  test("and exists is asked for at least every 30 s, and not at the same moment as all others", async () => {
+describe("A polled object", () => {
+  test("that exists is polled at least every 30 s, but not at the same time as all others", async () => {
     const { clock, add, timesOf, stop } = stage();
     for (let index = 0; index < 20; index += 1) add(`map-${index}`, "Existing");
     await clock.advance(300_000);
@@ -52,7 +52,7 @@ describe("An object that is polled", () => {
     await stop();
   });
 
-  test("and is missing is asked for soon, then at growing intervals up to 30 s", async () => {
+  test("that is missing is polled soon, then at increasing intervals up to 30 s", async () => {
     const { clock, add, timesOf, stop } = stage();
     add("later", "Missing");
     await clock.advance(120_000);
@@ -63,7 +63,7 @@ describe("An object that is polled", () => {
     await stop();
   });
 
-  test("is asked for soon again when it disappears, and at its pace when it comes back", async () => {
+  test("is polled soon after it disappears, and at the constant rate after it reappears", async () => {
     const { clock, poller, add, polls, stop } = stage();
     add("map", "Existing");
     add("map", "Existing");
@@ -77,7 +77,7 @@ describe("An object that is polled", () => {
     await stop();
   });
 
-  test("is asked for until it is over, also after a failure", async () => {
+  test("is polled until the poll ends, also after a failure", async () => {
     const { clock, poller, add, over, polls, stop } = stage();
     add("broken", "Missing");
     add("map", "Missing");
@@ -91,7 +91,7 @@ describe("An object that is polled", () => {
 });
 
 describe("Of many objects", () => {
-  test("so many are polled, and of one namespace a part of them", async () => {
+  test("a limited number is polled, in total and per namespace", async () => {
     const { clock, poller, add, stop } = stage();
     for (let index = 0; index < polledInGroupMax + 50; index += 1) add(`greedy-${index}`, "Existing", "greedy");
     expect(poller.size).toBe(polledInGroupMax);
@@ -105,7 +105,7 @@ describe("Of many objects", () => {
     await stop();
   });
 
-  test("a thousand are polled in time, and never more than forty within a second", async () => {
+  test("a thousand are polled in time, but never more than forty within a second", async () => {
     const { clock, add, polls, stop } = stage();
     for (let index = 0; index < polledMax; index += 1) add(`map-${index}`, "Existing", `team-${index % 10}`);
     await clock.advance(90_000);

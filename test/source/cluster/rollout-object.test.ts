@@ -22,15 +22,15 @@ function revisionOf(kind: WorkloadKind, parts: Parts) {
   return { revision, content };
 }
 
-describe("What is kept of a workload", () => {
-  test("is small, and says where its rollout is", () => {
+describe("The stored form of a workload", () => {
+  test("is small, and contains the progress of its rollout", () => {
     const status = { observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 1 };
     const slim = slimWorkload("Deployment", anObject({ annotations: { note: "x".repeat(10_000) }, status }));
     expect(JSON.stringify(slim).length).toBeLessThan(600);
     expect(slim.seen.progress).toEqual({ state: "Progressing", message: "1 of 2 updated pods are available." });
   });
 
-  test("does not break on an object of an odd shape", () => {
+  test("tolerates a malformed object", () => {
     for (const kind of ["Deployment", "StatefulSet", "DaemonSet"] as const) {
       const metadata = { namespace: "shop", name: "web", uid: "u-1", resourceVersion: "7" };
       for (const odd of [{}, { spec: [], status: "no" }, { spec: null, status: { conditions: [null, 1] } }]) {
@@ -42,7 +42,7 @@ describe("What is kept of a workload", () => {
 });
 
 describe("The revision", () => {
-  test("of a Deployment is what its controller has counted, and its content that of the template, in any order of fields", () => {
+  test("of a Deployment is its controller's count, and its content is the template in any order of fields", () => {
     const annotations = { "deployment.kubernetes.io/revision": "3" };
     const { revision, content } = revisionOf("Deployment", { annotations });
     expect(revision).toBe("3");
@@ -61,7 +61,7 @@ describe("The revision", () => {
     expect(revisionOf("DaemonSet", { annotations, generation: 9 }).revision).toBe("5");
   });
 
-  test("of a StatefulSet is its update revision, and with a partition each stage that changes pods is one of its own", () => {
+  test("of a StatefulSet is its update revision, and with a partition, each stage that changes pods has a separate one", () => {
     const of = (partition: number, currentRevision: string, updateRevision: string): string => {
       const spec = { updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition } } };
       const seen = revisionOf("StatefulSet", { spec, status: { currentRevision, updateRevision } });
@@ -77,7 +77,7 @@ describe("The revision", () => {
 });
 
 describe("An instance", () => {
-  test("may see the workloads of its own namespace, and elsewhere those that agree", () => {
+  test("may see the workloads of its own namespace, and those elsewhere that allow it", () => {
     const agreeing = { "wafsync.dev/clears-cache-of": "edge/waf, edge/other" };
     const web = slimWorkload("Deployment", anObject({ annotations: agreeing }));
     expect(maySee({ namespace: "shop", name: "any" }, web)).toBe(true);

@@ -25,7 +25,7 @@ interface Deployment {
   readonly agrees?: string;
 }
 
-/** A Deployment of the namespace `edge` with two pods, of which so many are available. */
+/** A Deployment in the namespace `edge` with two pods, of which this many are available. */
 function deployment({ name = "web", version, revision, available, replicas = 2, agrees }: Deployment): TestObject {
   const annotations = {
     "deployment.kubernetes.io/revision": revision,
@@ -69,7 +69,7 @@ class World {
     );
   }
 
-  /** Every kind is served by a stream that the test writes to. */
+  /** Each kind is served by a stream that the test writes to. */
   static async begin(namespace?: string): Promise<World> {
     const server = await startScriptedApiServer();
     const world = new World(server, namespace);
@@ -99,7 +99,7 @@ class World {
     return sight;
   }
 
-  /** Waits until the sight of the first instance has this in its text. */
+  /** Waits until the first instance's information about the workload contains this text. */
   async sees(...texts: readonly string[]): Promise<void> {
     const look = async () => {
       const text = JSON.stringify(this.sight());
@@ -115,7 +115,7 @@ class World {
 
 const web: WorkloadRef = { kind: "Deployment", namespace: "edge", name: "web" };
 
-test("A kind is watched only while some instance lists one of it", async () => {
+test("A kind is watched only while an instance lists a workload of it", async () => {
   const world = await World.begin();
   world.declare(["edge/a", []], ["edge/b", [web]]);
   await world.stream("deployments");
@@ -131,10 +131,10 @@ test("A kind is watched only while some instance lists one of it", async () => {
   ]);
 });
 
-test("An instance is told of a new revision and of its end, and not of pods that come and go or of what others list", async () => {
+test("An instance is notified of a new revision and its completion, but not of pods or of workloads that only others list", async () => {
   const world = await World.begin();
   world.declare(["edge/a", [web]]);
-  expect(world.sight()).toMatchObject({ state: "Unseen", problem: "No Deployment has been listed yet." });
+  expect(world.sight()).toMatchObject({ state: "Unseen", problem: "The Deployment objects have not been listed yet." });
   const stream = await world.stream("deployments");
   stream.event("ADDED", deployment({ version: 1, revision: "1", available: 2 }));
   stream.endInitialEvents(1);
@@ -159,7 +159,7 @@ test("An instance is told of a new revision and of its end, and not of pods that
   expect(world.takeTold()).toEqual(["a"]);
 });
 
-test("A workload elsewhere that does not agree looks like none, and is seen as soon as it agrees", async () => {
+test("A workload elsewhere that does not allow access looks missing, and is seen as soon as it does", async () => {
   const world = await World.begin();
   world.declare(["tenant/waf", [web]]);
   const stream = await world.stream("deployments");
@@ -174,7 +174,7 @@ test("A workload elsewhere that does not agree looks like none, and is seen as s
   await world.sees(`"isRolledOut":true`, `"wasUnderWay":false`);
 });
 
-test("Where one namespace alone is watched, others are out of reach", async () => {
+test("If only one namespace is watched, others are inaccessible", async () => {
   const world = await World.begin("edge");
   world.declare(["edge/a", [{ ...web, namespace: "elsewhere" }]]);
   expect(world.sight()).toMatchObject({ state: "Unseen", problem: expect.stringContaining("cannot see namespace") });
@@ -182,11 +182,11 @@ test("Where one namespace alone is watched, others are out of reach", async () =
   expect(world.server.requests[0]?.path).toBe("/apis/apps/v1/namespaces/edge/deployments");
 });
 
-test("Rights that are missing are said in the sight, and are no reason to fail", async () => {
+test("Missing permissions are reported with the workload, and cause no failure", async () => {
   const server = await startScriptedApiServer();
   server.otherwise(failure(403, "Forbidden"));
   const world = new World(server);
   world.declare(["edge/a", [web]]);
-  await world.sees("No Deployment has been listed yet: ", "Forbidden");
+  await world.sees("The Deployment objects have not been listed yet: ", "Forbidden");
   expect(world.problems).toContain("deployments Forbidden");
 });

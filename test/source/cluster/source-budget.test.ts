@@ -35,7 +35,7 @@ test("the owner comes first, and guests take turns, whatever their age and numbe
 });
 
 describe("a budget", () => {
-  test("takes so many lines of one rule and of one instance, and says how many there are", () => {
+  test("limits the lines of a rule and of an instance, and reports their number", () => {
     const budget = new SourceBudget();
     const rule = budgeted("edge/rule", ["a"]);
     expect(budget.take(rule, [text(linesOfRuleMax), text(1)])).toContain("have 100,001 lines in total");
@@ -46,14 +46,14 @@ describe("a budget", () => {
     expect(budget.lines).toBe(linesOfInstanceMax);
   });
 
-  test("takes lines of a guest by what it is granted, over all its rules", () => {
+  test("limits a guest's lines by its grant, across all its rules", () => {
     const budget = new SourceBudget();
     expect(budget.take(budgeted("guest/a", ["a"]), [text(9_999)])).toBeUndefined();
     expect(budget.take(budgeted("guest/b", ["b"]), [text(2)])).toContain("but the limit is 10,000: remove lines");
     expect(budget.take(budgeted("other/a", ["a"], { maxEntries: 5_000 }), [text(50_000)])).toBeUndefined();
   });
 
-  test("admits so many ConfigMaps of a guest and of an instance, however often they are named", () => {
+  test("limits the distinct ConfigMaps of a guest and of an instance", () => {
     const budget = new SourceBudget();
     const maps = (count: number, prefix = "m"): string[] =>
       Array.from({ length: count }, (_, index) => `${prefix}${index}`);

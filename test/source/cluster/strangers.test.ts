@@ -1,5 +1,5 @@
-// What namespaces that an instance grants nothing to can do to it, on a real API server: nothing is read for them, nothing of
-// theirs is a change of the instance, and a fresh read does not ask for what they have.
+// Effects of namespaces without access on an instance, on a real API server: nothing is read for them, none of their changes
+// concerns the instance, and a fresh read does not request their objects.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
@@ -47,7 +47,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     await api.close();
   });
 
-  /** The watch shows the object at this version. */
+  /** Waits until the watch shows the object in this version. */
   async function seen({ kind, metadata }: Manifest, written: unknown): Promise<void> {
     const { resourceVersion } = (written as { metadata: { resourceVersion: string } }).metadata;
     const ref = { kind: kind as ResourceKind, ...metadata };
@@ -81,7 +81,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     return client.sent.filter((request) => request.includes(text)).length;
   }
 
-  test("what a stranger declares is left out and said so, and none of its ConfigMaps is ever read", async () => {
+  test("a stranger's rules are excluded and report this, and none of its ConfigMaps is ever read", async () => {
     const name = await anInstance("owner");
     const stranger = await createNamespace(cluster, "stranger");
     const instanceRef = { name: "waf", namespace: name.namespace };
@@ -103,7 +103,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(told[0]?.problem).toContain(`does not grant access to namespace ${stranger}`);
   });
 
-  test("another namespace is not told the names of instances that its reference resembles", async () => {
+  test("another namespace does not learn the names of instances that resemble its reference", async () => {
     const name = await anInstance("named-like");
     const stranger = await createNamespace(cluster, "guessing");
     const instanceRef = { name: "wav", namespace: name.namespace };
@@ -115,7 +115,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(problemOf(name.namespace)).toBe(`There is no WafInstance ${name.namespace}/wav; did you mean waf?`);
   });
 
-  test("nothing that a stranger changes is a change of the instance", async () => {
+  test("no change by a stranger is a change of the instance", async () => {
     const name = await anInstance("quiet");
     const stranger = await createNamespace(cluster, "busy");
     const spec = { instanceRef: { name: "waf", namespace: name.namespace } };
@@ -135,7 +135,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(unattachedChanges).toBe(before + 2);
   });
 
-  test("of attached objects, labels and annotations of other programs are no change", async () => {
+  test("labels and annotations of other programs on attached objects are no change", async () => {
     const name = await anInstance("labelled");
     const mine = rule(name.namespace, "mine", ["198.51.100.2"]);
     await created(mine);
@@ -148,7 +148,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(source.version(name)).toBeGreaterThan(version);
   });
 
-  test("a label of a namespace is a change only if it attaches the namespace or detaches it", async () => {
+  test("a label of a namespace is a change only if it attaches or detaches the namespace", async () => {
     const selector = { matchLabels: { waf: "yes" } };
     const name = await anInstance("select", { access: [{ namespaces: { from: "Selector", selector } }] });
     const guest = await createNamespace(cluster, "guest");
@@ -175,7 +175,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect((await gather(name)).rules).toEqual([]);
   });
 
-  test("a rule whose ConfigMaps have too many lines says so with their number, and the others count", async () => {
+  test("a rule whose ConfigMaps have too many lines reports their number, and the other rules apply", async () => {
     const name = await anInstance("lines");
     const { namespace } = name;
     const maps = ["one", "two", "three"];
@@ -199,7 +199,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(await textsOf("large")).toMatchObject([{ state: "Read" }, { state: "Read" }, { state: "Read" }]);
   });
 
-  test("a guest's ConfigMap that is read slowly delays nobody, and nothing of its rule is removed meanwhile", async () => {
+  test("a slow read of a guest's ConfigMap delays no other rule, and no entry of its rule is removed meanwhile", async () => {
     const guest = await createNamespace(cluster, "slow");
     const name = await anInstance("patient", { access: [{ namespaces: { from: "Names", names: [guest] } }] });
     const addressesFrom = [{ configMapKeyRef: { name: "list", key: "list.txt" } }];
@@ -242,7 +242,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     await ended;
   });
 
-  test("of a watched ConfigMap, what no rule uses is not read, and another annotation is no change", async () => {
+  test("unused keys of a watched ConfigMap are not read, and a changed annotation is no change", async () => {
     const name = await anInstance("watched");
     const { namespace } = name;
     const labels = { "wafsync.dev/watch": "true" };
@@ -263,7 +263,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(readsOf("/configmaps/unused")).toBe(0);
   });
 
-  test("a fresh read takes smaller pages where answers are too long, and asks only namespaces with access", async () => {
+  test("a fresh read uses smaller pages if responses are too long, and reads only namespaces with access", async () => {
     const guest = await createNamespace(cluster, "granted");
     const name = await anInstance("named", { access: [{ namespaces: { from: "Names", names: [guest] } }] });
     const stranger = await createNamespace(cluster, "huge");
@@ -290,7 +290,7 @@ function quiet(api: ApiServer) {
   return { api, clock: realClock, random: Math.random, namespace: undefined, onChange: () => undefined };
 }
 
-/** Answers requests for this path only after their release. */
+/** Holds responses for this path until they are released. */
 function holding(api: ApiServer, path: string): { readonly api: ApiServer; readonly release: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   const request = async <T>(wanted: ApiRequest) => {

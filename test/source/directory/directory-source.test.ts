@@ -60,17 +60,17 @@ describe("the key of an instance", () => {
     );
   });
 
-  test("comes from the environment where there is no Secret", async () => {
+  test("comes from the environment if there is no Secret", async () => {
     expect(await keyOf({ "a.yaml": instanceYaml }, "the-other-key")).toBe("the-other-key");
   });
 
-  test("of the environment goes to no base URL that was not named with it", async () => {
+  test("of the environment is sent only to the base URLs that were configured with it", async () => {
     expect(await keyOf({ "a.yaml": instanceYaml }, "horse-key", () => false)).toBe(
       "Secret shop/waf-key (spec.apiKeySecretRef) is not in the directory, and the API key in the environment variable WAFSYNC_API_KEY is not for https://waf.example.com: if it should be, set WAFSYNC_BASE_URL or --allowed-base-urls to this URL.",
     );
   });
 
-  test("of the environment is for one instance, and for none if several would take it", async () => {
+  test("of the environment is for one instance, and for none if several lack a Secret", async () => {
     const other = instanceYaml.replace("name: main", "name: other");
     const files = { "a.yaml": instanceYaml, "b.yaml": other };
     expect(await keyOf(files, "horse-key")).toBe(
@@ -89,7 +89,7 @@ describe("the key of an instance", () => {
       /^Secret shop\/waf-key \(spec\.apiKeySecretRef\) is not in the directory: add it, or set the environment variables WAFSYNC_API_KEY to the API key and WAFSYNC_BASE_URL to the base URL\.$/,
     ],
     [
-      "a Secret of another name",
+      "a Secret with another name",
       secretYaml.replace("waf-key", "waf-keys"),
       undefined,
       /Did you mean shop\/waf-keys\?$/,
@@ -106,21 +106,16 @@ describe("the key of an instance", () => {
       undefined,
       /apiKey of Secret shop\/waf-key \(secret\.yaml:1\), is empty/,
     ],
-    ["a key that YAML takes for nothing", secretYaml.replace("correct-horse-battery", ""), undefined, /is empty/],
+    ["a key that YAML parses as null", secretYaml.replace("correct-horse-battery", ""), undefined, /is empty/],
+    ["a key with whitespace", secretYaml.replace("correct-horse", "correct horse"), undefined, /contains whitespace/],
     [
-      "a key with white space",
-      secretYaml.replace("correct-horse", "correct horse"),
-      undefined,
-      /has white space inside/,
-    ],
-    [
-      "a key of the environment with white space",
+      "a key with whitespace in the environment",
       undefined,
       " correct-horse",
-      /^The API key in the environment variable WAFSYNC_API_KEY begins with white space/,
+      /^The API key in the environment variable WAFSYNC_API_KEY begins with whitespace/,
     ],
     [
-      "an empty key of the environment",
+      "an empty key in the environment",
       undefined,
       "",
       /^The API key in the environment variable WAFSYNC_API_KEY is empty/,
@@ -133,15 +128,15 @@ describe("the key of an instance", () => {
     expect(text).not.toMatch(/horse/);
   });
 
-  test("is in nothing that is printed", async () => {
+  test("is never printed", async () => {
     const source = await loaded({ "a.yaml": instanceYaml, "b.yaml": secretYaml });
     const printed = [source.snapshot(), await source.gather(main), source].map((one) => inspect(one, { depth: 20 }));
     expect(printed.join(JSON.stringify(source.snapshot()))).not.toMatch(/horse/);
   });
 });
 
-describe("what belongs to an instance", () => {
-  test("is every rule, origin and cache clear that refers to it, with the texts of its ConfigMaps", async () => {
+describe("the gathered state of an instance", () => {
+  test("contains every rule, origin and cache clear that refers to it, with the texts of its ConfigMaps", async () => {
     const more =
       "  addressesFrom:\n    - configMapKeyRef: {name: feed, key: list}\n    - configMapKeyRef: {name: feed, key: lost}\n    - configMapKeyRef: {name: feeds, key: list}\n";
     const source = await loaded({
@@ -178,7 +173,7 @@ describe("what belongs to an instance", () => {
     expect(await source.gather({ namespace: "shop", name: "other" })).toBeUndefined();
   });
 
-  test("names other instances with the same key, however they spell the URL", async () => {
+  test("contains other instances with the same key, whatever the spelling of the URL", async () => {
     const twin = instanceYaml.replace("name: main", "name: twin").replace("waf.example", "WAF.example");
     const dotted = instanceYaml.replace("name: main", "name: dotted").replace("waf.example.com", "waf.example.com.");
     const stranger = instanceYaml.replace("name: main", "name: stranger").replace("waf-key", "other-key");
@@ -191,7 +186,7 @@ describe("what belongs to an instance", () => {
     );
   });
 
-  test("leaves out what refers to an instance that does not exist, which is reported with the name that is near", async () => {
+  test("excludes objects that refer to a missing instance, which are reported with a similar name", async () => {
     const source = await loaded({
       "a.yaml": instanceYaml,
       "b.yaml": ruleYaml("typo", []).replace("name: main", "name: mian"),
@@ -209,7 +204,7 @@ describe("what belongs to an instance", () => {
   });
 });
 
-describe("a file that breaks after a good read", () => {
+describe("a file that becomes invalid", () => {
   const other = instanceYaml.replace("name: main", "name: other");
   const files = {
     "a.yaml": `${instanceYaml}---\n${other}---\n${secretYaml}`,
@@ -219,7 +214,7 @@ describe("a file that breaks after a good read", () => {
   const brokenFor = async (source: DirectorySource, name: string): Promise<readonly string[] | undefined> =>
     (await source.gather({ namespace: "shop", name }))?.brokenSources;
 
-  test("blocks the removals of all instances if it may concern any of them, and nothing else", async () => {
+  test("blocks only removals, of all instances if it may concern any of them", async () => {
     await using scratch = await scratchDirectory(files);
     const source = sourceOf(scratch.path);
     await source.load();
@@ -234,7 +229,7 @@ describe("a file that breaks after a good read", () => {
     expect((await source.gather(main))?.key.state).toBe("Present");
   });
 
-  test("blocks only the removals of the instance that the document names", async () => {
+  test("blocks only the removals of the instance that the document refers to", async () => {
     await using scratch = await scratchDirectory(files);
     const source = sourceOf(scratch.path);
     await source.load();
@@ -246,7 +241,7 @@ describe("a file that breaks after a good read", () => {
     expect(await brokenFor(source, "other")).toEqual([]);
   });
 
-  test("is as before once it is mended", async () => {
+  test("has no effect once it is fixed", async () => {
     await using scratch = await scratchDirectory(files);
     const source = sourceOf(scratch.path);
     const before = (await source.load()).fingerprint;
@@ -257,7 +252,7 @@ describe("a file that breaks after a good read", () => {
     expect(await brokenFor(source, "main")).toEqual([]);
   });
 
-  test("is seen by the confirmation before removals, without a watch", async () => {
+  test("is detected by the confirmation before removals, without a watch", async () => {
     await using scratch = await scratchDirectory(files);
     const source = sourceOf(scratch.path);
     await source.load();
@@ -268,7 +263,7 @@ describe("a file that breaks after a good read", () => {
     expect(await source.confirm(main)).toEqual({ state: "Failed", problem: ".: the directory does not exist" });
   });
 
-  test("does not count as a change when only a comment is new", async () => {
+  test("does not count as a change if only a comment was added", async () => {
     await using scratch = await scratchDirectory(files);
     const source = sourceOf(scratch.path);
     await source.load();
@@ -285,7 +280,7 @@ describe("a confirmation before removals", () => {
   const files = { "a.yaml": `${instanceYaml}---\n${secretYaml}`, "rule.yaml": ruleYaml("office", ["192.0.2.1"]) };
   const never = new AbortController().signal;
 
-  /** A source with the quiet period of the program, whose time stands still. */
+  /** A source with the default quiet period, for which time stands still. */
   async function unsettled(
     path: string,
     readFileTime?: () => Promise<FileTime | undefined>,
@@ -308,11 +303,11 @@ describe("a confirmation before removals", () => {
     expect(confirmed).toBeUndefined();
     await clock.advance(1);
     expect(await confirming).toEqual({ state: "Read", gathered: await source.gather(main) });
-    // From now on there is nothing to wait for.
+    // From now on, no wait is necessary.
     expect(await source.confirm(main, { beforeRemovals: true })).toEqual(confirmed);
   });
 
-  /** The time of the file system of a folder, so many milliseconds after the last change in it. */
+  /** The time of a folder's file system, this many milliseconds after the last change in it. */
   async function timeAfter(path: string, laterMs: number): Promise<FileTime> {
     const { dev, ctimeNs } = await stat(path, { bigint: true });
     return { device: dev, ns: ctimeNs + BigInt(laterMs) * 1_000_000n };
@@ -334,7 +329,7 @@ describe("a confirmation before removals", () => {
 
   test.each([
     ["changed a moment ago", 2_900, 0n],
-    ["are on another file system than the one whose time is known", 3_600_000, 1n],
+    ["are on a different file system than the known time", 3_600_000, 1n],
   ])("waits for files that %s", async (_, laterMs, deviceOffset) => {
     await using scratch = await scratchDirectory(files);
     const { source, clock } = await unsettled(scratch.path, async () => {
@@ -352,7 +347,7 @@ describe("a confirmation before removals", () => {
   test.each([
     ["an hour behind", -3_600_000],
     ["an hour ahead", 3_600_000],
-  ])("waits as long when the clock of the files is %s", async (_, offsetMs) => {
+  ])("waits equally long if the clock of the files is %s", async (_, offsetMs) => {
     await using scratch = await scratchDirectory(files);
     const { source, clock } = await unsettled(scratch.path);
     clock.jumpWallClock(Date.now() + offsetMs - clock.nowMs());
@@ -370,13 +365,13 @@ describe("a confirmation before removals", () => {
     expect(source.isSettled()).toBe(true);
   });
 
-  test("does not wait before additions, and says that it can't stand for removals", async () => {
+  test("does not wait before additions, and then does not permit removals", async () => {
     await using scratch = await scratchDirectory(files);
     const { source } = await unsettled(scratch.path);
     expect(await source.confirm(main)).toMatchObject({ state: "Read", isUnsettled: true });
   });
 
-  test("begins to wait anew when a file changes, and ends at once when the meaning of the files changes", async () => {
+  test("restarts the wait when a file changes, and ends it immediately when the meaning of the files changes", async () => {
     await using scratch = await scratchDirectory(files);
     const { source, clock } = await unsettled(scratch.path);
     await clock.advance(2_000);
@@ -391,7 +386,7 @@ describe("a confirmation before removals", () => {
     expect((await source.gather(main))?.rules).toHaveLength(2);
   });
 
-  test("holds the removals with a message if the files change for a minute, and ends at a signal", async () => {
+  test("puts removals on hold with a message if the files change for a minute, and ends at a signal", async () => {
     await using scratch = await scratchDirectory(files);
     const { source, clock } = await unsettled(scratch.path);
     const confirming = source.confirm(main, { beforeRemovals: true });
@@ -413,7 +408,7 @@ describe("a confirmation before removals", () => {
 describe("a watched directory", () => {
   const files = { "a.yaml": `${instanceYaml}---\n${secretYaml}`, "rule.yaml": ruleYaml("office", ["192.0.2.1"]) };
 
-  /** The snapshots that the watch reports, one after another, and a way to wait until one is as wanted. */
+  /** The snapshots that the watch reports, in order, and a way to wait for a certain one. */
   interface Watched extends AsyncDisposable {
     readonly path: string;
     readonly source: DirectorySource;
@@ -470,7 +465,7 @@ describe("a watched directory", () => {
     expect(watch.source.faults()).toEqual([]);
   });
 
-  test("reports what an editor puts in place by renaming, again and again", async () => {
+  test("reports each file that an editor replaces by renaming", async () => {
     await using watch = await watched(files);
     for (const address of ["192.0.2.2", "192.0.2.3", "192.0.2.4"]) {
       await writeFile(join(watch.path, ".rule.yaml.swp"), ruleYaml("office", [address]));
@@ -479,7 +474,7 @@ describe("a watched directory", () => {
     }
   });
 
-  test("reports a mounted ConfigMap that changes by a new target of its link", async () => {
+  test("reports the change of a mounted ConfigMap when its link gets a new target", async () => {
     const version = async (path: string, name: string, address: string): Promise<void> => {
       await mkdir(join(path, name));
       await writeFile(join(path, name, "rule.yaml"), ruleYaml("office", [address]));
@@ -497,7 +492,7 @@ describe("a watched directory", () => {
     }
   });
 
-  test("reports a file that breaks and one that is mended", async () => {
+  test("reports when a file becomes invalid and when it is fixed", async () => {
     await using watch = await watched(files);
     await watch.write("rule.yaml", "{");
     const broken = await watch.until(({ rules }) => rules.length === 0);
@@ -507,7 +502,7 @@ describe("a watched directory", () => {
     expect(mended.rules).toHaveLength(1);
   });
 
-  test("goes on seeing changes while a link leads nowhere, and takes its target when it comes", async () => {
+  test("detects changes despite a dangling link, and reads its target when it is created", async () => {
     await using watch = await watched(files, async (path) => {
       await symlink(".target", join(path, "link.yaml"));
     });
@@ -518,7 +513,7 @@ describe("a watched directory", () => {
     await watch.until(blocks("192.0.2.9"));
   });
 
-  test("is not held up by links in circles and out of the folder", async () => {
+  test("tolerates circular links and links out of the folder", async () => {
     await using watch = await watched({ ...files, "deep/down/x.yaml": "" }, async (path) => {
       for (const [target, link] of [
         [".", "one"],
@@ -532,7 +527,7 @@ describe("a watched directory", () => {
     await watch.until(blocks("192.0.2.2"));
   });
 
-  test("is followed by looking again and again if a link through a file keeps it from being watched", async () => {
+  test("is polled if a link through a file prevents watching it", async () => {
     await using watch = await watched(files, async (path) => await symlink("rule.yaml/x", join(path, "latest")), {
       rescanIntervalMs: 40,
     });
@@ -540,7 +535,7 @@ describe("a watched directory", () => {
     await watch.until(blocks("192.0.2.2"));
   });
 
-  test("finds what no event told at the next interval", async () => {
+  test("detects changes without an event at the next interval", async () => {
     await using watch = await watched({ "a.yaml": files["a.yaml"] }, undefined, { rescanIntervalMs: 40 });
     await rm(watch.path, { recursive: true });
     await watch.until(({ faults }) => faults.length > 0);
@@ -549,7 +544,7 @@ describe("a watched directory", () => {
     await watch.until(({ rules }) => rules.length === 1);
   });
 
-  test("says nothing when what changed means the same, and nothing after it was closed", async () => {
+  test("reports nothing if the meaning has not changed, or after it was closed", async () => {
     const scratch = await scratchDirectory({ ...files, "state/status/x.yaml": "{" });
     const source = sourceOf(scratch.path, { stateDirectory: join(scratch.path, "state") });
     const reports: string[] = [];
@@ -565,7 +560,7 @@ describe("a watched directory", () => {
     await scratch[Symbol.asyncDispose]();
   });
 
-  test("ends when it is closed before it began", async () => {
+  test("ends if it is closed before it began", async () => {
     await using scratch = await scratchDirectory(files);
     const source = sourceOf(scratch.path);
     const reports: string[] = [];

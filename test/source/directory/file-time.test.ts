@@ -17,7 +17,7 @@ describe("The time since the last change", () => {
     expect(unchangedMs(atMs(9_000), atMs(4_500))).toBe(0);
   });
 
-  test("counts from the later of two changes, and is unknown once one of them is", () => {
+  test("counts from the later of two changes, and is unknown if one of them is", () => {
     expect(laterChange(atMs(1), atMs(2))).toEqual(atMs(2));
     expect(laterChange(atMs(2), atMs(1))).toEqual(atMs(2));
     expect(laterChange(atMs(2), undefined)).toBeUndefined();
@@ -27,7 +27,7 @@ describe("The time since the last change", () => {
 });
 
 describe("The time of a file system", () => {
-  test("is that of a file which is gone afterwards", async () => {
+  test("is that of a temporary file", async () => {
     await using scratch = await scratchDirectory({ "rule.yaml": "" });
     const now = await readFileTime(scratch.path);
     const { dev, ctimeNs } = await stat(join(scratch.path, "rule.yaml"), { bigint: true });

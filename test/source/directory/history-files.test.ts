@@ -28,7 +28,7 @@ async function valuesOf(files: HistoryFiles, instance = main): Promise<readonly 
   return read.ok ? read.value.flatMap(({ values }) => values) : [read.problem];
 }
 
-test("The history in a folder forgets its oldest events when it has become long", async () => {
+test("The history in a folder drops its oldest events when it is too long", async () => {
   await using scratch = await scratchDirectory();
   const files = await open(scratch);
   for (let batch = 0; batch < 400; batch += 1) {
@@ -41,12 +41,12 @@ test("The history in a folder forgets its oldest events when it has become long"
   expect(length).toBeLessThan(2 * historyFileBytesMax);
 });
 
-test("The history of an instance that another one continues becomes the beginning of that one's", async () => {
+test("The history of an instance is prepended to that of the instance that continues it", async () => {
   await using scratch = await scratchDirectory();
   const files = await open(scratch);
   await files.append(front, [anEvent(["192.0.2.9"])]);
   expect(await files.takeOver(front, main, nowMs)).toMatchObject({ ok: true });
-  // As much as two files hold, of which the second has begun.
+  // As much as two files contain, the second of which has been started.
   for (let batch = 0; batch < 100; batch += 1) {
     await files.append(main, [anEvent(addresses(500, batch * 500), nowMs - 1000)]);
   }

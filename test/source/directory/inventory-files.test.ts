@@ -29,7 +29,7 @@ function blocking(...addresses: string[]): Inventory {
 }
 
 describe("the inventory in a file", () => {
-  test("is empty where nothing was stored, and comes back as it was saved", async () => {
+  test("is empty if nothing was stored, and is restored as it was saved", async () => {
     await using scratch = await scratchDirectory();
     await using store = await openStore(scratch);
     expect(await store.files.load(main)).toEqual({ state: "Loaded", inventory: emptyInventory, revision: "" });
@@ -40,7 +40,7 @@ describe("the inventory in a file", () => {
     expect(await store.files.save(main, blocking("192.0.2.2"), revision)).toMatchObject({ state: "Saved" });
   });
 
-  test("is readable by a person", async () => {
+  test("is readable for users", async () => {
     await using scratch = await scratchDirectory();
     await using store = await openStore(scratch);
     await store.files.save(main, blocking("192.0.2.1", "192.0.2.2"), "");
@@ -49,7 +49,7 @@ describe("the inventory in a file", () => {
     );
   });
 
-  test("is not saved over one that somebody else wrote, edited or removed since", async () => {
+  test("is not saved over one that another writer has changed or removed since", async () => {
     await using scratch = await scratchDirectory();
     await using store = await openStore(scratch);
     const saved = await store.files.save(main, blocking("192.0.2.1"), "");
@@ -63,7 +63,7 @@ describe("the inventory in a file", () => {
     expect(await store.files.save(main, blocking("192.0.2.2"), revision)).toMatchObject({ state: "Conflict" });
   });
 
-  test("lets one of two saves at once through", async () => {
+  test("accepts only one of two concurrent saves", async () => {
     await using scratch = await scratchDirectory();
     await using store = await openStore(scratch);
     const saves = ["192.0.2.1", "192.0.2.2"].map(
@@ -74,15 +74,15 @@ describe("the inventory in a file", () => {
 
   test.each([
     ["an empty file", () => "", /damaged: the file is empty/],
-    [
-      "a file that was cut off",
-      (text: string) => text.slice(0, text.indexOf("allowlist")),
-      /section allowlist is missing/,
-    ],
-    ["a line that is no address", (text: string) => text.replace("192.0.2.1", "192-0-2-1"), /blocklist, line 1/],
+    ["a truncated file", (text: string) => text.slice(0, text.indexOf("allowlist")), /section allowlist is missing/],
+    ["a line that is not an address", (text: string) => text.replace("192.0.2.1", "192-0-2-1"), /blocklist, line 1/],
     ["no YAML", (text: string) => `${text}\t{`, /damaged: line \d+, this is not valid YAML/],
-    ["a section that is no text", (text: string) => text.replace('"2"', "2"), /section format is not a text/],
-    ["a newer format", (text: string) => text.replace('"2"', '"4"'), /format 4, this wafsync reads up to 3/],
+    ["a section that is not a string", (text: string) => text.replace('"2"', "2"), /section format is not a string/],
+    [
+      "a newer format",
+      (text: string) => text.replace('"2"', '"4"'),
+      /format 4, but this version of wafsync reads formats up to 3/,
+    ],
     [
       "the file of another instance",
       (text: string) => text.replace("shop/main", "shop/other"),
@@ -99,7 +99,7 @@ describe("the inventory in a file", () => {
     expect(loaded.state === "Unreadable" && loaded.problem.startsWith(path)).toBe(true);
   });
 
-  test("is listed with all others, also under a name as long as Kubernetes allows", async () => {
+  test("is listed with all others, even with a name of maximum length", async () => {
     await using scratch = await scratchDirectory();
     await using store = await openStore(scratch);
     const long = { namespace: "ops", name: `${"a".repeat(250)}.b1` };
@@ -112,7 +112,7 @@ describe("the inventory in a file", () => {
     expect(await store.files.load(similar)).toMatchObject({ state: "Loaded", inventory: blocking("192.0.2.1") });
   });
 
-  test("comes back if the whole state directory is deleted while it is used", async () => {
+  test("is restored if the whole state directory is deleted while it is used", async () => {
     await using scratch = await scratchDirectory();
     await using store = await openStore(scratch);
     const saved = await store.files.save(main, blocking("192.0.2.1"), "");

@@ -26,8 +26,8 @@ async function deadProcess(): Promise<number> {
   return child.pid ?? 0;
 }
 
-describe("Processes with one key", () => {
-  test("are never at it at the same time, and each gets its turn", async () => {
+describe("Processes with the same key", () => {
+  test("never hold it at the same time, and each gets its turn", async () => {
     await using scratch = await scratchDirectory();
     const folder = join(scratch.path, "locks");
     let held = 0;
@@ -47,13 +47,13 @@ describe("Processes with one key", () => {
     };
     await Promise.all([0, 1, 2].map(work));
     expect(heldMax).toBe(1);
-    // Nobody goes twice while somebody waits, but for the start and the end.
+    // Except at the start and the end, no process goes twice while another one waits.
     const doubles = turns.slice(5, -25).filter((worker, index, all) => worker === all[index + 1]);
     expect(doubles).toEqual([]);
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("learn that another one wants the key, so that one that makes many calls can let it in", async () => {
+  test("learn that another one waits, so one with many calls can let it go first", async () => {
     await using scratch = await scratchDirectory();
     const folder = join(scratch.path, "locks");
     const outcome = await locksIn(folder).acquire("a");
@@ -79,7 +79,7 @@ describe("Processes with one key", () => {
     )();
   });
 
-  test("do not wait for a dead one", async () => {
+  test("do not wait for one that has ended", async () => {
     await using scratch = await scratchDirectory();
     const folder = join(scratch.path, "locks");
     await heldBy(locksIn(folder, { processId: await deadProcess() }));
@@ -90,7 +90,7 @@ describe("Processes with one key", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("give up on one that does not let go, and name it", async () => {
+  test("stop waiting for one that does not release the key, and name it", async () => {
     await using scratch = await scratchDirectory();
     const folder = join(scratch.path, "locks");
     await heldBy(locksIn(folder));
@@ -120,7 +120,7 @@ describe("Processes with one key", () => {
     ["others may write to it", async (folder: string) => await chmod(folder, 0o777)],
     ["it is a link", async (folder: string) => await symlink("/tmp", `${folder}/locks`)],
     ["it is a file", async (folder: string) => await writeFile(`${folder}/locks`, "")],
-  ])("work without turns if the folder is not private: %s", async (_, spoil) => {
+  ])("work without coordination if the folder is not private: %s", async (_, spoil) => {
     await using scratch = await scratchDirectory();
     await spoil(scratch.path);
     const problems: string[] = [];

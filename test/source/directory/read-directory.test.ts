@@ -29,8 +29,8 @@ function texts(snapshot: DirectorySnapshot): string[] {
   return snapshot.faults.map(faultText);
 }
 
-describe("a directory that is right", () => {
-  test("gives every object, in several files, documents and formats", async () => {
+describe("a valid directory", () => {
+  test("provides every object from several files, documents and formats", async () => {
     const origin = {
       apiVersion: "wafsync.dev/v1alpha1",
       kind: "WafOrigin",
@@ -58,7 +58,7 @@ describe("a directory that is right", () => {
     expect(snapshot.namespaceLabels.get("shop")).toEqual({ team: "a" });
   });
 
-  test("accepts what `kubectl create --dry-run=client -o yaml` writes, with fields that are null", async () => {
+  test("accepts what `kubectl create --dry-run=client -o yaml` writes, with null fields", async () => {
     const metadata = (name: string): string =>
       `metadata:\n  creationTimestamp: null\n  annotations: null\n  name: ${name}\n`;
     const snapshot = await snapshotOf({
@@ -75,7 +75,7 @@ describe("a directory that is right", () => {
     expect(snapshot.rules).toHaveLength(1);
   });
 
-  test("may hold objects of others, which are noted and left alone", async () => {
+  test("may contain other objects, which are noted and ignored", async () => {
     const snapshot = await snapshotOf({
       "kustomization.yaml": "resources: [rules.yaml]\n",
       "deployment.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {}\n",
@@ -92,7 +92,7 @@ describe("a directory that is right", () => {
     ]);
   });
 
-  test("gives nothing of what an API server wrote into an exported object", async () => {
+  test("drops the fields that an API server added to an exported object", async () => {
     const exported = ruleYaml("office", ["192.0.2.1"]).replace(
       "metadata:\n",
       "metadata:\n  uid: abc\n  generation: 7\n  creationTimestamp: 2020-01-01T00:00:00Z\n  resourceVersion: '5'\n",
@@ -167,15 +167,15 @@ describe("bad input is refused with file, line and field", () => {
     ],
     ["JSON that does not parse", '{"kind": "WafIpRule",', /^bad\.yaml:\d+: this is not valid YAML/, "All"],
     [
-      "a key that is there twice",
+      "a duplicate key",
       `${rule}  action: Allow\n`,
-      "bad.yaml:12: the key on this line is there twice in its mapping",
+      "bad.yaml:12: the key on this line is duplicated in its mapping",
       "All",
     ],
     ["a tab as indentation", "spec:\n\ta: 1\n", /^bad\.yaml:2: this is not valid YAML/, "All"],
     ["an alias without an anchor", "kind: *nowhere\n", /^bad\.yaml:1: this is not valid YAML: an alias/, "All"],
     ["an unknown tag", "kind: !secret x\n", /^bad\.yaml:1: this is not valid YAML: a tag/, "All"],
-    ["too deep nesting", "[".repeat(100_000), /^bad\.yaml:1: .*nested too deeply/, "All"],
+    ["nesting that is too deep", "[".repeat(100_000), /^bad\.yaml:1: .*nested too deeply/, "All"],
     [
       "nesting deeper than needed",
       `a: ${"[".repeat(100)}${"]".repeat(100)}`,
@@ -223,7 +223,7 @@ describe("bad input is refused with file, line and field", () => {
     expect(snapshot.rules).toEqual([]);
   });
 
-  test("and never quoted if it is a broken Secret, wherever that breaks", async () => {
+  test("and never quoted if it is an invalid Secret, wherever the error is", async () => {
     const endings = [
       "*correct-horse-battery",
       "'correct-horse-battery",
@@ -259,7 +259,7 @@ describe("files that are hard to read", () => {
     [
       "a file of 5 MB is",
       Buffer.alloc(5_000_000, "# comment\n"),
-      "big.yaml: the file has 4.8 MiB, and at most 4 MiB are read: split it",
+      "big.yaml: the file has 4.8 MiB, but the limit is 4 MiB: split it",
     ],
     [
       "a file in UTF-16 is",
@@ -280,7 +280,7 @@ describe("files that are hard to read", () => {
     expect(snapshot.faults[0]).toMatchObject({ blocksRemovals: "All", isTransient: false });
   });
 
-  test("a file that vanishes or changes while it is read is a fault of that pass alone", async () => {
+  test("a file that disappears or changes while it is read is a fault of that scan only", async () => {
     await using scratch = await scratchDirectory({ "a.yaml": "a", "b.yaml": "b", "c.yaml": "c" });
     const { files } = await listSourceFiles(scratch.path, []);
     await scratch.remove("a.yaml");
@@ -297,7 +297,7 @@ describe("files that are hard to read", () => {
     ]);
   });
 
-  test("every change of a file or a folder gives the directory another stamp, and nothing else does", async () => {
+  test("every change of a file or a folder changes the stamp of the directory, and nothing else does", async () => {
     await using scratch = await scratchDirectory({ "a/a.yaml": instanceYaml, "b.yaml": ruleYaml("office", []) });
     const state = join(scratch.path, ".state");
     await mkdir(state);
@@ -330,7 +330,7 @@ describe("files that are hard to read", () => {
     ["to a folder elsewhere", "x", "..", true],
     ["to the files of processes", "x", "/proc", true],
     ["to a file elsewhere", "rule.yaml", "../secret.yaml", true],
-    ["to a file elsewhere that is no YAML", "note.txt", "/etc/hostname", false],
+    ["to a file elsewhere that is not YAML", "note.txt", "/etc/hostname", false],
   ])("a link %s is not followed", async (_, name, target, isFault) => {
     await using outer = await scratchDirectory({ "secret.yaml": secretYaml, "inner/a.yaml": instanceYaml });
     await symlink(target, join(outer.path, "inner", name));
@@ -340,20 +340,20 @@ describe("files that are hard to read", () => {
     expect(snapshot.secrets.size).toBe(0);
   });
 
-  test("a name with characters that nobody sees is a fault, and its file is not read", async () => {
+  test("a name with invisible characters is a fault, and its file is not read", async () => {
     await using scratch = await scratchDirectory({ "a\u202e.yaml": instanceYaml });
     const snapshot = await readDirectory(scratch.path, [], new Map());
     expect(snapshot.instances.size).toBe(0);
     expect(texts(snapshot)).toEqual([String.raw`a\u202e.yaml: the name contains invisible characters: rename it`]);
   });
 
-  test("a directory that is a link itself is read", async () => {
+  test("a directory that is itself a link is read", async () => {
     await using scratch = await scratchDirectory({ "real/a.yaml": instanceYaml });
     await symlink("real", join(scratch.path, "link"));
     expect((await readDirectory(join(scratch.path, "link"), [], new Map())).instances.size).toBe(1);
   });
 
-  test("aliases are counted before they are looked up, and tokens before they are kept", async () => {
+  test("aliases are counted before they are resolved, and tokens before they are stored", async () => {
     const aliases = `a: &a x\nb: [${"*a,".repeat(100_000)}]\n`;
     const list = `[${"1,".repeat(1_900_000)}]\n`;
     await using scratch = await scratchDirectory({ "aliases.yaml": aliases, "list.yaml": list });
@@ -385,13 +385,13 @@ describe("files that are hard to read", () => {
     expect(snapshot.rules.map(({ meta }) => meta.location)).toEqual(["rules.yaml:1"]);
   });
 
-  test("the state directory is no part of the directory", async () => {
+  test("the state directory is not part of the directory", async () => {
     await using scratch = await scratchDirectory({ "state/inventory/shop/main.yaml": "{" });
     const snapshot = await readDirectory(scratch.path, [join(scratch.path, "state")], new Map());
     expect(snapshot.faults).toEqual([]);
   });
 
-  test("the state directory is no part of the directory either if both are named by different paths", async () => {
+  test("the state directory is not part of the directory, even if both are given by different paths", async () => {
     await using scratch = await scratchDirectory({ "waf/state/inventory/shop/main.yaml": "{" });
     await symlink("waf", join(scratch.path, "link"));
     const paths = ["waf", "link"].map((name) => join(scratch.path, name));
@@ -411,7 +411,7 @@ describe("files that are hard to read", () => {
   });
 
   test("a file and a folder without permission are faults", async () => {
-    // The superuser reads them all the same.
+    // The superuser can read them anyway.
     if (getuid?.() === 0) return;
     await using scratch = await scratchDirectory({ "secret.yaml": "a", "closed/a.yaml": "a" });
     await chmod(join(scratch.path, "secret.yaml"), 0);
@@ -424,7 +424,7 @@ describe("files that are hard to read", () => {
     ]);
   });
 
-  test("folders deeper than the limit are a fault and not an endless walk", async () => {
+  test("folders deeper than the limit are a fault not an endless walk", async () => {
     await using scratch = await scratchDirectory();
     const deep = Array.from({ length: 40 }, () => "d").join("/");
     await mkdir(join(scratch.path, deep), { recursive: true });
@@ -432,7 +432,7 @@ describe("files that are hard to read", () => {
     expect(texts(snapshot)).toEqual([expect.stringContaining("too many folders")]);
   });
 
-  test("files that did not change are not read again, and what they held is the same object", async () => {
+  test("files that did not change are not read again, and their contents are the same objects", async () => {
     await using scratch = await scratchDirectory({
       "a.yaml": instanceYaml,
       "b.yaml": ruleYaml("office", ["192.0.2.1"]),
@@ -449,7 +449,7 @@ describe("files that are hard to read", () => {
     expect([...cache.keys()]).toEqual(["a.yaml"]);
   });
 
-  test("a snapshot means the same when comments, order and file names change", async () => {
+  test("the meaning of a snapshot does not depend on comments, order and file names", async () => {
     const rules = [ruleYaml("a", ["192.0.2.1"]), ruleYaml("b", ["192.0.2.2"])];
     const first = await snapshotOf({ "a.yaml": rules.join("---\n") });
     const second = await snapshotOf({ "z.yaml": `# moved\n${rules.toReversed().join("---\n")}` });

@@ -13,8 +13,8 @@ const seen: SeenLists = {
   lists: { blocklist: new Set(["192.0.2.2", "192.0.2.1"] as Entry[]), allowlist: new Set() },
 };
 
-describe("What the lists showed", () => {
-  test("is kept for the next command, and forgotten before anything is written", async () => {
+describe("The stored contents of the lists", () => {
+  test("are kept for the next command, and dropped before anything is written", async () => {
     await using scratch = await scratchDirectory();
     const opened = await openStateDirectory({ path: scratch.path, processId: 1, clock: createVirtualClock() });
     if (!opened.ok) throw new Error(opened.problem);
@@ -28,7 +28,7 @@ describe("What the lists showed", () => {
     await opened.state.release();
   });
 
-  test("counts as unknown if the file is damaged, or belongs to another instance", async () => {
+  test("count as unknown if the file is damaged, or belongs to another instance", async () => {
     await using scratch = await scratchDirectory();
     const opened = await openStateDirectory({ path: scratch.path, processId: 1, clock: createVirtualClock() });
     if (!opened.ok) throw new Error(opened.problem);

@@ -22,7 +22,7 @@ async function opened(path: string): Promise<StateDirectory> {
   return result.state;
 }
 
-/** A process that lives until it is killed, or that tells on its standard output what came of it. */
+/** A process that runs until it is killed, or that prints its result to stdout. */
 function start(code: string): ReturnType<typeof spawn> {
   const child = spawn(process.execPath, ["--no-warnings", "--input-type=module", "--eval", code], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -31,7 +31,7 @@ function start(code: string): ReturnType<typeof spawn> {
   return child;
 }
 
-/** What a test that failed left running would keep the whole run from ending. */
+/** Processes that a failed test left running would prevent the test run from ending. */
 const children = new Set<ReturnType<typeof spawn>>();
 afterEach(() => {
   for (const child of children) child.kill("SIGKILL");
@@ -41,7 +41,7 @@ afterEach(() => {
 const openModule = new URL("../../../src/source/directory/state-directory.ts", import.meta.url).href;
 const clockModule = new URL("../../../src/async/clock.ts", import.meta.url).href;
 
-/** Opens the state directory, prints what came of it, and stays. */
+/** Opens the state directory, prints the result, and keeps running. */
 function opener(path: string): ReturnType<typeof spawn> {
   return start(`
     const { openStateDirectory } = await import(${JSON.stringify(openModule)});
@@ -64,7 +64,7 @@ async function end(child: ReturnType<typeof spawn>): Promise<void> {
 }
 
 describe("the state directory", () => {
-  test("is made for its owner alone, and keeps what is written", async () => {
+  test("is created only for its owner, and stores files", async () => {
     await using scratch = await scratchDirectory();
     const state = await opened(join(scratch.path, "new/state"));
     expect((await stat(state.path)).mode & 0o777).toBe(0o700);
@@ -78,7 +78,7 @@ describe("the state directory", () => {
     await state.release();
   });
 
-  test("keeps itself out of Git when it is made, and leaves one that exists as it is", async () => {
+  test("excludes itself from Git when it is created, and does not change an existing .gitignore", async () => {
     await using scratch = await scratchDirectory({ "kept/status/x": "" });
     const made = await opened(join(scratch.path, "new/state"));
     expect(await readFile(join(made.path, ".gitignore"), "utf8")).toBe("# Made by wafsync.\n*\n");
@@ -130,7 +130,7 @@ describe("the state directory", () => {
     });
   });
 
-  test("makes everything for its owner alone, whatever the umask is", async () => {
+  test("creates everything only for its owner, whatever the umask", async () => {
     await using scratch = await scratchDirectory();
     const former = process.umask(0);
     try {
@@ -148,26 +148,29 @@ describe("the state directory", () => {
     }
   });
 
-  test("refuses files that are too big, and names that lead out of it", async () => {
+  test("refuses files that are too large, and names that lead out of it", async () => {
     await using scratch = await scratchDirectory({ "big.yaml": "12345" });
     const state = await opened(scratch.path);
-    expect(await state.read(["big.yaml"], 4)).toMatchObject({ ok: false, problem: expect.stringContaining("too big") });
+    expect(await state.read(["big.yaml"], 4)).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining("too large"),
+    });
     expect(() => state.pathOf([".."])).toThrow(RangeError);
     expect(() => state.pathOf(["a/b"])).toThrow(RangeError);
     await state.release();
   });
 
-  test("that is a file, or below one, is a problem in one sentence", async () => {
+  test("that is a file, or below one, causes a problem in one sentence", async () => {
     await using scratch = await scratchDirectory({ file: "" });
     for (const path of ["file", "file/below"]) {
       expect(await open(join(scratch.path, path))).toMatchObject({
         ok: false,
-        problem: expect.stringMatching(/cannot be used: a file is in the place of a folder\.$/),
+        problem: expect.stringMatching(/cannot be used: a file exists where a folder is needed\.$/),
       });
     }
   });
 
-  test("writes whole files: many at once leave one of them, and nothing else", async () => {
+  test("writes files as a whole: after many concurrent writes, there is one complete file and nothing else", async () => {
     await using scratch = await scratchDirectory();
     const state = await opened(scratch.path);
     const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000));
@@ -177,8 +180,8 @@ describe("the state directory", () => {
     await state.release();
   });
 
-  test("that can't be written, as on a read-only mount, names the option that moves it", async () => {
-    // Nobody may create a folder there, not even root.
+  test("causes a problem that names the option for its location if it is not writable", async () => {
+    // Nobody can create a folder there, not even root.
     expect(await open("/sys/wafsync")).toEqual({
       ok: false,
       problem:
@@ -187,7 +190,7 @@ describe("the state directory", () => {
   });
 
   test("may be on a file system that can't flush folders", async () => {
-    // fsync of a folder gives EINVAL there, as on shared folders of virtual machines.
+    // There, fsync of a folder fails with EINVAL, as on shared folders of virtual machines.
     await expect(removeFileDurably("/proc/self/no-such-file")).resolves.toBeUndefined();
   });
 
@@ -196,19 +199,19 @@ describe("the state directory", () => {
     const state = await opened(scratch.path);
     expect(await state.write(["inventory", "file", "below.yaml"], "")).toMatchObject({
       ok: false,
-      problem: expect.stringMatching(/below\.yaml cannot be written: a file is in the place of a folder\.$/),
+      problem: expect.stringMatching(/below\.yaml cannot be written: a file exists where a folder is needed\.$/),
     });
     await state.release();
   });
 
-  test("cleans up what a killed writer left behind", async () => {
+  test("removes the temporary files of a killed writer", async () => {
     await using scratch = await scratchDirectory({ "a/.1234.wafsync-tmp": "half", "a/kept.yaml": "whole" });
     const state = await opened(scratch.path);
     expect(await readdir(join(scratch.path, "a"))).toEqual(["kept.yaml"]);
     await state.release();
   });
 
-  test("moves a file that would grow too big aside when it appends", async () => {
+  test("moves a file aside if an append would make it too large", async () => {
     await using scratch = await scratchDirectory();
     const state = await opened(scratch.path);
     for (const line of ["one\n", "two\n", "three\n"]) await state.append(["log"], line, 8, ["log.1"]);
@@ -226,7 +229,7 @@ describe("the state directory", () => {
   });
 });
 
-describe("a state directory that goes while it is used", () => {
+describe("a state directory that disappears while it is used", () => {
   test.each([
     ["is deleted", async (path: string) => await rm(path, { recursive: true })],
     [
@@ -234,7 +237,7 @@ describe("a state directory that goes while it is used", () => {
       async (path: string) => await Promise.all((await readdir(path)).map((name) => rm(join(path, name)))),
     ],
     ["is moved away", async (path: string) => await rename(path, `${path}-moved`)],
-  ])("and %s is created and locked again, with what must not be lost", async (_, strike) => {
+  ])("is created and locked again, with the files that must not be lost, if it %s", async (_, strike) => {
     await using scratch = await scratchDirectory();
     const path = join(scratch.path, "state");
     const told: string[] = [];
@@ -254,7 +257,7 @@ describe("a state directory that goes while it is used", () => {
     expect((await readdir(path)).toSorted()).toEqual(["more", "record"]);
   });
 
-  test("and that another container has claimed, to which this process looks dead, is left to that one", async () => {
+  test("is left to a process in another container that has claimed it", async () => {
     await using scratch = await scratchDirectory();
     const state = await opened(scratch.path);
     const claim = (await readdir(scratch.path)).find((name) => name.startsWith("lock."));
@@ -274,7 +277,7 @@ describe("the lock of the state directory", () => {
     const state = await opened(scratch.path);
     expect(await open(scratch.path)).toMatchObject({
       ok: false,
-      problem: expect.stringContaining("this process already"),
+      problem: expect.stringContaining("in use by this process"),
     });
     await state.release();
     await (await opened(scratch.path)).release();
@@ -287,13 +290,13 @@ describe("the lock of the state directory", () => {
     expect(await open(scratch.path)).toEqual({
       ok: false,
       isInUse: true,
-      problem: `The state directory ${scratch.path} is in use by process ${first.pid}: stop that one, or give this one another state directory.`,
+      problem: `The state directory ${scratch.path} is in use by process ${first.pid}: stop that process, or use a different state directory.`,
     });
     await end(first);
     await (await opened(scratch.path)).release();
   });
 
-  test("is not taken for held when the process id was given to another process since", async () => {
+  test("does not count as held if its process ID now belongs to another process", async () => {
     await using scratch = await scratchDirectory();
     const other = start("setInterval(() => {}, 1000)");
     await writeFile(join(scratch.path, `lock.${other.pid}.12345-abcdef01`), "");
@@ -301,14 +304,14 @@ describe("the lock of the state directory", () => {
     await end(other);
   });
 
-  test("leaves files alone that are not its own", async () => {
+  test("does not touch other files", async () => {
     await using scratch = await scratchDirectory({ "lock.yaml": "", "lock.x.y": "" });
     await mkdir(join(scratch.path, "lock.folder"));
     await (await opened(scratch.path)).release();
     expect((await readdir(scratch.path)).sort()).toEqual(["lock.folder", "lock.x.y", "lock.yaml"]);
   });
 
-  test("goes to exactly one of several processes that start at once, over the lock of a dead one", async () => {
+  test("is acquired by exactly one of several processes that start at the same time, despite the lock of a dead one", async () => {
     await using scratch = await scratchDirectory();
     const dead = opener(scratch.path);
     await firstLine(dead);

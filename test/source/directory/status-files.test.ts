@@ -56,7 +56,7 @@ describe("status in files", () => {
     expect(files.reopen().read(rule)).toEqual({ progress: "1/2" });
   });
 
-  test("is written only when it changed", async () => {
+  test("is written only if it has changed", async () => {
     await using files = await openStatus();
     const path = join(files.path, "status/WafIpRule/shop/office.yaml");
     await files.status.write(rule, { progress: "1/2" });
@@ -89,7 +89,7 @@ describe("status in files", () => {
     },
   );
 
-  test("that somebody else wrote is shown without characters that command a terminal", async () => {
+  test("from another writer is shown without terminal control characters", async () => {
     await using files = await openStatus();
     await files.status.write(rule, {
       rejected: [{ entry: "1\u001b[8m2", message: "a\u202eb" }],
@@ -102,7 +102,7 @@ describe("status in files", () => {
     expect(files.reopen().read(rule)).toMatchObject({ trigger: "1\u001b[31m" });
   });
 
-  test("of objects that are gone is removed", async () => {
+  test("of objects that no longer exist is removed", async () => {
     await using files = await openStatus();
     const other = { ...rule, name: "other" };
     await files.status.write(rule, { a: 1 });
@@ -113,7 +113,7 @@ describe("status in files", () => {
     expect(files.reopen().read(other)).toEqual({ a: 1 });
   });
 
-  test("that cannot be written is reported, fails nothing, and is tried again", async () => {
+  test("that cannot be written is reported, causes no failure, and is retried", async () => {
     await using files = await openStatus();
     await files.release();
     await files.status.write(rule, { a: 1 });
@@ -124,7 +124,7 @@ describe("status in files", () => {
 });
 
 describe("events in a file", () => {
-  test("are a line each, in their order", async () => {
+  test("are written in order, one per line", async () => {
     await using files = await openStatus();
     for (const message of ["one", "two\nlines"])
       files.status.event(rule, { type: "Normal", reason: "Synced", message });
