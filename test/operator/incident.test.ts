@@ -219,7 +219,7 @@ await describeOperator("the commands of an incident", (world) => {
     const imported = await runWafsync(["import", ...wafWords], { environment: { WAFSYNC_API_KEY: key } });
     expect([imported.code, imported.stderr]).toEqual([
       0,
-      expect.stringContaining("Declared 1,313 of the blocklist and 100 of the allowlist"),
+      expect.stringContaining("Declared 1,313 entries of the blocklist and 100 of the allowlist"),
     ]);
     const secret = ["create", "secret", "generic", "main-waf-key", "-n", taken, `--from-literal=apiKey=${key}`];
     await cluster.expectKubectl(secret);

@@ -1,4 +1,4 @@
-// Argo CD brings the operator and the WAFs of a team from Git, with the files of deploy/argocd: docs/guides/argocd.md.
+// Argo CD deploys the operator and the WAFs of a team from Git, with the files of deploy/argocd: docs/guides/argocd.md.
 import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -111,7 +111,7 @@ await describeInWorld("Argo CD", (world) => {
     await waitForApplication("wafs", "Healthy", isHealthy);
   });
 
-  test("the Application of the WAFs is Healthy when all is on the WAF, and wrote in the order of its waves", async () => {
+  test("the Application of the WAFs is Healthy when everything is on the WAF, in the order of its sync waves", async () => {
     const { resources = [] } = await waitForApplication("wafs", "Healthy", isHealthy);
     expect(resources.map(({ kind, name, health }) => `${kind} ${name} ${health?.status}`).toSorted()).toEqual([
       "WafInstance shop Healthy",
@@ -132,7 +132,7 @@ await describeInWorld("Argo CD", (world) => {
     expect(firstBlock).toBeGreaterThan(Math.max(lastAllow, lastOrigin));
   });
 
-  test("a wrong key shows as Degraded with the reason, and the right one as Healthy", async () => {
+  test("an invalid key is shown as Degraded with the reason, and a valid one as Healthy", async () => {
     await replaceKey(cluster, "shop", "not-the-key-of-this-waf");
     const { resources = [] } = await waitForApplication(
       "wafs",
@@ -157,7 +157,7 @@ await describeInWorld("Argo CD", (world) => {
     await waitUntilBlocked(waf, "192.0.2.200");
   });
 
-  test("a refused entry shows as Degraded, and names the entry", async () => {
+  test("a rejected entry is shown as Degraded, with the name of the entry", async () => {
     await commit({ "shop/more.yaml": rule("more", ["192.0.2.200", "192.0.2.5"]) });
     const degraded = ({ resources = [] }: ApplicationStatus): boolean =>
       resources.some(({ name, health }) => name === "more" && health?.status === "Degraded");
@@ -167,7 +167,7 @@ await describeInWorld("Argo CD", (world) => {
     await waitForApplication("wafs", "Healthy", isHealthy);
   });
 
-  test("removals on hold show as Suspended, and the next sync waits for their approval", async () => {
+  test("removals on hold are shown as Suspended, and the next sync waits for their approval", async () => {
     const addresses = Array.from({ length: 120 }, (_, index) => `203.0.113.${index + 100}`);
     await commit({ "shop/more.yaml": rule("more", addresses) });
     await waitUntilBlocked(waf, "203.0.113.219");
@@ -207,7 +207,7 @@ await describeInWorld("Argo CD", (world) => {
     expect(await fieldOf(cluster, ["wafcacheclear", "-n", "shop"], ".items[*].spec.trigger")).toMatch(/[0-9a-f]{40}/);
   });
 
-  test("the ApplicationSet makes an Application for each team, and a folder that goes leaves what it applied", async () => {
+  test("the ApplicationSet creates an Application for each team, and a deleted folder leaves its objects in place", async () => {
     for (const name of ["red", "blue"])
       await applyObjects(cluster, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
     const config = (team: string): string =>
@@ -278,7 +278,7 @@ await describeInWorld("Argo CD", (world) => {
     await waitForApplication("wafs", "Healthy", isHealthy);
   });
 
-  test("deleting the Application with its finalizer takes its rules off the WAF", async () => {
+  test("deleting the Application with its finalizer removes the entries of its rules from the WAF", async () => {
     await cluster.expectKubectl(["delete", "application", "wafs", "-n", "argocd", "--timeout=120s"]);
     await waitFor("the end of the instance", stepMs, async () => {
       const gone = await cluster.runKubectl(["get", "wafinstance", "shop", "-n", "shop"]);

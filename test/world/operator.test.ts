@@ -48,7 +48,7 @@ await describeInWorld("the operator on a node", (world) => {
     await waf.close();
   });
 
-  test("the overlay gives two pods that are ready, and a rule is on the WAF", async () => {
+  test("the overlay creates two ready pods, and the entries of a rule are on the WAF", async () => {
     const pods = await operatorPods(cluster);
     expect(pods).toHaveLength(2);
     expect(pods.map(({ status }) => status.containerStatuses?.[0]?.ready)).toEqual([true, true]);
@@ -70,7 +70,7 @@ await describeInWorld("the operator on a node", (world) => {
     expect((await cluster.runKubectl(exec)).stderr).toContain("EROFS");
   });
 
-  test("a new leader takes over when the leader is killed, and writes what changed meanwhile", async () => {
+  test("a new leader takes over when the leader is killed, and writes pending changes", async () => {
     const leader = await leaderPod(cluster);
     const [held] = await processesOfPod(leader.metadata.uid);
     kill(held ?? 0, "SIGKILL");
@@ -105,7 +105,7 @@ await describeInWorld("the operator on a node", (world) => {
     await rolledOut(cluster, operatorNamespace);
   });
 
-  test("a leader that loses the API server ends, starts again and goes on when the API server is back", async () => {
+  test("a leader that loses the API server exits, restarts, and continues when the API server is back", async () => {
     const before = await operatorPods(cluster);
     const count = (pods: typeof before): number =>
       pods.reduce((sum, { status }) => sum + (status.containerStatuses?.[0]?.restartCount ?? 0), 0);
