@@ -205,6 +205,8 @@ await describeInWorld("Argo CD", (world) => {
     expect(operationState?.message).toContain("success");
     expect(clears()).toBe(before + 1);
     expect(await fieldOf(cluster, ["wafcacheclear", "-n", "shop"], ".items[*].spec.trigger")).toMatch(/[0-9a-f]{40}/);
+    // Later commits would clear the cache too.
+    await cluster.expectKubectl(["delete", "application", "clears", "-n", "argocd"]);
   });
 
   test("the ApplicationSet creates an Application for each team, and a deleted folder leaves its objects in place", async () => {
