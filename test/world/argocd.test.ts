@@ -235,7 +235,9 @@ await describeInWorld("Argo CD", (world) => {
     const names = ["wafs", "wafsync"];
     const syncEnds = async (): Promise<unknown[]> =>
       await Promise.all(names.map(async (name) => (await applicationStatus(world, name)).operationState?.finishedAt));
-    for (const name of names) await waitForApplication(name, "Healthy", isHealthy);
+    const isDone = (status: ApplicationStatus): boolean =>
+      isHealthy(status) && status.operationState?.phase === "Succeeded";
+    for (const name of names) await waitForApplication(name, "Healthy, with no sync running", isDone);
     const before = await syncEnds();
     const format = "{.metadata.name} {.status.sync.status} {.status.health.status}";
     const follower = await followObjects(cluster, ["applications", "-n", "argocd"], format);
