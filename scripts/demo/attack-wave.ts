@@ -56,7 +56,7 @@ export async function attackWave({ stage, control, run, file, from }: AttackWave
   stage.act(`${attacker} and ${office} send ${requests} attacks each. spec.guards.neverBlock protects ${office}.`);
   await control.addLogs("www.example.com", [...attackFrom(attacker), ...attackFrom(office)]);
   await writeFile(file, autoBlock("Suggest"));
-  await run.line(/Suggests to block 1 client: 203\.0\.113\.99\./);
+  await run.line(/Suggests blocking 1 client: 203\.0\.113\.99\./);
   const suggested = await control.state();
   stage.check(!suggested.blocklist.includes(attacker), "the client is suggested, and not blocked");
   stage.act("The mode in attackers.yaml is changed to Enforce.");

@@ -46,7 +46,7 @@ test("an attacker is suggested, then blocked, explained by why, and unblocked on
   attack(folder, partner, 60);
 
   const running = startWafsync(["run", ...folder.from]);
-  await running.hasPrinted(/BlockSuggested.*Suggests to block 1 client: 203\.0\.113\.66\./);
+  await running.hasPrinted(/BlockSuggested.*Suggests blocking 1 client: 203\.0\.113\.66\./);
   expect(waf.blocklist).toEqual([]);
   const report = await runWafsync(["report", ...folder.from, "--since", "24h", "--out", "-"]);
   expect([report.code, report.stderr]).toEqual([0, expect.not.stringContaining("error")]);

@@ -73,7 +73,7 @@ const cases: Readonly<Record<string, Case>> = {
   "bad-url.yaml": {
     content: instanceDocument("waf.example", { name: "bad-url" }),
     lines: [
-      "error: bad-url.yaml:6: spec.baseUrl: write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, perhaps a port and a path, but no user, password, query or fragment",
+      "error: bad-url.yaml:6: spec.baseUrl: write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, optionally a port and a path, but no user, password, query or fragment",
     ],
   },
   "missing-secret.yaml": {

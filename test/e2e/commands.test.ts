@@ -249,7 +249,7 @@ describe("a wrong key", () => {
     await using folder = await folderWithRule();
     await folder.files.write("secret.yaml", secretDocument(wrongKey));
     const running = startWafsync(["run", ...folder.from]);
-    await running.hasPrinted(/Warning +WafInstance shop\/main +BadApiKey: .*Put the right key into the Secret/);
+    await running.hasPrinted(/Warning +WafInstance shop\/main +BadApiKey: .*Store the correct key in the Secret/);
     await folder.files.write("secret.yaml", secretDocument());
     await running.hasPrinted(/shop\/main: 3 added/);
     expect(folder.simulator.unauthorized()).toBeLessThanOrEqual(3);

@@ -57,7 +57,7 @@ describe("Drift", () => {
     expect(applied.code).toBe(0);
     expect(applied.stdout).toContain("shop/main: 14 added, 0 removed");
     expect(applied.stdout).toMatch(
-      /warning: DriftDetected: 14 declared entries had been removed by another writer and are added again: 198\./,
+      /warning: DriftDetected: Another writer removed 14 declared entries, and wafsync adds them again: 198\./,
     );
     expect((await run(folder, command)).stdout).not.toContain("DriftDetected");
     expect((await run(folder, "plan")).code).toBe(0);
@@ -104,7 +104,7 @@ describe("Drift", () => {
     following.child.kill("SIGTERM");
     expect((await following.ended).code).toBe(0);
     folder.simulator.waf(testKey).remove("blocklist", all.slice(0, 1));
-    expect((await run(folder, "apply")).stdout).toContain("DriftDetected: 1 declared entry had been removed");
+    expect((await run(folder, "apply")).stdout).toContain("DriftDetected: Another writer removed 1 declared entry");
   });
 });
 

@@ -194,7 +194,7 @@ describe("missing data", () => {
     const parameters = report(world.simulator, "--out", "-", "--plan", "Basic");
     const { code, stdout } = await runWafsync(parameters, { environment });
     expect(code).toBe(1);
-    expect(stdout).toContain("2026-06-11: 1 malformed entry is skipped (entry 21: client_ip is not a text)");
+    expect(stdout).toContain("2026-06-11: 1 malformed entry is skipped (entry 21: client_ip is not a string)");
     expect(stdout).toContain("the plan Basic keeps logs for 30 days");
   });
 });
