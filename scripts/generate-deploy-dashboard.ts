@@ -402,7 +402,7 @@ function panelModel({ title, description, kind, unit, queries, warnFrom }: Panel
     kind === "stat"
       ? { reduceOptions: { calcs: ["lastNotNull"], fields: "", values: false }, colorMode: "value", graphMode: "area" }
       : {
-          legend: { displayMode: "list", placement: "bottom", showLegend: true },
+          legend: { displayMode: "list", placement: "bottom", showLegend: true, calcs: [] },
           tooltip: { mode: "multi", sort: "desc" },
         };
   return {

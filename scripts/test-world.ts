@@ -12,6 +12,8 @@ import { unpackDebianPackages } from "../test/world/debian-packages.ts";
 import { buildImage } from "../test/world/image/build-image.ts";
 import { pauseImageName, writePauseImage } from "../test/world/image/pause-image.ts";
 import type { WorldPlan } from "../test/world/inside.ts";
+import { recordMeasurement } from "../test/world/measurements.ts";
+import { writeTestedVersions } from "../test/world/tested-versions.ts";
 import type { WorldProgram } from "../test/world/programs.ts";
 import { findWorldProgram, worldPrograms } from "../test/world/programs.ts";
 
@@ -78,13 +80,14 @@ async function prepare(cache: string, scratch: string, unpacked: string): Promis
   const programs = await findPrograms(cache);
   const image = await buildImage({ cache, scratch, unpacked, tag: imageTag, report });
   if (image.state === "Failed") throw new Missing(`the image can't be built: ${image.problem}`);
-  console.log(`Both builds created the image ${image.id}; its archive has ${Math.round(image.bytes / 1e6)} MB.`);
+  console.log(`Both builds created the image ${image.id}.`);
+  await recordMeasurement("The image", `${Math.round(image.bytes / 1e6)} MB as an archive`);
   return {
     scratch,
     controlPlane: controlPlane.programs.etcd.file,
     pauseImage: pauseImageName,
     archives: [await writePauseImage(join(programs.node ?? "", "pause"), scratch), image.archive],
-    image: { name: imageName, tag: imageTag },
+    image: { name: imageName, tag: imageTag, labels: image.labels },
     programs,
     helm: dirname(tools.tools.files.helm),
   };
@@ -107,7 +110,9 @@ async function runWorld(cache: string): Promise<number> {
     if (packages.state === "Failed") throw new Missing(packages.problem);
     const planFile = join(scratch, "plan.json");
     await writeFile(planFile, JSON.stringify(await prepare(cache, scratch, packages.folder)));
-    return await runBox(packages.folder, scratch, planFile);
+    const code = await runBox(packages.folder, scratch, planFile);
+    if (code === 0 && process.env["WAFSYNC_WRITE_DOCS"] === "1") await writeTestedVersions();
+    return code;
   } catch (error) {
     if (!(error instanceof Missing)) throw error;
     console.error(`\nTHE WORLD TESTS DID NOT RUN: ${error.message}\nNothing was tested.`);

@@ -5,11 +5,14 @@ import { mkdir, readFile, symlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
+import { waitFor } from "../support/builders/cluster-objects.ts";
+import type { ClusterAccess } from "../support/control-plane/cluster-access.ts";
 import type { Supervisor } from "../support/control-plane/supervisor.ts";
 import { createSupervisor } from "../support/control-plane/supervisor.ts";
 import { applyDefinitions, applyObjects } from "./steps.ts";
 import type { World } from "./world-description.ts";
 
+const stepMs = 240_000;
 const repoServerPort = 8191;
 const repoServer = `127.0.0.1:${repoServerPort}`;
 const redis = "127.0.0.1:6399";
@@ -122,7 +125,11 @@ async function installObjects(world: World, programs: string): Promise<void> {
       },
     },
   );
-  // The command of docs/guides/argocd.md.
+  await installSettings(cluster);
+}
+
+/** The command of docs/guides/argocd.md. */
+export async function installSettings(cluster: ClusterAccess): Promise<void> {
   const patch = ["--namespace", "argocd", "--type", "merge", "--patch-file", join(deploy, "argocd-cm.yaml")];
   await cluster.expectKubectl(["patch", "configmap", "argocd-cm", ...patch]);
 }
@@ -137,6 +144,26 @@ export async function readManifests(file: string, repository: string): Promise<A
   const text = await readFile(join(deploy, file), "utf8");
   const local = text.replaceAll(/https:\/\/git\.example\.com\/platform\/[a-z]+\.git/g, repository);
   return parseAllDocuments(local).map((document) => document.toJS() as ApplicationManifest);
+}
+
+/** An Application that clears the cache after each sync: docs/guides/pipelines.md. */
+export function clearsApplication(repository: string): unknown {
+  const kustomize = {
+    commonAnnotationsEnvsubst: true,
+    commonAnnotations: { "wafsync.dev/revision": "$ARGOCD_APP_REVISION" },
+  };
+  const path = "deploy/cache-clear/argocd-post-sync";
+  return {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "Application",
+    metadata: { name: "clears", namespace: "argocd" },
+    spec: {
+      project: "default",
+      destination: { server: "https://kubernetes.default.svc", namespace: "shop" },
+      sources: [{ repoURL: repository, targetRevision: "main", path, kustomize }],
+      syncPolicy: { automated: {} },
+    },
+  };
 }
 
 /** The reported state of an Application. */
@@ -163,4 +190,27 @@ export async function applicationStatus(world: World, name: string): Promise<App
 export async function refresh(world: World, name: string): Promise<void> {
   const annotation = "argocd.argoproj.io/refresh=hard";
   await world.cluster.expectKubectl(["annotate", "--overwrite", "application", name, "-n", "argocd", annotation]);
+}
+
+export const isHealthy = ({ sync, health }: ApplicationStatus): boolean =>
+  sync?.status === "Synced" && health?.status === "Healthy";
+
+/** Rejects with the status and the logs if the Application does not become so. */
+export async function waitForStatus(
+  world: World,
+  argocd: Supervisor,
+  name: string,
+  what: string,
+  isSo: (status: ApplicationStatus) => boolean,
+): Promise<ApplicationStatus> {
+  let last: ApplicationStatus = {};
+  try {
+    return await waitFor(`${name} ${what}`, stepMs, async () => {
+      last = await applicationStatus(world, name);
+      return isSo(last) ? last : undefined;
+    });
+  } catch (error) {
+    const found = `${JSON.stringify(last, undefined, 2)}\n${await argocd.describeLogs()}`;
+    throw new Error(`${String(error)}\n${found}`, { cause: error });
+  }
 }

@@ -6,12 +6,14 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 name=$1
 cgroups=/sys/fs/cgroup
-# cgroup v1 has a tree for each controller, v2 has one.
-if [ -f $cgroups/cgroup.controllers ]; then trees=$cgroups; else trees=$(ls -d $cgroups/*/); fi
+# cgroup v1 has a tree for each controller, v2 has one, in which only leaves hold processes: the box runs in the leaf `box`, next
+# to the cgroups that kubelet makes.
+if [ -f $cgroups/cgroup.controllers ]; then trees=$cgroups leaf=box; else trees=$(ls -d $cgroups/*/) leaf=; fi
 
 make_cgroups() {
+  [ -z "$leaf" ] || sh "$here/share-controllers.sh" $cgroups
   for tree in $trees; do
-    mkdir -p "$tree/$name"
+    mkdir -p "$tree/$name/$leaf"
     for file in cpuset.cpus cpuset.mems; do
       [ -f "$tree/$name/$file" ] && [ -f "$tree/$file" ] && cat "$tree/$file" > "$tree/$name/$file"
     done
@@ -45,12 +47,7 @@ trap 'exit 130' INT TERM HUP
 remove_cgroups
 make_cgroups
 # Only the box moves into the cgroups: this script has to remove them.
-trees=$trees sh -c '
-  name=$1
-  for tree in $trees; do echo $$ > "$tree/$name/cgroup.procs"; done
-  script=$0
-  exec unshare --cgroup --net --mount --propagation private --pid --ipc --uts --fork --kill-child --mount-proc sh "$script" "$@"
-' "$here/inside-box.sh" "$@" &
+trees=$trees leaf=$leaf sh "$here/enter-box.sh" "$@" &
 box=$!
 code=0
 wait $box || code=$?

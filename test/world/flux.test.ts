@@ -6,6 +6,7 @@ import { parse } from "yaml";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import type { Supervisor } from "../support/control-plane/supervisor.ts";
+import { driftDuringAnHour, followObjects, shortResync } from "./drift.ts";
 import { startFlux } from "./flux-processes.ts";
 import type { GitRepository } from "./git-repository.ts";
 import { createGitRepository } from "./git-repository.ts";
@@ -14,8 +15,10 @@ import { serveGit } from "./git-server.ts";
 import {
   apiKey,
   applyObjects,
+  approveHeldPlan,
   blocked,
   blockRule,
+  fieldOf,
   operatorPods,
   removeOperator,
   replaceKey,
@@ -29,6 +32,8 @@ import { describeInWorld } from "./world.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const stepMs = 240_000;
+/** Ten minutes apart in deploy/flux/wafs.yaml. */
+const intervalsOfAnHour = 6;
 type Manifest = { readonly metadata: { readonly name: string }; readonly spec: Record<string, unknown> };
 
 await describeInWorld("Flux", (world) => {
@@ -43,9 +48,8 @@ await describeInWorld("Flux", (world) => {
     repository = await createGitRepository(join(cluster.directory, "fleet"));
     for (const folder of ["deploy/kustomize", "crds"])
       await cp(join(root, folder), join(repository.folder, folder), { recursive: true });
-    const [, , instance] = shopObjects("shop", waf, { guards: { maxRemovals: 50, neverBlock: ["192.0.2.0/28"] } });
     await repository.commit({
-      "wafs/instance.yaml": JSON.stringify(instance),
+      "wafs/instance.yaml": JSON.stringify(instance("30s")),
       "wafs/scanners.yaml": rule(["198.51.100.7"]),
     });
     server = await serveGit(repository.folder);
@@ -62,6 +66,11 @@ await describeInWorld("Flux", (world) => {
   });
 
   const rule = (addresses: readonly string[]): string => JSON.stringify(blockRule("shop", "scanners", addresses));
+
+  function instance(resyncInterval: string): unknown {
+    const guards = { maxRemovals: 50, neverBlock: ["192.0.2.0/28"] };
+    return shopObjects("shop", waf, { guards, resyncInterval })[2];
+  }
 
   async function readManifest(name: string): Promise<Manifest> {
     return parse(await readFile(join(root, "deploy", "flux", name), "utf8")) as Manifest;
@@ -98,9 +107,20 @@ await describeInWorld("Flux", (world) => {
     }
   }
 
-  async function checkAgain(): Promise<void> {
-    const request = `reconcile.fluxcd.io/requestedAt=${process.hrtime.bigint()}`;
-    await cluster.expectKubectl(["annotate", "--overwrite", "kustomization", "wafs", "-n", "flux-system", request]);
+  /** As `flux reconcile kustomization NAME` does it. */
+  async function reconcileNow(name: string): Promise<void> {
+    const time = String(process.hrtime.bigint());
+    const of = ["kustomization", name, "-n", "flux-system"];
+    await cluster.expectKubectl(["annotate", "--overwrite", ...of, `reconcile.fluxcd.io/requestedAt=${time}`]);
+    const handled = `--for=jsonpath={.status.lastHandledReconcileAt}=${time}`;
+    await cluster.expectKubectl(["wait", handled, "--timeout=180s", ...of]);
+  }
+
+  /** `MESSAGE COUNT` of the events by which Flux reports what an apply created or changed. */
+  async function changesByFlux(): Promise<string[]> {
+    const format = '{range .items[?(@.reason=="Progressing")]}{.message} {.count}{"\\n"}{end}';
+    const events = await cluster.expectKubectl(["get", "events", "-n", "flux-system", "-o", `jsonpath=${format}`]);
+    return events.split("\n").toSorted();
   }
 
   test("both Kustomizations become Ready, the operator first, and then the rule is on the WAF", async () => {
@@ -128,6 +148,8 @@ await describeInWorld("Flux", (world) => {
       { ...wafs, spec: { ...wafs.spec, timeout: "1m" } },
     );
     await waitForReady("wafsync", "True", "ReconciliationSucceeded");
+    const waits = "--field-selector=reason=DependencyNotReady,involvedObject.name=wafs";
+    expect(await cluster.expectKubectl(["get", "events", "-n", "flux-system", waits, "-o", "name"])).not.toBe("");
     expect(await operatorPods(cluster)).toHaveLength(2);
     await waitForReady("wafs", "True", "ReconciliationSucceeded");
     expect(blocked(waf)).toEqual(["198.51.100.7"]);
@@ -144,11 +166,11 @@ await describeInWorld("Flux", (world) => {
     await replaceKey(cluster, "shop", "not-the-key-of-this-waf");
     const notReady = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].status}=False';
     await cluster.expectKubectl(["wait", notReady, "--timeout=120s", "wafinstance/shop", "-n", "shop"]);
-    await checkAgain();
+    await reconcileNow("wafs");
     expect(await waitForReady("wafs", "False", "HealthCheckFailed")).toContain("WafInstance/shop/shop");
     await replaceKey(cluster, "shop", apiKey);
     await cluster.expectKubectl(["wait", "--for=condition=Ready", "--timeout=120s", "wafinstance/shop", "-n", "shop"]);
-    await checkAgain();
+    await reconcileNow("wafs");
     await waitForReady("wafs", "True", "ReconciliationSucceeded");
   });
 
@@ -158,15 +180,52 @@ await describeInWorld("Flux", (world) => {
     await waitForReady("wafs", "True", "ReconciliationSucceeded");
     await commit({ "wafs/scanners.yaml": rule(["198.51.100.7"]) });
     await waitForReady("wafs", "True", "ReconciliationSucceeded");
-    const held = ["get", "wafinstance", "shop", "-n", "shop", "-o", "jsonpath={.status.heldPlan}"];
-    const hash = await waitFor("a plan on hold", stepMs, async () => {
-      const found = await cluster.expectKubectl(held);
-      return found === "" ? undefined : found;
-    });
     expect(blocked(waf)).toContain("203.0.113.219");
-    const approval = `wafsync.dev/approve-removals=${hash}`;
-    await cluster.expectKubectl(["annotate", "wafinstance", "shop", "-n", "shop", approval]);
+    await approveHeldPlan(cluster);
     await waitUntilBlocked(waf, "203.0.113.219", false);
+  });
+
+  test("what kubectl changed by hand is undone, and what another field manager added stays", async () => {
+    const instance = ["wafinstance", "shop", "-n", "shop"];
+    const suspend = ["patch", ...instance, "--type=merge", "--patch", '{"spec":{"suspend":true}}'];
+    await cluster.expectKubectl(suspend);
+    await cluster.expectKubectl(["annotate", ...instance, "example.com/note=by-hand"]);
+    await reconcileNow("wafs");
+    expect(await fieldOf(cluster, instance, ".spec.suspend")).not.toBe("true");
+    expect(await fieldOf(cluster, instance, ".metadata.annotations.example\\.com/note")).toBe("");
+
+    await cluster.expectKubectl([...suspend, "--field-manager=responder"]);
+    await reconcileNow("wafs");
+    expect(await fieldOf(cluster, instance, ".spec.suspend")).toBe("true");
+    const resume = ["--type=json", "--patch", '[{"op":"remove","path":"/spec/suspend"}]'];
+    await cluster.expectKubectl(["patch", ...instance, ...resume, "--field-manager=responder"]);
+    await reconcileNow("wafs");
+  });
+
+  test("kubectl installs the overlay from the Git repository", async () => {
+    const rendered = await cluster.expectKubectl([
+      "kustomize",
+      `${server.url}/.git//deploy/kustomize/overlays/cluster?ref=main`,
+    ]);
+    const local = await cluster.expectKubectl(["kustomize", join(root, "deploy", "kustomize", "overlays", "cluster")]);
+    expect(rendered).toBe(local);
+  });
+
+  test("nothing drifts in an hour of resyncs: no Kustomization fails or changes an object, and nothing is written", async () => {
+    await commit({ "wafs/instance.yaml": JSON.stringify(instance(shortResync)) });
+    await waitForReady("wafs", "True", "ReconciliationSucceeded");
+    const names = ["wafs", "wafsync"];
+    const before = await changesByFlux();
+    expect(before).not.toEqual([]);
+    const format = '{.metadata.name} {.status.conditions[?(@.type=="Ready")].status}';
+    const follower = await followObjects(cluster, ["kustomizations", "-n", "flux-system"], format);
+    const drift = await driftDuringAnHour(cluster, waf, "shop", async () => {
+      for (let resync = 0; resync < intervalsOfAnHour; resync += 1) for (const name of names) await reconcileNow(name);
+    });
+    expect((await follower.end()).filter((line) => !/ (?:True|Unknown)$/.test(line))).toEqual([]);
+    expect(drift.writes).toBe(0);
+    expect(drift.generations.after).toBe(drift.generations.before);
+    expect(await changesByFlux()).toEqual(before);
   });
 
   test("a rule that is deleted in Git is removed from the WAF", async () => {

@@ -1,13 +1,17 @@
 // The chart on a real node, with the commands of docs/installation.md and docs/guides/helm.md.
+import { cp, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { runToEnd } from "../support/control-plane/run-to-end.ts";
 import {
+  apiKey,
   applyObjects,
   blockRule,
+  fieldOf,
   operatorPods,
+  removeFinalizers,
   shopObjects,
   startWaf,
   waitUntilBlocked,
@@ -36,6 +40,9 @@ await describeInWorld("the chart on a node", (world) => {
   });
   afterAll(async () => {
     await helm("uninstall", "team-wafsync", "--namespace", namespace, "--ignore-not-found");
+    // No operator is left that would remove the finalizer.
+    await removeFinalizers(cluster, namespace, "wafinstance/shop");
+    await cluster.runKubectl(["delete", "namespace", namespace, "--ignore-not-found", "--timeout=120s"]);
     await waf.close();
   });
 
@@ -85,17 +92,18 @@ await describeInWorld("the chart on a node", (world) => {
     expect(await operatorPods(cluster, namespace)).toHaveLength(2);
   });
 
-  test("an upgrade with --reset-then-reuse-values keeps the values, and all objects of the chart", async () => {
-    await helm(
-      "upgrade",
-      ...release,
-      "--reset-then-reuse-values",
-      "--set",
-      "replicaCount=1",
-      "--wait",
-      "--timeout",
-      "3m",
-    );
+  test("--reset-then-reuse-values keeps the values and takes the new chart's defaults; --reuse-values would not", async () => {
+    const newer = join(await mkdtemp(join(cluster.directory, "chart-")), "wafsync");
+    await cp(chart, newer, { recursive: true });
+    const defaults = await readFile(join(newer, "values.yaml"), "utf8");
+    expect(defaults).toContain("cpu: 50m");
+    await writeFile(join(newer, "values.yaml"), defaults.replace("cpu: 50m", "cpu: 51m"));
+    const upgrade = ["upgrade", "team-wafsync", newer, "--namespace", namespace];
+    const reused = await helm(...upgrade, "--reuse-values", "--dry-run=client");
+    expect([reused.includes("cpu: 50m"), reused.includes("cpu: 51m")]).toEqual([true, false]);
+    await helm(...upgrade, "--reset-then-reuse-values", "--set", "replicaCount=1", "--wait", "--timeout", "3m");
+    const requests = ".spec.template.spec.containers[0].resources.requests.cpu";
+    expect(await fieldOf(cluster, ["deployment/team-wafsync", "-n", namespace], requests)).toBe("51m");
     const values = JSON.parse(await helm("get", "values", "team-wafsync", "--namespace", namespace, "-o", "json")) as {
       replicaCount: number;
       scope: string;
@@ -107,6 +115,6 @@ await describeInWorld("the chart on a node", (world) => {
     await helm("uninstall", "team-wafsync", "--namespace", namespace, "--wait");
     await cluster.expectKubectl(["get", "wafiprule", "scanners", "-n", namespace]);
     await cluster.expectKubectl(["get", "customresourcedefinition", "wafinstances.wafsync.dev"]);
-    expect(waf.waf("demo-key-0123456789").blocklist).toEqual(["192.0.2.18"]);
+    expect(waf.waf(apiKey).blocklist).toEqual(["192.0.2.18"]);
   });
 });

@@ -17,7 +17,11 @@ export interface WorldPlan {
   readonly controlPlane: string;
   readonly pauseImage: string;
   readonly archives: readonly string[];
-  readonly image: { readonly name: string; readonly tag: string };
+  readonly image: {
+    readonly name: string;
+    readonly tag: string;
+    readonly labels: WorldDescription["imageLabels"];
+  };
   readonly programs: WorldDescription["programs"];
   readonly helm?: string;
 }
@@ -59,6 +63,7 @@ try {
     cluster,
     imageName: plan.image.name,
     imageTag: plan.image.tag,
+    imageLabels: plan.image.labels,
     hostAddress,
     programs: plan.programs,
     ...(plan.helm === undefined ? {} : { helm: plan.helm }),
@@ -77,7 +82,13 @@ async function runSuites(description: WorldDescription): Promise<number> {
   const cluster = { url, caFile, adminToken, kubeconfig, directory, kubectl, controllerManager };
   const file = join(plan.scratch, "world.json");
   await writeFile(file, JSON.stringify({ ...description, cluster }), { mode: 0o600 });
-  const jest = ["--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js", "--runInBand"];
+  const jest = [
+    "--experimental-vm-modules",
+    "--no-warnings",
+    "node_modules/jest/bin/jest.js",
+    "--runInBand",
+    "--verbose",
+  ];
   const paths = jestArguments.length > 0 ? jestArguments : ["test/world"];
   const child = spawn(process.execPath, [...jest, ...paths], {
     cwd: root,

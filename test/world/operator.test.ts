@@ -1,4 +1,5 @@
 // The operator as users run it: two pods of deploy/kustomize on a real node, in a namespace with restricted Pod Security.
+import { existsSync } from "node:fs";
 import { kill } from "node:process";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -24,6 +25,8 @@ import {
   withArguments,
   writeKustomization,
 } from "./steps.ts";
+import { followObjects } from "./drift.ts";
+import { kernelStatus, memoryOf, processesOfPod, recordMeasurement } from "./measurements.ts";
 import { describeInWorld } from "./world.ts";
 
 const deploy = join(import.meta.dirname, "..", "..", "deploy");
@@ -45,14 +48,6 @@ await describeInWorld("the operator on a node", (world) => {
     await waf.close();
   });
 
-  /** The kernel's status of the first process in a pod's container. */
-  async function kernelStatus(): Promise<Record<string, string>> {
-    const [id = 0] = await processesWith("/wafsync/wafsync.mjs operator");
-    const { readFile } = await import("node:fs/promises");
-    const lines = (await readFile(`/proc/${id}/status`, "utf8")).split("\n");
-    return Object.fromEntries(lines.map((line) => line.split(":\t") as [string, string]));
-  }
-
   test("the overlay creates two ready pods, and the entries of a rule are on the WAF", async () => {
     const pods = await operatorPods(cluster);
     expect(pods).toHaveLength(2);
@@ -64,11 +59,12 @@ await describeInWorld("the operator on a node", (world) => {
   });
 
   test("the process has user 65532, no capability, no new privileges, a seccomp filter and a read-only root", async () => {
-    const status = await kernelStatus();
+    const [pod] = await operatorPods(cluster);
+    const [id = 0] = await processesOfPod(pod?.metadata.uid ?? "");
+    const status = await kernelStatus(id);
     expect(status["Uid"]).toBe(["65532", "65532", "65532", "65532"].join("\t"));
     expect([status["CapBnd"], status["CapEff"]]).toEqual(Array(2).fill("0".repeat(16)));
     expect([status["NoNewPrivs"], status["Seccomp"]]).toEqual(["1", "2"]);
-    const [pod] = await operatorPods(cluster);
     const write = 'require("node:fs").writeFileSync("/tmp/x","")';
     const exec = ["exec", "-n", operatorNamespace, pod?.metadata.name ?? "", "--", "/nodejs/bin/node", "-e", write];
     expect((await cluster.runKubectl(exec)).stderr).toContain("EROFS");
@@ -76,7 +72,7 @@ await describeInWorld("the operator on a node", (world) => {
 
   test("a new leader takes over when the leader is killed, and writes pending changes", async () => {
     const leader = await leaderPod(cluster);
-    const [held] = await leaderProcess(leader.metadata.uid);
+    const [held] = await processesOfPod(leader.metadata.uid);
     kill(held ?? 0, "SIGKILL");
     await applyObjects(cluster, blockRule("shop", "scanners", ["192.0.2.17", "192.0.2.18"]));
     await waitUntilBlocked(waf, "192.0.2.18");
@@ -91,7 +87,7 @@ await describeInWorld("the operator on a node", (world) => {
 
   test("a new leader takes over when the leader is frozen, and the frozen one does not write when it wakes up", async () => {
     const leader = await leaderPod(cluster);
-    const frozen = await leaderProcess(leader.metadata.uid);
+    const frozen = await processesOfPod(leader.metadata.uid);
     for (const id of frozen) kill(id, "SIGSTOP");
     await applyObjects(cluster, blockRule("shop", "scanners", ["192.0.2.17", "192.0.2.19"]));
     await waitUntilBlocked(waf, "192.0.2.19");
@@ -113,12 +109,11 @@ await describeInWorld("the operator on a node", (world) => {
     const before = await operatorPods(cluster);
     const count = (pods: typeof before): number =>
       pods.reduce((sum, { status }) => sum + (status.containerStatuses?.[0]?.restartCount ?? 0), 0);
+    const [leader = 0] = await processesOfPod((await leaderPod(cluster)).metadata.uid);
     const servers = await processesWith("kube-apiserver --etcd-servers");
     expect(servers).toHaveLength(1);
     for (const id of servers) kill(id, "SIGSTOP");
-    const { promise, resolve } = Promise.withResolvers<void>();
-    setTimeout(resolve, 40_000);
-    await promise;
+    await waitFor("the end of the leader", stepMs, async () => (existsSync(`/proc/${leader}`) ? undefined : true));
     for (const id of servers) kill(id, "SIGCONT");
     await waitFor("the restart of the leader", stepMs, async () =>
       count(await operatorPods(cluster).catch(() => [])) > count(before) ? true : undefined,
@@ -128,9 +123,16 @@ await describeInWorld("the operator on a node", (world) => {
     await rolledOut(cluster, operatorNamespace);
   });
 
-  test("a rolling restart replaces both pods without losing a change", async () => {
+  test("a rolling restart replaces pods one by one, hands the Lease over, and loses no change", async () => {
     const before = (await operatorPods(cluster)).map(({ metadata }) => metadata.uid);
-    await cluster.expectKubectl(["rollout", "restart", "deployment/wafsync", "-n", operatorNamespace]);
+    const of = ["-n", operatorNamespace];
+    const ready = await followObjects(cluster, ["deployment", "wafsync", ...of], "{.status.readyReplicas}");
+    const holders = await followObjects(
+      cluster,
+      ["lease", "wafsync-operator", ...of],
+      "held by <{.spec.holderIdentity}>",
+    );
+    await cluster.expectKubectl(["rollout", "restart", "deployment/wafsync", ...of]);
     await applyObjects(cluster, blockRule("shop", "scanners", ["192.0.2.17", "192.0.2.21"]));
     await rolledOut(cluster, operatorNamespace);
     await waitUntilBlocked(waf, "192.0.2.21");
@@ -139,13 +141,20 @@ await describeInWorld("the operator on a node", (world) => {
       return pods.length === 2 ? pods : undefined;
     });
     expect(after.filter(({ metadata }) => before.includes(metadata.uid))).toEqual([]);
+    expect((await ready.end()).filter((count) => Number(count) < 2)).toEqual([]);
+    // The leader releases the Lease, so nobody waits until it expires.
+    expect(await holders.end()).toContain("held by <>");
   });
 
-  test("an update to an image that does not exist leaves both pods running, and a rollback undoes it", async () => {
+  test("an image that no registry has gives ImagePullBackOff and leaves both pods running, and a rollback ends it", async () => {
     const deployment = ["deployment/wafsync", "-n", operatorNamespace];
-    await cluster.expectKubectl(["set", "image", ...deployment, "operator=localhost/no-such-image:1"]);
+    await cluster.expectKubectl(["set", "image", ...deployment, "operator=wafsync:0.1.0"]);
     await waitFor("a pod of the new image", stepMs, async () =>
       (await operatorPods(cluster)).length === 3 ? true : undefined,
+    );
+    const reasons = ["get", "pods", "-n", operatorNamespace, "-o", "jsonpath={..state.waiting.reason}"];
+    await waitFor("ImagePullBackOff", stepMs, async () =>
+      (await cluster.expectKubectl(reasons)) === "ImagePullBackOff" ? true : undefined,
     );
     const ready = (await operatorPods(cluster)).filter(({ status }) => status.containerStatuses?.[0]?.ready === true);
     expect(ready).toHaveLength(2);
@@ -176,40 +185,35 @@ await describeInWorld("the operator on a node", (world) => {
     await applyObjects(cluster, feed, rule);
     await cluster.expectKubectl(["wait", "--for=condition=Ready", "--timeout=400s", "-n", "shop", "wafiprule/large"]);
     expect(blocked(waf).length).toBeGreaterThan(20_000);
+    const [id = 0] = await processesOfPod((await leaderPod(cluster)).metadata.uid);
+    await recordMeasurement("Memory with 20,000 entries", `at most ${(await memoryOf(id)).peakMiB} MiB`);
     const ended = (await operatorPods(cluster)).map(
       ({ status }) => status.containerStatuses?.[0]?.lastState?.terminated,
     );
     expect(ended.filter((last) => last?.reason === "OOMKilled")).toEqual([]);
-    await cluster.expectKubectl(["annotate", "wafinstance", "shop", "-n", "shop", "wafsync.dev/note=large"]);
   });
 
-  test("a Job clears the cache once, as the pipeline's Job and the nightly CronJob do", async () => {
-    const nightly = await writeKustomization(world, join(deploy, "cache-clear", "nightly"));
-    await cluster.expectKubectl(["apply", "--server-side", "-k", nightly]);
+  test("the nightly CronJob clears the cache when its schedule says so", async () => {
+    const everyMinute = [{ op: "replace", path: "/spec/schedule", value: "* * * * *" }];
+    const nightly = await writeKustomization(world, join(deploy, "cache-clear", "nightly"), {
+      patches: [{ target: { kind: "CronJob", name: "clear-cache-nightly" }, patch: JSON.stringify(everyMinute) }],
+    });
     const clears = waf.waf(apiKey).counters.cacheClears;
-    await cluster.expectKubectl(["create", "job", "by-hand", "--from=cronjob/clear-cache-nightly", "-n", "shop"]);
-    await cluster.expectKubectl(["wait", "--for=condition=Complete", "--timeout=120s", "job/by-hand", "-n", "shop"]);
-    expect(waf.waf(apiKey).counters.cacheClears).toBe(clears + 1);
+    await cluster.expectKubectl(["apply", "--server-side", "-k", nightly]);
+    const succeeded = ["get", "jobs", "-n", "shop", "-o", "jsonpath={.items[*].status.succeeded}"];
+    await waitFor("a Job of the CronJob", stepMs, async () =>
+      (await cluster.expectKubectl(succeeded)) === "" ? undefined : true,
+    );
+    expect(waf.waf(apiKey).counters.cacheClears).toBeGreaterThan(clears);
+    await cluster.expectKubectl(["delete", "--wait", "-k", nightly]);
+  });
 
+  test("the PostSync Job clears the cache once", async () => {
+    const clears = waf.waf(apiKey).counters.cacheClears;
     const postSync = await writeKustomization(world, join(deploy, "cache-clear", "argocd-post-sync"));
     await cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", "-k", postSync]);
-    await cluster.expectKubectl([
-      "wait",
-      "--for=condition=Complete",
-      "--timeout=120s",
-      "job/clear-cache",
-      "-n",
-      "shop",
-    ]);
-    expect(waf.waf(apiKey).counters.cacheClears).toBe(clears + 2);
+    const job = ["job/clear-cache", "-n", "shop"];
+    await cluster.expectKubectl(["wait", "--for=condition=Complete", "--timeout=120s", ...job]);
+    expect(waf.waf(apiKey).counters.cacheClears).toBe(clears + 1);
   });
-
-  async function leaderProcess(podUid: string): Promise<number[]> {
-    const { readFile } = await import("node:fs/promises");
-    const ids = await processesWith("/wafsync/wafsync.mjs operator");
-    const groups = await Promise.all(
-      ids.map(async (id) => [id, await readFile(`/proc/${id}/cgroup`, "utf8").catch(() => "")] as const),
-    );
-    return groups.filter(([, group]) => group.includes(podUid)).map(([id]) => id);
-  }
 });

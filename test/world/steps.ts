@@ -17,7 +17,12 @@ const stepMs = 180_000;
 /** The fields of a pod that the suites read. */
 export interface Pod {
   readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string };
-  readonly spec: { readonly containers: readonly { readonly image: string }[] };
+  readonly spec: {
+    readonly containers: readonly {
+      readonly image: string;
+      readonly resources: { readonly requests: { readonly memory: string } };
+    }[];
+  };
   readonly status: {
     readonly phase: string;
     readonly containerStatuses?: readonly {
@@ -160,11 +165,21 @@ export async function processesWith(text: string): Promise<number[]> {
   return lines.filter(([, line]) => line.replaceAll("\0", " ").includes(text)).map(([id]) => id);
 }
 
+/** Removes the finalizers of an object whose controller has ended: they would keep its namespace forever. */
+export async function removeFinalizers(cluster: ClusterAccess, namespace: string, object: string): Promise<void> {
+  const patch = JSON.stringify({ metadata: { finalizers: null } });
+  await cluster.runKubectl(["patch", object, "-n", namespace, "--type=merge", "--patch", patch]);
+}
+
 /** Removes the operator and the objects of teams, so that the next suite starts with a clean cluster. */
 export async function removeOperator(cluster: ClusterAccess, ...namespaces: readonly string[]): Promise<void> {
   const gone = ["--ignore-not-found", "--wait=true", "--timeout=120s"];
   // The operator has to remove the finalizers of the instances.
   await cluster.runKubectl(["delete", "wafinstances,wafiprules,waforigins,wafcacheclears", "--all", "-A", ...gone]);
+  // A namespace is looked at again only after half of the grace period of its pods.
+  await cluster.runKubectl(["delete", "deployments,pods", "--all", "-n", operatorNamespace, "--grace-period=1"]);
+  // Otherwise the operator of one namespace would have these permissions too.
+  await cluster.runKubectl(["delete", "clusterrolebinding,clusterrole", "wafsync-operator", "--ignore-not-found"]);
   await cluster.runKubectl(["delete", "namespace", operatorNamespace, ...namespaces, ...gone]);
 }
 
@@ -185,4 +200,31 @@ export async function replaceKey(cluster: ClusterAccess, namespace: string, key:
   await applyObjects(cluster, { apiVersion: "v1", kind: "Secret", metadata, stringData: { apiKey: key } });
   const request = `wafsync.dev/requested-at=${process.hrtime.bigint()}`;
   await cluster.expectKubectl(["annotate", "--overwrite", "wafinstance", "shop", "-n", namespace, request]);
+}
+
+/** A field of the object, by its JSONPath; empty if it is missing. */
+export async function fieldOf(cluster: ClusterAccess, object: readonly string[], path: string): Promise<string> {
+  return await cluster.expectKubectl(["get", ...object, "-o", `jsonpath={${path}}`]);
+}
+
+/** Resolves when the field has the value. */
+export async function waitForField(
+  cluster: ClusterAccess,
+  object: readonly string[],
+  path: string,
+  value: string,
+): Promise<void> {
+  await waitFor(`${path} ${value}`, stepMs, async () =>
+    (await fieldOf(cluster, object, path)) === value ? true : undefined,
+  );
+}
+
+/** Resolves when removals are on hold, and approves them as an administrator does. */
+export async function approveHeldPlan(cluster: ClusterAccess): Promise<void> {
+  const instance = ["wafinstance", "shop", "-n", "shop"];
+  const hash = await waitFor("a plan on hold", stepMs, async () => {
+    const found = await fieldOf(cluster, instance, ".status.heldPlan");
+    return found === "" ? undefined : found;
+  });
+  await cluster.expectKubectl(["annotate", ...instance, `wafsync.dev/approve-removals=${hash}`]);
 }

@@ -10,6 +10,7 @@ export interface WorldDescription {
   /** The wafsync image on the node, without its tag. */
   readonly imageName: string;
   readonly imageTag: string;
+  readonly imageLabels: Readonly<Record<string, string>>;
   /** The address of the box that pods can reach. */
   readonly hostAddress: string;
   readonly programs: Readonly<Partial<Record<WorldProgram, string>>>;

@@ -11,8 +11,15 @@ const root = join(import.meta.dirname, "..", "..", "..");
 const imageFolder = "world-image-";
 const withPackages = join(import.meta.dirname, "..", "with-packages.sh");
 
+export interface BuiltImage {
+  readonly archive: string;
+  readonly id: string;
+  readonly bytes: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 export type ImageResult =
-  | { readonly state: "Built"; readonly archive: string; readonly id: string; readonly bytes: number }
+  | ({ readonly state: "Built" } & BuiltImage)
   | { readonly state: "Failed"; readonly problem: string };
 
 export interface ImageOptions {
@@ -50,7 +57,10 @@ export async function buildImage(options: ImageOptions): Promise<ImageResult> {
 async function readBuilt(folder: string): Promise<ImageResult | undefined> {
   const archive = join(folder, "image.tar");
   const id = await readFile(join(folder, "first.id"), "utf8").catch(() => undefined);
-  return id === undefined ? undefined : { state: "Built", archive, id, bytes: (await stat(archive)).size };
+  if (id === undefined) return undefined;
+  const inspected = JSON.parse(await readFile(join(folder, "image.json"), "utf8")) as { readonly Config: string };
+  const { config } = JSON.parse(inspected.Config) as { readonly config: { readonly Labels: BuiltImage["labels"] } };
+  return { state: "Built", archive, id, bytes: (await stat(archive)).size, labels: config.Labels };
 }
 
 /** Everything that deploy/Dockerfile reads, the base images, and the code that assembles them. */
