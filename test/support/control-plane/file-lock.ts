@@ -6,7 +6,7 @@ import { errorCode } from "./error-code.ts";
 
 export interface LockOptions {
   readonly waitMsMax: number;
-  /** Called once, when another process holds the lock. */
+  /** Called once, when somebody else holds the lock. */
   readonly onWait: (holder: number) => void;
 }
 

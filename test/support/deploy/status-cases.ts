@@ -32,7 +32,7 @@ const healthy: Verdict = ["Healthy", "Current"];
 const working: Verdict = ["Progressing", "InProgress"];
 const failed: Verdict = ["Degraded", "Failed"];
 const paused: Verdict = ["Suspended", "InProgress"];
-/** Flux has no word for a state that awaits an approval without being a failure. */
+/** Flux has no word for what waits for a person without being a failure. */
 const held: Verdict = ["Suspended", "Failed"];
 
 /** Who moves next with a reason, in each way that the operator reports it. */
@@ -63,7 +63,7 @@ const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next
 const trueReasons: ReadonlySet<SyncedReason> = new Set(["Synced", "Expired", "PrimaryOrigin"]);
 const unknownReasons: ReadonlySet<SyncedReason> = new Set(["Syncing", "Suspended"]);
 
-/** What is not accepted counts as failed once the rest is settled; a missing instance may still be created. */
+/** What is not accepted counts as failed once the rest is settled; an instance that is not there may still come. */
 const acceptedVerdicts: Readonly<Record<Exclude<AcceptedReason, "Accepted" | "Pending">, Verdict>> = {
   InstanceNotFound: working,
   InstanceDeleting: working,

@@ -39,7 +39,7 @@ export class FakeObject implements StatusApi, FinalizerApi {
     return this.stored;
   }
 
-  /** Another writer changes the object. */
+  /** Somebody else changes the object. */
   edit(metadata: Partial<KubeObjectMeta>, status: unknown = this.object.status): void {
     const resourceVersion = String(Number(this.object.metadata.resourceVersion) + 1);
     this.stored = { ...this.object, metadata: { ...this.object.metadata, resourceVersion, ...metadata }, status };

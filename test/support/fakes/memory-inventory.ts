@@ -28,7 +28,7 @@ export class MemoryInventory implements InventoryPort {
     return this.#stored.get(nameKey(instance))?.inventory ?? emptyInventory;
   }
 
-  /** Stores as another writer would: a process that loaded before gets a conflict. */
+  /** Stores as somebody else would: whoever loaded before gets a conflict. */
   put(instance: ObjectName, inventory: Inventory): void {
     this.#revision += 1;
     // A long list with few changes is not a plain map.
@@ -69,7 +69,7 @@ export class MemoryInventory implements InventoryPort {
     if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
     const known = this.#stored.get(nameKey(instance));
     if (fault === "Conflict" || revision !== (known === undefined ? "" : String(known.revision))) {
-      return { state: "Conflict", problem: "Another writer changed the inventory." };
+      return { state: "Conflict", problem: "Somebody else wrote the inventory." };
     }
     this.put(instance, inventory);
     const stored = this.of(instance);

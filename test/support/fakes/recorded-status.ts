@@ -51,7 +51,7 @@ export class RecordedStatus implements StatusPort {
     return this.events.map(({ reason }) => reason);
   }
 
-  /** `True Synced`, `False Held`: status and reason of a condition; undefined where it is missing. */
+  /** `True Synced`, `False Held`: status and reason of a condition; undefined where it is not there. */
   condition(object: ResourceMeta, type: string): string | undefined {
     const found = this.conditionOf(object, type);
     return found === undefined ? undefined : `${found.status} ${found.reason}`;

@@ -5,7 +5,7 @@ import { parseDay } from "../../../src/reconcile/logs/log-days.ts";
 import type { LogPort } from "../../../src/reconcile/logs/log-ports.ts";
 import type { LogPiece } from "../../../src/reconcile/logs/read-logs.ts";
 
-/** One row, identified by its path. */
+/** One row, told apart by its path. */
 export function row(path: string, more: Partial<LogEntry> = {}): LogEntry {
   return {
     timestamp: "2026-06-10T10:00:00.000Z",
@@ -90,7 +90,7 @@ function faultOf({ fault: code, retryAfterMs }: { fault: WafFaultCode; retryAfte
   return { code, message: `It failed: ${code}.`, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-/** Everything that a stream forwards, in words: `a b`, `done 3/3`, `failed BadApiKey`, `stopped`. */
+/** Everything that a stream hands on, in words: `a b`, `done 3/3`, `failed BadApiKey`, `stopped`. */
 export async function told(pieces: AsyncIterable<LogPiece>): Promise<string[]> {
   const words: string[] = [];
   for await (const piece of pieces) {

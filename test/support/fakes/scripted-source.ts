@@ -52,7 +52,7 @@ export class ScriptedSource implements SourcePort {
     this.#confirmProblem = problem;
   }
 
-  /** What is declared is being replaced, until a caller waits for it to settle: then `during` happens. */
+  /** What is declared is being replaced, until somebody waits for it to settle: then `during` happens. */
   unsettle(during: () => void): void {
     this.#onSettle = during;
   }

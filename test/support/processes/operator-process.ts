@@ -14,7 +14,7 @@ export interface OperatorProcess {
   metrics(): Promise<string>;
   /** Status and text of a path of the page. */
   page(path: string): Promise<{ readonly status: number; readonly text: string }>;
-  /** The value of a series, as in the metrics; undefined if it is missing. */
+  /** The value of a series, as it stands in the metrics; undefined if it is not there. */
   metric(series: string): Promise<number | undefined>;
   isRunning(): boolean;
   /** Sends the signal and waits for the end. */

@@ -37,7 +37,7 @@ export function fast(timesAsFast: number, measure = slowness): number {
 }
 
 export interface TimeLimit {
-  /** Whether the limit has expired, even for a machine as slow as this one. Asks how slow it is only when it matters. */
+  /** Whether the time is over, even for a machine as slow as this one. Asks how slow it is only when it matters. */
   isOver(): boolean;
   /** How long it took and how long it may take. */
   describe(): string;

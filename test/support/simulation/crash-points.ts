@@ -5,7 +5,7 @@ import { shop } from "./scenarios.ts";
 import type { Scenario } from "./scenarios.ts";
 import { simKey, SimWorld } from "./sim-world.ts";
 
-/** Longer than a resync, so that what a crash left is found, and shorter than anything that only time would fix. */
+/** Longer than a resync, so that what a crash left is found, and shorter than anything that only time would mend. */
 const settleMs = 1_000_000;
 const restartMs = 3_000;
 

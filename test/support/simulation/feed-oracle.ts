@@ -3,7 +3,7 @@
 import type { FeedGuards } from "../../../src/model/declared-feed.ts";
 import { parseDeclaredEntry } from "../../../src/model/entry.ts";
 
-/** The content of a server. */
+/** What a server has to say. */
 export type Served =
   | { readonly kind: "Text"; readonly lines: readonly string[] }
   /** HTML, with the lines of a list in it. */

@@ -1,4 +1,4 @@
-// Plays a short history in the simulated world, with a watch that can be stopped, and returns the result.
+// Plays a short history in the simulated world, with a watch that can be stopped, and says what became of it.
 import type { SimProcess } from "./sim-process.ts";
 import { simKey, SimWorld } from "./sim-world.ts";
 

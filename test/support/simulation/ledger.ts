@@ -24,7 +24,7 @@ import type { SimWall } from "./sim-time.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 
 /**
- * `Ours`: wafsync added or adopted it. `Recorded`: another writer added it while the inventory said that wafsync was about
+ * `Ours`: wafsync added or adopted it. `Recorded`: somebody else added it while the inventory said that wafsync was about
  * to, which nobody can tell from its own call. `Others`: everybody else, and what was left behind on purpose.
  */
 type Owner = "Ours" | "Recorded" | "Others";
@@ -156,7 +156,7 @@ export class Ledger {
     this.violations.push(what);
   }
 
-  /** Another writer changed the list. */
+  /** Somebody else changed the list. */
   changedByOthers({ kind, list, entry }: EntryChange): void {
     const owners = this.#owners[list];
     if (kind === "Removed") {
@@ -227,7 +227,7 @@ export class Ledger {
       !isMergedFrom(known, list, entry, this.#wantedByAny(declared, moments, list, seen))
     )
       complain("no rule that was declared since the process began wants it");
-    if (!this.#inventory().entries[list].has(entry)) complain("the inventory does not say that it is managed");
+    if (!this.#inventory().entries[list].has(entry)) complain("the inventory does not say that it is ours");
     this.#owners[list].set(entry, "Ours");
   }
 
@@ -370,7 +370,7 @@ export class Ledger {
       if (gathered !== undefined && wantedOrigins(gathered).get(host) !== type) complain("no WafOrigin wants it");
       else if (!declared.some((one) => wantedOrigins(one).get(host) === type))
         complain("no WafOrigin that was declared since the process began wants it");
-      if (!this.#inventory().origins.has(host)) complain("the inventory does not say that it is managed");
+      if (!this.#inventory().origins.has(host)) complain("the inventory does not say that it is ours");
       this.#ownOrigins.add(host);
       return;
     }
@@ -478,7 +478,7 @@ export class Ledger {
     return all.includes(undefined) ? undefined : all[0];
   }
 
-  /** What may be forgotten: missing entries, what others own, and what a deleted rule or origin leaves there. */
+  /** What may be forgotten: what is not there, what others own, and what a deleted rule or origin leaves there. */
   saved(before: Inventory, after: Inventory, { gathered, seen }: Knowledge): void {
     this.#formerInventory = before;
     this.#judgeApproval(before, after);

@@ -115,7 +115,7 @@ function entriesOf(rule: GatheredRule): Entry[] {
 
 /** What is recorded, as far as it says what something unreadable may still want. */
 export interface Recorded {
-  /** Who wanted the entry last; none if it is unknown. */
+  /** Who wanted the entry last; none if nobody knows. */
   readonly owners: readonly EntryOwner[];
   /** Whether any entry of this source is recorded. */
   readonly hasEntriesOf: (source: string) => boolean;

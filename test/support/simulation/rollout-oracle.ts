@@ -46,7 +46,7 @@ export class RolloutOracle {
     this.upset();
   }
 
-  /** A user declares another content. */
+  /** Somebody declares another content. */
   begun(workload: string, records: readonly RolloutRecord[]): void {
     const isRecorded = records.some((record) => record.workload === workload);
     this.#wasRecorded.set(workload, this.#wasRecorded.get(workload) === true || isRecorded);

@@ -1,5 +1,5 @@
 // One process of a simulation: the real controller with its queue, the real client with its lanes, and ports into the
-// simulated world. At every call of a port, before it and after it, the process may be killed: then it simply never continues.
+// simulated world. At every call of a port, before it and after it, the process may be killed: then it simply never goes on.
 import { FeedLoop } from "../../../src/app/feed-loop.ts";
 import { InstanceController } from "../../../src/app/instance-controller.ts";
 import type { LogForwardingController } from "../../../src/app/log-forwarding-controller.ts";
@@ -197,7 +197,7 @@ export class SimProcess {
 
   /**
    * At the end of a simulation. Node.js keeps every composite signal that has a listener until it is aborted, and with it the
-   * whole world of a process that never continues.
+   * whole world of a process that never goes on.
    */
   discard(): void {
     this.kill();
@@ -218,7 +218,7 @@ export class SimProcess {
     this.#logs.wake(parsed(name), reason);
   }
 
-  /** A call of a port. A process that is killed at it never learns the result. */
+  /** A call of a port. Whoever is killed at it never learns what came of it. */
   async #call<T>(where: string, effect: () => T): Promise<T> {
     if (!this.#world.survives(this, `before ${where}`)) return await forever();
     await this.#world.pause(this);

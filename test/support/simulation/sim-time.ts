@@ -3,7 +3,7 @@
 import { sleepBy } from "../../../src/async/clock.ts";
 import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
 
-/** The clock on the wall of one node, which a user may set. */
+/** The clock on the wall of one node, which somebody may set. */
 export class SimWall {
   offsetMs = 0;
   readonly #time: SimTime;

@@ -1,4 +1,4 @@
-// The people of a simulation: they declare, change and delete, approve removals on hold, and occasionally change the WAF manually.
+// The people of a simulation: they declare, change and delete, approve what is held, and now and then change the WAF by hand.
 import type { Compaction, DeclaredInstance, ListPolicy, ListSettings } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import { readObservedEntry } from "../../../src/model/entry.ts";
@@ -97,7 +97,7 @@ export class SimUsers {
     cluster.put("instances", { ...before, ...change, meta });
   }
 
-  /** She reads the condition and lets exactly those removals through. Occasionally she writes an old approval once more. */
+  /** She reads the condition and lets exactly those removals through. Now and then she writes an old approval once more. */
   approve(name = shop): void {
     const world = this.#world;
     const instance = world.cluster.now.instances.get(name);
@@ -111,7 +111,7 @@ export class SimUsers {
     }
   }
 
-  /** Another writer changes the lists of the WAF, or its primary origin moves. */
+  /** Somebody changes the lists of the WAF by hand, or its primary origin moves. */
   changeByHand(): void {
     const { waf, ledger, pick, note } = bound(this.#world);
     const list = listNames[pick(2)] ?? "blocklist";
@@ -257,7 +257,7 @@ export class SimUsers {
     this.#putRule({ rule: rule.rule, texts: this.#texts() });
   }
 
-  /** Occasionally with a slip in the reference or, in a directory, in the namespace. */
+  /** Now and then with a slip in the reference or, in a directory, in the namespace. */
   #putRule(written: GatheredRule): void {
     const { chance, cluster } = bound(this.#world);
     const { rule } = written;
@@ -376,7 +376,7 @@ export class SimUsers {
     const { pick, chance, cluster, status } = bound(this.#world);
     const name = `edge/${names[pick(names.length)] ?? ""}`;
     const object: GatheredRule | undefined = part === "rules" ? cluster.now.rules.get(name) : undefined;
-    // A finalizer of another controller.
+    // Somebody else's finalizer.
     if (object !== undefined && chance(0.2)) {
       cluster.put("rules", { ...object, rule: { ...object.rule, meta: { ...object.rule.meta, deleting: true } } });
       return;
@@ -416,7 +416,7 @@ export class SimUsers {
 }
 
 function missing(source: string): AddressText {
-  return { state: "Missing", source, problem: `${source} does not exist.` };
+  return { state: "Missing", source, problem: `${source} is not there.` };
 }
 
 function bound(world: SimWorld) {

@@ -1,5 +1,5 @@
 // The WAF of a simulation, by the contract of its API: it reads requests and gives answers, knows an entry by the text that
-// its list shows, and refuses additions that exist already and removals of missing entries. Every change is reported to the ledger.
+// its list shows, and refuses what is there already or is not there. Whoever changes it is told to the ledger.
 import { isOpaque, readObservedEntry } from "../../../src/model/entry.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import type { ListName } from "../../../src/model/declared.ts";

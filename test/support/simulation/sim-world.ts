@@ -239,7 +239,7 @@ export class SimWorld {
     return { state: "Loaded", inventory: structuredClone(stored.inventory), revision: String(stored.revision) };
   }
 
-  /** What is stored becomes what an earlier version had written: it is unknown who wanted an entry, and since when. */
+  /** What is stored becomes what an earlier version had written: nobody knows who wanted an entry, and since when. */
   forgetOwners(): void {
     for (const [name, { inventory, revision }] of this.#inventories) {
       const { blocklist, allowlist } = inventory.entries;
@@ -259,7 +259,7 @@ export class SimWorld {
     if (fault !== undefined) this.rollouts.upset();
     if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
     if (fault === "Conflict" || revision !== String(stored?.revision ?? "")) {
-      return { state: "Conflict", problem: "Another writer changed the inventory." };
+      return { state: "Conflict", problem: "Somebody else wrote the inventory." };
     }
     this.#revision += 1;
     const before = stored?.inventory ?? emptyInventory;

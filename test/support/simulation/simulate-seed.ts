@@ -168,7 +168,7 @@ class Installation {
     else this.#users.declareBriefly();
   }
 
-  /** A user sets the clock of a node, or it is set right. */
+  /** Somebody sets the clock of a node, or it is set right. */
   #setClocks(): void {
     const world = this.#world;
     const living = world.processes.filter(({ life }) => life.alive);

@@ -72,7 +72,7 @@ export function attackWeek(seed: number): Week {
     const address = `100.${20 + (client >> 8)}.${client & 255}.${Math.floor(random() * 256)}`;
     for (let request = 0; request < 1 + random() * 3; request += 1) add(address, anyTime(), "Protocol Anomaly 920");
   }
-  // Shared addresses: many people, each blocked occasionally.
+  // Shared addresses: many people, each blocked now and then.
   for (let nat = 0; nat < 20; nat += 1) steady(`151.101.${nat}.1`, weekStartMs, 7 * dayMs, 350, "XSS Filter 941");
   // Bursts, some of which come back on later days.
   for (let burst = 0; burst < 40; burst += 1) {
@@ -135,7 +135,7 @@ export interface WeekResult {
   readonly overdue: number;
 }
 
-/** @param restartsAt asked at each look: a new process continues from the saved state */
+/** @param restartsAt asked at each look: a new process goes on from what was saved */
 export function judgeWeek(week: Week, restartsAt: (look: number) => boolean = () => false): WeekResult {
   const declared = weekGathered();
   const listed: (JudgedEntry & { readonly by: string })[] = [];

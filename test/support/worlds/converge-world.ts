@@ -84,7 +84,7 @@ export class ConvergeWorld {
     this.source.change((before) => ({ ...before, ...change }));
   }
 
-  /** The entries that are stored as managed. */
+  /** What is stored as ours. */
   owned(): Inventory {
     return this.inventory.of(instanceName);
   }

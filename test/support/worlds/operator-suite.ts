@@ -12,7 +12,7 @@ interface OperatorSuiteOptions {
   readonly audits?: boolean;
 }
 
-/** `body` gets the world when a test runs: it does not exist yet while the tests are described. */
+/** `body` gets the world when a test runs: it is not there yet while the tests are described. */
 export async function describeOperator(
   title: string,
   body: (world: () => OperatorWorld) => void,

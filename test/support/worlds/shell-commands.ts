@@ -7,7 +7,7 @@ import { runToEnd } from "../control-plane/run-to-end.ts";
 import { readPage } from "../tidy/markdown-pages.ts";
 import { scratchDirectory } from "./scratch-directory.ts";
 
-/** Ends what hangs: a command that waits for a finalizer waits forever. */
+/** Ends what hangs: a command that waits for a finalizer waits for ever. */
 const timeoutMs = 120_000;
 
 /** The block of commands of the page that begins so, for an instance other than `shop` of the namespace `shop`. */

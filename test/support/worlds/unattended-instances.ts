@@ -1,5 +1,5 @@
 // WafInstances on a real API server that no operator works on, in a namespace of their own: for the records that are kept
-// next to them.
+// beside them.
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import type { RecordHolder } from "../../../src/source/cluster/record-object.ts";
