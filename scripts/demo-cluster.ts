@@ -1,5 +1,5 @@
-// `npm run demo:cluster`: a Kubernetes API server, the simulator and the operator on one terminal, with the objects of
-// examples/cluster, to try things out by kubectl. It stays until Ctrl-C, and leaves nothing behind.
+// `npm run demo:cluster`: runs a Kubernetes API server, the simulator and the operator on one terminal, with the objects of
+// examples/cluster, to try wafsync with kubectl. It runs until Ctrl-C, and leaves nothing behind.
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,26 +36,26 @@ let controlPlane: ControlPlane | undefined;
 async function startServers(): Promise<ControlPlane> {
   stage.step(
     "A Kubernetes API server",
-    "etcd, kube-apiserver and kube-controller-manager on free ports of this machine: no nodes, no containers. The first time it takes a while, as the programs have to be fetched or built.",
+    "etcd, kube-apiserver and kube-controller-manager run on free ports of this machine, without nodes or containers. The first start takes longer, because the programs have to be downloaded or built.",
   );
   const found = await findControlPlane({ controllerManager: true });
   if (found.state === "Missing") throw new DemoFailure(found.problem);
   const started = await startControlPlane({ programs: found.programs, controllerManager: true, directory: folder });
   controlPlane = started;
   interrupted.signal.throwIfAborted();
-  stage.check(true, `it serves ${started.url}`);
+  stage.check(true, `the API server is at ${started.url}`);
   await started.expectKubectl(["apply", "--server-side", "-k", join(root, "crds")]);
   await started.expectKubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
-  // A kind that has just been installed is answered for a moment with "try again"; kubectl does.
+  // For a moment, requests for a new kind are answered with "try again", which kubectl does.
   await started.expectKubectl(["get", kinds, "-A"]);
-  stage.check(true, `it knows ${kinds.replaceAll(",", ", ")}`);
+  stage.check(true, `the CRDs are installed: ${kinds.replaceAll(",", ", ")}`);
   return started;
 }
 
 async function startSimulator(): Promise<{ readonly baseUrl: string; readonly control: string }> {
   stage.step(
-    "A WAF to work on",
-    `A simulator of the WAF's API. It refuses two requests at a time, and each takes ${latencyMs} ms.`,
+    "A simulated WAF",
+    `A simulator of the WAF's API. It rejects concurrent requests, and each request takes ${latencyMs} ms.`,
   );
   const ports = ["--port", "0", "--control-port", "0"];
   const simulator = stage.start(["simulator", ...ports, "--latency", `${latencyMs}`], true);
@@ -68,7 +68,7 @@ async function startSimulator(): Promise<{ readonly baseUrl: string; readonly co
 async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
   stage.step(
     "The operator",
-    "In a cluster it is a Deployment (deploy/kustomize). Here it runs on this terminal, and says what it does.",
+    "In a cluster, the operator is a Deployment (deploy/kustomize). Here, it runs on this terminal and logs what it does.",
   );
   const how = [
     "--kubeconfig",
@@ -104,7 +104,7 @@ async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<vo
   console.log(`\n${table.trimEnd()}`);
 }
 
-function tellWhatToTry(kubeconfig: string, control: string, page: string): void {
+function showCommandsToTry(kubeconfig: string, control: string, page: string): void {
   stage.step("Your turn", "In another terminal:");
   stage.table([
     ["kubectl", `export KUBECONFIG=${kubeconfig}`],
@@ -118,7 +118,7 @@ function tellWhatToTry(kubeconfig: string, control: string, page: string): void 
     ["drift", `curl -X DELETE ${control}/entries -d '${driftExample}'`],
     ["reconcile", `kubectl annotate wafi shop -n shop --overwrite wafsync.dev/requested-at="$(date)"`],
   ]);
-  console.log(`${colour(["bold", "green"], "Ready.")} It stays until Ctrl-C, and then everything is gone.\n`);
+  console.log(`${colour(["bold", "green"], "Ready.")} Press Ctrl-C to stop and remove everything.\n`);
 }
 
 const driftExample = JSON.stringify({ domain, list: "blocklist", entries: ["192.0.2.17"] });
@@ -131,7 +131,7 @@ try {
   const { baseUrl, control } = await startSimulator();
   const page = await startOperator(cluster);
   await applyExamples(cluster, baseUrl);
-  tellWhatToTry(cluster.kubeconfig, control, page);
+  showCommandsToTry(cluster.kubeconfig, control, page);
   await untilInterrupted;
 } catch (error) {
   if (!interrupted.signal.aborted) {
@@ -144,5 +144,5 @@ try {
   await stage.close();
   await controlPlane?.stop();
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  console.log("Everything is gone.");
+  console.log("Everything was removed.");
 }

@@ -1,5 +1,5 @@
-// `npm run demo`: wafsync in one story on one terminal. It is a test too: each step is checked against the state of the
-// simulator, and the exit code is 0 only if all of them came out as told. Parameters are another program than the built one:
+// `npm run demo`: shows wafsync in one story on one terminal. It is also a test: each step is checked against the state of the
+// simulator, and the exit code is 0 only if all checks pass. To run another program than the built one, pass it as an argument:
 // `node scripts/demo.ts /usr/local/bin/wafsync`.
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,14 +14,14 @@ const stepTimeoutMs = 20_000;
 const latencyMs = 8;
 const slowLatencyMs = 15;
 const reasonsShown = 5;
-/** Of each day. */
+/** Per day. */
 const blockedRequests = 200;
 const botnetSize = 300;
 const secondWaveSize = 200;
-/** Blocked by somebody else. */
+/** Blocked by another writer. */
 const foreignAddress = "198.51.100.254";
 const urgentAddress = "203.0.113.66";
-/** The urgent rule comes when so many of the second wave are on the list. */
+/** The urgent rule is added when this many addresses of the second wave are on the list. */
 const urgentAfter = 40;
 const directoryOptions = ["--allow-insecure-http"];
 
@@ -37,7 +37,7 @@ const stage = new Stage({
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupted.abort());
 
-/** A ConfigMap with generated addresses of the documentation range, and the rule that blocks them. */
+/** A ConfigMap with generated addresses of the documentation range, and a rule that blocks them. */
 function addressList(name: string, group: string, count: number): string {
   const addresses = Array.from({ length: count }, (_, index) => `    2001:db8:${group}::${(index + 1).toString(16)}`);
   return `apiVersion: v1
@@ -65,7 +65,7 @@ spec:
   instanceRef: { name: shop }
   action: Block
   priority: 100
-  description: Attacks the login right now
+  description: Attacks the login page
   addresses: [${urgentAddress}]
 `;
 
@@ -75,14 +75,14 @@ function path(file: string): string {
 
 async function edit(file: string, from: string, to: string): Promise<void> {
   const text = await readFile(path(file), "utf8");
-  if (!text.includes(from)) throw new DemoFailure(`examples/directory/${file} does not say ${from}`);
+  if (!text.includes(from)) throw new DemoFailure(`examples/directory/${file} does not contain ${from}`);
   await writeFile(path(file), text.replaceAll(from, to));
 }
 
 async function startSimulator(): Promise<{ readonly baseUrl: string; readonly control: SimulatorControl }> {
   stage.step(
-    "A WAF to work on",
-    `A simulator of the WAF's API, since a demo must not touch a real one. It is strict: two requests at a time are refused, and each takes ${latencyMs} ms. There is no bulk call, so 300 addresses are 300 calls.`,
+    "A simulated WAF",
+    `The demo uses a simulator of the WAF's API instead of a real WAF. Like the API, it rejects concurrent requests and has no bulk call, so 300 addresses need 300 calls. Each call takes ${latencyMs} ms.`,
   );
   const simulator = stage.start(
     [
@@ -112,7 +112,7 @@ async function startSimulator(): Promise<{ readonly baseUrl: string; readonly co
 async function plan(control: SimulatorControl): Promise<void> {
   stage.step(
     "The plan",
-    `The folder waf/ holds examples/directory and a list of ${botnetSize} generated addresses. The plan says what would be called, in which order, and for whose sake. It writes nothing: good for a pull request.`,
+    `The folder waf/ contains the files of examples/directory and a list of ${botnetSize} generated addresses. The plan shows which calls would be made, in which order, and for which rule. It writes nothing, so you can show it in a pull request.`,
   );
   await stage.run(["plan", "-f", "waf", ...directoryOptions], 1);
   const { counters } = await control.state();
@@ -126,60 +126,60 @@ async function plan(control: SimulatorControl): Promise<void> {
 async function apply(control: SimulatorControl): Promise<WafState> {
   stage.step(
     "Apply",
-    "One call after another, urgent rules first. Each entry is recorded as wafsync's own before it is added, so that later nothing is removed that somebody else has put there.",
+    "wafsync makes one call at a time and starts with the most urgent rules. Each entry is recorded as managed before it is added, so wafsync never removes an entry that another writer added.",
   );
   await stage.run(["apply", "-f", "waf", ...directoryOptions], 0);
   const state = await control.state();
   const adds = state.counters.byEndpoint["POST /api/blocklist_ip"] ?? 0;
   stage.check(
     state.blocklist.length >= botnetSize && adds === state.blocklist.length,
-    `${state.blocklist.length} addresses blocked by exactly ${adds} calls`,
+    `${state.blocklist.length} addresses are blocked, with exactly ${adds} calls`,
   );
   return state;
 }
 
-/** Somebody else edits the list while wafsync runs. */
+/** Another writer edits the list while wafsync runs. */
 async function correctDrift(control: SimulatorControl, { blocklist }: WafState): Promise<void> {
   const removed = blocklist.slice(0, 2);
-  stage.act(`Somebody unblocks ${removed.join(" and ")} by hand, and blocks ${foreignAddress}.`);
+  stage.act(`Another writer unblocks ${removed.join(" and ")}, and blocks ${foreignAddress}.`);
   await control.edit("remove", removed);
   await control.edit("add", [foreignAddress]);
   const state = await stage.until("the correction", async () => {
     const state = await control.state();
     return removed.every((entry) => state.blocklist.includes(entry)) ? state : undefined;
   });
-  await stage.until("the end of the pass", async () => {
+  await stage.until("the end of the reconcile run", async () => {
     const { blocklist } = await control.state();
     return blocklist.length === state.blocklist.length ? true : undefined;
   });
   stage.check(
     state.blocklist.includes(foreignAddress),
-    `both are blocked again; ${foreignAddress} is not ours and stays`,
+    `both are blocked again; ${foreignAddress} is unmanaged and stays`,
   );
 }
 
 async function overtake(control: SimulatorControl, { blocklist }: WafState): Promise<void> {
   await control.setLatency(slowLatencyMs);
-  stage.act(`A list of ${secondWaveSize} further addresses appears in the folder.`);
+  stage.act(`A list of ${secondWaveSize} more addresses is added to the folder.`);
   await writeFile(path("second-wave.yaml"), addressList("second-wave", "b08", secondWaveSize));
   const inSecondWave = (state: WafState): number =>
     state.blocklist.filter((entry) => entry.startsWith("2001:db8:b08::")).length;
   await stage.until("the second wave", async () =>
     inSecondWave(await control.state()) >= urgentAfter ? true : undefined,
   );
-  stage.act(`With ${urgentAfter} of them done, urgent.yaml is dropped: block ${urgentAddress}, priority 100.`);
-  const droppedAtMs = Date.now();
+  stage.act(`After ${urgentAfter} of them are blocked, urgent.yaml is added: block ${urgentAddress}, priority 100.`);
+  const addedAtMs = Date.now();
   await writeFile(path("urgent.yaml"), urgentRule);
   const state = await stage.until("the urgent address", async () => {
     const state = await control.state();
     return state.blocklist.includes(urgentAddress) ? state : undefined;
   });
-  const later = (await control.requests(secondWaveSize)).filter(({ timeMs }) => timeMs >= droppedAtMs);
+  const later = (await control.requests(secondWaveSize)).filter(({ timeMs }) => timeMs >= addedAtMs);
   const place = later.findIndex(({ parameters }) => parameters["ip"] === urgentAddress);
   const waiting = secondWaveSize - inSecondWave(state);
   stage.check(
     place >= 0 && waiting > 0,
-    `blocked ${(later[place]?.timeMs ?? 0) - droppedAtMs + slowLatencyMs} ms later: ${place === 1 ? "1 other call" : `${place} other calls`} came before it, ${waiting} addresses still waited`,
+    `blocked after ${(later[place]?.timeMs ?? 0) - addedAtMs + slowLatencyMs} ms: ${place === 1 ? "1 other call" : `${place} other calls`} came first, and ${waiting} addresses were still waiting`,
   );
   const expected = blocklist.length + 1 + secondWaveSize + 1;
   await stage.until("the rest", async () => ((await control.state()).blocklist.length === expected ? true : undefined));
@@ -188,8 +188,8 @@ async function overtake(control: SimulatorControl, { blocklist }: WafState): Pro
 
 async function keep(control: SimulatorControl, before: WafState): Promise<void> {
   stage.step(
-    "Keep it so",
-    "wafsync follows the folder and reads the lists again and again (here every second): what others change against the declared state is corrected, and said. What they add of their own is left alone.",
+    "Keep the declared state",
+    "wafsync watches the folder and reads the lists periodically, here every second. It reports and corrects changes that contradict the declared state. Entries that other writers add stay on the list.",
   );
   const run = stage.start(["run", "--from", "waf", ...directoryOptions], true);
   await run.line(/blocklist \d+ \(/);
@@ -198,8 +198,8 @@ async function keep(control: SimulatorControl, before: WafState): Promise<void> 
   await run.line(/1 unmanaged/);
 
   stage.step(
-    "An urgent address overtakes",
-    "An attack does not wait for a long list to be loaded: before each call wafsync looks for what is more urgent now.",
+    "An urgent address goes first",
+    "An urgent address must not wait until a long list has been written. Before each call, wafsync checks which entry is the most urgent.",
   );
   await overtake(control, before);
   await run.line(new RegExp(`second-wave +${secondWaveSize}/${secondWaveSize}`));
@@ -210,21 +210,21 @@ async function keep(control: SimulatorControl, before: WafState): Promise<void> 
 
   stage.step(
     "Clear the cache",
-    "A WafCacheClear is a job: the cache is cleared once for each new value of its trigger, for example the release that was rolled out. A pipeline can also do it by a command.",
+    "A WafCacheClear works like a Job: it clears the cache once for each new value of its trigger, for example a release name. A pipeline can also run a command.",
   );
-  stage.act("The trigger in cache-clear.yaml becomes release-2.");
+  stage.act("The trigger in cache-clear.yaml is changed to release-2.");
   const { cacheClears } = (await control.state()).counters;
   await edit("cache-clear.yaml", "release-1", "release-2");
   await stage.until("the clear", async () =>
     (await control.state()).counters.cacheClears === cacheClears + 1 ? true : undefined,
   );
   await run.line(/after-release +release-2/);
-  stage.check(cacheClears === 1, "cleared once for release-1, and once for release-2");
-  stage.act("Ctrl-C for `wafsync run`.");
+  stage.check(cacheClears === 1, "the cache was cleared once for release-1, and once for release-2");
+  stage.act("Ctrl-C stops `wafsync run`.");
   const stoppedAtMs = performance.now();
   const exitCode = await run.stop("SIGINT");
   const tookMs = performance.now() - stoppedAtMs;
-  stage.check(exitCode === 0 && tookMs < 2_000, `ended within ${Math.ceil(tookMs)} ms`);
+  stage.check(exitCode === 0 && tookMs < 2_000, `it stopped within ${Math.ceil(tookMs)} ms`);
   if (run.lines.some((line) => line.includes(key))) throw new DemoFailure("the API key was printed");
 }
 
@@ -235,16 +235,16 @@ async function clearByCommand(baseUrl: string, control: SimulatorControl): Promi
   const after = (await control.state()).counters.cacheClears;
   stage.check(
     after === cacheClears + 1,
-    "cleared once more; the key came from the environment variable WAFSYNC_API_KEY",
+    "the cache was cleared once more, with the key in the environment variable WAFSYNC_API_KEY",
   );
 }
 
-async function removeOurs(control: SimulatorControl): Promise<void> {
+async function removeManaged(control: SimulatorControl): Promise<void> {
   stage.step(
-    "Only what is ours goes",
-    "A removal is what can hurt, so it passes guards: the inventory must say that wafsync added the entry, every file must be readable, and there must not be too many at once. Somebody else's entry stays.",
+    "Remove only managed entries",
+    "Guards protect against wrong removals: the inventory must record the entry as managed, every file must be readable, and a plan must not remove too many entries. Entries of other writers stay.",
   );
-  stage.act("The attack is over: urgent.yaml is deleted.");
+  stage.act("The attack has ended: urgent.yaml is deleted.");
   await rm(path("urgent.yaml"));
   await stage.run(["plan", "-f", "waf", ...directoryOptions], 1);
   await stage.run(["apply", "-f", "waf", ...directoryOptions], 0);
@@ -252,16 +252,16 @@ async function removeOurs(control: SimulatorControl): Promise<void> {
   const deletions = counters.byEndpoint["DELETE /api/blocklist_ip"];
   stage.check(
     deletions === 1 && !blocklist.includes(urgentAddress) && blocklist.includes(foreignAddress),
-    `${urgentAddress} is off the list by one call; ${foreignAddress} is still there`,
+    `${urgentAddress} was removed with one call; ${foreignAddress} is still on the list`,
   );
 }
 
-async function tellBlocked(): Promise<void> {
+async function showBlocked(): Promise<void> {
   stage.step(
-    "What was blocked",
-    "The WAF logs every request that it blocks. wafsync logs writes them to a file, a terminal or a pipe; wafsync report makes a page of them, with a rule to copy for the worst clients.",
+    "Blocked requests",
+    "The WAF logs every request that it blocks. `wafsync logs` prints these requests or writes them to a file. `wafsync report` writes an HTML page about them, with a rule to copy that blocks the top clients.",
   );
-  // A day that is over, so that no row can be late.
+  // A past day, so that no row can be late.
   await stage.run(
     ["logs", "-f", "waf", ...directoryOptions, "--since", "2d", "--until", "2d", "--out", "blocked.ndjson"],
     0,
@@ -278,42 +278,42 @@ async function tellBlocked(): Promise<void> {
   );
   stage.check(
     rows.length === blockedRequests,
-    `${rows.length} blocked requests of one day, for ${byReason.length} reasons`,
+    `${rows.length} blocked requests on one day, with ${byReason.length} reasons`,
   );
 }
 
 async function sumUp(control: SimulatorControl): Promise<void> {
-  stage.step("What the WAF says", "The last word has the simulator, with a state and counters of its own.");
+  stage.step("The state of the WAF", "Finally, the state and the counters of the simulator show what happened.");
   await stage.run(["plan", "-f", "waf", ...directoryOptions], 0);
   const { blocklist, allowlist, origins, counters, overlaps } = await control.state();
   const writes = Object.entries(counters.byEndpoint).filter(([endpoint]) => !endpoint.startsWith("GET "));
   const written = writes.reduce((sum, [, count]) => sum + count, 0);
   const rows: readonly (readonly [string, string])[] = [
-    ["blocklist", `${blocklist.length} entries, 1 of them somebody else's`],
+    ["blocklist", `${blocklist.length} entries, 1 of them unmanaged`],
     ["allowlist", `${allowlist.length} entries`],
     ["origins", origins.map(({ host, type }) => `${host} (${type})`).join(", ")],
     ["cache clears", `${counters.cacheClears}`],
     ["calls", `${counters.requests}: ${written} writes, ${counters.requests - written} reads`],
-    ["refused", `${counters.refusals}`],
+    ["rejected", `${counters.refusals}`],
     ["overlapping", `${overlaps}`],
   ];
   stage.table(rows);
-  stage.check(overlaps === 0 && counters.refusals === 0, "never two requests at a time, and none that the API refused");
+  stage.check(overlaps === 0 && counters.refusals === 0, "no concurrent requests, and no rejected ones");
 }
 
 async function story(): Promise<void> {
   console.log(`\n${colour("bold", "wafsync")} keeps a hosted web application firewall in the state that you declare.`);
-  console.log("This demo takes about 20 seconds and ends by itself. All of it runs on this machine.");
+  console.log("This demo takes about 20 seconds, and runs only on this machine.");
   const { baseUrl, control } = await startSimulator();
   await plan(control);
   const applied = await apply(control);
   await keep(control, applied);
   await clearByCommand(baseUrl, control);
-  await removeOurs(control);
+  await removeManaged(control);
   await sumUp(control);
-  await tellBlocked();
+  await showBlocked();
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0);
-  console.log(`\n${colour(["bold", "green"], `Done in ${seconds} s.`)} On your own: docs/tutorial.md\n`);
+  console.log(`\n${colour(["bold", "green"], `Done in ${seconds} s.`)} To try it yourself, see docs/tutorial.md.\n`);
 }
 
 try {

@@ -257,7 +257,7 @@ const rows: readonly Row[] = [
         ],
         "s",
       ),
-      graph("Queue", "Keys that are ready and wait for a worker.", [
+      graph("Queue", "Keys that are ready and waiting for a worker.", [
         { expr: `max by (name) (workqueue_depth ${ofWafsync})`, legend: "{{name}}" },
       ]),
       graph(

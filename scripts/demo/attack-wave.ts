@@ -1,4 +1,5 @@
-// The scene of the demo in which the log shows who attacks: suggested, enforced, explained. `wafsync run` is already following the folder.
+// The part of the demo in which a WafAutoBlock suggests to block an attacker, blocks it, and explains the block. `wafsync run` is
+// already watching the folder.
 import { writeFile } from "node:fs/promises";
 import type { SimulatorControl } from "./simulator-control.ts";
 import type { BackgroundProcess, Stage } from "./stage.ts";
@@ -49,16 +50,16 @@ function attackFrom(client_ip: string): readonly object[] {
 
 export async function attackWave({ stage, control, run, file, from }: AttackWave): Promise<void> {
   stage.step(
-    "The log says who attacks",
-    "The WAF logs what it blocks. A WafAutoBlock reads that log and suggests to block clients that send too much; with the mode Enforce it blocks them for a while, longer each time. What is allowed or protected is exempt.",
+    "Block attackers from the log",
+    "The WAF logs the requests that it blocks. A WafAutoBlock reads this log and suggests which clients to block. In the mode Enforce it blocks them for a limited time, which grows with each repetition. Allowed and protected addresses are exempt.",
   );
-  stage.act(`${attacker} and ${office} send ${requests} attacks each. guards.neverBlock protects ${office}.`);
+  stage.act(`${attacker} and ${office} send ${requests} attacks each. spec.guards.neverBlock protects ${office}.`);
   await control.addLogs("www.example.com", [...attackFrom(attacker), ...attackFrom(office)]);
   await writeFile(file, autoBlock("Suggest"));
-  await run.line(/Suggests to block 1 client: 203\.0\.113\.99\./);
+  await run.line(/Suggests blocking 1 client: 203\.0\.113\.99\./);
   const suggested = await control.state();
-  stage.check(!suggested.blocklist.includes(attacker), "suggested, and not blocked");
-  stage.act("The mode in attackers.yaml becomes Enforce.");
+  stage.check(!suggested.blocklist.includes(attacker), "the client is suggested, and not blocked");
+  stage.act("The mode in attackers.yaml is changed to Enforce.");
   await writeFile(file, autoBlock("Enforce"));
   const { blocklist } = await stage.until("the block", async () => {
     const state = await control.state();

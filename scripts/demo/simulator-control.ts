@@ -1,4 +1,4 @@
-// The control port of the simulator: the state of the one WAF, and what others do to it.
+// A client of the simulator's control port: reads the state of the WAF, and changes it as another writer would.
 
 export interface WafState {
   readonly origins: readonly { readonly host: string; readonly type: string }[];
@@ -40,12 +40,12 @@ export class SimulatorControl {
     await this.#call("POST", "/latency", { latencyMs });
   }
 
-  /** An edit behind wafsync's back. */
+  /** Edits the blocklist without wafsync. */
   async edit(how: "add" | "remove", entries: readonly string[]): Promise<void> {
     await this.#call(how === "add" ? "POST" : "DELETE", "/entries", { list: "blocklist", entries });
   }
 
-  /** Rows of blocked requests, to be read at once. */
+  /** Adds rows of blocked requests, which can be read immediately. */
   async addLogs(domain: string, entries: readonly object[]): Promise<void> {
     await this.#call("POST", "/logs", { domain, entries });
   }
@@ -55,7 +55,7 @@ export class SimulatorControl {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
-    if (!response.ok) throw new Error(`the control port answered ${response.status} to ${method} ${path}`);
+    if (!response.ok) throw new Error(`the control port responded with ${response.status} to ${method} ${path}`);
     return await response.json();
   }
 }

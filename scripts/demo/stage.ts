@@ -1,5 +1,5 @@
-// The stage of the demo: what a reader sees (titles, captions, commands, checks), and the processes that play on it.
-// Every process ends when the stage is closed, whatever happened before.
+// Prints the steps of the demo (titles, captions, commands, checks), and runs its processes. Closing the stage stops all
+// processes.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -8,28 +8,28 @@ import { stripVTControlCharacters, styleText } from "node:util";
 
 const ruleWidth = 94;
 const textWidth = 90;
-/** As far as the text of an event. */
+/** The start of the text of an event. */
 const eventIndent = " ".repeat(20);
 const pollIntervalMs = 20;
 const killAfterMs = 3_000;
 
-/** A step did not end as the demo promises. */
+/** A step of the demo failed. */
 export class DemoFailure extends Error {
   readonly code = "Demo";
 }
 
-/** A process that goes on in the background, and the lines that it has printed. */
+/** A process in the background, and the lines that it has printed. */
 export interface BackgroundProcess {
-  /** What it printed on both streams so far, without colours. */
+  /** The lines that it printed to both streams so far, without colours. */
   readonly lines: readonly string[];
-  /** Waits for a line that matches. Fails if the process ends before, or takes too long. */
+  /** Waits for a matching line. Fails if the process exits first, or if it takes too long. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends the signal; resolves with the exit code when the process is gone. */
+  /** Sends the signal, and resolves with the exit code when the process has exited. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 export interface StageOptions {
-  /** The program that `wafsync` stands for in the shown commands. */
+  /** The program to run for `wafsync` in the shown commands. */
   readonly program: readonly string[];
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -52,7 +52,7 @@ export class Stage {
     this.#options = options;
   }
 
-  /** Begins a step: a title, and a caption that says what is to be seen and why it matters. */
+  /** Starts a step with a title and a caption that explains it. */
   step(title: string, caption: string): void {
     this.#steps += 1;
     const head = ` ${this.#steps}  ${title} `;
@@ -61,15 +61,15 @@ export class Stage {
     for (const line of wrap(caption, textWidth)) this.#print(`   ${line}`);
   }
 
-  /** Something that happens outside of wafsync. */
+  /** Prints what happens outside of wafsync. */
   act(text: string): void {
     this.#print("");
     this.#mark("yellow", "▸", text);
   }
 
-  /** Says that what was promised is the case, or ends the demo. */
+  /** Prints a result that was checked. Ends the demo if the check failed. */
   check(isSo: boolean, text: string): void {
-    if (!isSo) throw new DemoFailure(`not so: ${text}`);
+    if (!isSo) throw new DemoFailure(`check failed: ${text}`);
     this.#mark("green", "✓", text);
   }
 
@@ -80,17 +80,16 @@ export class Stage {
     this.#print("");
   }
 
-  /** Runs `wafsync` with the terminal to itself, and checks its exit code. */
+  /** Runs `wafsync` in the foreground, and checks its exit code. */
   async run(parameters: readonly string[], exitCode: number, shown: string = parameters.join(" ")): Promise<void> {
     this.#command(shown);
     const child = this.#spawn(parameters, "inherit");
     const [code] = (await this.#untilStopped(once(child, "close"))) as [number | null];
-    if (code !== exitCode)
-      throw new DemoFailure(`wafsync ${parameters[0]} ended with ${code} and not with ${exitCode}`);
+    if (code !== exitCode) throw new DemoFailure(`wafsync ${parameters[0]} exited with ${code} instead of ${exitCode}`);
     this.#isAfterBlank = false;
   }
 
-  /** Starts `wafsync` in the background and prints what it prints, if `isShown`. */
+  /** Starts `wafsync` in the background, and prints its output if `isShown`. */
   start(parameters: readonly string[], isShown: boolean): BackgroundProcess {
     this.#command(parameters.join(" "));
     const child = this.#spawn(parameters, "pipe");
@@ -107,7 +106,8 @@ export class Stage {
       line: async (pattern) =>
         await this.until(`a line like ${String(pattern)}`, () => {
           const found = lines.map((line) => pattern.exec(line)).find((match) => match !== null);
-          if (found === undefined && hasEnded(child)) throw new DemoFailure(`wafsync ${parameters[0]} ended too early`);
+          if (found === undefined && hasEnded(child))
+            throw new DemoFailure(`wafsync ${parameters[0]} exited too early`);
           return found;
         }),
       stop: async (signal) => {
@@ -120,7 +120,7 @@ export class Stage {
     };
   }
 
-  /** Waits until there is an answer, asking again and again. */
+  /** Calls `ask` repeatedly until it returns an answer. */
   async until<T>(what: string, ask: () => T | undefined | Promise<T | undefined>): Promise<T> {
     const { signal, stepTimeoutMs } = this.#options;
     const deadlineMs = performance.now() + stepTimeoutMs;
@@ -130,10 +130,10 @@ export class Stage {
       if (answer !== undefined) return answer;
       await sleep(pollIntervalMs, undefined, { signal });
     }
-    throw new DemoFailure(`waited ${stepTimeoutMs / 1000} s in vain for ${what}`);
+    throw new DemoFailure(`timed out after ${stepTimeoutMs / 1000} s while waiting for ${what}`);
   }
 
-  /** Ends every process that is still there, by force if need be. */
+  /** Stops every process that is still running, by force if necessary. */
   async close(): Promise<void> {
     await Promise.all(
       [...this.#children].map(async (child) => {
@@ -153,7 +153,7 @@ export class Stage {
     }
   }
 
-  /** No two blank lines in a row, whoever prints them. */
+  /** Never prints two blank lines in a row. */
   #print(text: string): void {
     const isBlank = text === "";
     if (!isBlank || !this.#isAfterBlank) console.log(text);
@@ -192,7 +192,7 @@ export class Stage {
   }
 }
 
-/** Breaks a text between words. Colours don't count as width. */
+/** Wraps text between words. Colours don't count as width. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -206,9 +206,9 @@ function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** What does not fit on a line of a terminal goes on below, indented. */
+/** Wraps a line that does not fit on the terminal, with the following lines indented. */
 function wrapOnTerminal(line: string): string[] {
-  // A terminal may say that it has no columns at all, as `script` does.
+  // A terminal may report that it has no columns, as `script` does.
   const columns = process.stdout.isTTY ? process.stdout.columns || 100 : Number.POSITIVE_INFINITY;
   if (stripVTControlCharacters(line).length <= columns) return [line];
   const [first = "", ...rest] = wrap(line, columns);
@@ -219,7 +219,7 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** A process behind a pipe sees no terminal: it is told whether the reader has one that shows colours. */
+/** A process behind a pipe cannot detect the terminal, so FORCE_COLOR enables colours if the terminal supports them. */
 function withColours(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return colour("bold", "x") === "x" ? environment : { ...environment, FORCE_COLOR: "1" };
 }

@@ -10,7 +10,7 @@ export const acceptedFact = {
   reasons: {
     Accepted: {
       statuses: ["True"],
-      meaning: "All of it is valid and counts, except for entries of feeds that the message of a rule names.",
+      meaning: "The object is valid and in effect. If a rule skips entries of a feed, its message says so.",
       action: noAction,
     },
     Pending: { statuses: ["Unknown"], meaning: "The object has not been processed yet.", action: "Wait a moment." },
@@ -76,7 +76,7 @@ export const acceptedFact = {
       statuses: ["False"],
       kinds: ["WafIpRule"],
       meaning:
-        "The rule declares no entries: neither `spec.addresses` nor a ConfigMap of `spec.addressesFrom` has any.",
+        "The rule declares no entries: neither `spec.addresses` nor the ConfigMaps in `spec.addressesFrom` contain any.",
       action: "Add addresses or networks to one of them, or delete the rule.",
     },
     SourceMissing: {

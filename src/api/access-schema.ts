@@ -13,7 +13,7 @@ const granted = withRules(
       .enum(["All", "Selector", "Names"])
       .default("Names")
       .describe(
-        "`Names`: the namespaces in `names`. `Selector`: those that `selector` matches. `All`: every namespace.",
+        "`Names`: the namespaces in `names`. `Selector`: the namespaces that `selector` matches. `All`: every namespace.",
       ),
     names: z.array(namespaceName).max(namesMax).optional().describe("With `from: Names`: the names of the namespaces."),
     selector: labelSelector.optional().describe("With `from: Selector`: the labels that a namespace must have."),
@@ -34,8 +34,20 @@ const granted = withRules(
 
 const prefixLengths = z
   .strictObject({
-    ipv4: z.int().min(0).max(32).default(24).meta({ format: "int32" }).describe("For IPv4 networks."),
-    ipv6: z.int().min(0).max(128).default(48).meta({ format: "int32" }).describe("For IPv6 networks."),
+    ipv4: z
+      .int()
+      .min(0)
+      .max(32)
+      .default(24)
+      .meta({ format: "int32" })
+      .describe("The shortest prefix length of an IPv4 network."),
+    ipv6: z
+      .int()
+      .min(0)
+      .max(128)
+      .default(48)
+      .meta({ format: "int32" })
+      .describe("The shortest prefix length of an IPv6 network."),
   })
   .prefault({});
 
@@ -46,7 +58,7 @@ export const grant = z.strictObject({
     .min(1)
     .max(guestKinds.length)
     .default(["WafIpRule"])
-    .describe("The kinds of objects that may attach."),
+    .describe("The kinds of objects that may attach to the instance."),
   actions: z
     .array(z.enum(["Block", "Allow"]))
     .min(1)
@@ -74,7 +86,7 @@ export const grant = z.strictObject({
   ),
   maxTtl: durationBetween("1m", "365d")
     .optional()
-    .describe("If set, entries are removed at the latest this long after the creation of their rule."),
+    .describe("If set, the longest time that entries stay on the list, counted from the creation of their rule."),
   adopt: z
     .boolean()
     .default(false)

@@ -9,7 +9,7 @@ export const allowedNamespaces = withRules(
       .enum(["Same", "All", "Selector"])
       .default("Same")
       .describe(
-        "`Same`: the namespace of the feed. `All`: every namespace. `Selector`: those that `selector` matches.",
+        "`Same`: the namespace of the feed. `All`: every namespace. `Selector`: the namespaces that `selector` matches.",
       ),
     selector: labelSelector.optional().describe("With `from: Selector`: the labels that a namespace must have."),
   }),

@@ -21,7 +21,8 @@ export const logsJudgedFact = {
     },
     TooManyAutoBlocks: {
       statuses: ["False"],
-      meaning: "The instance has more WafAutoBlocks than are judged at once. The oldest are judged, the owner's first.",
+      meaning:
+        "The instance has more WafAutoBlocks than wafsync judges. It judges the oldest, starting with those in the instance's namespace.",
       action: "Merge some of them, or delete those that are not needed.",
     },
   },
@@ -30,13 +31,13 @@ export const logsJudgedFact = {
 export const incompleteFact = {
   kinds: ["WafAutoBlock"],
   polarity: "AbnormalTrue",
-  meaning: "Clients reached the threshold and are not listed.",
+  meaning: "Some clients reached the threshold but are not listed.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {
     MaxEntriesReached: {
       statuses: ["True"],
-      meaning: "As many clients as `spec.maxEntries` allows are listed, so further clients are not.",
+      meaning: "The number of listed clients has reached `spec.maxEntries`, so further clients are not listed.",
       action: "Review the listed clients. If they are attackers, raise `spec.maxEntries`, or set `groupBy: Network`.",
     },
   },

@@ -9,7 +9,7 @@ export interface ReasonFact {
   readonly statuses: readonly ConditionStatus[];
   /** The kinds that can show this reason. If unset: all kinds of the condition. */
   readonly kinds?: readonly ResourceKind[];
-  /** What it means, as a sentence. */
+  /** What the reason means, as a sentence. */
   readonly meaning: string;
   /** What the user should do, as a sentence. */
   readonly action: string;

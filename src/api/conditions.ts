@@ -25,7 +25,7 @@ export const conditions = z
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] })
   .describe("The current conditions of this object. See the conditions reference.");
 
-/** A condition as it stands in a status. */
+/** A condition in a status. */
 export interface Condition {
   readonly type: string;
   readonly status: ConditionStatus;
@@ -35,7 +35,7 @@ export interface Condition {
   readonly observedGeneration?: number | undefined;
 }
 
-/** A condition to be set: only published pairs of type and reason compile. */
+/** A condition to set: only published pairs of type and reason compile. */
 export type NewCondition = {
   [Type in ConditionType]: {
     readonly type: Type;
@@ -51,7 +51,7 @@ export function findCondition(conditions: readonly Condition[], type: ConditionT
 }
 
 /**
- * The conditions with this one added or replaced in place; the same array if nothing changes.
+ * Returns the conditions with `next` added or replaced in place, or the same array if nothing changes.
  * `nowMs` becomes the transition time, to the second, if the condition is new or its status differs.
  */
 export function setCondition(
@@ -70,7 +70,7 @@ export function setCondition(
   return conditions.map((condition) => (condition === before ? after : condition));
 }
 
-/** The conditions without this one; the same array if it is absent. For conditions that are present only in abnormal states. */
+/** Returns the conditions without this type, or the same array if it is absent. For conditions that are present only in abnormal states. */
 export function removeCondition(conditions: readonly Condition[], type: ConditionType): readonly Condition[] {
   return findCondition(conditions, type) === undefined
     ? conditions
@@ -78,8 +78,8 @@ export function removeCondition(conditions: readonly Condition[], type: Conditio
 }
 
 /**
- * The conditions of a status that replaces a newer status than the one that it was derived from. A condition with the same status
- * as in `current` keeps the transition time of `current`.
+ * Returns the conditions for a status that was derived from an older version than `current`, which it replaces. A condition with
+ * the same status as in `current` keeps its transition time.
  */
 export function withTransitionTimesOf(next: readonly Condition[], current: readonly Condition[]): Condition[] {
   return next.map((condition) => {

@@ -1,11 +1,11 @@
-// The CustomResourceDefinitions, made from the schemas of the kinds.
+// Generates the CustomResourceDefinitions from the schemas of the kinds.
 import { servedDefinitions } from "./custom-resource.ts";
 import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
 import { apiGroup, apiVersionName, category, kinds, recordKind } from "./kinds.ts";
 import { type CelRule, validationsKey } from "./schema-rules.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
 
-/** The schema of a whole object: what the API server lets through. */
+/** The schema of a whole object, as the API server enforces it. */
 export function objectSchema(definition: ServedDefinition): StructuralSchema {
   const nameRules: CelRule[] = definition.nameRules.map(({ cel, message }) => ({ rule: cel, message }));
   return {
@@ -26,7 +26,7 @@ export function objectSchema(definition: ServedDefinition): StructuralSchema {
   };
 }
 
-/** One CustomResourceDefinition, as plain data in the order in which it is written. */
+/** Returns a CustomResourceDefinition as plain data. Its keys are in the order in which they are written. */
 export function customResourceDefinition(definition: ServedDefinition): Record<string, unknown> {
   const { kind, selectableFields } = definition;
   const { plural, singular, shortName } = kinds[kind];

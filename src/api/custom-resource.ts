@@ -19,10 +19,10 @@ export const kindDefinitions: Readonly<Record<ResourceKind, KindDefinition>> = {
   WafAutoBlock: wafAutoBlockDefinition,
 };
 
-/** Every kind that has a CRD and a reference page, in the order of both. */
+/** Every kind that has a CRD and a reference page, in the order in which they are generated. */
 export const servedDefinitions: readonly ServedDefinition[] = [...Object.values(kindDefinitions), wafRecordDefinition];
 
-/** What wafsync reads of `metadata`. In a directory most of it is absent. */
+/** The fields of `metadata` that wafsync reads. Documents in a directory lack most of them. */
 export interface ObjectMetadata {
   readonly name: string;
   readonly namespace: string;

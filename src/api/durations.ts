@@ -1,5 +1,5 @@
-// Durations as users write them: `30s`, `5m`, `1h30m`, `2d`, `250ms`. The grammar is Go's without fractions and signs,
-// in descending units, and with days. Its numbers are bounded so that CEL and JavaScript can hold every sum.
+// Durations as users write them: `30s`, `5m`, `1h30m`, `2d`, `250ms`. The grammar is Go's, without fractions and signs, but with
+// days, and the units must be in descending order. The numbers are bounded so that CEL and JavaScript can hold every sum.
 
 /** Valid in both RE2 and JavaScript. It also matches the empty string, which both parsers reject by length. */
 export const durationPattern = "^([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,6}m)?([0-9]{1,8}s)?([0-9]{1,8}ms)?$";

@@ -60,7 +60,7 @@ export const staleFact = {
   reasons: {
     NotConfirmed: {
       statuses: ["True"],
-      meaning: "The last successful fetch is too long ago.",
+      meaning: "The last successful fetch was too long ago.",
       action: "See the condition `Fetched`, or suspend the feed.",
     },
   },

@@ -6,14 +6,14 @@ import { type SchemaRule, celText, withRules } from "./schema-rules.ts";
 
 const label = "[a-zA-Z0-9_]([-a-zA-Z0-9_]{0,61}[a-zA-Z0-9_])?";
 const dnsName = `${label}(\\.${label})*`;
-/** A name whose last label is numeric is meant as an IPv4 address. */
+/** A name with a numeric last label is probably a mistyped IPv4 address. */
 const numberAtEnd = "(^|\\.)([0-9]+|0[xX][0-9a-fA-F]*)\\.?$";
 
 const dnsNamePattern = `^${dnsName}\\.?$`;
 const dnsNameExpression = new RegExp(dnsNamePattern, "u");
 const numberAtEndExpression = new RegExp(numberAtEnd, "u");
 
-/** As CEL's `isIP` defines it: no zone, and no IPv4-mapped IPv6 address. */
+/** Whether the string is an address as CEL's `isIP` defines it: no zone, and no IPv4-mapped IPv6 address. */
 function isAddress(text: string): boolean {
   if (isIPv4(text)) return true;
   // The first call of `isIPv6` compiles a large expression in Node.js, so it is called only for candidates.
@@ -38,7 +38,7 @@ const urlPattern = `^[hH][tT][tT][pP][sS]?://(${dnsName}\\.?|\\[[0-9a-fA-F:.]+\\
 export const baseUrl = withRules(z.string().min(1).max(2048), [
   matchRule(
     urlPattern,
-    "write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, perhaps a port and a path, but no user, password, query or fragment",
+    "write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, optionally a port and a path, but no user, password, query or fragment",
   ),
   {
     cel: `!self.matches(${celText(urlPattern)}) || (isURL(self) && (url(self).getPort() == '' || int(url(self).getPort()) <= 65535))`,
@@ -53,7 +53,7 @@ const webUrlPattern = `^[hH][tT][tT][pP][sS]?://(${dnsName}\\.?|\\[[0-9a-fA-F:.]
 export const webUrl = withRules(z.string().min(1).max(2048), [
   matchRule(
     webUrlPattern,
-    "write an https URL such as https://lists.example.com/drop.txt: without a user, a password or a fragment",
+    "write an https URL such as https://lists.example.com/drop.txt: without a user, password or fragment",
   ),
   {
     cel: `!self.matches(${celText(webUrlPattern)}) || (isURL(self) && (url(self).getPort() == '' || int(url(self).getPort()) <= 65535))`,

@@ -20,7 +20,7 @@ export interface ServedDefinition {
   /** Undefined for a kind without a status. */
   readonly status: z.ZodType | undefined;
   readonly printerColumns: readonly PrinterColumn[];
-  /** JSON paths that `--field-selector` understands; at most eight. */
+  /** JSON paths that `--field-selector` supports; at most eight. */
   readonly selectableFields: readonly string[];
   /** Rules for the name, the only part of the metadata that CEL can read. */
   readonly nameRules: readonly SchemaRule<{ readonly metadata: { readonly name: string } }>[];
@@ -28,7 +28,7 @@ export interface ServedDefinition {
 
 type NameRule = ServedDefinition["nameRules"][number];
 
-/** For kinds whose name is the beginning of other names. */
+/** Limits the names of kinds whose names are part of the names of their records. */
 export function nameLengthRule(what: string, lengthMax: number): NameRule {
   return {
     cel: `size(self.metadata.name) <= ${lengthMax}`,

@@ -30,7 +30,7 @@ export const kinds: Readonly<Record<ServedKind, KindNames>> = {
   WafRecord: { kind: "WafRecord", plural: "wafrecords", singular: "wafrecord", shortName: "wafrec" },
 };
 
-/** Requests a reconcile: any new value triggers one. `status.lastHandledRequest` repeats the last value that wafsync handled. */
+/** Requests a reconcile run: any new value triggers one. `status.lastHandledRequest` repeats the last value that wafsync handled. */
 export const requestedAtAnnotation = `${apiGroup}/requested-at`;
 /**
  * On a ConfigMap, with the value `true`: wafsync notices changes immediately instead of within half a minute.
@@ -38,7 +38,7 @@ export const requestedAtAnnotation = `${apiGroup}/requested-at`;
  */
 export const watchLabel = `${apiGroup}/watch`;
 /**
- * Only instances have it: wafsync removes or retains their entries before they are deleted.
+ * Only instances have this finalizer: wafsync removes or retains their entries before they are deleted.
  * @public A published name: manifests and the operator use it.
  */
 export const instanceFinalizer = `${apiGroup}/release-entries`;

@@ -4,7 +4,7 @@ import { durationBetween } from "./schema-parts.ts";
 
 export const logForwarding = z.strictObject({
   enabled: z.boolean().default(false).describe("Whether blocked requests are forwarded."),
-  interval: durationBetween("10s", "1d").default("5m").describe("How often wafsync queries new entries."),
+  interval: durationBetween("10s", "1d").default("5m").describe("How often wafsync queries the API for new entries."),
   lookback: durationBetween("1h", "365d")
     .default("2d")
     .describe(

@@ -5,7 +5,7 @@ const listPolicy = z
   .enum(["Additive", "Exclusive", "Observe"])
   .default("Additive")
   .describe(
-    "`Additive` removes only what wafsync itself added. `Exclusive` makes the declared entries the complete list and removes all others. `Observe` plans and reports, but writes nothing.",
+    "`Additive` removes only managed entries, which wafsync added or adopted. `Exclusive` makes the declared entries the complete list and removes all others. `Observe` plans and reports, but writes nothing.",
   );
 
 export const managedList = z.strictObject({
@@ -14,7 +14,7 @@ export const managedList = z.strictObject({
     .enum(["None", "Covered", "Exact"])
     .default("Covered")
     .describe(
-      "Which declared entries need no call of their own. `None`: every entry is sent. `Covered`: an entry inside a wider one of the same list and namespace, which lasts at least as long, is not sent. `Exact`: in addition, adjacent networks are sent as one network if it has exactly their addresses.",
+      "Which declared entries wafsync sends. `None`: all entries. `Covered`: all except entries inside a wider entry of the same list and namespace that lasts at least as long. `Exact`: like `Covered`, but adjacent networks are also sent as one network if it has exactly the same addresses.",
     ),
   maxEntries: z
     .int()
@@ -23,6 +23,6 @@ export const managedList = z.strictObject({
     .optional()
     .meta({ format: "int32" })
     .describe(
-      "How many entries the WAF accepts on this list. If more are declared, those of lower priority, and then those that were declared last, stay out, and the condition `Synced` is False with the reason `CapacityExceeded`. Defaults to no limit.",
+      "How many entries the WAF accepts on this list. If more are declared, wafsync leaves out those of the lowest priority first, then the most recently declared ones, and the condition `Synced` is False with the reason `CapacityExceeded`. Defaults to no limit.",
     ),
 });

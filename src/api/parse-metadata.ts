@@ -44,7 +44,7 @@ const otherFields = [
 ];
 const knownFields = [...readFields, ...otherFields];
 
-/** Reads `metadata`. `defaultNamespace` is for documents that name none. */
+/** Reads `metadata`. `defaultNamespace` is for documents without a namespace. */
 export function parseMetadata(found: unknown, defaultNamespace: string): ParsedMetadata {
   const base = ["metadata"];
   if (typeof found !== "object" || found === null || Array.isArray(found)) {
@@ -64,7 +64,7 @@ export function parseMetadata(found: unknown, defaultNamespace: string): ParsedM
   return { ok: true, metadata: { ...rest, namespace, creationTimestamp, deletionTimestamp } };
 }
 
-/** YAML parses an unquoted `123456789012` or `true` as a number or a boolean, which labels and annotations must not be. */
+/** YAML parses an unquoted `123456789012` or `true` as a number or a boolean, but labels and annotations must be strings. */
 function withQuotes(fault: ResourceFault): ResourceFault {
   const [, field] = fault.segments;
   const isText = (field === "annotations" || field === "labels") && fault.segments.length === 3;

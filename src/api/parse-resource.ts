@@ -1,8 +1,9 @@
-// Parses a document, from a file or from the API server, into a custom resource with all defaults, or into all its faults at
-// once. Where possible, the result matches admission. Entries in `addresses` are not validated here: an invalid entry is reported
-// on its rule and affects nothing else.
+// Parses a document, from a file or from the API server, into a custom resource with all defaults, or returns all its faults.
+// Where possible, the result matches admission. Entries in `addresses` are not validated here: an invalid entry is reported on
+// its rule and affects nothing else.
 import { isRecord } from "../model/record.ts";
 import { type ResourceKind, resourceKinds } from "../model/resource.ts";
+import { counted } from "../model/sentence.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
 import { type CustomResource, type CustomResourceStatus, kindDefinitions } from "./custom-resource.ts";
 import type { KindDefinition } from "./kind-definition.ts";
@@ -28,7 +29,7 @@ export type ParsedResource =
   | { readonly ok: true; readonly resource: CustomResource }
   | { readonly ok: false; readonly faults: readonly ResourceFault[] };
 
-/** A document with more faults than this is wrong as a whole. */
+/** Further faults are only counted. */
 const faultsMax = 50;
 const documentFields = ["apiVersion", "kind", "metadata", "spec", "status"] as const;
 
@@ -57,7 +58,7 @@ export function parseResource(given: unknown, context: ParseContext): ParsedReso
 
 function failed(faults: readonly ResourceFault[]): ParsedResource {
   if (faults.length <= faultsMax) return { ok: false, faults };
-  const rest = resourceFault([], `has ${faults.length - faultsMax} further faults`);
+  const rest = resourceFault([], `has ${counted(faults.length - faultsMax, "further fault", "further faults")}`);
   return { ok: false, faults: [...faults.slice(0, faultsMax), rest] };
 }
 
@@ -87,7 +88,7 @@ function kindFault(found: unknown): ResourceFault {
   if (found === undefined) return resourceFault(segments, `is missing: write one of ${options}`);
   if (typeof found !== "string") return resourceFault(segments, `must be one of ${options}`);
   const meant = nearestName(found, resourceKinds);
-  const hint = meant === undefined ? `known are ${options}` : `did you mean ${meant}?`;
+  const hint = meant === undefined ? `the known kinds are ${options}` : `did you mean ${meant}?`;
   return resourceFault(segments, `unknown kind ${quoted(found)}; ${hint}`);
 }
 

@@ -13,7 +13,7 @@ const readyFact = {
   kinds: everyKind,
   polarity: "NormalTrue",
   meaning:
-    "Summarizes the other conditions. `Unknown` during the first sync, `False` only after a failure, with the reason and message of the condition that failed.",
+    "Summarizes the other conditions: `Unknown` during the first sync, and `False` only after a failure, with the reason and message of the condition that failed.",
   repeats: ["Accepted", "Synced", "Complete", "Failed", "Fetched", "LogsForwarded", "LogsJudged"],
   repeatedStatuses: ["True", "False", "Unknown"],
   reasons: {

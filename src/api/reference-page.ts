@@ -1,4 +1,5 @@
 // The reference docs, generated from the schemas and the condition data, so that they stay complete.
+import { counted, inThousands } from "../model/sentence.ts";
 import type { ConditionFact } from "./condition-fact.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
 import { servedDefinitions } from "./custom-resource.ts";
@@ -43,7 +44,7 @@ function overviewPage(): string {
   return page("Reference", [
     `The custom resources of \`${apiVersion}\`. All are namespaced. \`kubectl get ${category}\` lists the kinds that you declare, that is, all except \`${recordKind}\`.`,
     table(["Kind", "Short name", "What it is"], rows),
-    "The state of an object is in its conditions: see [conditions and reasons](conditions.md). For monitoring, see [metrics](metrics.md) and [alerts](alerts.md). [`/summary`](summary.md) has the state of all WAFs as JSON.",
+    "The state of an object is in its conditions: see [conditions and reasons](conditions.md). For monitoring, see [metrics](metrics.md) and [alerts](alerts.md). [`/summary`](summary.md) returns the state of all WAFs as JSON.",
     "Durations are whole numbers with units, in descending order: `2d`, `1h30m`, `45s`, `250ms`.",
   ]);
 }
@@ -56,13 +57,13 @@ function kindPage(definition: ServedDefinition): string {
   const fields = definition.selectableFields.map((path) => `\`${path.slice(1)}\``).join(", ");
   return page(kind, [
     definition.description,
-    `\`apiVersion: ${apiVersion}\`, \`kind: ${kind}\`; \`kubectl get ${plural}\`, short \`${shortName}\`.`,
-    ...definition.nameRules.map(({ message }) => `Its name: ${message}.`),
+    `\`apiVersion: ${apiVersion}\`, \`kind: ${kind}\`. List them with \`kubectl get ${plural}\`, or \`${shortName}\` for short.`,
+    ...definition.nameRules.map(({ message }) => `Rule: ${message}.`),
     ...objectSections("spec", schema.properties?.["spec"]),
     ...objectSections("status", schema.properties?.["status"]),
     `## Columns of \`kubectl get ${shortName}\``,
     table(["Column", "From", "Meaning"], columns),
-    ...(fields === "" ? [] : [`\`--field-selector\` understands ${fields}.`]),
+    ...(fields === "" ? [] : [`\`--field-selector\` supports ${fields}.`]),
   ]);
 }
 
@@ -70,7 +71,7 @@ function columnRow({ name, jsonPath, description, priority }: PrinterColumn): st
   return [name, `\`${jsonPath.slice(1)}\``, priority === undefined ? description : `${description} (\`-o wide\`)`];
 }
 
-/** A section for the object at a path, and one for each object below it. */
+/** Returns a section for the object at a path, and one for each object below it. */
 function objectSections(path: string, schema: StructuralSchema | undefined): string[] {
   if (schema?.properties === undefined) return [];
   const required = new Set(schema.required);
@@ -120,14 +121,17 @@ function defaultText(field: StructuralSchema): string {
 function ownRules(field: StructuralSchema): string[] {
   const { minimum, maximum, minLength, maxLength, maxItems, items } = field;
   const rules: string[] = [];
-  if (minimum !== undefined && maximum !== undefined) rules.push(`From ${minimum} to ${maximum}.`);
-  else if (minimum !== undefined && minimum !== 0) rules.push(`At least ${minimum}.`);
+  if (minimum !== undefined && maximum !== undefined) {
+    rules.push(`From ${inThousands(minimum)} to ${inThousands(maximum)}.`);
+  } else if (minimum !== undefined && minimum !== 0) rules.push(`At least ${inThousands(minimum)}.`);
   if (minLength !== undefined) rules.push("Not empty.");
-  if (maxLength !== undefined) rules.push(`At most ${maxLength} characters.`);
-  if (maxItems !== undefined) rules.push(`At most ${maxItems} items.`);
+  if (maxLength !== undefined) rules.push(`At most ${counted(maxLength, "character", "characters")}.`);
+  if (maxItems !== undefined) rules.push(`At most ${counted(maxItems, "item", "items")}.`);
   if (field.type !== "object") rules.push(...(field[validationsKey] ?? []).map(({ message }) => sentence(message)));
   if (items !== undefined && items.type !== "object") {
-    if (items.maxLength !== undefined) rules.push(`Each at most ${items.maxLength} characters.`);
+    if (items.maxLength !== undefined) {
+      rules.push(`Each at most ${counted(items.maxLength, "character", "characters")}.`);
+    }
     rules.push(...(items[validationsKey] ?? []).map(({ message }) => `Each: ${message}.`));
   }
   return rules;
@@ -160,14 +164,14 @@ function conditionSection(type: string, fact: ConditionFact): string[] {
     `${fact.meaning}${polarity}`,
     `Shown by ${fact.kinds.join(", ")}.`,
     table(["Reason", "Status", "Meaning", "What to do"], rows),
-    ...(repeats === "" ? [] : [`It also repeats the reasons of ${repeats}.`]),
+    ...(repeats === "" ? [] : [`It can also have the reasons of ${repeats}.`]),
   ];
 }
 
 function summaryPage(): string {
   return page("/summary", [
     "`wafsync ui` and the operator serve the state of all WAFs as JSON, next to [the page](../guides/page.md). `?instance=shop/main` limits the response to one instance.",
-    "The status code is 403 if the viewer may not read the instances: then `refused` has the reason, and there is no data. New versions of wafsync add fields, but do not rename or remove them.",
+    "If the viewer may not read the instances, the status code is 403, `refused` gives the reason, and there is no data. New versions of wafsync add fields, but do not rename or remove them.",
     ...objectSections("summary", structuralSchema(summarySchema)),
   ]);
 }

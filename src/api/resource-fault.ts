@@ -1,6 +1,7 @@
 // Formats the faults of documents for users: where, what is wrong, and what to write. Derived from zod's issues and the schema,
 // which lists the known fields. A fault never quotes long or free-form strings: they may contain secrets.
 import type * as z from "zod";
+import { counted, inThousands } from "../model/sentence.ts";
 import { nearestName } from "./nearest-name.ts";
 import { type StructuralSchema, schemaAt } from "./structural-schema.ts";
 
@@ -31,18 +32,18 @@ function formatPath(segments: readonly (string | number)[]): string {
   return path;
 }
 
-/** The fault of an unknown field. */
+/** Returns the fault for an unknown field. */
 export function unknownFieldFault(
   segments: readonly PropertyKey[],
   field: string,
   known: readonly string[],
 ): ResourceFault {
   const meant = nearestName(field, known);
-  const hint = meant === undefined ? `known here: ${known.join(", ")}` : `did you mean ${meant}?`;
+  const hint = meant === undefined ? `the known fields are ${known.join(", ")}` : `did you mean ${meant}?`;
   return resourceFault([...segments, field], `unknown field; ${hint}`);
 }
 
-/** The faults for one zod issue. `base` is the path of the checked value in the document, `value` the value itself. */
+/** Returns the faults for one zod issue. `base` is the path of the checked value in the document, `value` the value itself. */
 export function faultsOfIssue(
   issue: z.core.$ZodIssue,
   base: readonly string[],
@@ -90,11 +91,12 @@ function choiceMessage(found: unknown, choices: readonly string[]): string {
 function boundMessage(origin: string, bound: string, limit: number | bigint): string {
   switch (origin) {
     case "string":
-      return limit === 1 ? "must not be empty" : `must have ${bound} ${limit} characters`;
+      if (limit === 1 && bound === "at least") return "must not be empty";
+      return `must have ${bound} ${counted(Number(limit), "character", "characters")}`;
     case "array":
-      return `must have ${bound} ${limit} items`;
+      return `must have ${bound} ${counted(Number(limit), "item", "items")}`;
     default:
-      return `must be ${bound} ${limit}`;
+      return `must be ${bound} ${inThousands(Number(limit))}`;
   }
 }
 

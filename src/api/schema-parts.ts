@@ -5,7 +5,7 @@ import { labelPattern, nameLengthMax, namespaceLengthMax, subdomainPattern } fro
 import { durationLengthMax, durationPattern, parseDuration } from "./durations.ts";
 import { type SchemaRule, celText, withRules } from "./schema-rules.ts";
 
-/** A rule that a string matches a regular expression, which must have the same meaning in RE2 and JavaScript. */
+/** Requires a string to match a regular expression, which must have the same meaning in RE2 and JavaScript. */
 export function matchRule(pattern: string, message: string): SchemaRule<string> {
   const expression = new RegExp(pattern, "u");
   return { cel: `self.matches(${celText(pattern)})`, message, holds: (text) => expression.test(text) };
@@ -61,7 +61,7 @@ export const namespaceName = withRules(z.string().min(1).max(namespaceLengthMax)
 
 /** A key of a ConfigMap or Secret. */
 export const dataKey = withRules(z.string().min(1).max(nameLengthMax), [
-  matchRule("^[-._a-zA-Z0-9]+$", "write a key of its data: letters, digits, '-', '_' and '.'"),
+  matchRule("^[-._a-zA-Z0-9]+$", "write a key of the object's data: letters, digits, '-', '_' and '.'"),
 ]);
 
 export const instanceRef = withRules(
@@ -74,12 +74,12 @@ export const instanceRef = withRules(
       ),
   }),
   [immutableRule],
-).describe("The WafInstance that this object attaches to. It can't be changed.");
+).describe("The WafInstance that this object attaches to. This field is immutable.");
 
 export const deletionPolicies = z.enum(["Delete", "Retain"]);
 export const deletionPolicy = deletionPolicies.default("Delete");
 
-/** A network or address that is validated by the schema: for lists in which every item must be valid. */
+/** A network or address that the schema validates: for lists in which every item must be valid. */
 export const checkedNetwork = withRules(z.string().min(1).meta({ maxLength: 43 }), [
   {
     cel: "(isIP(self) || isCIDR(self)) && (!isCIDR(self) || cidr(self) == cidr(self).masked())",
@@ -100,11 +100,15 @@ export const labelSelector = z.strictObject({
     .array(
       withRules(
         z.strictObject({
-          key: labelText.min(1).describe("The label."),
+          key: labelText.min(1).describe("The key of the label."),
           operator: z
             .enum(["In", "NotIn", "Exists", "DoesNotExist"])
             .describe("How the label's value relates to `values`."),
-          values: z.array(z.string().max(63)).max(64).default([]).describe("Only for `In` and `NotIn`."),
+          values: z
+            .array(z.string().max(63))
+            .max(64)
+            .default([])
+            .describe("The values for `In` and `NotIn`; empty for the other operators."),
         }),
         [
           {

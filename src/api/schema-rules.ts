@@ -2,7 +2,7 @@
 // an API server. Both share one message.
 import * as z from "zod";
 
-/** How Kubernetes names the CEL rules of a schema. */
+/** The field of a Kubernetes schema that contains its CEL rules. */
 export const validationsKey = "x-kubernetes-validations";
 
 export interface SchemaRule<Value> {
@@ -27,7 +27,7 @@ export function celText(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
-/** The schema with the rules added, in both forms. Every rule is checked, even if sibling fields are invalid. */
+/** Returns the schema with the rules added in both forms. Every rule is checked, even if sibling fields are invalid. */
 export function withRules<Schema extends z.ZodType>(
   schema: Schema,
   rules: readonly SchemaRule<z.output<Schema>>[],

@@ -9,7 +9,7 @@ export const commonStatus = {
     .int()
     .default(-1)
     .meta({ format: "int64" })
-    .describe("The `metadata.generation` that this status is based on, or -1 before the first reconcile."),
+    .describe("The `metadata.generation` that this status is based on, or -1 before the first reconcile run."),
   lastHandledRequest: z
     .string()
     .max(1024)
@@ -18,5 +18,4 @@ export const commonStatus = {
   conditions,
 };
 
-/** A number of things. */
 export const count = z.int().min(0).meta({ format: "int32" });

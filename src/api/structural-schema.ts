@@ -49,16 +49,16 @@ const keyOrder = [
 /** `pattern` comes from zod's own check of times, which the API server replaces with `format`; the other keys are redundant. */
 const dropped = new Set(["pattern", "propertyNames", "$schema"]);
 
-/** The structural schema of what users write. Throws an assertion if the zod schema uses what a CRD cannot express. */
+/** Returns the structural schema of the schema's input. Throws if the zod schema uses something that a CRD cannot express. */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
   return structuralNode(z.toJSONSchema(schema, { io: "input", target: "openapi-3.0" }), "");
 }
 
 function structuralNode(node: Readonly<Record<string, unknown>>, path: string): StructuralSchema {
-  if (!types.has(node["type"])) throw new TypeError(`The schema at ${path || "its root"} has no type of its own.`);
+  if (!types.has(node["type"])) throw new TypeError(`The schema at ${path || "its root"} has no type.`);
   for (const key of Object.keys(node)) {
     if (!dropped.has(key) && !(keyOrder as readonly string[]).includes(key)) {
-      throw new TypeError(`The schema at ${path || "its root"} uses ${key}, which a CRD cannot have.`);
+      throw new TypeError(`The schema at ${path || "its root"} uses ${key}, which CRDs do not support.`);
     }
   }
   const result: Record<string, unknown> = {};
@@ -102,7 +102,7 @@ function mapValues<Value, Result>(
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value, name)]));
 }
 
-/** The schema at a path of field names and list positions, or undefined where there is none. */
+/** Returns the schema at a path of field names and list positions, or undefined if the path does not exist. */
 export function schemaAt(schema: StructuralSchema, segments: readonly PropertyKey[]): StructuralSchema | undefined {
   let node: StructuralSchema | undefined = schema;
   for (const segment of segments) {

@@ -4,14 +4,16 @@ import { dateTime } from "./schema-parts.ts";
 import { count } from "./status-parts.ts";
 import { heldGroup, listStatus } from "./waf-instance.ts";
 
-/** The maximum of objects that are not Ready per instance. */
+/** The maximum number of objects of an instance that are listed as not Ready. */
 export const summaryObjectsMax = 20;
 
 const ready = z
   .enum(["True", "False", "Unknown"])
   .describe("The status of the condition `Ready`; `Unknown` before the first reconcile run.");
 const reason = z.string().describe("The reason of that condition, as one word; empty before the first reconcile run.");
-const message = z.string().describe("That condition as a sentence: why the object waits, and how much time is left.");
+const message = z
+  .string()
+  .describe("The message of that condition, for example why the object waits and how much time is left.");
 const name = z.string().describe("The name, as `namespace/name`.");
 
 const objectSummary = z.object({
@@ -47,8 +49,8 @@ const feedSummary = z.object({
   ready,
   reason,
   message,
-  entries: count.optional().describe("Unexpired entries, which rules currently get from the feed."),
-  invalid: count.optional().describe("Invalid entries of the last good content."),
+  entries: count.optional().describe("Unexpired entries, which rules currently use."),
+  invalid: count.optional().describe("Invalid entries in the last good content."),
   lastGoodTime: dateTime.optional().describe("When the source last returned or confirmed the current content."),
   lastChangeTime: dateTime.optional().describe("When the entries last changed."),
   nextFetchTime: dateTime.optional().describe("The time of the next fetch."),
@@ -78,7 +80,7 @@ export const summarySchema = z
   .object({
     version: z.string().describe("The version of wafsync."),
     generatedAt: dateTime.describe("When the objects were read."),
-    where: z.string().describe("What was read, for example `in folder waf/`, or `in namespace shop`."),
+    where: z.string().describe("What was read, for example `in folder waf/` or `in namespace shop`."),
     refused: z
       .string()
       .optional()

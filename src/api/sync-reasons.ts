@@ -13,7 +13,7 @@ export const syncedFact = {
       statuses: ["True"],
       kinds: ["WafIpRule"],
       meaning:
-        "The rule has expired. wafsync has removed its entries, except those that another rule wants. Entries that another writer added stay, and the message counts them.",
+        "The rule has expired. wafsync has removed its entries, except those that another rule declares. Entries that another writer added stay, and the message counts them.",
       action: "Delete the rule, or give it a later `spec.expiresAt`.",
     },
     Observed: {
@@ -40,7 +40,7 @@ export const syncedFact = {
       statuses: ["False"],
       kinds: ["WafInstance", "WafIpRule"],
       meaning:
-        "More entries are declared than the WAF accepts (`maxEntries` of the list). Entries of lower priority, and then those that were declared last, stay out.",
+        "More entries are declared than the WAF accepts (`maxEntries` of the list). wafsync leaves out those of the lowest priority first, then the most recently declared ones.",
       action:
         "Remove entries, set `compaction: Exact`, give the rules that matter most a higher `spec.priority`, or raise `maxEntries` if the WAF accepts more.",
     },
@@ -139,7 +139,7 @@ export const removalsHeldFact = {
     SourceBroken: {
       statuses: ["True"],
       meaning:
-        "An object that declares entries or origins can't be read or is not attached to an instance. Removals that it could affect are on hold, and no others.",
+        "An object that declares entries or origins can't be read or is not attached to an instance. Only the removals that it could affect are on hold.",
       action:
         "Fix what the message names. If the removals are correct anyway, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
     },

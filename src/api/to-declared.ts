@@ -165,7 +165,7 @@ function feedFormat({ csv, json }: NonNullable<WafFeed["spec"]["http"]>): FeedFo
   return json === undefined ? { type: "Plain" } : { type: "Json", path: json.path };
 }
 
-/** The schema has validated the string, so there is always a duration. */
+/** Converts a duration to milliseconds. The schema has already validated the string. */
 function spanMs(text: string): number {
   const parsed = parseDuration(text);
   if (parsed === undefined) throw new RangeError("A duration reached the conversion without having been checked.");

@@ -16,13 +16,13 @@ const matchList = (item: z.ZodString) =>
 
 const match = z.strictObject({
   reasons: matchList(z.string().min(1).max(128)).describe(
-    "Parts of block reasons, in upper or lower case, for example `SQL`.",
+    "Substrings of the block reason, ignoring case, for example `SQL`.",
   ),
   countries: matchList(
     withRules(z.string().max(2), [matchRule("^[A-Za-z]{2}$", "write two letters, for example NL")]),
-  ).describe("Countries as two letters, for example `NL`."),
+  ).describe("Two-letter country codes, for example `NL`."),
   paths: matchList(z.string().min(1).max(256)).describe(
-    "Parts of paths, for example `/wp-login`. With `*`, which stands for any text, it must match the whole path.",
+    "Substrings of the path, for example `/wp-login`. An item with `*`, which stands for any characters, must match the whole path.",
   ),
   statuses: matchList(
     withRules(z.string().max(3), [
@@ -38,12 +38,12 @@ export const wafAutoBlockSpec = z
       .enum(["Suggest", "Enforce"])
       .default("Suggest")
       .describe(
-        "`Suggest` lists clients in the status and blocks nobody. `Enforce` puts them on the blocklist until their time ends.",
+        "`Suggest` lists clients in the status without blocking them. `Enforce` also puts them on the blocklist until their listing expires.",
       ),
     match: match
       .prefault({})
       .describe(
-        "Which blocked requests count. One item of each list that is not empty must match; without any, all requests count.",
+        "Which blocked requests count. A request must match at least one item of each list that is not empty. If all lists are empty, every blocked request counts.",
       ),
     threshold: z
       .int()
@@ -51,71 +51,85 @@ export const wafAutoBlockSpec = z
       .max(1_000_000)
       .default(100)
       .meta({ format: "int32" })
-      .describe("A client is listed when it sends so many matching requests within `window`."),
+      .describe("A client is listed when it sends this many matching requests within `window`."),
     window: durationBetween("1m", "1d")
       .default("10m")
       .describe(
-        "The length of the sliding window, by the times of the requests. It is divided into 12 steps: requests within 11 of them are always counted together, and requests further apart than the window never are.",
+        "The length of the sliding window, measured by the times of the requests. It is divided into 12 steps: requests within 11 of them are always counted together, and requests further apart than the window never are.",
       ),
     groupBy: z
       .enum(["Address", "Network"])
       .default("Address")
       .describe(
-        "`Address` counts each address. `Network` also counts networks, and lists a network when at least 3 of its addresses took part; otherwise only addresses that reach the threshold themselves.",
+        "`Address` counts each address. `Network` also counts networks, and lists a network that reaches the threshold if at least 3 of its addresses sent matching requests. Otherwise, only addresses that reach the threshold themselves are listed.",
       ),
     networkPrefixLength: z
       .strictObject({
-        ipv4: z.int().min(8).max(32).default(24).meta({ format: "int32" }).describe("For IPv4 networks."),
-        ipv6: z.int().min(16).max(128).default(64).meta({ format: "int32" }).describe("For IPv6 networks."),
+        ipv4: z
+          .int()
+          .min(8)
+          .max(32)
+          .default(24)
+          .meta({ format: "int32" })
+          .describe("The prefix length of an IPv4 network."),
+        ipv6: z
+          .int()
+          .min(16)
+          .max(128)
+          .default(64)
+          .meta({ format: "int32" })
+          .describe("The prefix length of an IPv6 network."),
       })
       .prefault({})
-      .describe("The networks of `groupBy: Network`."),
-    ttl: durationBetween("1m", "30d").default("1h").describe("How long a client is listed for the first time."),
+      .describe("The prefix lengths of the networks that `groupBy: Network` counts."),
+    ttl: durationBetween("1m", "30d").default("1h").describe("How long a client stays listed the first time."),
     repeatFactor: z
       .int()
       .min(1)
       .max(10)
       .default(2)
       .meta({ format: "int32" })
-      .describe("Each further time, the client is listed this many times as long."),
+      .describe("Each further time, the client stays listed this many times as long."),
     maxTtl: durationBetween("1m", "30d")
       .default("7d")
-      .describe("The longest time. A client that was not listed for so long counts as new again."),
+      .describe(
+        "The longest time that a client stays listed. A client that was not listed for this long counts as new again.",
+      ),
     maxEntries: z
       .int()
       .min(1)
       .max(1_000)
       .default(100)
       .meta({ format: "int32" })
-      .describe("The maximum number of listed clients. Further clients are counted and not listed."),
+      .describe("The maximum number of listed clients. Further clients are counted but not listed."),
     exempt: z
       .array(checkedNetwork)
       .max(exemptMax)
       .default([])
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(
-        "Networks that are never listed. Allow entries, `spec.guards.neverBlock` of the instance, declared origins and special-purpose networks never are either.",
+        "Addresses and networks that are never listed. Allow entries, `spec.guards.neverBlock` of the instance, declared origins and special-purpose networks are always exempt.",
       ),
     suspend: z
       .boolean()
       .default(false)
-      .describe("If true, no further requests are counted. Listed clients stay until their time ends."),
+      .describe("If true, no further requests are counted. Listed clients stay until their listing expires."),
   })
   .describe("Which clients to list, and for how long.");
 
 const listedClient = z.object({
   entry: z.string().max(64).describe("The address or network."),
-  since: dateTime.describe("When it was listed."),
-  until: dateTime.describe("When its time ends."),
-  times: count.describe("How often it was listed, this time included."),
-  requests: count.describe("Its matching requests."),
-  firstRequest: dateTime.describe("The time of the first of them."),
-  lastRequest: dateTime.describe("The time of the last of them."),
+  since: dateTime.describe("When the client was listed."),
+  until: dateTime.describe("When the listing expires."),
+  times: count.describe("How often the client has been listed, including this time."),
+  requests: count.describe("The number of its matching requests."),
+  firstRequest: dateTime.describe("The time of the first matching request."),
+  lastRequest: dateTime.describe("The time of the last matching request."),
   reasons: z
     .array(z.string().max(128))
     .max(reasonsShownMax)
     .meta({ "x-kubernetes-list-type": "atomic" })
-    .describe("Its most frequent block reasons with their requests, for example `SQL Injection: 63`."),
+    .describe("The most frequent block reasons with the number of requests, for example `SQL Injection: 63`."),
 });
 
 export const wafAutoBlockStatus = z
@@ -128,15 +142,15 @@ export const wafAutoBlockStatus = z
       .string()
       .max(32)
       .optional()
-      .describe("With `Enforce`: how many of them are on the blocklist, for example `3/3`."),
+      .describe("With `Enforce`: how many listed clients are on the blocklist, for example `3/3`."),
     rows: z
       .object({
         matched: count.describe("Matching requests."),
-        late: count.describe("Of these, those that the API returned too late to count."),
-        unreadable: count.describe("Of these, those without a valid address or time."),
+        late: count.describe("Matching requests that the API returned too late to count."),
+        unreadable: count.describe("Matching requests without a valid address or time."),
       })
       .optional()
-      .describe("How many rows of the log were judged so far."),
+      .describe("How many rows of the log have been judged so far."),
     leftOut: count
       .optional()
       .describe("How often a client reached the threshold without being listed, because of `maxEntries`."),
@@ -146,7 +160,7 @@ export const wafAutoBlockStatus = z
       .max(entriesShownMax)
       .optional()
       .meta({ "x-kubernetes-list-type": "atomic" })
-      .describe(`The listed clients with the evidence; at most ${entriesShownMax}, the newest first.`),
+      .describe(`The listed clients with the evidence, newest first. At most ${entriesShownMax} are shown.`),
   })
   .prefault({ observedGeneration: -1 })
   .describe("The observed state, and the listed clients.");
@@ -156,14 +170,14 @@ export type WafAutoBlockStatus = z.output<typeof wafAutoBlockStatus>;
 
 export const wafAutoBlockDefinition: KindDefinition<typeof wafAutoBlockSpec, typeof wafAutoBlockStatus> = {
   kind: "WafAutoBlock",
-  description: "Suggests or enforces blocks of clients, from the log of blocked requests.",
+  description: "Suggests or enforces blocks of clients, based on the log of blocked requests.",
   spec: wafAutoBlockSpec,
   status: wafAutoBlockStatus,
   printerColumns: [
     instanceColumn,
     { name: "Mode", type: "string", jsonPath: ".spec.mode", description: "Suggest or Enforce" },
     { name: "Listed", type: "integer", jsonPath: ".status.listed", description: "Listed clients" },
-    { name: "Synced", type: "string", jsonPath: ".status.synced", description: "Those on the blocklist" },
+    { name: "Synced", type: "string", jsonPath: ".status.synced", description: "Listed clients on the blocklist" },
     {
       name: "Last",
       type: "date",
@@ -174,7 +188,7 @@ export const wafAutoBlockDefinition: KindDefinition<typeof wafAutoBlockSpec, typ
       name: "Left Out",
       type: "integer",
       jsonPath: ".status.leftOut",
-      description: "Not listed: maxEntries",
+      description: "Clients not listed because of maxEntries",
       priority: 1,
     },
     ...closingColumns,

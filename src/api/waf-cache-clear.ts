@@ -35,7 +35,7 @@ export const wafCacheClearSpec = withRules(
       .optional()
       .meta({ format: "int32" })
       .describe(
-        "If set, the object is deleted this many seconds after it finished. Do not set it for objects that GitOps manages.",
+        "If set, the object is deleted this many seconds after it has finished. Do not set it for objects that GitOps manages.",
       ),
   }),
   [
@@ -56,7 +56,9 @@ export const wafCacheClearStatus = z
     duration: z.string().max(32).optional().describe("The time from start to completion, for example `3s` or `2m5s`."),
     attempts: count
       .optional()
-      .describe("The number of calls started for the current trigger, without those that the API rate-limited (429)."),
+      .describe(
+        "The number of calls started for the current trigger, not counting those that the API rate-limited (429).",
+      ),
     lastAttemptTime: dateTime.optional().describe("When the last attempt started."),
     message: z.string().max(1024).optional().describe("The result of the last attempt."),
     lastTrigger: z

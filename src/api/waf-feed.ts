@@ -7,7 +7,7 @@ import { dataKey, dateTime, durationBetween, matchRule, objectName } from "./sch
 import { withRules } from "./schema-rules.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
-/** More than fits into the status of a custom resource or the list of a WAF. */
+/** More entries than the list of a WAF can hold. */
 const entriesMax = 1_000_000;
 const invalidLinesShownMax = 10;
 /** The names of labels and records include the name of the feed. */
@@ -27,7 +27,7 @@ const headerName = withRules(z.string().min(1).max(63), [
   matchRule("^[a-zA-Z0-9][-a-zA-Z0-9_]*$", "write the name of a header: letters, digits, '-' and '_'"),
   {
     cel: `!(self.lowerAscii() in [${ownHeaders.map((name) => `'${name}'`).join(", ")}])`,
-    message: `this header is reserved: wafsync sets ${ownHeaders.join(", ")}`,
+    message: `choose another header: wafsync itself sets ${ownHeaders.join(", ")}`,
     holds: (text) => !ownHeaders.includes(text.toLowerCase()),
   },
 ]);
@@ -58,7 +58,7 @@ const json = z.strictObject({
   path: withRules(z.string().min(1).max(256), [
     matchRule("^[$]", "write a JSONPath (RFC 9535), for example $.prefixes[*].ip_prefix"),
   ]).describe(
-    "A JSONPath (RFC 9535) that selects the addresses, for example `$.prefixes[*].ip_prefix`. Functions, parentheses, more than one `..` and more than one list in brackets are refused, because their cost is unbounded.",
+    "A JSONPath (RFC 9535) that selects the addresses, for example `$.prefixes[*].ip_prefix`. Functions, parentheses, more than one `..` and more than one list in brackets are rejected, because their cost is unbounded.",
   ),
 });
 
@@ -183,14 +183,14 @@ export const wafFeedSpec = withRules(
 ).describe("The source of the list and the limits for its content.");
 
 const feedEntries = z.object({
-  total: count.describe("Lines, rows or values of the last good content that were parsed as entries."),
+  total: count.describe("Lines, rows or values in the last good content that were parsed as entries."),
   valid: count.describe("Distinct valid entries."),
   invalid: count.describe("Invalid entries."),
   duplicates: count.describe("Duplicate entries."),
   specialPurpose: count.describe(
     "Valid entries that overlap special-purpose networks, such as private addresses. Rules skip them unless their instance allows them.",
   ),
-  used: count.describe("Unexpired entries, which rules currently get from the feed."),
+  used: count.describe("Unexpired entries, which rules currently use."),
 });
 
 const heldContent = z.object({

@@ -18,7 +18,7 @@ import { commonStatus, count } from "./status-parts.ts";
 
 /** The names of records and labels include the name of the instance, so it must be short. */
 const instanceNameLengthMax = 63;
-/** Groups of removals on hold in a status. */
+/** The maximum number of groups of removals on hold that a status shows. */
 export const heldGroupsMax = 20;
 
 const guards = z.strictObject({
@@ -41,7 +41,7 @@ const guards = z.strictObject({
   window: durationBetween("0s", "7d")
     .default("1h")
     .describe(
-      "How long `maxRemovals` and `maxRemovalPercent` count a removal. Many small plans then remove no more than one large plan. Entries that expire or leave a feed count only within a plan. `0s`: each plan is counted alone.",
+      "How long `maxRemovals` and `maxRemovalPercent` count a removal, so that many small plans remove no more than one large plan. Entries that expire or leave a feed count only within a plan. With `0s`, each plan is counted separately.",
     ),
   neverBlock: z
     .array(checkedNetwork)
@@ -88,7 +88,7 @@ const workloadRef = z.strictObject({
   namespace: namespaceName
     .optional()
     .describe(
-      "Defaults to the namespace of the instance. A workload in another namespace needs the annotation `wafsync.dev/clears-cache-of: NAMESPACE/NAME` of the instance.",
+      "Defaults to the namespace of the instance. A workload in another namespace needs the annotation `wafsync.dev/clears-cache-of: NAMESPACE/NAME`, which names the instance.",
     ),
 });
 
@@ -126,7 +126,7 @@ export const wafInstanceSpec = z
       .max(grantsMax)
       .default([])
       .describe(
-        "What other namespaces (guests) may do with this instance. The first matching item applies; without one, a namespace has no access. Objects in the namespace of the instance need no grant, and win every conflict.",
+        "What other namespaces (guests) may do with this instance. The first matching item applies; a namespace without one has no access. Objects in the namespace of the instance need no grant, and take precedence in every conflict.",
       ),
     suspend: z
       .boolean()
@@ -152,14 +152,14 @@ export const wafInstanceSpec = z
           .enum(["Additive", "Observe"])
           .default("Additive")
           .describe(
-            "`Additive` removes only what wafsync itself added. `Observe` plans and reports, but writes nothing.",
+            "`Additive` removes only managed origins, which wafsync added or adopted. `Observe` plans and reports, but writes nothing.",
           ),
       })
       .prefault({})
       .describe("How wafsync manages the origins."),
     guards: guards.prefault({}).describe("Limits that protect against removing or blocking too much by mistake."),
     cacheClear: cacheClear.prefault({}).describe("When wafsync clears the cache automatically."),
-    logs: logForwarding.prefault({}).describe("Forwards new blocked requests."),
+    logs: logForwarding.prefault({}).describe("How wafsync forwards new blocked requests."),
     deletionPolicy: deletionPolicies
       .default("Retain")
       .describe(
@@ -170,8 +170,8 @@ export const wafInstanceSpec = z
 
 export const listStatus = z.object({
   live: count.describe("Entries on the list when it was last read."),
-  managed: count.describe("Entries that wafsync added."),
-  foreign: count.describe("Entries that wafsync did not add."),
+  managed: count.describe("Managed entries, which wafsync added or adopted."),
+  foreign: count.describe("Unmanaged entries, which another writer added."),
   pending: count.describe("Writes of the plan that are still pending."),
   held: count.describe("Removals that await approval, or that are on hold because a source can't be read."),
   covered: count
@@ -188,7 +188,7 @@ export const heldGroup = z.object({
     .describe("The last object that declared the entries, for example `WafIpRule shop/scanners`; empty if unknown."),
   count: count.describe("The number of removals."),
   reason: z.string().max(1024).describe("Why the removals are on hold."),
-  examples: z.array(z.string().max(64)).max(5).default([]).describe("The first entries."),
+  examples: z.array(z.string().max(64)).max(5).default([]).describe("The first entries of the group."),
 });
 
 const planSummary = z.object({
@@ -199,8 +199,8 @@ const planSummary = z.object({
 
 const workloadStatus = z.object({
   kind: z.string().max(32).describe("The kind of the workload."),
-  namespace: z.string().max(63).describe("Its namespace."),
-  name: z.string().max(253).describe("Its name."),
+  namespace: z.string().max(63).describe("The namespace of the workload."),
+  name: z.string().max(253).describe("The name of the workload."),
   revision: z.string().max(320).optional().describe("The last observed revision."),
   generation: z
     .int()
@@ -220,12 +220,12 @@ const cacheClearStatus = z.object({
   lastClearTime: dateTime.optional().describe("When the cache was last cleared after a rollout."),
   failedAttempts: count.optional().describe("The number of consecutive failed calls. wafsync retries."),
   message: z.string().max(1024).optional().describe("Why the last call failed, or why there was none."),
-  workloads: z.array(workloadStatus).max(32).default([]).describe("The listed workloads."),
+  workloads: z.array(workloadStatus).max(32).default([]).describe("The state of each workload in `afterRolloutOf`."),
 });
 
 const logsStatus = z.object({
   lastEntryTime: dateTime.optional().describe("The time of the newest forwarded entry."),
-  lag: z.string().max(32).optional().describe("The delay between the time of that entry and its forwarding."),
+  lag: z.string().max(32).optional().describe("The time between the newest forwarded entry and its forwarding."),
   forwarded: z.int().min(0).meta({ format: "int64" }).describe("The total number of forwarded entries."),
 });
 

@@ -32,7 +32,7 @@ const address = withRules(z.string().meta({ maxLength: addressLengthMax }), [
   {
     cel: "!isCIDR(self) || cidr(self) == cidr(self).masked()",
     message:
-      "the network has host bits: write its first address, for example 198.51.100.0/24 instead of 198.51.100.7/24, or the address alone",
+      "the network has host bits: write its first address, for example 198.51.100.0/24 instead of 198.51.100.7/24, or only the address",
     holds: "AdmissionOnly",
   },
 ]);
@@ -132,7 +132,7 @@ const rejectedEntry = z.object({
 });
 
 const carvedEntry = z.object({
-  entry: z.string().max(128).describe("The entry."),
+  entry: z.string().max(128).describe("The declared entry."),
   source: z
     .string()
     .max(512)
@@ -160,7 +160,7 @@ const entryCounts = z.object({
   synced: count.describe("Entries of the rule that are on the WAF."),
   pending: count.describe("Entries that wafsync has yet to add."),
   rejected: count.describe(
-    "Those that are not valid, that guards or the API refused, or that another rule overrides. Those of feeds do not keep the rule from being `Ready`.",
+    "Entries that are invalid, that a guard or the API rejected, or that another rule overrides. Rejected entries of feeds do not prevent the rule from being `Ready`.",
   ),
   carved: count
     .optional()
@@ -191,7 +191,7 @@ export const wafIpRuleStatus = z
       .max(32)
       .optional()
       .describe(
-        "Entries on the WAF out of those declared, rejected ones among them unless they are of a feed, for example `120/10000`; `expired` once the rule has expired.",
+        "Entries on the WAF out of all declared entries, for example `120/10000`, or `expired` once the rule has expired. Rejected entries count as declared, except those of a feed.",
       ),
     rejected: z
       .array(rejectedEntry)
@@ -234,7 +234,7 @@ export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wa
       name: "Progress",
       type: "string",
       jsonPath: ".status.progress",
-      description: "Entries on the WAF and declared entries",
+      description: "Entries on the WAF out of all declared entries",
     },
     {
       name: "Rejected",

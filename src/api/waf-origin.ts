@@ -8,11 +8,11 @@ import { commonStatus } from "./status-parts.ts";
 export const wafOriginSpec = z
   .strictObject({
     instanceRef,
-    host: host.describe("A DNS name or an IP address, without scheme, port and path."),
+    host: host.describe("A DNS name or an IP address, without a scheme, port or path."),
     type: z
       .enum(["Alternate", "Backup"])
       .describe(
-        "`Alternate` origins are rotated in, `Backup` origins are used when the main origin is unreachable. Changing the type removes the origin and adds it again.",
+        "The WAF includes `Alternate` origins in its rotation, and uses `Backup` origins when the main origin is unreachable. Changing the type removes the origin and adds it again.",
       ),
     deletionPolicy: deletionPolicy.describe(
       "What happens when this object is deleted: `Delete` removes the origin if wafsync added it, `Retain` leaves it on the WAF.",
@@ -45,7 +45,7 @@ export const wafOriginDefinition: KindDefinition<typeof wafOriginSpec, typeof wa
   status: wafOriginStatus,
   printerColumns: [
     instanceColumn,
-    { name: "Host", type: "string", jsonPath: ".spec.host", description: "The host" },
+    { name: "Host", type: "string", jsonPath: ".spec.host", description: "The host of the origin" },
     { name: "Type", type: "string", jsonPath: ".spec.type", description: "Alternate or Backup" },
     { name: "State", type: "string", jsonPath: ".status.state", description: "The state of the origin on the WAF" },
     ...closingColumns,

@@ -7,7 +7,7 @@ import type { SeenKeeper } from "./seen-keeper.ts";
 
 /** Gives up on an instance after this many failed runs in a row. */
 const failuresMax = 6;
-/** It also stops after this many runs for a pending cache clear; usually the deadline of the clear ends the wait earlier. */
+/** Also gives up after this many runs for a pending cache clear. Usually, the deadline of the clear ends the wait earlier. */
 const clearRunsMax = 50;
 
 interface ApplyParts {

@@ -28,7 +28,7 @@ export function baseUrlObjection(policy: BaseUrlPolicy, baseUrl: string): string
   if (!normalized.ok) return `spec.baseUrl ${normalized.problem}.`;
   const { protocol } = new URL(baseUrl);
   if (protocol !== "https:" && !policy.allowInsecureHttp) {
-    return `spec.baseUrl ${baseUrl} is not https, so the API key would travel in the clear: write https://…, or start wafsync with --allow-insecure-http for trials.`;
+    return `spec.baseUrl ${baseUrl} is not https, so the API key would be sent unencrypted: write https://…, or start wafsync with --allow-insecure-http for trials.`;
   }
   const allowed = policy.allowedBaseUrls;
   if (allowed !== undefined && !isAllowedBaseUrl(allowed, baseUrl)) {
@@ -49,12 +49,12 @@ function namesInnerHost(baseUrl: string): boolean {
   return /(?:^|\.)localhost\.?$/.test(hostname) || refusedLiteral(hostname, isPublicAddress) !== undefined;
 }
 
-/** The value of `--allowed-base-urls`. */
+/** Parses the value of `--allowed-base-urls`. */
 export function readAllowedBaseUrls(text: string | undefined): readonly string[] | undefined {
   return text?.split(",").map((url) => url.trim());
 }
 
-/** Whether the base URL equals one of these, or is below one. */
+/** Whether the base URL equals one of the allowed base URLs or is below one of them. */
 export function isAllowedBaseUrl(allowed: readonly string[], baseUrl: string): boolean {
   return allowed.some((prefix) => isBelow(prefix, baseUrl));
 }

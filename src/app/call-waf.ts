@@ -1,4 +1,4 @@
-// How commands and pages call a WAF, from which they only read.
+// How commands and pages call a WAF. They only read from it.
 import type { ApiKey } from "../model/api-key.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
 import type { WafClient } from "../waf/client.ts";

@@ -1,6 +1,6 @@
 // Clears the cache of an instance through the operator: creates a WafCacheClear and waits for its result. Only the operator
-// has the API key, and its calls with one key stay sequential. The command needs the rights to create and get the objects; with
-// the right to get the WafInstance, it refuses a name that does not exist before it creates anything.
+// has the API key, and its calls with one key stay sequential. The command needs the permissions to create and get the objects.
+// With the permission to get the WafInstance, it first checks that the instance exists.
 //
 // With a trigger, the name of the object is derived from it, so that another command with the same trigger finds the same
 // object. An object that failed is kept, and the next attempt creates another one with a number appended to its name.
@@ -22,7 +22,7 @@ const requestTimeoutMs = 10_000;
 const pollMs = 1_000;
 const retryBaseMs = 500;
 const retryMsMax = 10_000;
-/** How many objects of one trigger may fail. */
+/** The maximum number of failed objects for one trigger. */
 const objectsMax = 10;
 const hashLength = 10;
 
@@ -38,7 +38,7 @@ export interface ClearObjectOptions {
   readonly backoffLimit: number;
   readonly deadlineMs: number;
   readonly ttlAfterFinishedMs: number;
-  /** If false, it ends as soon as the object exists. */
+  /** If false, the command ends as soon as the object exists. */
   readonly waits: boolean;
   readonly clock: Clock;
   readonly random: () => number;
@@ -61,7 +61,7 @@ export type ClearObjectOutcome =
   | (Outcome & { readonly state: "AlreadyHandled"; readonly attempts: number })
   /** There is no such instance: nothing was created. */
   | (Outcome & { readonly state: "NoInstance" })
-  /** The API server refused it, or could not be reached. */
+  /** The API server refused the request or was unreachable. */
   | (Outcome & { readonly state: "NotCreated"; readonly fault: ApiFault });
 
 interface ClearObject extends KubeObject {
@@ -72,7 +72,7 @@ interface ClearObject extends KubeObject {
   };
 }
 
-/** Never rejects because of the cluster. */
+/** Never rejects because of a failure in the cluster. */
 export async function clearThroughObject(options: ClearObjectOptions): Promise<ClearObjectOutcome> {
   const giveUpMs = options.clock.monotonicMs() + options.deadlineMs;
   const missing = await missingInstance(options, giveUpMs);
@@ -81,7 +81,7 @@ export async function clearThroughObject(options: ClearObjectOptions): Promise<C
     const found = await createOrFind(options, number, giveUpMs);
     if (!found.ok) return { state: "NotCreated", object: undefined, message: found.fault.message, fault: found.fault };
     const { object, isNew } = found.value;
-    // Without a trigger every object is a new one, so only those of a trigger can be over already.
+    // Without a trigger, every object is new, so only an object with a trigger can already be finished.
     const before = isNew ? undefined : outcomeOf(object);
     if (before?.state === "Failed") continue;
     if (before?.state === "Cleared") return alreadyHandled(before);
@@ -91,13 +91,13 @@ export async function clearThroughObject(options: ClearObjectOptions): Promise<C
   return { state: "Failed", object: undefined, message, reason: "BackoffLimitExceeded", attempts: 0 };
 }
 
-/** An object for an instance that does not exist would wait for one, and clear the cache as soon as it is created. */
+/** An object for an instance that does not exist would wait, and clear the cache as soon as the instance is created. */
 async function missingInstance(options: ClearObjectOptions, giveUpMs: number): Promise<ClearObjectOutcome | undefined> {
   const { api, instance } = options;
   const read = await tryUntil(options, giveUpMs, async () => {
     return await getObject<KubeObject>(api, instanceType, instance, { timeoutMs: requestTimeoutMs });
   });
-  // Without the right to read it, the operator reports on the object that there is no such instance.
+  // If this command may not read the instance, the operator reports on the object that the instance does not exist.
   if (read.ok || read.fault.code !== "NotFound") return undefined;
   return { state: "NoInstance", object: undefined, message: `There is no WafInstance ${nameKey(instance)}.` };
 }
@@ -204,7 +204,7 @@ function isTransient({ code }: ApiFault): boolean {
   return code === "Unavailable" || code === "TimedOut" || code === "TooManyRequests";
 }
 
-/** Undefined while it is in progress. */
+/** The outcome of the object's clear; undefined while it is in progress. */
 function outcomeOf(object: ClearObject): ClearObjectOutcome | undefined {
   const { conditions = [], attempts = 0 } = object.status ?? {};
   const complete = findCondition(conditions, "Complete");

@@ -14,9 +14,9 @@ export interface Environment {
   readonly tlsRejectUnauthorized: string | undefined;
   /** `OTEL_EXPORTER_OTLP_ENDPOINT`: where an OpenTelemetry collector receives logs by OTLP over HTTP. */
   readonly otlpEndpoint: string | undefined;
-  /** `XDG_RUNTIME_DIR`: the user's folder for files of the session. */
+  /** `XDG_RUNTIME_DIR`: the user's folder for session files. */
   readonly runtimeDirectory: string | undefined;
-  /** `XDG_CACHE_HOME`: the folder of the user for caches. */
+  /** `XDG_CACHE_HOME`: the user's folder for caches. */
   readonly cacheHome: string | undefined;
   /** `KUBECONFIG`: the kubeconfig files, as kubectl reads them. */
   readonly kubeconfig: string | undefined;

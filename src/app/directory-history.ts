@@ -1,4 +1,4 @@
-// The history that runs over a folder keep for people, in its state directory.
+// Keeps the history of runs over a folder in its state directory, for people.
 import type { Clock } from "../async/clock.ts";
 import type { FileResult, StateDirectory } from "../source/directory/state-directory.ts";
 import { createHistoryFiles } from "../source/directory/history-files.ts";

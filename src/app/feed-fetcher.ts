@@ -18,11 +18,11 @@ import type { FetchFeed } from "../reconcile/feeds/feed-ports.ts";
 
 export interface FeedPolicy {
   readonly allowInsecureHttp: boolean;
-  /** Whether feeds may have addresses that are not on the public Internet. */
+  /** Whether the hosts of feeds may have addresses outside the public internet. */
   readonly allowPrivateFeeds: boolean;
 }
 
-/** A problem is a sentence with the name of the Secret but none of its contents. */
+/** `problem` is a sentence with the name of the Secret but none of its contents. */
 export type SecretValue =
   | { readonly ok: true; readonly value: ApiKey }
   | { readonly ok: false; readonly problem: string };
@@ -32,15 +32,15 @@ export interface FeedFetcherOptions {
   readonly readSecret: (namespace: string, ref: SecretKeyRef) => Promise<SecretValue>;
   readonly clock: Clock;
   readonly redactor: Redactor;
-  /** Of wafsync. */
+  /** The version of wafsync. */
   readonly version: string;
 }
 
 export interface FeedFetcher {
   readonly fetch: FetchFeed;
-  /** The feed is no longer declared. */
+  /** Call this when the feed is no longer declared. */
   readonly forget: (feed: ObjectName) => void;
-  /** Requests that WAFs blocked which the feed is used for. */
+  /** Counts requests that were blocked by the WAFs that use the feed. */
   readonly countBlocked: (feed: ObjectName, requests: readonly BlockedRequest[]) => void;
 }
 
@@ -82,7 +82,7 @@ function networkOptions({ policy, clock, redactor, version }: FeedFetcherOptions
   };
 }
 
-/** Keeps the decisions of one feed. A change of the source starts over. */
+/** Keeps the decisions of one feed. After a change of the source, a new client starts from scratch. */
 interface CrowdsecClient {
   readonly sourceKey: string;
   readonly client: CrowdsecSource;

@@ -7,7 +7,7 @@ import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
 /** Statuses also change with time: a feed can become stale. */
 const idleMsMax = 60_000;
 const pauseMsMin = 1_000;
-/** How soon what another process has stored is used. */
+/** How often content that another process has stored is loaded. */
 const followMs = 15_000;
 
 export interface FeedLoopOptions {
@@ -25,7 +25,7 @@ export class FeedLoop {
     this.#options = options;
   }
 
-  /** The declarations may have changed. */
+  /** Call this when the declarations may have changed. */
   wake(): void {
     this.#changed.notify();
   }
@@ -44,7 +44,7 @@ export class FeedLoop {
     if (!signal.aborted) await book.report();
   }
 
-  /** Uses what another process fetches and stores. Never rejects. */
+  /** Loads the content that another process fetches and stores. Never rejects. */
   async follow(signal: AbortSignal, onChange: () => void): Promise<void> {
     const { book, feeds } = this.#options;
     let version = book.version();

@@ -4,9 +4,9 @@ import type { Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface HealthChecks {
-  /** Undefined while the process is alive, or else what is wrong. */
+  /** Undefined while the process is alive; otherwise, the problem. */
   readonly liveness: () => string | undefined;
-  /** Undefined once the process has listed all objects, or else what is missing. */
+  /** Undefined once the process has listed all objects; otherwise, what is missing. */
   readonly readiness: () => string | undefined;
   readonly metrics: () => Promise<string>;
   readonly metricsContentType: string;
@@ -20,7 +20,7 @@ export interface HealthServer {
 
 const requestTimeoutMs = 10_000;
 
-/** Serves `/healthz` and `/readyz` on one port and `/metrics` on another. Port 0 is any free port; no host is all addresses. */
+/** Serves `/healthz` and `/readyz` on one port and `/metrics` on another. Port 0 means any free port; no host means all addresses. */
 export async function startHealthServer(
   checks: HealthChecks,
   where: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number },
@@ -28,11 +28,11 @@ export async function startHealthServer(
   const health = listenOn((path, response) => {
     if (path === "/healthz") answerCheck(response, checks.liveness());
     else if (path === "/readyz") answerCheck(response, checks.readiness());
-    else answer(response, 404, "Here are /healthz and /readyz.\n");
+    else answer(response, 404, "Not found: this port serves /healthz and /readyz.\n");
   });
   const metrics = listenOn((path, response) => {
     if (path !== "/metrics") {
-      answer(response, 404, "Here is /metrics.\n");
+      answer(response, 404, "Not found: this port serves /metrics.\n");
       return;
     }
     checks.metrics().then(
@@ -53,7 +53,7 @@ export async function startHealthServer(
 
 function listenOn(handle: (path: string, response: ServerResponse) => void): Server {
   return createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
-    if (request.method !== "GET" && request.method !== "HEAD") answer(response, 405, "Only GET.\n");
+    if (request.method !== "GET" && request.method !== "HEAD") answer(response, 405, "Method not allowed: use GET.\n");
     else handle((request.url ?? "").split("?")[0] ?? "", response);
   });
 }

@@ -1,10 +1,10 @@
-// A shard that this process holds: what its runs ask before they write, how they are told to stop, and when they have ended.
+// A shard that this process holds: whether its runs may write, the signals that stop them, and when they have ended.
 import type { Clock } from "../async/clock.ts";
 import type { LeaseElector } from "../kube/lease.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { createStopping, type Stopping, type StoppingControl } from "./stopping.ts";
 
-/** When the shard is given up: how long a call in flight may take to end. Less than the Lease waits for it. */
+/** How long a call in flight may take to end when the shard is given up. Less than the time that the Lease's release waits. */
 const graceMs = 8_000;
 
 export interface HeldShardOptions {
@@ -13,13 +13,13 @@ export interface HeldShardOptions {
   /** Whether all replicas divide the keys into the same number of shards. */
   readonly isAgreed: () => boolean;
   readonly clock: Clock;
-  /** Of the process. */
+  /** The signals that stop the process. */
   readonly stopping: Stopping;
 }
 
 export class HeldShard {
   readonly shard: number;
-  /** For the runs of this shard: also stops with the process. */
+  /** The signals that stop the runs of this shard. They also abort when the process stops. */
   readonly stopping: Stopping;
   readonly #options: HeldShardOptions;
   readonly #control: StoppingControl;
@@ -47,7 +47,7 @@ export class HeldShard {
     return elector.mayRecord() && isAgreed();
   }
 
-  /** Notes a run of the instance. Call the result when it has ended. */
+  /** Records the start of a run of the instance. Call the returned function when the run has ended. */
   begin(instance: ObjectName): () => void {
     this.#admitted.set(nameKey(instance), instance);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -58,17 +58,17 @@ export class HeldShard {
     };
   }
 
-  /** The instances that had a run. */
+  /** The instances that have had a run. */
   admitted(): readonly ObjectName[] {
     return [...this.#admitted.values()];
   }
 
-  /** Whether the instance had a run; from now on, it counts as one that had none. */
+  /** Forgets that the instance has had a run. Returns whether it had one. */
   forget(instance: ObjectName): boolean {
     return this.#admitted.delete(nameKey(instance));
   }
 
-  /** No run begins a new call from now on. */
+  /** From now on, no run starts a new call. */
   stop(): void {
     this.#control.begin("the shard is given up");
   }

@@ -15,9 +15,9 @@ const batchIntervalMs = 10_000;
 const waitingMax = 20_000;
 
 export interface HistoryStore {
-  /** Undefined, or why it could not be stored. Never rejects. */
+  /** Returns why the events could not be stored, or undefined if they were. Never rejects. */
   append(instance: ObjectName, events: readonly HistoryEvent[]): Promise<string | undefined>;
-  /** Puts the history of `former` before that of `instance`, and removes it there; nothing if there is none. The same. */
+  /** Moves the history of `former`, if there is any, in front of that of `instance`. Returns like `append`, and never rejects. */
   takeOver(instance: ObjectName, former: ObjectName): Promise<string | undefined>;
 }
 
@@ -32,7 +32,7 @@ export class HistoryKeeper implements HistoryPort {
   readonly #onProblem: (problem: string) => void;
   #waiting = new Map<string, Waiting>();
   #count = 0;
-  /** The instances that others continue, by the name of the one that does. */
+  /** Instances that another instance continues, by the name of the continuing instance. */
   readonly #continued = new Map<string, { readonly instance: ObjectName; readonly former: ObjectName }>();
   #cancel: CancelTimer | undefined;
   #lastBatchMs = Number.NEGATIVE_INFINITY;
@@ -57,7 +57,7 @@ export class HistoryKeeper implements HistoryPort {
     });
   }
 
-  /** Done at once: with `deletionPolicy: Delete`, the history of the former instance goes with that instance. */
+  /** Flushes immediately: with `deletionPolicy: Delete`, the history of the former instance is deleted together with that instance. */
   continues(instance: ObjectName, former: ObjectName): void {
     this.#continued.set(nameKey(instance), { instance, former });
     void this.flush();
@@ -89,7 +89,7 @@ export class HistoryKeeper implements HistoryPort {
     }
   }
 
-  /** They are retried with the next events. */
+  /** Keeps events that could not be stored, to retry them with the next events. */
   #keep(instance: ObjectName, events: readonly HistoryEvent[]): void {
     const waiting = this.#waiting.get(nameKey(instance)) ?? { instance, events: [] };
     waiting.events = [...events, ...waiting.events];

@@ -2,7 +2,7 @@
 // the garbage of its last work, a quarter of its memory, for as long as it is idle.
 import type { CancelTimer, Clock } from "../async/clock.ts";
 
-/** Changes of WAFs that leave enough garbage behind. */
+/** The number of writes to WAFs that leaves enough garbage behind. */
 const writesMin = 500;
 /** Callers that wait for the end of the work should not also wait for the collection, which takes a tenth of a second. */
 const quietMs = 5_000;
@@ -15,7 +15,7 @@ export interface IdleCollectionOptions {
 
 export class IdleCollection {
   readonly #options: IdleCollectionOptions;
-  /** Since the last collection; the start itself leaves garbage behind. */
+  /** The number of writes since the last collection. It starts at the minimum, because the start itself leaves garbage behind. */
   #writes = writesMin;
   #cancel: CancelTimer | undefined;
 
@@ -23,7 +23,7 @@ export class IdleCollection {
     this.#options = options;
   }
 
-  /** Work with so many writes has ended. */
+  /** Call this when work with this many writes has ended. */
   ended(writes: number): void {
     const { clock, isIdle } = this.#options;
     this.#writes += writes;
@@ -46,15 +46,15 @@ export class IdleCollection {
   }
 }
 
-/** A larger heap takes longer to collect than anything may block the event loop. In bytes. */
+/** In bytes. Collecting a larger heap would block the event loop for too long. */
 const heapMax = 96 * 1024 * 1024;
 
-/** Undefined without `--expose-gc`, which the image gives Node.js. */
+/** Undefined without `--expose-gc`, which the image passes to Node.js. */
 export function garbageCollector(): (() => void) | undefined {
   const { gc } = globalThis;
   if (gc === undefined) return undefined;
   return () => {
-    // Any other flavor collects, but gives no memory back to the system.
+    // Any other flavor collects, but returns no memory to the system.
     if (process.memoryUsage().heapUsed <= heapMax) gc({ type: "major", execution: "sync", flavor: "last-resort" });
   };
 }

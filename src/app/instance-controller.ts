@@ -29,7 +29,7 @@ const workersDefault = 64;
 /** While other instances wait for a worker, a run stops after this number of writes or this time, and continues after them. */
 export const turnWritesMax = 200;
 export const turnMsMax = 60_000;
-/** All runs together report progress on at most one instance per second, so that a fleet does not write more than it has to. */
+/** All runs together report progress on at most one instance per second, to limit the status writes of a large fleet. */
 const progressIntervalMsOfRun = 1_000;
 /** Each retry for a status that could not be written reads the WAF, so these retries back off. */
 const requeueBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
@@ -58,21 +58,21 @@ export interface InstanceControllerOptions {
   readonly workers?: number;
   readonly queueObserver?: QueueObserver;
   readonly measured?: MeasuredReconciles;
-  /** Called some seconds after work that left garbage behind; by default that of V8, if there is access to it. */
+  /** Called some seconds after work that left garbage behind. By default, this is V8's collector if it is accessible. */
   readonly collectGarbage?: () => void;
 }
 
 export class InstanceController {
   readonly #options: InstanceControllerOptions;
   readonly #queue: KeyedQueue<string>;
-  /** Instances of which a status could not be written since the last run. */
+  /** Instances with a failed status write since their last run. */
   readonly #unwritten = new Set<string>();
   /** How many runs in a row could not write a status. */
   readonly #requeues = new Map<string, number>();
   readonly #memories = new Map<string, InstanceMemory>();
   /** `untilMs` is a time of the monotonic clock, because the wall clock may be set back. */
   readonly #settled = new Map<string, { readonly version: number; readonly untilMs: number }>();
-  /** How many runs have begun and not ended. */
+  /** The number of runs in progress. */
   #running = 0;
   readonly #collection: IdleCollection | undefined;
 
@@ -103,7 +103,7 @@ export class InstanceController {
     this.#queue.addAfter(key, this.#requeueDelayMs(key), { priority: "Retry", reason });
   }
 
-  /** Forgets everything about the instance, as a process does that has just started. */
+  /** Forgets everything about the instance, as if the process had just started. */
   forget(instance: ObjectName): void {
     const key = nameKey(instance);
     this.#memories.delete(key);
@@ -185,7 +185,7 @@ export class InstanceController {
     this.#settled.delete(key);
     if (result.kind === "Gone") this.#memories.delete(key);
     if (wakeAtMs === undefined) return { kind: "Stuck" };
-    // A change that came during the run and that the run has taken into account needs no run of its own.
+    // A change during the run that the run has already taken into account needs no further run.
     if (result.kind === "Done") {
       this.#settled.set(key, { version, untilMs: monotonicTimeOf(this.#options.clock, wakeAtMs) });
     }

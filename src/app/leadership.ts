@@ -11,10 +11,10 @@ import type { Logger } from "../telemetry/log.ts";
 const agreementPollMs = 500;
 
 export interface Leadership {
-  /** Seeks the leadership. Resolves with true as soon as this process leads, and with false if it never will. */
+  /** Competes for the leadership. Resolves with true as soon as this process leads, or with false if it never will. */
   begin(): Promise<boolean>;
   mayWrite(): boolean;
-  /** Like `mayWrite`, but also true until the leadership is released: for the record of what was already done. */
+  /** Like `mayWrite`, but also true until the leadership is released: for recording what was already done. */
   mayRecord(): boolean;
   /** Resolves with the reason if the leadership is lost, and never otherwise. */
   readonly lost: Promise<string>;
@@ -85,7 +85,7 @@ export function electedLeadership(options: {
     mayRecord: () => elector.mayRecord() && layout.isAgreed(),
     lost: elector.lost,
     end: async (workEnded) => {
-      log.info("lease given back", { result: await elector.release(workEnded) });
+      log.info("lease released", { result: await elector.release(workEnded) });
     },
   };
 }

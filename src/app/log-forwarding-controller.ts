@@ -1,5 +1,5 @@
 // Forwards the logs of all instances: one queue of instances, at most one run of an instance at a time, woken by changes and
-// by time. Instances that do not forward logs cost nothing, and a run that waits for its WAF releases its worker.
+// by timers. Instances that do not forward logs cost nothing, and a run that waits for its WAF releases its worker.
 import type { Clock } from "../async/clock.ts";
 import type { QueueObserver, QueueStats } from "../async/keyed-queue.ts";
 import { KeyedQueue } from "../async/keyed-queue.ts";
@@ -15,7 +15,7 @@ import { parkingLogPorts } from "./parked-waits.ts";
 import { endingRun, type RunElsewhere, type StartedRun } from "./started-run.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
 
-/** Runs at the same time. Each holds a page or two in memory. */
+/** The maximum number of concurrent runs. Each keeps a page or two in memory. */
 const workers = 8;
 
 /** What one run works with, created when it starts. */
@@ -31,7 +31,7 @@ export interface LogForwardingOptions {
     instance: ObjectName,
     reasons: readonly string[],
   ) => ForwardRun | Promise<ForwardRun | RunElsewhere>;
-  /** Whether the instance forwards logs, or its status says so. Cheap: called at every change. */
+  /** Whether the instance forwards logs, or its status says so. Must be cheap, because it is called at every change. */
   readonly concerns: (instance: ObjectName) => boolean;
   readonly clock: Clock;
   readonly random: () => number;
@@ -57,7 +57,7 @@ export class LogForwardingController {
       this.#queue.add(key, { priority: "Change", reason });
   }
 
-  /** Forgets everything about the instance, as a process does that has just started. */
+  /** Forgets everything about the instance, as if the process had just started. */
   forget(instance: ObjectName): void {
     this.#memories.delete(nameKey(instance));
   }
@@ -108,7 +108,7 @@ export class LogForwardingController {
     return ended.result === "error" ? { kind: "Failed", wakeAtMs } : { kind: "Settled", wakeAtMs };
   }
 
-  /** What the instance has used is remembered for its hour, so that turning forwarding off and on gives it no more. */
+  /** Remembers the instance's usage until its hour ends, so that turning forwarding off and on does not reset the limit. */
   #finish(key: string, { usage }: ForwardMemory): WorkResult {
     const wakeAtMs = usage.forgottenAt(this.#options.clock.nowMs());
     if (wakeAtMs === undefined) this.#memories.delete(key);

@@ -1,4 +1,4 @@
-// What a log forwarding run works with in a cluster.
+// The ports of a log forwarding run in a cluster.
 import { nameKey } from "../model/resource.ts";
 import { autoBlockPublisher } from "../reconcile/blocking/block-events.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
@@ -16,14 +16,14 @@ export interface LogForwardingParts extends Omit<OperatorParts, "records" | "his
   readonly outputs: LogOutputs;
   readonly logRecords: LogRecords;
   readonly measure: AutoBlockMeasure;
-  /** What the instance's key belongs to, as its last reconcile run found. */
+  /** The domain that the instance's key belongs to, as its last reconcile run found. */
   readonly domainOf: ForwardLogsPorts["domainOf"];
   readonly countBlocked: OperatorFeeds["countBlocked"];
-  /** Rows of one instance that are forwarded in an hour, and that are remembered; undefined for the default. */
+  /** The maximum number of rows of an instance that are forwarded in an hour, and remembered; undefined for the default. */
   readonly logRowsMax: number | undefined;
 }
 
-/** @returns Makes the ports of one run; `log` has the fields of that run. */
+/** @returns a function that creates the ports of one run; its `log` has the fields of that run */
 export function logForwardingPorts(
   parts: LogForwardingParts,
 ): (status: LogStatusPort, log: Logger) => ForwardLogsPorts {

@@ -1,4 +1,4 @@
-// The outputs of log forwarding: stdout of the operator, to which nothing else writes, or an OpenTelemetry collector.
+// The outputs of log forwarding: the operator's stdout, to which nothing else writes, or an OpenTelemetry collector.
 import { write } from "node:fs";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
@@ -12,12 +12,12 @@ import type { OtlpLogs } from "../telemetry/otlp-logs.ts";
 
 const stdoutDescriptor = 1;
 const stoppingProblem = "The operator is stopping.";
-const noAnswerProblem = "The OpenTelemetry collector does not finish its response within 20 s.";
+const noAnswerProblem = "The OpenTelemetry collector did not finish its response within 20 s.";
 /** The delay before the next attempt to write to a full pipe. */
 const busyPauseMs = 20;
 /** How long a collector may take for one page of rows. */
 export const collectorMsMax = 20_000;
-/** A failure that took longer than this is the answer to everyone for `awayMs`, so that a slow collector holds few workers. */
+/** After a failure that took longer than this, all writes fail immediately for `awayMs`, so that a slow collector occupies few workers. */
 const slowFailureMs = 5_000;
 const awayMs = 30_000;
 
@@ -74,7 +74,7 @@ class StdoutLogs implements LogOutputPort {
       // Not process.stdout: while a pipe is full, it would block the whole process, including the renewal of the Lease.
       const written = await writeSome(bytes.subarray(done));
       if (typeof written === "number") done += written;
-      else if (written !== "EAGAIN") return `The operator's standard output can't be written (${written}).`;
+      else if (written !== "EAGAIN") return `The operator's stdout can't be written (${written}).`;
       else await clock.sleep(busyPauseMs, abandon);
     }
     return undefined;
@@ -106,7 +106,7 @@ class CollectorLogs implements LogOutputPort {
   async write({ instance, domain }: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined> {
     const { otlpEndpoint: endpoint, version, podName, clock, abandon } = this.#options;
     if (endpoint === undefined) {
-      return "The operator knows no OpenTelemetry collector: it needs --otlp-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT.";
+      return "The operator has no OpenTelemetry collector: set --otlp-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT.";
     }
     if (this.#away !== undefined && clock.monotonicMs() < this.#away.untilMs) return this.#away.problem;
     this.#opened ??= import("../telemetry/otlp-logs.ts").then(({ createOtlpLogs }) =>

@@ -1,4 +1,4 @@
-// Status and events of the cluster, also in the log: every event is a line, and every failed write of a status is a warning.
+// Writes statuses and events to the cluster, and logs every event as a line and every failed status write as a warning.
 import type { ResourceMeta, ResourceRef } from "../model/resource.ts";
 import { resourceKey } from "../model/resource.ts";
 import type { LogStatusPort } from "../reconcile/logs/forward-ports.ts";
@@ -21,7 +21,7 @@ export interface LoggedStatusOptions {
 
 export interface LoggedStatus extends StatusPort, LogStatusPort {}
 
-/** @param fields Added to every line: those of the reconcile run. */
+/** @param fields the fields of the reconcile run, which are added to every line */
 export function loggedStatus(options: LoggedStatusOptions, fields: LogFields): LoggedStatus {
   const { status, throttledLog, onUnwritten, safe } = options;
   const log = options.log.child(fields);
@@ -48,8 +48,8 @@ export function loggedStatus(options: LoggedStatusOptions, fields: LogFields): L
       };
       report(meta, await status.update(meta, changed));
     },
-    event: (meta, told) => {
-      const event = safeEvent(told, safe);
+    event: (meta, given) => {
+      const event = safeEvent(given, safe);
       const { type, reason, message, details, isRepeated } = event;
       const fields = { object: resourceKey(meta), reason, message, ...details };
       if (isRepeated !== true) log[type === "Warning" ? "warn" : "info"]("event", fields);

@@ -19,7 +19,7 @@ export function machineLocks({ environment, command, clock, onNotice }: MachineL
   const { runtimeDirectory } = environment;
   const folder =
     runtimeDirectory === undefined ? join(tmpdir(), `wafsync-${userInfo().uid}`) : join(runtimeDirectory, "wafsync");
-  let isTold = false;
+  let hasWarned = false;
   const files = new KeyLockFiles({
     folder,
     processId: process.pid,
@@ -27,8 +27,8 @@ export function machineLocks({ environment, command, clock, onNotice }: MachineL
     clock,
     onWait: (by) => onNotice(`Waiting for ${by}, which uses the same API key.`),
     onProblem: (problem) => {
-      if (!isTold) onNotice(`warning: ${problem}`);
-      isTold = true;
+      if (!hasWarned) onNotice(`warning: ${problem}`);
+      hasWarned = true;
     },
   });
   return (key) => ({ acquire: async (signal) => await files.acquire(key.fingerprint(), signal) });

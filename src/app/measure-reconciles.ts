@@ -1,4 +1,4 @@
-// Turns what reconcile runs report into metrics.
+// Records the results of reconcile runs as metrics.
 import type { Clock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
 import type { ObjectName } from "../model/resource.ts";

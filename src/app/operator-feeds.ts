@@ -28,7 +28,7 @@ export interface OperatorFeedsOptions extends Omit<FeedFetcherOptions, "policy" 
 export interface OperatorFeeds {
   readonly book: FeedBook;
   readonly loop: FeedLoop;
-  /** Requests that the WAF of an instance blocked, from its log. */
+  /** Counts requests that the WAF of an instance blocked, from its log. */
   readonly countBlocked: (gathered: Gathered, entries: readonly LogEntry[]) => void;
 }
 
@@ -49,7 +49,7 @@ export function createOperatorFeeds(options: OperatorFeedsOptions): OperatorFeed
   };
 }
 
-/** What is on hold blocks nothing, so nothing is counted until the feed is in order again. */
+/** Nothing is counted for a feed with content on hold until that content is accepted or replaced. */
 export function countBlocked(
   gathered: Gathered,
   entries: readonly LogEntry[],

@@ -1,4 +1,4 @@
-// The reading of logs in a cluster: rows are forwarded, and judged for automatic blocks, from one record of the position.
+// Reads the logs in a cluster: forwards the rows, and judges them for automatic blocks, with one record of the position.
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";

@@ -1,4 +1,4 @@
-// The work of the operator, for those who start and stop it, and what it needs.
+// The interface by which the operator's work is started and stopped, and the options of this work.
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { Redactor } from "../model/redactor.ts";
@@ -19,13 +19,13 @@ export interface OperatorWork {
   whenSynced(signal: AbortSignal): Promise<void>;
   /** Reconciles until the signal aborts and the current runs have ended. */
   run(signal: AbortSignal): Promise<void>;
-  /** With shards, the part of the work that belongs to no shard, until the signal aborts. Otherwise part of `run`. */
+  /** With shards, does the work that belongs to no shard, until the signal aborts. Without shards, `run` includes this work. */
   lead(signal: AbortSignal): Promise<void>;
   /** Undefined if the leader does everything. */
   readonly shards: OperatorShards | undefined;
-  /** Resolves when nothing runs. */
+  /** Resolves when no work is in progress. */
   ended(): Promise<void>;
-  /** What a page shows of it. */
+  /** What a page may see of the operator. */
   readonly sight: OperatorSight;
   close(eventFlushMs: number): Promise<void>;
 }

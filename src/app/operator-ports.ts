@@ -1,4 +1,4 @@
-// What a reconcile run of an instance works with in a cluster.
+// The ports of an instance's reconcile run in a cluster.
 import type { Clock } from "../async/clock.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
@@ -35,7 +35,7 @@ export interface OperatorParts {
   readonly blocks: BlockBook;
 }
 
-/** @param log With the fields of the run. */
+/** @param log the logger with the fields of the run */
 export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Logger): ReconcilePorts {
   const { clock, random, metrics, leadership, stopping, baseUrls, source, records, wafClients } = parts;
   return {

@@ -1,4 +1,4 @@
-// Starts the runs of the operator: with the ports of the leadership, or with those of the shard that the instance belongs to.
+// Starts the runs of the operator, with the permissions of the leader or of the shard that the instance belongs to.
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -28,12 +28,12 @@ export interface OperatorRunsOptions {
   readonly requeue: (instance: ObjectName, reason: string) => void;
 }
 
-/** For an instance that no longer exists: each process forgets it, and none writes anything. */
+/** The permissions for an instance that no longer exists: each process forgets it, and none may write. */
 const nobody = { mayWrite: () => false, mayRecord: () => false };
 
 export class OperatorRuns {
   readonly #options: OperatorRunsOptions;
-  /** What the key of each instance belongs to, as its last run found. */
+  /** The domain of each instance's key, as its last run found. */
   readonly #domains = new Map<string, string>();
 
   readonly #logPorts: ReturnType<typeof logForwardingPorts>;
@@ -66,7 +66,7 @@ export class OperatorRuns {
     void this.#options.parts.wafClients.forget(nameKey(instance));
   }
 
-  /** A run with the permission and the signals of the instance's shard. */
+  /** Starts a run with the permissions and the signals of the instance's shard. */
   async #within<Run extends { readonly onEnd?: () => void }>(
     { admission }: OperatorShards,
     instance: ObjectName,
@@ -102,7 +102,7 @@ export class OperatorRuns {
         measureOutcome(metrics, clock, instance, outcome);
         this.#noteDomain(instance, outcome.facts?.inventory?.domain);
         if (isGone) this.forget(instance);
-        // The process goes on, so the run must too, as soon as the key or the number of shards is certain again.
+        // The process continues, so the run must resume as soon as the key or the number of shards is certain again.
         const isCutOff = outcome.result.kind === "Interrupted" && held?.stopping.stop.aborted === false;
         if (isCutOff) requeue(instance, "interrupted");
       },
@@ -127,7 +127,7 @@ export class OperatorRuns {
     };
   }
 
-  /** Log forwarding waits for the domain, which belongs to every entry. */
+  /** Log forwarding waits for the domain, which is part of every entry. */
   #noteDomain(instance: ObjectName, domain: string | undefined): void {
     const name = nameKey(instance);
     if (domain === undefined || this.#domains.get(name) === domain) return;
@@ -136,7 +136,7 @@ export class OperatorRuns {
   }
 }
 
-/** Not time, a retry, or other Leases: with everything else, the Secret may have changed too. */
+/** Whether the Secret may have changed as well. Timers, retries and changes of Leases do not indicate this. */
 function isChange(reason: string): boolean {
   return !unrelated.has(reason);
 }

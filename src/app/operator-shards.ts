@@ -24,7 +24,7 @@ import type { Stopping } from "./stopping.ts";
 export interface ShardingOptions {
   readonly shards: number;
   readonly lease: ObjectAddress;
-  /** A client of its own, so that no other traffic delays a renewal. */
+  /** A separate client, so that no other traffic delays a renewal. */
   readonly leaseClient: ApiServer;
   readonly layout: ShardLayout;
   readonly timings?: LeaseTimings;
@@ -40,11 +40,11 @@ export interface OperatorShardsOptions extends ShardingOptions {
   readonly podName: string;
   readonly stopping: Stopping;
   readonly log: Logger;
-  /** Emits an event about an object that is none of wafsync's kinds. */
+  /** Emits an event about an object that is not of one of wafsync's kinds. */
   readonly emit: (note: EventNote) => void;
   /** Wakes the instance. */
   readonly wake: (instance: ObjectName, reason: string) => void;
-  /** This process no longer works on the instance: it must forget everything about it. */
+  /** Called when this process no longer works on the instance and must forget everything about it. */
   readonly leave: (instance: ObjectName) => void;
   /** Writes what is buffered for other processes to read. */
   readonly flush: () => Promise<void>;
@@ -95,7 +95,7 @@ export class OperatorShards {
     });
   }
 
-  /** For calls that belong to no run. Undefined if another process works with the key; otherwise call the result at the end. */
+  /** For calls that belong to no run. Returns undefined if another process uses the key, or a function to call at the end. */
   async beginCalls({ namespace, name }: ObjectName, key: ApiKey): Promise<(() => void) | undefined> {
     const instance = { namespace, name };
     await this.admission.prepare(instance);

@@ -1,4 +1,4 @@
-// What a page may see of the operator: the objects of its watches, and its WAF clients to read with. Costs nothing until it is used.
+// What a page may see of the operator: the objects of its watches, and its WAF clients for reading. Costs nothing until it is used.
 import type { ApiServer } from "../kube/api-server.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
@@ -18,11 +18,11 @@ export interface OperatorSight {
   readonly objects: ClusterSource["objects"];
   /** Why the watches are incomplete, in a sentence; undefined if they are complete. */
   readonly notReadyBecause: () => string | undefined;
-  /** In the lane of the key, like every other call of the operator. */
+  /** Calls the WAF in the lane of the key, like every other call of the operator. */
   readonly callWaf: CallWaf;
 }
 
-/** Serves a page. Returns what ends it. Never rejects. */
+/** Serves a page. Returns a function that stops it. Never rejects. */
 export type ServePage = (sight: OperatorSight) => Promise<() => Promise<void>>;
 
 export interface SightParts {
@@ -57,7 +57,7 @@ function callsOf({ baseUrls, leadership, stopping, wafClients, shards }: SightPa
     // The API accepts one call at a time, and only the lane of one replica knows of its calls.
     if (shards !== undefined) {
       const end = await shards.beginCalls(instance.meta, key);
-      const problem = "Another replica works on this instance, and only that one calls the WAF.";
+      const problem = "Another replica works on this instance, and only that replica calls the WAF.";
       if (end === undefined) return { ok: false, problem };
       return { ok: true, value: await work(wafClients.open(instance, key)).finally(end) };
     }

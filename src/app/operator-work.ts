@@ -1,4 +1,4 @@
-// The work of the operator, wired up. Every replica watches; only the leader runs, writes status and emits events.
+// The work of the operator, wired up. Every replica watches; only the leader reconciles, writes statuses and emits events.
 import { ChangeSignal } from "../async/change-signal.ts";
 import { type ObjectName, nameKey } from "../model/resource.ts";
 import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
@@ -136,7 +136,7 @@ class Work implements OperatorWork {
     await this.#records.close(eventFlushMs);
   }
 
-  /** What only one process may do. */
+  /** The work that only one process may do. */
   async #lead(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const unattached = createUnattachedLoop(clock, this.#changed, this.#source, this.#records, this.#statusOptions());

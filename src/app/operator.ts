@@ -2,8 +2,8 @@
 //
 // Start: health server, watches, leadership, reconcile runs. Only the leader reconciles; the others keep their caches warm.
 // With shards, each replica reconciles the instances of the shards whose Leases it holds.
-// Stop: no new call, the calls in flight, the Lease, events, connections. If the Lease is lost, the process ends at once,
-// because another process may start to write.
+// Stop: no new calls, end of the calls in flight, Lease, events, connections. If the Lease is lost, the process ends
+// immediately, because another process may start to write.
 import type { Clock } from "../async/clock.ts";
 import { createApiServer } from "../kube/api-server.ts";
 import { defaultLeaseTimings } from "../kube/lease-decision.ts";
@@ -39,7 +39,7 @@ export interface OperatorOptions {
   readonly baseUrls: BaseUrlPolicy;
   /** Limits for the responses of one WAF; unlimited if undefined. */
   readonly limits?: AnswerLimits | undefined;
-  /** Rows of one instance that are forwarded in an hour, and that are remembered; undefined for the default. */
+  /** The maximum number of rows of an instance that are forwarded in an hour, and remembered; undefined for the default. */
   readonly logRowsMax?: number | undefined;
   readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
@@ -99,10 +99,10 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   if (!stopping.stop.aborted) stopping.begin("ended");
   const workEnded = async (): Promise<void> => await work.ended();
   if (outcome.state === "Stopped") await Promise.all([leadership.end(workEnded), work.shards?.leases.end(workEnded)]);
-  // Another process may start to write, so here the call in flight is to be aborted at once.
+  // Another process may start to write, so the call in flight is aborted immediately.
   if (outcome.state === "LeaseLost") {
     stopping.begin("lease lost");
-    // The Leases that are left are released, so that other replicas do not have to wait for them.
+    // The remaining Leases are released, so that other replicas do not have to wait for them to expire.
     if (work.shards !== undefined) await Promise.all([leadership.end(workEnded), work.shards.leases.end(workEnded)]);
   }
   await watching;
@@ -114,7 +114,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   return outcome;
 }
 
-/** Requests of several Leases must not wait for a slow one. */
+/** The requests for one Lease must not wait for a slow request for another. */
 const leaseSocketsMax = 8;
 /** How long the last events may take to reach the API server. */
 const eventFlushMs = 2_000;

@@ -13,7 +13,7 @@ const results: Readonly<Record<RunResult["kind"], ReconcileResult>> = {
   Interrupted: "interrupted",
 };
 
-/** @param isDeferred The run only reported, because the backoff of an earlier one has not ended. */
+/** @param isDeferred whether the run only reported, because the backoff of an earlier run has not ended */
 export function reconcileResult({ kind }: RunResult, isDeferred: boolean): ReconcileResult {
   return isDeferred ? "requeue" : results[kind];
 }

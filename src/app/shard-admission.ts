@@ -18,7 +18,7 @@ const unreachableRetryMs = 5_000;
 
 export type Admission =
   | { readonly kind: "Admitted"; readonly held: HeldShard }
-  /** Another process works on it, or this one may not do so before `wakeAtMs` (wall time). */
+  /** Another process works on the instance, or this process may not work on it before `wakeAtMs` (wall time). */
   | { readonly kind: "Elsewhere"; readonly wakeAtMs: number }
   | { readonly kind: "Gone" };
 
@@ -36,12 +36,12 @@ export interface ShardAdmissionOptions {
   readonly onMoved: (instance: ObjectName) => void;
 }
 
-/** The key of an instance as this process has seen it without a longer interruption. Times are monotonic. */
+/** The key of an instance, as this process has seen it without a long interruption. Times are monotonic. */
 interface Known {
   readonly fingerprint: string;
   readonly sinceMs: number;
   readMs: number;
-  /** No other process can be using another key of the instance. */
+  /** Whether no other process can be using another key of the instance. */
   isUnrivaled: boolean;
 }
 
@@ -55,7 +55,7 @@ export class ShardAdmission implements CallShare {
     this.#options = options;
   }
 
-  /** @param hasChanged whether something about the instance has changed, and not only time has passed */
+  /** @param hasChanged whether something about the instance may have changed, rather than only a timer having fired */
   async admit(instance: ObjectName, hasChanged: boolean): Promise<Admission> {
     const { source, clock, timings } = this.#options;
     const name = nameKey(instance);
@@ -92,7 +92,7 @@ export class ShardAdmission implements CallShare {
     const usable = source.usableKey(instance);
     const ageMsMax = (timings.renewDeadlineMs * 2) / 3;
     if (usable !== undefined && this.#ageOf(usable) < ageMsMax) return;
-    // Not by the monotonic clock alone, which can stand still.
+    // Always read here: `readKey` measures the age of a key only by the monotonic clock, which can stand still.
     await source.readKey(instance, 0);
   }
 
@@ -100,7 +100,7 @@ export class ShardAdmission implements CallShare {
     const { source, shards, held: heldOf, timings } = this.#options;
     const held = heldOf(shardOfKey(key.fingerprint(), shards));
     if (held === undefined) return refused("This process does not hold the Lease of the shard.");
-    if (held.stopping.stop.aborted) return refused("wafsync is stopping, or gives the shard up.");
+    if (held.stopping.stop.aborted) return refused("wafsync is stopping or giving up the shard.");
     const usable = source.usableKey(instance);
     const isCurrent = usable?.key?.fingerprint() === key.fingerprint();
     if (!isCurrent || this.#ageOf(usable) >= timings.renewDeadlineMs)
@@ -140,7 +140,7 @@ export class ShardAdmission implements CallShare {
     const known = this.#note(instance, key, usable.readAtMs);
     const leftMs = timings.leaseDurationMs - this.#ageMs(known.sinceMs);
     if (held === undefined || known.isUnrivaled || leftMs <= 0) return 0;
-    // The record names the key of the last sync: with this key, or without a record, there was no other one.
+    // The record identifies the key of the last sync. If it is this key, or if there is no record, no other key was in use.
     const stored = await loadInventory(instance);
     if (stored.state === "Unreachable") return unreachableRetryMs;
     if (stored.state === "Loaded") {

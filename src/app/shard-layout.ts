@@ -1,5 +1,5 @@
-// Whether the replicas agree on this process's number of shards: see plan/shards/layout.ts. Follows the annotation of the
-// leader's Lease, which every replica reads as a candidate, and sets it as the leader.
+// Whether the replicas agree on this process's number of shards: see plan/shards/layout.ts. The agreement is an annotation of the
+// leader's Lease, which every replica reads as a candidate, and writes as the leader.
 import type { Clock } from "../async/clock.ts";
 import type { Instant, LeaseTimings } from "../kube/lease-decision.ts";
 import { elapsedMs } from "../kube/lease-decision.ts";
@@ -32,13 +32,13 @@ export class ShardLayout {
     return elapsedMs(this.#seen.started, now) < timings.renewDeadlineMs;
   }
 
-  /** What the replicas have agreed on, for the log. */
+  /** The agreement of the replicas, for the log. */
   describe(): string {
     if (this.#seen === undefined) return "unknown";
     return this.#seen.text ?? "1";
   }
 
-  /** Call this with everything that is seen of the leader's Lease. */
+  /** Call this after every read of the leader's Lease. */
   see(seen: LeaseView, started: Instant): void {
     const text = annotationsOf(seen)[shardsAnnotation];
     this.#seen = { text, started };
@@ -51,7 +51,7 @@ export class ShardLayout {
   /** The annotations for the next write of the leader's Lease by `identity`. */
   annotate(seen: LeaseView, identity: string): LeaseAnnotations | undefined {
     const { shards: own, clock, timings } = this.#options;
-    // A deleted Lease says nothing: processes that have not noticed yet may still write as agreed before.
+    // A deleted Lease does not end the agreement: processes that have not noticed the deletion may still write under it.
     const found = seen.state === "Absent" ? this.#seen?.text : annotationsOf(seen)[shardsAnnotation];
     const isNew = seen.state === "Absent" && this.#seen === undefined;
     const isUnused = isNew || (seen.state === "Free" && seen.released);

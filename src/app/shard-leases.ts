@@ -1,6 +1,6 @@
-// The Leases of the shards: this process competes for all of them, takes over those of replicas that died, and gives shards up
-// to replicas that have fewer. A shard is given up like the leadership: no new call, the calls in flight, then the Lease.
-// Another Lease belongs to the replica that asks for a shard. If any Lease is lost, the process ends.
+// The Leases of the shards. This process competes for all of them, takes over those of dead replicas, and gives up shards to
+// replicas that have fewer. It gives up a shard like the leadership: it starts no new calls, waits for the calls in flight, and
+// then releases the Lease. A further Lease identifies the replica that asks for a shard. If any Lease is lost, the process ends.
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../async/clock.ts";
 import { type LeaseApi, LeaseElector, type LeaseElectorOptions, leaseIdentity } from "../kube/lease.ts";
@@ -15,14 +15,14 @@ import type { ShardLayout } from "./shard-layout.ts";
 import type { Stopping } from "./stopping.ts";
 
 const balanceIntervalMs = 1_000;
-/** In periods of renewal: how recently the Lease of the asking replica must have been renewed. */
+/** The asking replica must have renewed its Lease within this many renewal periods. */
 const askedPeriodsMax = 3.5;
-/** In the same periods: how long a shard that was given up is left to others. */
+/** For this many renewal periods, a replica does not compete for a shard that it gave up. */
 const givenUpPeriods = 5;
 
 export interface ShardLeasesOptions {
   readonly shards: number;
-  /** The leader's Lease, after which those of the shards are named. */
+  /** The leader's Lease. The names of the shards' Leases begin with its name. */
   readonly lease: ObjectAddress;
   readonly leaseApi: (lease: ObjectAddress) => LeaseApi;
   readonly timings: LeaseTimings;
@@ -36,7 +36,7 @@ export interface ShardLeasesOptions {
   readonly onChange: () => void;
   /** Called when none of the shard's runs is in progress, before its Lease is released. */
   readonly onGivenUp: (held: HeldShard) => Promise<void>;
-  /** Called for people, about the Lease of a shard. */
+  /** Called with an event for people about the Lease of a shard. */
   readonly onEvent: (lease: ShardLeaseObject, reason: "ShardTaken" | "ShardGivenUp", message: string) => void;
   /** An annotation by which replicas tell each other about moved instances. */
   readonly moved: { readonly text: () => string | undefined; readonly see: (shard: number, text: string) => void };
@@ -50,7 +50,7 @@ export interface ShardLeaseObject {
 
 interface Seen {
   readonly view: LeaseView;
-  /** Since when (monotonic) it has been unchanged, as far as this process saw. */
+  /** When (monotonic) this process first saw this version. */
   readonly sinceMs: number;
 }
 
@@ -63,7 +63,7 @@ export class ShardLeases {
   readonly #seen = new Map<number, Seen>();
   /** Shards that this process is about to take. */
   readonly #taking = new Set<number>();
-  /** Since when (monotonic) this process could have taken a shard, and has given it up. */
+  /** When (monotonic) each shard became free to take, and when this process gave it up. */
   readonly #takeableMs = new Map<number, number>();
   readonly #givenUpMs = new Map<number, number>();
   readonly #lost = Promise.withResolvers<string>();
@@ -93,7 +93,7 @@ export class ShardLeases {
     return held?.mayWrite() === true ? held : undefined;
   }
 
-  /** All shards that this process holds, also those that it may not work on yet. */
+  /** All shards that this process holds, including those that it may not work on yet. */
   all(): readonly HeldShard[] {
     return [...this.#held.values()];
   }
@@ -165,7 +165,7 @@ export class ShardLeases {
     this.#giveUps.delete(shard);
   }
 
-  /** While this replica has too few shards, it seeks the Lease that says so. */
+  /** While this replica has too few shards, it competes for the Lease of the replica that asks for one. */
   async #ask(): Promise<void> {
     const { clock, lease } = this.#options;
     const { signal } = this.#ending;
@@ -222,7 +222,7 @@ export class ShardLeases {
     if (view.state !== "Held") return;
     const isOwn = replicaOf(view.holder) === this.#replica;
     this.#taking.delete(shard);
-    // A dead holder's Lease stays as it is.
+    // The Lease of a dead holder does not change.
     if (seen.sinceMs !== before?.sinceMs) this.#takeableMs.delete(shard);
     if (isOwn) return;
     const text = annotationsOf(view)[movedAnnotation];
@@ -233,7 +233,7 @@ export class ShardLeases {
     return wantsShard(this.#holders(), this.#replica);
   }
 
-  /** Without replicas that do not renew their Leases. */
+  /** Returns the holders of the shards, without replicas that do not renew their Leases. */
   #holders(): ShardHolders {
     const { clock, timings } = this.#options;
     const holders = new Map<number, string>();
@@ -259,7 +259,7 @@ export class ShardLeases {
       api: leaseApi(lease),
       clock,
       random,
-      // A process that gave a Lease up and could not release it must wait like any other.
+      // A process that gave up a Lease but could not release it must wait like any other process.
       identity: `${this.#replica}.${this.#electorCount}`,
       lease,
       timings,

@@ -1,5 +1,5 @@
-// The automatic blocks of a directory: `wafsync run` reads the logs and judges them, every other command uses what it recorded.
-// Their modules are loaded with the first WafAutoBlock, because most directories have none.
+// The automatic blocks of a directory: `wafsync run` reads and judges the logs, and all other commands use its records. The
+// modules are loaded with the first WafAutoBlock, because most directories have none.
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { ObjectName } from "../model/resource.ts";
 import type { BlockBook, BlocksView } from "../reconcile/blocking/block-book.ts";
@@ -23,7 +23,7 @@ export class StandaloneBlocks {
     return this.#book?.version() ?? 0;
   }
 
-  /** The files have changed. */
+  /** Call this when the files have changed. */
   wake(): void {
     this.#changed.notify();
   }

@@ -1,4 +1,4 @@
-// The feeds of a directory. Their modules are loaded with the first declared feed, because most directories have none.
+// The feeds of a directory. The modules are loaded with the first declared feed, because most directories have none.
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { ObjectName } from "../model/resource.ts";
 import type { FeedView } from "../plan/feeds/feed-access.ts";
@@ -35,7 +35,7 @@ export class StandaloneFeeds {
     return this.#work?.book.problems() ?? [];
   }
 
-  /** The files have changed. */
+  /** Call this when the files have changed. */
   wake(): void {
     this.#changed.notify();
     this.#work?.loop.wake();

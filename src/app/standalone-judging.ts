@@ -20,7 +20,7 @@ export interface StandaloneBlocksOptions {
   readonly random: () => number;
   readonly baseUrls: BaseUrlPolicy;
   readonly source: DirectorySource;
-  /** With the entries of feeds: what is allowed is never blocked. */
+  /** Includes the entries of feeds, because allowed addresses are never blocked. */
   readonly gather: SourcePort["gather"];
   readonly state: StateDirectory;
   readonly wafClients: WafClients;
@@ -57,7 +57,7 @@ function portsOf(
   return {
     source: { gather: async (instance) => withoutForwarding(await gather(instance)) },
     baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
-    // Only forwarded rows need it.
+    // Only forwarded rows need a domain.
     domainOf: () => "",
     openLogs: (instance, key) => wafClients.open(instance, key),
     outputOf: () => ({ write: async () => "In a directory, logs are not forwarded." }),

@@ -1,4 +1,4 @@
-// What a reconcile run of an instance works with in a directory.
+// The ports of an instance's reconcile run in a directory.
 import type { ReconcileObserver, ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import type { Clock } from "../async/clock.ts";
@@ -40,7 +40,7 @@ export function standalonePorts(
     },
     inventory,
     history,
-    // There is no finalizer: a deleted file is deleted at once.
+    // There is no finalizer, because a deleted file is gone immediately.
     lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
     openWaf: (instance, key) => wafClients.open(instance, key),
     status: safeStatusPort(status, redactor, onEvent),

@@ -21,7 +21,7 @@ export interface OpenedStore {
   readonly state: StateDirectory;
   /** Every instance that has an inventory. */
   known(): Promise<readonly ObjectName[]>;
-  /** Whether there is a status of any other object. */
+  /** Whether the store has a status of any other object. */
   hasOthers(objects: readonly ResourceRef[]): Promise<boolean>;
   /** Removes the stored data of all other objects, which are no longer declared. */
   keepOnly(objects: readonly ResourceRef[]): Promise<void>;

@@ -1,6 +1,6 @@
 // wafsync without a cluster: reconciles a directory of YAML files, with inventory and status in a state directory.
 //
-// Start: files, state directory (locked), WAFs. Stop: no new call, the call in flight, connections, lock.
+// Start: files, state directory (locked), WAFs. Stop: no new calls, end of the call in flight, connections, lock.
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
@@ -168,7 +168,7 @@ export class Standalone {
     return this.#feeds.problems();
   }
 
-  /** The plan of every instance, without writing anything. */
+  /** Plans every instance, without writing anything. */
   async preview(): Promise<readonly Preview[]> {
     await this.#feeds.once(this.#options.stopping.stop);
     const instances = this.#source.instances();
@@ -187,7 +187,7 @@ export class Standalone {
     const applied = new AbortController();
     let notified = Promise.resolve();
     const stop = AbortSignal.any([applied.signal, this.#options.stopping.stop]);
-    // What watching needs is loaded while the second call is in flight: it would delay the first one.
+    // The modules for watching are loaded while the second call is in flight, because they would delay the first call.
     const called = this.#called.promise.then(async () => await this.#options.clock.sleep(1, stop));
     const onChange = (): void => {
       this.#pace();
@@ -258,7 +258,7 @@ export class Standalone {
     await this.#store.close();
   }
 
-  /** A call that waits for the interval of before begins as soon as a shorter one is declared. */
+  /** Applies changed request intervals: with a shorter one, a waiting call starts earlier. */
   #pace(): void {
     for (const instance of this.#source.snapshot().instances.values()) this.#wafClients.pace(instance);
   }

@@ -1,4 +1,4 @@
-// A run that a controller starts: in this process, or not at all because another one works on the instance.
+// A run that a controller starts, unless another process works on the instance.
 import type { WorkResult } from "../async/workers.ts";
 
 export interface StartedRun {
@@ -6,13 +6,13 @@ export interface StartedRun {
   readonly onEnd?: () => void;
 }
 
-/** Another process works on the instance: nothing is done, and what is known of it is forgotten. */
+/** Another process works on the instance: this process does nothing and forgets the instance. */
 export interface RunElsewhere {
-  /** When to ask again if nothing changes (wall time). */
+  /** When to check again if nothing changes (wall time). */
   readonly elsewhereUntilMs: number;
 }
 
-/** Carries the run out and ends it; or forgets the instance if another process works on it. */
+/** Carries out the run and ends it, or forgets the instance if another process works on it. */
 export async function endingRun<Run extends StartedRun>(
   started: Run | Promise<Run | RunElsewhere>,
   { carryOut, forget }: { readonly carryOut: (run: Run) => Promise<WorkResult>; readonly forget: () => void },

@@ -31,8 +31,8 @@ export function safeStatusPort(status: StatusPort, redactor: Redactor, onEvent?:
   return {
     read: (meta) => status.read(meta),
     write: async (meta, next) => await status.write(meta, safeStatus(next, safe)),
-    event: (meta, told) => {
-      const event = safeEvent(told, safe);
+    event: (meta, given) => {
+      const event = safeEvent(given, safe);
       status.event(meta, event);
       onEvent?.(meta, event);
     },

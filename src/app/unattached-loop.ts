@@ -47,7 +47,7 @@ export class UnattachedLoop {
   readonly #status: StatusPort;
   /** The last report on each stored object. */
   readonly #reported = new WeakMap<object, string>();
-  /** The current object. */
+  /** The current object, if its status could not be written. */
   #unwritten: string | undefined;
 
   constructor(options: UnattachedOptions) {
@@ -84,7 +84,7 @@ export class UnattachedLoop {
     }
   }
 
-  /** By namespace. */
+  /** The objects without an up-to-date report, by namespace. */
   async #unreported(slices: TimeSlices): Promise<ReadonlyMap<string, readonly Unattached[]>> {
     const found = new Map<string, Unattached[]>();
     for (const object of this.#options.source.unattached()) {

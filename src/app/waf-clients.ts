@@ -25,7 +25,7 @@ interface Opened {
   minRequestIntervalMs: number;
 }
 
-/** Which calls are left to other processes. */
+/** Which calls this process may make, if several processes share the work. */
 export interface CallShare {
   /** Called in the turn of each call, before it is permitted. Never rejects. */
   prepare(instance: ObjectName, key: ApiKey): Promise<void>;
@@ -46,7 +46,7 @@ export interface WafClientsOptions {
   readonly hidesCause: boolean;
   /** Called immediately before every write of any instance. */
   readonly permit: (operation: WriteName) => Permission;
-  /** Where several processes divide the keys among themselves. */
+  /** Set if several processes divide the keys among themselves. */
   readonly share?: CallShare | undefined;
   readonly onCall?: (instance: string, call: CallRecord) => void;
 }

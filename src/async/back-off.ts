@@ -1,4 +1,4 @@
-// How long to wait before the next attempt. Pure: the caller counts the attempts and passes the randomness in.
+// How long to wait before the next attempt. Pure functions: the caller counts the attempts and provides the randomness.
 
 export interface BackOff {
   /** The base of the exponential delay: the delay before the first retry, without jitter. */
@@ -19,16 +19,16 @@ function ceilingMs({ baseMs, maxMs }: BackOff, attempt: number): number {
 /**
  * Full jitter: a random delay from zero to the exponential delay, so that many clients that failed together spread out.
  *
- * @param attempt Counts from 1: how many times it failed in a row.
- * @param random Gives a number of at least 0 and less than 1.
- * @returns Whole milliseconds, from 0 to `maxMs`.
+ * @param attempt the number of consecutive failures, starting at 1
+ * @param random returns a number of at least 0 and less than 1
+ * @returns whole milliseconds, from 0 to `maxMs`
  */
 export function backOffDelayMs(options: BackOff & { readonly attempt: number; readonly random: () => number }): number {
   return Math.round(ceilingMs(options, options.attempt) * options.random());
 }
 
 /**
- * Upward jitter, as in client-go's reflectors: from the exponential delay to twice that, so that no retry comes at once.
+ * Upward jitter, as in client-go's reflectors: from the exponential delay to twice that, so that no retry follows immediately.
  * Same parameters and unit as `backOffDelayMs`.
  */
 export function upwardBackOffDelayMs(

@@ -1,5 +1,5 @@
-// Wakes waiters when something has changed, without saying what. The version ensures that a waiter does not miss a change
-// between its read and its wait.
+// Wakes waiters when something has changed, without details about the change. The version ensures that a waiter does not miss a
+// change between its read and its wait.
 
 export class ChangeSignal {
   #version = 0;

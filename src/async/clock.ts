@@ -11,10 +11,10 @@ export interface Clock {
   schedule(delayMs: number, act: () => void): CancelTimer;
 }
 
-/** Calling it again, or after the time has come, does nothing. */
+/** Has no effect if it is called again, or after the timer has fired. */
 export type CancelTimer = () => void;
 
-/** Node.js fires timers with a longer delay at once. */
+/** Node.js fires timers with a longer delay immediately. */
 const delayMsMax = 2 ** 31 - 1;
 
 export const realClock: Clock = {
@@ -28,8 +28,8 @@ export const realClock: Clock = {
 };
 
 /**
- * The wall time of a moment of `monotonicMs`, for reports and timers. Durations are measured by `monotonicMs` alone: the wall clock
- * can be set forward or back at any time.
+ * Converts a time of `monotonicMs` to wall time, for reports and timers. Durations are measured only by `monotonicMs`, because the
+ * wall clock can be set forward or back at any time.
  */
 export function wallTimeOf(clock: Pick<Clock, "nowMs" | "monotonicMs">, monotonicMs: number): number {
   return clock.nowMs() + monotonicMs - clock.monotonicMs();

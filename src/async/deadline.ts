@@ -1,4 +1,4 @@
-// A deadline for one operation. Its signal aborts at the deadline, and the caller continues then even if it does not react.
+// A deadline for one operation. The signal aborts at the deadline, and the caller continues even if the operation does not react.
 import type { Clock } from "./clock.ts";
 
 export type DeadlineResult<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };

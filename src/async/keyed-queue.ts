@@ -17,11 +17,11 @@ export interface Wake {
 
 export interface QueueItem<Key> {
   readonly key: Key;
-  /** Why it was woken, in order of arrival, without duplicates. */
+  /** Why the key was woken, in order of arrival, without duplicates. */
   readonly reasons: readonly string[];
 }
 
-/** Called as things happen, for metrics. Durations are in milliseconds. */
+/** Observes the queue, for metrics. Durations are in milliseconds. */
 export interface QueueObserver {
   added(): void;
   retried(): void;
@@ -114,7 +114,7 @@ export class KeyedQueue<Key> {
 
   /**
    * Makes the key ready after a backoff that doubles with each call since `forget`.
-   * @returns The delay in milliseconds.
+   * @returns the delay in milliseconds
    */
   retry(key: Key, reason: string): number {
     const attempt = this.failures(key) + 1;
@@ -124,7 +124,7 @@ export class KeyedQueue<Key> {
     return delayMs;
   }
 
-  /** Like `retry` with a backoff of the caller: counts the retry and makes the key ready after the delay. */
+  /** Like `retry`, but with the caller's backoff: counts the retry and makes the key ready after the delay. */
   retryAfter(key: Key, delayMs: number, reason: string): void {
     this.#observer.retried();
     this.addAfter(key, delayMs, { priority: "Retry", reason });
@@ -170,7 +170,7 @@ export class KeyedQueue<Key> {
   /** Call this when the processing of a key from `get` has ended, with or without success. */
   done(key: Key): void {
     const entry = this.#entries.get(key);
-    if (entry?.runningSinceMs === undefined) throw new Error("done was called for a key that nobody works on");
+    if (entry?.runningSinceMs === undefined) throw new Error("done was called for a key that is not in progress");
     this.#promoteDue();
     const nowMs = this.#clock.monotonicMs();
     this.#observer.worked(nowMs - entry.runningSinceMs);
@@ -187,7 +187,7 @@ export class KeyedQueue<Key> {
 
   /**
    * Accepts no more keys, and drops all waiting ones.
-   * @returns When no key is in progress any longer.
+   * @returns when no key is in progress any longer
    */
   async shutDown(): Promise<void> {
     this.#shutDown ??= Promise.withResolvers();
@@ -231,7 +231,7 @@ export class KeyedQueue<Key> {
     if (entry.reasons.size < reasonsMax) entry.reasons.add(reason);
   }
 
-  /** A wake became due at `atMs`. */
+  /** Handles a wake that became due at `atMs`. */
   #wake(key: Key, entry: Entry, atMs: number): void {
     if (this.#ready.has(key)) return this.#enqueue(key, entry, entry.readySinceMs);
     if (entry.again) return;

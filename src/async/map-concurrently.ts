@@ -1,6 +1,6 @@
 // Calls a function for each of many items with limited concurrency, so that a server is not flooded with requests.
 
-/** Starts the items in order. Resolves when all are done; rejects at the first failure and starts no further item then. */
+/** Starts the items in order. Resolves when all are done. Rejects at the first failure, and then starts no further item. */
 export async function mapConcurrently<T>(
   items: Iterable<T>,
   concurrencyMax: number,

@@ -16,7 +16,7 @@ export async function inSlices<T>(
     if (slices.isOver) await slices.pause();
     slice = work.next();
   }
-  // What the caller does next may take long as well.
+  // The caller's next step may take long as well.
   if (slices.isOver) await slices.pause();
   return slice.value;
 }

@@ -8,9 +8,9 @@ import type { QueuePriority } from "./queue-rank.ts";
 /**
  * - `Settled`: nothing to do before `wakeAtMs` (wall time); a time in the past means "continue at the tail of the queue", by
  *   which long work lets other keys run. Clears the key's backoff.
- * - `Retry`: it failed; run again after the key's backoff. The same follows if the handler throws.
- * - `Failed`: it failed, and a backoff of the handler's own ends at `wakeAtMs` (wall time). Clears the key's backoff.
- * - `Stuck`: only an external change helps, or time until `wakeAtMs` if given. Clears the key's backoff.
+ * - `Retry`: the work failed; run again after the key's backoff. A handler that throws has the same result.
+ * - `Failed`: the work failed, and the handler's own backoff ends at `wakeAtMs` (wall time). Clears the key's backoff.
+ * - `Stuck`: run again only after an external change, or at `wakeAtMs` if given. Clears the key's backoff.
  */
 export type WorkResult =
   | { readonly kind: "Settled"; readonly wakeAtMs?: number; readonly priority?: QueuePriority }
@@ -18,7 +18,7 @@ export type WorkResult =
   | { readonly kind: "Failed"; readonly wakeAtMs: number }
   | { readonly kind: "Stuck"; readonly wakeAtMs?: number };
 
-/** Releases the worker. Call the result when the work continues, which can be immediately. */
+/** Releases the worker. Call the returned function when the work continues, which can be immediately. */
 export type Park = () => () => void;
 
 /** `signal` aborts when the workers have to stop. */

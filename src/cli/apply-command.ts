@@ -1,4 +1,4 @@
-// `wafsync apply` and `wafsync run --once`: bring every WAF to its declared state and end.
+// `wafsync apply` and `wafsync run --once`: bring every WAF to its declared state, and exit.
 import { realClock } from "../async/clock.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ResourceMeta } from "../model/resource.ts";
@@ -16,7 +16,7 @@ export interface ApplyOptions extends DirectoryOptions {
   readonly showsProgress: boolean;
 }
 
-/** @returns 0 if everything is done, 1 if something is left, 2 if something is wrong, 130 if it was stopped. */
+/** @returns 0 if everything is done, 1 if something is incomplete, 2 if there is an error, 130 if it was stopped. */
 export async function runApply(options: ApplyOptions): Promise<number> {
   const lines = new Map<string, StatusLine>();
   const cleared = new Map<string, number>();
@@ -70,7 +70,7 @@ function viewResults({ standalone }: Session, results: readonly InstanceResult[]
 
 function printResults({ out, paint }: Session, { output }: ApplyOptions, views: readonly InstanceView[]): void {
   if (output === "json") {
-    // The planned operations are done by now; the objects show what is left.
+    // The planned operations have been executed by now; the objects show which changes are missing.
     out.line(JSON.stringify({ instances: views.map((view) => ({ ...view, operations: undefined })) }, undefined, 2));
   } else if (views.length > 0) {
     for (const line of resultLines(views, paint)) out.line(line);

@@ -1,4 +1,5 @@
-// `wafsync approve`: shows the removals on hold by the rule that last declared the entries, and approves exactly these.
+// `wafsync approve`: shows the removals on hold, grouped by the rule that last declared the entries, and approves exactly these
+// removals.
 import { createInterface } from "node:readline/promises";
 import { counted } from "../model/sentence.ts";
 import { nameKey } from "../model/resource.ts";
@@ -48,7 +49,7 @@ function describe(instance: string, { hash, groups }: OnHold): string[] {
   const title = counted(count, "removal is", "removals are");
   const lines = [`${title} on hold on ${instance}:`, "", ...holdLines(groups), ""];
   if (hash !== undefined) return lines;
-  return [...lines, "These removals cannot be approved now: the declared objects could not be read from their source."];
+  return [...lines, "These removals cannot be approved now, because some declared objects could not be read."];
 }
 
 /** @throws CommandError if there is no terminal for the confirmation */
@@ -57,12 +58,15 @@ async function confirmation({ yes, output }: ApproveOptions): Promise<"Yes" | "N
   // A program that reads the list handles the confirmation itself.
   if (output === "json") return "No";
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
-    throw new CommandError("cannot ask for approval: stdin is not a terminal", "Add --yes to approve exactly these.");
+    throw new CommandError(
+      "cannot ask for approval: stdin is not a terminal",
+      "Add --yes to approve exactly these removals.",
+    );
   }
-  return await ask("Remove exactly these from the WAF? [y/N] ");
+  return await ask("Approve exactly these removals? [y/N] ");
 }
 
-/** Ctrl-D, which ends the input, is a no. */
+/** Ctrl-D, which ends the input, counts as no. */
 async function ask(question: string): Promise<"Yes" | "No" | "Stopped"> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const stopping = new AbortController();

@@ -22,7 +22,7 @@ export interface BlockOptions extends RuleCommandOptions {
 
 const spanMsMax = 3650 * 86_400_000;
 const reasonLengthMax = 1024;
-/** Rules of earlier commands that expired longer ago than this are deleted. */
+/** The command also deletes rules of earlier commands that expired longer ago than this. */
 const tidyAfterMs = 3_600_000;
 const tidiedMax = 20;
 
@@ -68,7 +68,7 @@ function refuseWhatWouldFail(rules: readonly CommandRule[], { gathered }: Instan
   }
 }
 
-/** Rules of earlier commands that expired long ago. */
+/** Rules of earlier commands that expired more than `tidyAfterMs` ago. */
 function endedRules({ gathered }: InstanceSight, put: readonly CommandRule[], nowMs: number) {
   const kept = new Set(put.map(nameKey));
   const ended = gathered.rules.filter(({ rule: { meta, expiresAtMs } }) => {
@@ -105,7 +105,8 @@ function print({ out, notes }: RuleSession, options: BlockOptions, { rules, plac
   }
   for (const [index, { addresses }] of rules.entries()) {
     const end = until === undefined ? "" : ` until ${until}`;
-    out.line(`${addresses.join(", ")} ${stateInWords(outcome)} on ${nameKey(meta)}${end} (${places[index] ?? ""})`);
+    const place = `on ${nameKey(meta)}${end} (${places[index] ?? ""})`;
+    out.line(`${addresses.join(", ")} ${stateInWords(outcome, place)}`);
   }
   if (outcome.message !== "") notes.line(outcome.message);
   for (const warning of warningsOf(entries, outcome, sight, until, options)) notes.line(warning);
@@ -116,16 +117,16 @@ function viewRule({ namespace, name, addresses }: CommandRule, place: string) {
   return { namespace, name, address: addresses[0], place };
 }
 
-function stateInWords({ state }: ChangeOutcome): string {
+function stateInWords({ state }: ChangeOutcome, place: string): string {
   switch (state) {
     case "Settled":
-      return "is blocked";
+      return `is blocked ${place}`;
     case "NotWaited":
-      return "is declared as blocked";
+      return `is declared as blocked ${place}`;
     case "Left":
     case "TimedOut":
     case "Stopped":
-      return "is declared as blocked, but is not on the blocklist yet,";
+      return `is declared as blocked ${place}, but is not on the blocklist yet`;
   }
 }
 

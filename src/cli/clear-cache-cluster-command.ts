@@ -28,7 +28,7 @@ export interface ClearCacheClusterOptions extends ClusterOptions {
 
 const triggerLengthMax = 253;
 
-/** @returns 0 if cleared, handled before, or requested without `--wait`; 2 if not; 130 if it was stopped. */
+/** @returns 0 if cleared, already handled, or created without `--wait`; 2 if not; 130 if it was stopped. */
 export async function runClearCacheInCluster(options: ClearCacheClusterOptions): Promise<number> {
   const { trigger = "", output } = options;
   if (trigger.length > triggerLengthMax)
@@ -41,7 +41,7 @@ export async function runClearCacheInCluster(options: ClearCacheClusterOptions):
     api,
     instance,
     namespace: options.namespace ?? instance.namespace,
-    // An empty string, such as an unset variable in a script, is no trigger.
+    // An empty string, such as an unset variable in a script, is not a trigger.
     trigger: trigger === "" ? undefined : trigger,
     backoffLimit: options.retries,
     deadlineMs: options.timeout * 1000,
@@ -69,13 +69,13 @@ function describeOutcome(
   const object = outcome.object === undefined ? "" : `WafCacheClear ${outcome.object}`;
   switch (outcome.state) {
     case "Created":
-      return `${object} was requested; add --wait to wait for its result.`;
+      return `${object} was created; add --wait to wait for its result.`;
     case "Cleared":
       return `The cache of WafInstance ${nameKey(instance)} is cleared (${object}, ${outcome.reason}). ${outcome.message}`;
     case "AlreadyHandled":
-      return `The cache of WafInstance ${nameKey(instance)} was cleared for trigger ${JSON.stringify(trigger)} before (${object}): nothing was done.`;
+      return `The cache of WafInstance ${nameKey(instance)} was already cleared for trigger ${JSON.stringify(trigger)} (${object}): nothing was done.`;
     case "NoInstance":
-      return `error: no cache was cleared: there is no WafInstance ${nameKey(instance)}\n  Nothing was created. "kubectl get wafinstances -A" lists the instances of the cluster.`;
+      return `error: no cache was cleared: there is no WafInstance ${nameKey(instance)}\n  Nothing was created. "kubectl get wafinstances -A" lists the cluster's instances.`;
     case "Failed":
       return `error: the cache was not cleared (${object}, ${outcome.reason}): ${outcome.message}`;
     case "TimedOut":
@@ -91,8 +91,8 @@ function describeOutcome(
 
 function hintOf({ code }: ApiFault, namespace: string): string {
   if (code === "Forbidden")
-    return `\n  This command needs the rights to create and get wafcacheclears in namespace ${namespace}.`;
+    return `\n  This command needs permission to create and get wafcacheclears in namespace ${namespace}.`;
   if (code === "NotFound")
-    return `\n  Check that namespace ${namespace} exists and that the CRDs of wafsync are installed.`;
+    return `\n  Check that namespace ${namespace} exists and that the wafsync CRDs are installed.`;
   return "";
 }

@@ -54,13 +54,13 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
 
 function keyHint({ code }: WafFault): string {
   if (code !== "BadApiKey" && code !== "MissingApiKey") return "";
-  return "\n  Put a valid key into the environment variable WAFSYNC_API_KEY, or into the file of --key-file.";
+  return "\n  Put a valid key into the environment variable WAFSYNC_API_KEY, or into the file that --key-file names.";
 }
 
 function describeOutcome(outcome: ClearOutcome, { expectedDomain }: ClearCacheOptions): string {
   switch (outcome.state) {
     case "Cleared":
-      return `The clear of the cache of ${outcome.domain} has been started${outcome.attempts === 1 ? "" : ` at attempt ${outcome.attempts}`}.`;
+      return `The WAF has started to clear the cache of ${outcome.domain}${outcome.attempts === 1 ? "" : ` (attempt ${outcome.attempts})`}.`;
     case "WrongDomain":
       return `error: the API key belongs to ${outcome.domain}, not to ${expectedDomain ?? ""}: nothing was cleared`;
     case "Failed":

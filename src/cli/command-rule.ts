@@ -14,9 +14,9 @@ import { nameLengthMax } from "../model/resource.ts";
 export const createdByAnnotation = "wafsync.dev/created-by";
 const commandName = "wafsync-block";
 
-/** An urgent address has priority over everything that pipelines and teams declare. */
+/** Higher than the priorities of rules that pipelines and teams declare, so that an urgent address goes first. */
 const commandPriority = 100_000;
-/** In the past for every clock, because the clocks of this machine and the cluster may differ. */
+/** A time in the past for every clock: the clocks of this machine and the cluster may differ. */
 export const longAgoMs = Date.UTC(2000, 0, 1);
 const hashLength = 10;
 
@@ -63,16 +63,16 @@ export function expiredRule({ meta, instance, action, addresses }: DeclaredRule)
     action,
     addresses: entries,
     expiresAtMs: longAgoMs,
-    description: "Ended by unblock",
+    description: "Expired by wafsync unblock",
   };
 }
 
-/** Whether a command wrote it. */
+/** Whether a command wrote the object. */
 export function isCommandRule({ annotations }: Pick<ResourceMeta, "annotations">): boolean {
   return annotations[createdByAnnotation] === commandName;
 }
 
-/** The object as it is written to a cluster or a file. */
+/** The object to write to a cluster or a file. */
 export function ruleDocument(rule: CommandRule) {
   const { namespace, name, instance, action, addresses, expiresAtMs, description } = rule;
   return {
@@ -90,7 +90,7 @@ export function ruleDocument(rule: CommandRule) {
   };
 }
 
-/** The same rule as a run would see it, to check the result before the rule is written. */
+/** The rule as a run would see it, to check its effect before it is written. */
 export function declaredRule(rule: CommandRule, nowMs: number): DeclaredRule {
   const { namespace, name, instance, action, addresses, expiresAtMs } = rule;
   return {

@@ -1,5 +1,5 @@
-// Where Node.js keeps the compiled code of wafsync between two runs. Node.js executes the code there, so no other user may be
-// able to change it: the folder is below the user's own cache folder, and never in a temporary folder that users share.
+// Decides where Node.js keeps the compiled code of wafsync between two runs. Node.js executes the code there, so no other user
+// may be able to change it: the folder is below the user's own cache folder, and never in a temporary folder that users share.
 // Without such a folder there is no cache: nothing fails, nothing is printed, and wafsync takes a little longer to start.
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 // Imported as a namespace: old versions of Node.js lack both names, and could not even load this file to print the error.
@@ -15,8 +15,8 @@ const accessibleToOthers = 0o077;
 const sticky = 0o1000;
 
 /**
- * Must be called before the modules are loaded that are to be cached. The environment variables NODE_COMPILE_CACHE, for
- * another folder, and NODE_DISABLE_COMPILE_CACHE have the meaning that Node.js gives them.
+ * Must be called before the modules that it should cache are loaded. The environment variables NODE_COMPILE_CACHE, for another
+ * folder, and NODE_DISABLE_COMPILE_CACHE have the meaning that Node.js gives them.
  * @param program the file that is run; each build of it has its own cache
  * @param cacheHome the user's folder for caches, if it is not ~/.cache
  */

@@ -1,4 +1,4 @@
-// Errors as users see them: one clear line, and what to do.
+// Formats errors for users: one clear line, and a hint that says what to do.
 import { visibleLines } from "../model/visible-text.ts";
 
 /** An expected failure of a command. `hint` says what to do next. */
@@ -21,7 +21,7 @@ export function redactError(error: unknown, redact: (text: string) => string): u
   return error;
 }
 
-/** The text for stderr. An unexpected error is a bug in wafsync and says so; `--debug` adds its stack. */
+/** The text for stderr. For an unexpected error, it says that this is a bug in wafsync; `--debug` adds the stack. */
 export function describeError(error: unknown, isDebug: boolean): string {
   return visibleLines(descriptionOf(error, isDebug));
 }

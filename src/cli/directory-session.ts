@@ -1,4 +1,4 @@
-// What plan, apply and run share: options, the opened directory, stopping, and the output of faults in the files.
+// Shared by plan, apply and run: options, the opened directory, stopping, and the output of errors in the files.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
@@ -45,7 +45,7 @@ export interface Session {
 
 const defaultStateFolder = ".wafsync";
 
-/** Opens the directory, does the work, and closes everything; a signal stops the work within a second. */
+/** Opens the directory, does the work, and closes everything. A signal stops the work within a second. */
 export async function withSession(
   options: Omit<DirectoryOptions, "output">,
   how: {
@@ -110,15 +110,15 @@ export async function withSession(
 }
 
 /**
- * Prints the faults of the files, each with its place. True if there is any, except notes.
- * @param printed For a command that keeps running: the lines of the last call, which are omitted. Updated by this call.
+ * Prints the errors and notes about the files, each with its place. Returns true if there is any error.
+ * @param printed For a command that keeps running: the lines of the last call, which are not repeated. Updated by this call.
  */
 export async function printFaults({ standalone, notes, paintNotes }: Session, printed?: Set<string>): Promise<boolean> {
   const { faults, unattached } = standalone.faults();
   const lines: string[] = [];
   for (const fault of faults) {
     const isError = fault.severity === "Error";
-    // A transient fault does not interest a user who edits the files while they are watched.
+    // Transient faults would only distract a user who edits the files while they are watched.
     if (!isError && fault.isTransient && printed !== undefined) continue;
     lines.push(`${isError ? paintNotes("red", "error:") : paintNotes("dim", "note:")} ${faultText(fault)}`);
   }
@@ -127,7 +127,7 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   }
   for (const name of await standalone.orphaned()) {
     lines.push(
-      `${paintNotes("yellow", "warning:")} WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, write the annotation ${continuesAnnotation}: ${nameKey(name)} on the new instance: it then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
+      `${paintNotes("yellow", "warning:")} WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, add the annotation ${continuesAnnotation}: ${nameKey(name)} to the new instance, which then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
     );
   }
   for (const line of lines) if (printed?.has(line) !== true) notes.line(line);
@@ -136,7 +136,7 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   return faults.some(({ severity }) => severity === "Error") || unattached.length > 0;
 }
 
-/** Prints why instances cannot be reconciled, each with its position, and the problems of feeds. */
+/** Prints the problems of feeds, and why instances cannot be reconciled, each with its place. */
 export function printTroubles({ standalone, notes, paintNotes }: Session, views: readonly InstanceView[]): void {
   for (const problem of standalone.feedProblems()) notes.line(`${paintNotes("yellow", "warning")} ${problem}`);
   for (const { namespace, name, place, trouble } of views) {
@@ -145,23 +145,23 @@ export function printTroubles({ standalone, notes, paintNotes }: Session, views:
   }
 }
 
-/** The message if there is no valid instance. */
+/** The message for a folder without a valid instance. */
 export function noInstance(isFaulty: boolean, act: string): string {
   if (isFaulty) return `No WafInstance in this folder is valid, so there is nothing to ${act}.`;
   return `There is no WafInstance in this folder, so there is nothing to ${act}.`;
 }
 
-/** The state directory is left out of the folder: if they were the same, nothing would be declared. */
+/** The state directory is excluded from the source files: if both were the same folder, nothing would be declared. */
 async function requireOwnFolder(from: string, state: string): Promise<void> {
   const [folder, other] = await Promise.all([from, state].map(async (path) => await stat(path).catch(() => undefined)));
   if (folder === undefined || other === undefined || folder.dev !== other.dev || folder.ino !== other.ino) return;
-  throw new CommandError(`${state} is the folder with the YAML files`, "Set --state to a directory of its own.");
+  throw new CommandError(`${state} is the folder with the YAML files`, "Set --state to a different directory.");
 }
 
 async function requireFolder({ from: path, state }: Pick<DirectoryOptions, "from" | "state">): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined)
-    throw new CommandError(`there is no folder ${path}`, "Set -f to the folder with the YAML files.");
+    throw new CommandError(`folder ${path} does not exist`, "Set -f to the folder with the YAML files.");
   if (!found.isDirectory())
     throw new CommandError(`${path} is a file, not a folder`, "Set -f to the folder that contains it.");
   if (state !== undefined) await requireOwnFolder(path, state);

@@ -1,5 +1,5 @@
-// Rewrites former spellings of options to the current ones, with a warning. Help, completion and documentation do not mention
-// them. The next version removes them.
+// Rewrites former names of options to the current ones, with a warning. Help, completion and documentation do not mention the
+// former names, and the next version does not accept them.
 import type { Command } from "commander";
 
 export interface RenamedOptions {

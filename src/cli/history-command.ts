@@ -1,4 +1,4 @@
-// `wafsync history`: what was added, removed, adopted, refused and approved, when, and for which rule.
+// `wafsync history`: shows what was added, removed, adopted, rejected and approved, when, and for which rule.
 import { formatTime } from "../api/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import { AddressCover } from "../model/address-cover.ts";
@@ -30,11 +30,11 @@ export interface HistoryRow {
   readonly note: string;
 }
 
-/** The maximum per event in a table; `-o json` prints all. */
+/** The maximum number of entries per event in a table; `-o json` prints all. */
 export const valuesShownMax = 5;
 const header = ["TIME", "INSTANCE", "EVENT", "LIST", "ENTRIES", "FOR", "NOTE"];
 
-/** @returns 0 if there is anything, 1 if there is nothing. */
+/** @returns 0 if the period has changes, 1 if not. */
 export async function runHistory(text: string | undefined, options: HistoryOptions): Promise<number> {
   const cover = text === undefined ? undefined : new AddressCover(parseAddress(text));
   const nowMs = realClock.nowMs();
@@ -63,7 +63,7 @@ export async function runHistory(text: string | undefined, options: HistoryOptio
   }
 }
 
-/** With an address: only the entries that cover it. */
+/** The event as a row; with an address, only the entries that cover it. */
 export function rowOf(instance: string, event: HistoryEvent, cover: AddressCover | undefined): HistoryRow[] {
   const { atMs, kind, target, note } = event;
   const values = cover === undefined ? event.values : event.values.filter((value) => cover.find(value) !== undefined);
@@ -93,6 +93,6 @@ function markdownLines(rows: readonly HistoryRow[]): string[] {
 
 function nothing(text: string | undefined): string {
   return text === undefined
-    ? "There are no changes in this period."
-    : `There are no changes of ${text} in this period.`;
+    ? "No changes are recorded for this period."
+    : `No changes of entries that cover ${text} are recorded for this period.`;
 }

@@ -1,4 +1,4 @@
-// Removals on hold for people: short lines, which stay readable on a narrow terminal.
+// Describes removals on hold in short lines, which stay readable on a narrow terminal.
 import type { HeldGroup } from "../api/waf-instance.ts";
 import { counted } from "../model/sentence.ts";
 

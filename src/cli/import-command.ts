@@ -1,6 +1,7 @@
-// `wafsync import`: writes the objects that declare what a WAF has, for a folder or for kubectl apply; all of them or none.
+// `wafsync import`: writes objects that declare the current state of a WAF, for a folder or for kubectl apply. It writes all
+// objects or none.
 import { isNameOfNamespace } from "../model/resource.ts";
-import { inThousands } from "../model/sentence.ts";
+import { counted, inThousands } from "../model/sentence.ts";
 import { mkdir, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { stringify } from "yaml";
@@ -27,7 +28,7 @@ export interface ImportOptions {
 
 const skippedShownMax = 10;
 
-/** @returns 0 if everything is declared, 1 if entries were left out; 130 if it was stopped. */
+/** @returns 0 if everything is declared, 1 if entries were skipped, 130 if it was stopped. */
 export async function runImport(options: ImportOptions): Promise<number> {
   const { instance, namespace } = options;
   for (const [option, name] of [
@@ -61,20 +62,20 @@ async function importAll(options: ImportOptions, key: ApiKey, stop: AbortSignal)
   return built.skipped.length > 0 ? 1 : 0;
 }
 
-/** @throws CommandError if the folder has files, which the import could mix with */
+/** @throws CommandError if the folder is not empty: its files would mix with the imported ones */
 async function requireNew(out: string): Promise<void> {
   const names = await readdir(out).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
-    throw new CommandError(`--out ${out} cannot be used: ${error.code ?? error.message}`);
+    throw new CommandError(`--out ${out} cannot be used: ${error.code ?? error.message}`, "Set --out to a new folder.");
   });
   if (names.length > 0) throw new CommandError(`the folder ${out} is not empty`, "Set --out to a new folder.");
 }
 
-/** Written to a temporary folder first, which is then renamed, so that readers see either all files or none. */
+/** Writes to a temporary folder first, and then renames it, so that readers see either all files or none. */
 async function writeFiles(out: string, files: readonly ImportedFile[]): Promise<void> {
   const place = resolve(out);
   await mkdir(dirname(place), { recursive: true });
-  // With the permissions of any other folder: a service that runs as another user has to read it.
+  // With the default permissions, because a service that runs as another user may have to read the folder.
   const temporary = join(dirname(place), `.${basename(place)}-${process.pid}`);
   try {
     await mkdir(temporary);
@@ -108,10 +109,10 @@ function print(
     return;
   }
   const lines = [
-    `Declared ${inThousands(counts.blocklist)} of the blocklist and ${inThousands(counts.allowlist)} of the allowlist${options.out === undefined ? "" : ` in ${options.out}`}.`,
+    `Declared ${counted(counts.blocklist, "entry", "entries")} of the blocklist and ${inThousands(counts.allowlist)} of the allowlist${options.out === undefined ? "" : ` in ${options.out}`}.`,
   ];
   if (relaxed.length > 0)
-    lines.push(`These lists do not fit the default guards, so the instance sets ${relaxed.join(", ")}.`);
+    lines.push(`The default guards would reject some of these entries, so the instance sets ${relaxed.join(", ")}.`);
   lines.push(...skippedLines(skipped));
   if (options.out !== undefined) {
     lines.push(
@@ -136,6 +137,6 @@ function skippedLines(skipped: readonly SkippedEntry[]): string[] {
     .slice(0, skippedShownMax)
     .map(({ list, spelling, why }) => visibleText(`  ${list} ${spelling}: ${why}`));
   const left = skipped.length - shown.length;
-  const title = `Left out, and unmanaged as before: ${inThousands(skipped.length)}.`;
-  return [title, ...shown, ...(left > 0 ? [`  … and ${inThousands(left)} more (-o json lists all)`] : [])];
+  const title = `${counted(skipped.length, "entry is", "entries are")} skipped, and stay unmanaged:`;
+  return [title, ...shown, ...(left > 0 ? [`  … and ${inThousands(left)} more (-o json shows all)`] : [])];
 }

@@ -1,5 +1,5 @@
-// Builds the objects that declare the current entries of a WAF, marked for adoption: their plan contains only adoptions and no
-// calls. Entries that can't be declared without a call are skipped, stay unmanaged, and are reported. Pure.
+// Builds the objects that declare the current entries of a WAF, marked for adoption: a plan for them contains only adoptions and
+// no calls. Entries that can't be declared without a call are skipped, stay unmanaged, and are reported. Pure.
 import { adoptAnnotation } from "../plan/lists/ownership.ts";
 import { apiVersion } from "../api/kinds.ts";
 import { parseResource } from "../api/parse-resource.ts";
@@ -31,7 +31,7 @@ export interface ImportNames {
 
 export interface SkippedEntry {
   readonly list: ListName;
-  /** As the list shows it. */
+  /** The spelling of the entry in the list. */
   readonly spelling: string;
   readonly why: string;
 }
@@ -51,7 +51,7 @@ export interface Import {
   readonly relaxed: readonly string[];
 }
 
-/** The defaults of the schema. Guards with these values are omitted. */
+/** The defaults of the schema. Guards with these values are omitted from the instance. */
 const defaults = {
   blocklist: { ipv4: 8, ipv6: 16 },
   allowlist: { ipv4: 16, ipv6: 32 },
@@ -120,7 +120,7 @@ function refusals(names: ImportNames, content: WafContent, entries: Entries) {
   );
 }
 
-/** What the objects declare, as a run would see it. */
+/** The content of the objects, as a run would see it. */
 export function gatheredFrom(documents: readonly object[]): Gathered {
   const rules: GatheredRule[] = [];
   const origins: DeclaredOrigin[] = [];
@@ -133,7 +133,7 @@ export function gatheredFrom(documents: readonly object[]): Gathered {
     if (resource.kind === "WafIpRule") rules.push({ rule: toDeclaredRule(resource), texts: [] });
     if (resource.kind === "WafOrigin") origins.push(toDeclaredOrigin(resource));
   }
-  if (instance === undefined) throw new TypeError("there is no instance among the documents");
+  if (instance === undefined) throw new TypeError("no document declares an instance");
   return {
     instance,
     key: { state: "Missing", problem: "" },
@@ -182,7 +182,7 @@ function filesOf(names: ImportNames, content: WafContent, entries: Entries, guar
   };
   const origin: ImportedFile = {
     name: `${instance.name}-origin.yaml`,
-    comment: "The primary origin. The API does not return other origins: add the ones that you know.",
+    comment: "The primary origin. The API does not return other origins: add those that you know.",
     documents: [originDocument(names, content.primaryOrigin)],
   };
   // A host that is not valid in a WafOrigin is skipped.

@@ -1,9 +1,9 @@
-// The name of an instance as people give it to `--instance`.
+// Parses the name of an instance, as users write it after `--instance`.
 import { isNameOfNamespace, isNameOfObject } from "../model/resource.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { CommandError } from "./describe-error.ts";
 
-/** `NAME`, whose namespace is left open, or `NAMESPACE/NAME`. @throws CommandError if it is neither */
+/** Accepts `NAME`, without a namespace, or `NAMESPACE/NAME`. @throws CommandError if the text is neither */
 export function parseInstanceName(text: string): Pick<ObjectName, "name"> & Partial<ObjectName> {
   const [first = "", second, ...more] = text.split("/");
   const parsed: ReturnType<typeof parseInstanceName> =

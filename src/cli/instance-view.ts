@@ -1,4 +1,4 @@
-// What a command shows about one instance: plain data, the same for people and for `-o json`.
+// The data that a command shows about one instance, the same for people and for `-o json`.
 import type { Condition } from "../api/conditions.ts";
 import { findCondition } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
@@ -27,15 +27,15 @@ export interface ObjectView {
   readonly isAccepted: boolean;
   /** For a rule: how many entries are not applied. */
   readonly rejectedCount: number;
-  /** The first of them. */
+  /** The first of these entries. */
   readonly rejected: readonly EntryView[];
-  /** Of a rule: how many entries are written as narrower networks. */
+  /** For a rule: how many entries are written as narrower networks. */
   readonly carvedCount: number;
-  /** The first of them. */
+  /** The first of these entries. */
   readonly carved: readonly EntryView[];
 }
 
-/** An entry that is not applied as it is written, and why. */
+/** An entry that is not applied as it is declared, and why. */
 export interface EntryView {
   readonly entry: string;
   readonly source: string;
@@ -55,7 +55,7 @@ export interface InstanceView {
   readonly trouble: string | undefined;
   readonly added: number;
   readonly removed: number;
-  /** How many times the command cleared the cache; absent where it is not counted. */
+  /** How many times the command cleared the cache; absent if the command does not count clears. */
   readonly cleared?: number;
   /** Entries that became managed without a call. */
   readonly adopted: number;
@@ -67,21 +67,21 @@ export interface InstanceView {
   readonly approve: string | undefined;
   /** Writes that the API refused. */
   readonly refused: readonly DifferenceView[];
-  /** Changes that wait for an external event. */
+  /** Changes that must wait for an external event. */
   readonly waiting: readonly DifferenceView[];
   readonly covered: readonly CoveredView[];
-  /** Declared entries that another writer added: they stay when no rule declares them any longer. */
+  /** Declared entries that another writer added: they stay on the WAF when no rule declares them any longer. */
   readonly unmanaged: readonly DifferenceView[];
   /** Entries and origins that are not applied: refused by the API, or by wafsync itself. */
   readonly rejectedCount: number;
-  /** Entries that another writer removed and that are added again. */
+  /** How many entries another writer removed, which the run adds again. */
   readonly driftCount: number;
   readonly objects: readonly ObjectView[];
 }
 
 type Status = Readonly<Record<string, unknown>>;
 
-/** What the facts do not contain. */
+/** The information that a view needs in addition to the facts of a run. */
 export interface ObjectLook {
   readStatus(meta: ResourceMeta): Status | undefined;
   /** File and line of the entry that a status identifies by `source`. */
@@ -129,7 +129,7 @@ export function viewInstance(
   };
 }
 
-/** The same for a command that ends now, so that nothing is retried. */
+/** The view for a command that exits after this run, so that nothing is retried. */
 export function viewResult(
   facts: RunFacts,
   look: ObjectLook,
@@ -147,7 +147,8 @@ export function viewResult(
 }
 
 /**
- * The progress of each rule according to the run, by `namespace/name`: an interrupted run reports no status. Rejected entries count as declared.
+ * The progress of each rule by `namespace/name`, computed from the facts of the run, because an interrupted run reports no
+ * status. Rejected entries count as declared.
  */
 function rulesProgress({ desired, observed, plan, inventory }: RunFacts): ReadonlyMap<string, string> {
   if (observed === undefined || plan === undefined || inventory === undefined) return new Map();
@@ -177,7 +178,7 @@ function viewObject(meta: ResourceMeta, look: ObjectLook, rules: ReadonlyMap<str
   const ready = findCondition(conditions, "Ready");
   const accepted = findCondition(conditions, "Accepted");
   const isAccepted = accepted?.status !== "False";
-  const told = isAccepted || ready?.status === "False" ? ready : accepted;
+  const deciding = isAccepted || ready?.status === "False" ? ready : accepted;
   const entriesOf = (field: string): readonly EntryView[] => {
     const items = (status?.[field] ?? []) as readonly Omit<EntryView, "place">[];
     return items.map((item) => ({ ...item, place: look.placeOf(meta, item.source) }));
@@ -193,8 +194,8 @@ function viewObject(meta: ResourceMeta, look: ObjectLook, rules: ReadonlyMap<str
     name: meta.name,
     progress: typeof progress === "string" ? progress : "",
     ready: ready?.status ?? "Unknown",
-    reason: told?.reason ?? "",
-    message: told?.message ?? "",
+    reason: deciding?.reason ?? "",
+    message: deciding?.message ?? "",
     place: meta.location,
     isAccepted,
     rejectedCount: counts.rejected ?? rejected.length,

@@ -1,4 +1,4 @@
-// How the program was invoked: by its own name, as a kubectl plugin, or by kubectl to complete a command line.
+// Determines how the program was invoked: by its own name, as a kubectl plugin, or by kubectl to complete a command line.
 import { basename } from "node:path";
 
 /** The hidden command that shells call to complete a command line. */
@@ -25,7 +25,7 @@ export function callOf({ argv, argv0, execPath }: Pick<NodeJS.Process, "argv" | 
   return { name, completes: true, words: words.slice(words[1] === "--" ? 2 : 1) };
 }
 
-/** The examples of a help text, with the name that the user types. */
+/** The help text, whose examples use the name that the user types. */
 export function examplesAs(name: string, help: string): string {
   if (name === programName) return help;
   return help.replaceAll(/^ {2}\$ .*$/gmu, (line) => line.replaceAll(/(?<![\w/.-])wafsync +(?=[a-z-])/gu, `${name} `));

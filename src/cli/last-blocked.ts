@@ -1,5 +1,5 @@
-// The last request of an address that the WAF blocked, from the newest days of its logs. A busy WAF logs a million rows a day, so
-// no more than a few pages are read.
+// Finds the last request of an address that the WAF blocked, in the newest days of the logs. A busy WAF logs a million rows a
+// day, so only a few pages are read.
 import { realClock } from "../async/clock.ts";
 import type { Entry } from "../model/entry.ts";
 import type { LogEntry } from "../model/log-entry.ts";
@@ -10,13 +10,13 @@ import { parseLogFilter } from "./logs/log-filter.ts";
 import { inThousands } from "../model/sentence.ts";
 
 const daysMax = 2;
-/** Of each day. */
+/** The maximum number of rows to read of each day. */
 const rowsMax = 20_000;
 
 /** `gap` says which rows were not read. */
 export interface LastBlocked {
   readonly entry: LogEntry | undefined;
-  /** The first day that was looked at. */
+  /** The first day that was searched. */
   readonly since: string;
   readonly gap: string | undefined;
 }

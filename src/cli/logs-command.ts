@@ -1,4 +1,4 @@
-// `wafsync logs`: blocked requests from the WAF, to the terminal, a pipe or a file.
+// `wafsync logs`: prints the requests that the WAF blocked, or writes them to a file.
 import { inThousands } from "../model/sentence.ts";
 import { access } from "node:fs/promises";
 import { realClock } from "../async/clock.ts";
@@ -50,7 +50,7 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   }
 }
 
-/** One process at a time writes a file. */
+/** Only one process at a time may write a file. */
 async function withOutput<T>({ file }: LogRequest, work: () => Promise<T>): Promise<T> {
   if (file === undefined) return await work();
   const unlock = await lockOutput(file, realClock);
@@ -74,7 +74,7 @@ async function runWith(
     key,
     requestTimeoutMs: request.timeoutMs,
     lane: registry.acquire({ baseUrl, key, minRequestIntervalMs }),
-    permit: () => ({ permitted: false, reason: "Logs are only read." }),
+    permit: () => ({ permitted: false, reason: "This command only reads logs." }),
     clock: realClock,
   });
   const ports = { waf, clock: realClock, random: Math.random, stopping, onWait: watch.waiting };
@@ -122,7 +122,7 @@ async function runWith(
   }
 }
 
-/** The checkpoint of an earlier run. @throws CommandError if it is not clear what to do with it */
+/** The checkpoint of an earlier run. @throws CommandError if the options do not match the files that exist */
 async function findCheckpoint({ file, isResuming }: LogRequest): Promise<LogCheckpoint | undefined> {
   if (file === undefined) return undefined;
   const checkpoint = await loadCheckpoint(file);

@@ -1,5 +1,5 @@
-// The program `wafsync`, as the sources run it: parses the command line, and is the only file that sets the exit code.
-// It has no top-level await: the single executable is built from it as CommonJS, which does not support it.
+// The main module of `wafsync`: parses the command line and runs the command. The only module that sets the exit code. It has no
+// top-level await, because the single executable is built from it as CommonJS.
 import { CommanderError } from "commander";
 import { describeError } from "./describe-error.ts";
 import { renameFormerOptions } from "./former-options.ts";

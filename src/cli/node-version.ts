@@ -8,5 +8,5 @@ export function nodeVersionProblem(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [majorMin = 0, minorMin = 0] = nodeVersionMin.split(".").map(Number);
   if (major > majorMin || (major === majorMin && minor >= minorMin)) return undefined;
-  return `error: wafsync needs Node.js ${nodeVersionMin} or newer, this is ${version}`;
+  return `error: wafsync needs Node.js ${nodeVersionMin} or newer, but this is ${version}`;
 }

@@ -1,4 +1,4 @@
-// The contents of a plan as plain data: writes, adoptions, and all other differences from the declared state.
+// The content of a plan as plain data: writes, adoptions, and all other differences from the declared state.
 import { formatTime } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
@@ -21,7 +21,7 @@ export interface OperationView {
 
 type Held = NonNullable<NonNullable<RunFacts["plan"]>["held"]>;
 
-/** A difference from the declared state that no write of this plan corrects. */
+/** A difference from the declared state that this plan does not correct. */
 export type DifferenceView = Omit<OperationView, "operation">;
 
 /** In the order of execution: one cache clear for all pending ones, adoptions without a call, then the writes. */
@@ -73,7 +73,7 @@ function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
   return { operation: "ClearCache", target: "cache", value: nameKey(meta), reason: what };
 }
 
-/** Removals on hold, with the reasons. */
+/** Removals on hold, each with its reason. */
 export function viewHeld({ plan }: RunFacts): OperationView[] {
   const views: OperationView[] = [];
   for (const list of ["blocklist", "allowlist"] as const) {
@@ -111,7 +111,7 @@ function refusedReason(isRemoval: boolean, message: string): string {
   return `the API refused to ${isRemoval ? "remove" : "add"} it: ${asSentence(message)}`;
 }
 
-/** Changes that wait for an external event: another primary origin, or another writer that stops. */
+/** Changes that must wait: until another origin becomes the primary, another writer stops, or the list has room. */
 export function viewWaiting({ plan }: RunFacts): DifferenceView[] {
   const origins = (plan?.origins.waitingForPrimary ?? []).map((value) => ({
     target: "origin",
@@ -140,7 +140,7 @@ export function viewWaiting({ plan }: RunFacts): DifferenceView[] {
   return [...origins, ...contested, ...leftOut, ...removals];
 }
 
-/** Declared entries that need no call, because others cover them: their number, and one of them. */
+/** Declared entries that need no call, because other entries cover them: their number, and one example. */
 export interface CoveredView {
   readonly target: string;
   readonly count: number;

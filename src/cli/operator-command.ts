@@ -14,7 +14,7 @@ import { operatorPage } from "./operator-page.ts";
 import { parseBindAddress } from "./page/bind-address.ts";
 import { readableLog } from "./readable-log.ts";
 
-/** How long a call of the WAF may take to end after a signal: as long as any call may take. */
+/** How long a WAF call may continue after a signal: as long as any call may take. */
 const graceMs = 10_000;
 
 export interface OperatorCommandOptions {
@@ -42,7 +42,7 @@ export interface OperatorCommandOptions {
   readonly otlpEndpoint?: string;
 }
 
-/** @throws CommandError if it is not a URL; it is not shown, because it may contain a password */
+/** @throws CommandError if the value is not a URL; the message omits it, because it may contain a password */
 function readOtlpEndpoint(option: string | undefined, fromEnvironment: string | undefined): string | undefined {
   const text = option ?? fromEnvironment;
   if (text === undefined || /^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
@@ -78,7 +78,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
     );
   }
   if (options.shards > 1 && !options.leaderElect) {
-    throw new CommandError("--shards needs Leases: each replica holds those of its shards", "Add --leader-elect.");
+    throw new CommandError("--shards needs Leases: each replica holds the Leases of its shards", "Add --leader-elect.");
   }
   const outcome = await runOperator({
     kubeConfig: {

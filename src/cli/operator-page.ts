@@ -1,4 +1,4 @@
-// The page of the operator: a port from the start, and everything else with the first request.
+// The operator's page: the port is opened at the start, and everything else is loaded with the first request.
 import { realClock } from "../async/clock.ts";
 import type { OperatorSight, ServePage } from "../app/operator-sight.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -6,7 +6,7 @@ import type { BindAddress } from "./page/bind-address.ts";
 import type { PageApp, PageServer } from "./page/page-server.ts";
 import { startPageServer } from "./page/page-server.ts";
 
-/** The operator works without its page: another process on the same host may use the port. */
+/** The operator also runs without its page, because another process on the host may use the port. */
 export function operatorPage(bind: BindAddress, log: Logger): ServePage {
   return async (sight) => {
     let server: PageServer;

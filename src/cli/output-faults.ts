@@ -1,5 +1,6 @@
-// Errors of stdout and stderr. The reader may stop reading (`| head`), which is no failure. Anything else, such as a full disk, loses
-// results: the work is completed nevertheless, because a firewall must not depend on a log file, and the command reports it at its end.
+// Handles errors of stdout and stderr. A reader that stops reading (`| head`) is not a failure. Any other error, such as a full
+// disk, loses results. The command still completes its work, because a firewall must not depend on a log file, and its exit code
+// reports the loss.
 import { visibleLines } from "../model/visible-text.ts";
 
 type OutputStream = Pick<NodeJS.WriteStream, "on" | "write">;
@@ -14,10 +15,10 @@ export function outliveReaders({ stdout, stderr }: Record<"stdout" | "stderr", O
   stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
     if (code === "EPIPE" || faults.hasLost) return;
     faults.hasLost = true;
-    const problem = `error: stdout cannot be written (${code ?? "unknown error"}), so results are missing there`;
-    stderr.write(visibleLines(`${problem}\n  wafsync continues its work. Free the disk, or redirect stdout.\n`));
+    const problem = `error: cannot write to stdout (${code ?? "unknown error"}): results are lost`;
+    stderr.write(visibleLines(`${problem}\n  wafsync continues its work. Free disk space, or redirect stdout.\n`));
   });
-  // Nobody can be told.
+  // No stream is left to report this on.
   stderr.on("error", () => undefined);
   return faults;
 }

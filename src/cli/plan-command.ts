@@ -10,13 +10,16 @@ export interface PlanOptions extends Omit<DirectoryOptions, "output"> {
   readonly output: DirectoryOptions["output"] | "markdown";
 }
 
-/** @returns 0 if there is nothing to do, 1 if there are changes, 2 if files or an API are faulty, 130 if it was stopped. */
+/**
+ * @returns 0 if there is nothing to do, 1 if there are changes, 2 if there is an error in a file or a call, 130 if it was
+ * stopped.
+ */
 export async function runPlan(options: PlanOptions): Promise<number> {
   return await withSession(options, { isDryRun: true, command: "wafsync plan" }, async (session) => {
     const { standalone, out, paint } = session;
     const previews = await standalone.preview();
     if (session.stopping.stop.aborted) {
-      session.notes.line("Stopped before the plan was made.");
+      session.notes.line("Stopped before the plan was complete.");
       return 130;
     }
     const views = previews.map(({ facts, pendingClears }) => viewResult(facts, standalone, pendingClears));

@@ -11,15 +11,15 @@ import { groupByReason } from "./print-plan.ts";
 
 /** GitHub accepts 65,536 characters in a comment. */
 export const markdownLengthMax = 60_000;
-/** For the last sentence. */
+/** Space for the last sentence. */
 const lengthReserved = 400;
-/** The maximum size of the overview, so that there is space for the lists. */
+/** The maximum size of the overview, which leaves space for the lists. */
 const overviewLengthMax = 20_000;
 /** Longer lists are folded. */
 const openLinesMax = 10;
 const lineLengthMax = 1_000;
 
-/** Finds the comment of an earlier run, to update it. */
+/** With this marker, a pipeline finds the comment of an earlier run and updates it. */
 const marker = "<!-- wafsync-plan -->";
 
 interface Section {
@@ -44,7 +44,7 @@ export function planMarkdown(views: readonly InstanceView[], faults: readonly st
       break;
     }
   }
-  const faultTitle = counted(faults.length, "problem in the files", "problems of the files");
+  const faultTitle = counted(faults.length, "problem in the files", "problems in the files");
   if (faults.length > 0) comment.addSection({ title: faultTitle, lines: faults.map(problemLine) });
   for (const view of views) {
     for (const section of sectionsOf(view)) {
@@ -71,7 +71,7 @@ class BoundedComment {
     }
   }
 
-  /** As many of its lines as fit. */
+  /** Adds the section, with as many of its lines as fit. */
   addSection({ title, lines }: Section): void {
     const countable = lines.filter(({ counts }) => counts).length;
     const start = `<details${countable <= openLinesMax ? " open" : ""}><summary>${escaped(title)}</summary>`;

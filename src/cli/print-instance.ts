@@ -31,7 +31,7 @@ export function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
   });
 }
 
-/** Entries that no person here can correct: the rule is in order without them. */
+/** Entries of feeds that are not applied. The user cannot correct them, and the rule is valid without them. */
 export function feedLines({ objects }: InstanceView, paint: Paint): string[] {
   return objects.flatMap(({ kind, namespace, name, place, isAccepted, ready, rejected, rejectedCount }) => {
     if (rejected.length === 0 || !isAccepted || ready === "False") return [];
@@ -71,7 +71,7 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
   return lines;
 }
 
-/** Everything worth knowing about the objects, below their table. */
+/** Notes and problems, which follow the table of objects. */
 function remarkLines(view: InstanceView, paint: Paint): string[] {
   return [...unmanagedLines(view, paint), ...feedLines(view, paint), ...problemLines(view, paint)];
 }

@@ -7,7 +7,7 @@ import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
 import type { Paint } from "./print-instance.ts";
 import { carvedLines, feedLines, problemLines } from "./print-instance.ts";
 
-/** Further lines of operations are only counted; `-o json` has all of them. */
+/** Further lines of operations are only counted; `-o json` prints all of them. */
 const operationsShownMax = 40;
 /** How many operations with the same reason are shown. */
 const operationsPerReasonMax = 5;
@@ -72,7 +72,7 @@ const marks: Readonly<Record<OperationView["operation"], Mark>> = {
 /** One line per item, in columns; long series with the same reason and long plans are shortened. */
 function groupLines(items: readonly Item[], paint: Paint, fixed?: Mark): string[] {
   const groups = groupByReason(items, operationsPerReasonMax);
-  // An entry is shown as the list of the WAF spells it, which may have line breaks around it.
+  // Entries are shown as the WAF's list spells them, which may include line breaks.
   const visible = groups.map((group) => ({ ...group, shown: group.shown.map(visibleItem) }));
   const shown = visible.flatMap((group) => group.shown);
   const targetWidth = Math.max(...shown.map(({ target }) => target.length));

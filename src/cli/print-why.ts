@@ -21,7 +21,7 @@ export function whyLines(address: Entry, view: WhyView, paint: Paint): string[] 
 }
 
 function lastBlockedLines(address: Entry, { lastBlockedRequest, noBlockedRequestSince }: WhyView): string[] {
-  if (noBlockedRequestSince !== undefined) return ["", `No request was blocked since ${noBlockedRequestSince}.`];
+  if (noBlockedRequestSince !== undefined) return ["", `No request has been blocked since ${noBlockedRequestSince}.`];
   if (lastBlockedRequest === undefined) return [];
   const { time, client, method, path, status, reason } = lastBlockedRequest;
   const from = client === address ? "" : ` from ${client}`;

@@ -57,6 +57,7 @@ export function createProgram(name: string, setExitCode: SetExitCode): Command {
     .version(packageJson.version, "-V, --version", "print the version")
     .option("--debug", "print the stack of an unexpected error")
     .helpOption("-h, --help", "print this help")
+    .helpCommand("help [command]", "print the help of a command")
     .configureOutput({ writeOut: (text) => void process.stdout.write(examplesAs(name, text)) })
     .showHelpAfterError("(--help lists commands and options)")
     .addHelpText(

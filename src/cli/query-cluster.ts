@@ -1,4 +1,4 @@
-// Short queries of the API server in the options, with validated responses: for commands that need no other requests.
+// Short queries to the API server that the options select, with validated responses, for commands that need no other requests.
 import * as z from "zod";
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
@@ -11,7 +11,7 @@ import type { ClusterOptions } from "./read-kube-config.ts";
 type ClusterAnswer<T> = { readonly value: T } | { readonly problem: string };
 
 const versionTimeoutMs = 5000;
-/** The maximum wait for a completion. */
+/** The maximum time that a completion waits for names. */
 const namesTimeoutMs = 2000;
 
 const versionSchema = z.object({ gitVersion: z.string() });

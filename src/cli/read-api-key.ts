@@ -1,4 +1,4 @@
-// The API key of a command whose WAF is given by options: from a file, or from the environment.
+// Reads the API key of a command whose options select the WAF, from a file or from the environment.
 import { readFile } from "node:fs/promises";
 import { readEnvironment } from "../app/config.ts";
 import type { ApiKey } from "../model/api-key.ts";

@@ -37,7 +37,7 @@ export async function readWafContent(access: WafAccess): Promise<WafContent> {
     if (change === undefined) return second;
     throw new CommandError(
       `the WAF changed during the import: ${change}`,
-      "No file was written. Stop the other writer of the WAF, and run the command again.",
+      "No file was written. Stop the other writer, and run the command again.",
     );
   } finally {
     await registry.close();
@@ -67,7 +67,7 @@ function changeBetween(a: WafContent, b: WafContent): string | undefined {
     const [before, after] = [a.lists[list].toSorted(), b.lists[list].toSorted()];
     const isSame = before.length === after.length && before.every((text, index) => text === after[index]);
     if (!isSame)
-      return `the ${list} had ${before.length} entries, and different ones in the second read (${after.length})`;
+      return `the second read of the ${list} returned different entries (${before.length} before, ${after.length} now)`;
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-// `wafsync report`: writes a page about the blocked requests of a period. It only reads from the WAF.
+// `wafsync report`: writes an HTML page about the blocked requests of a period. It only reads from the WAF.
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
@@ -104,7 +104,7 @@ async function collect(
   const clock = realClock;
   const registry = new LaneRegistry({ clock, locks: processLocks("wafsync report") });
   const lane = registry.acquire({ baseUrl, key, minRequestIntervalMs });
-  const permit = () => ({ permitted: false, reason: "A report only reads." }) as const;
+  const permit = () => ({ permitted: false, reason: "This command only reads." }) as const;
   const waf = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock });
   try {
     const ports = { waf, clock, random: Math.random, stopping, onWait: watch.waiting };

@@ -38,7 +38,10 @@ export async function withRuleSession(
 ): Promise<number> {
   const addresses = [...new Set(texts.map(parseAddress))];
   if (addresses.length > addressesMax) {
-    throw new CommandError(`${addresses.length} addresses are too many for this command`, "Write a rule for them.");
+    throw new CommandError(
+      `this command accepts at most ${addressesMax} addresses, not ${addresses.length}`,
+      "Write a WafIpRule for them.",
+    );
   }
   const target = await openTarget(options);
   const redact = (text: string): string => target.redactor.redact(text);
@@ -57,7 +60,7 @@ export async function withRuleSession(
   });
 }
 
-/** Checks a rule before it is written: why it would not take effect; undefined if it would. */
+/** Checks a rule before it is written. Returns why it would not take effect; undefined if it would. */
 export function objectionTo(rule: CommandRule, gathered: Gathered, nowMs: number): string | undefined {
   const declared = declaredRule(rule, nowMs);
   const others = gathered.rules.filter(
@@ -68,7 +71,9 @@ export function objectionTo(rule: CommandRule, gathered: Gathered, nowMs: number
   return compiled?.isAttached === false ? compiled.message : compiled?.rejected[0]?.message;
 }
 
-/** 0 if the WAF shows the change, or without waiting; 1 if it does not yet; 130 if a signal ended the wait. */
+/**
+ * 0 if the WAF shows the change or the command did not wait, 1 if the WAF does not show it yet, 130 if a signal ended the wait.
+ */
 export function exitCodeOf({ state }: ChangeOutcome): number {
   if (state === "Stopped") return 130;
   return state === "Settled" || state === "NotWaited" ? 0 : 1;

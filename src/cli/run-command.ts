@@ -53,7 +53,7 @@ function eventLine(meta: ResourceMeta, { type, reason, message }: ObjectEvent): 
   return `${time()}  ${mark}  ${meta.kind} ${nameKey(meta)}  ${colour(process.stderr, "bold", reason)}: ${message}`;
 }
 
-/** The time of day in UTC, as in every time stamp of a status. */
+/** The time of day in UTC, like the timestamps in a status. */
 function time(): string {
   return colour(process.stderr, "dim", `${new Date(realClock.nowMs()).toISOString().slice(11, 19)}Z`);
 }

@@ -46,8 +46,8 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "EADDRINUSE")
       throw new CommandError(
-        `port ${options.port} or ${options.controlPort} is taken`,
-        "Choose another one with --port and --control-port, or 0 for a free one.",
+        `port ${options.port} or ${options.controlPort} is in use`,
+        "Choose other ports with --port and --control-port; 0 takes a free one.",
       );
     throw new CommandError(message);
   });

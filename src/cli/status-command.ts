@@ -1,4 +1,5 @@
-// `wafsync status`: shows every instance, pending writes and their remaining time, and removals on hold with the command that approves them.
+// `wafsync status`: shows every instance, its pending writes with their remaining time, and its removals on hold with the command
+// that approves them.
 import { realClock } from "../async/clock.ts";
 import { inThousands } from "../model/sentence.ts";
 import { redactError } from "./describe-error.ts";
@@ -41,7 +42,7 @@ export async function runStatus(options: StatusOptions): Promise<number> {
       last = text;
       await realClock.sleep(watchMs, stop);
     }
-    // The shell's prompt begins a line of its own.
+    // The shell's prompt starts on a new line.
     if (out.isInteractive) out.line();
     return 130;
   });
@@ -109,8 +110,8 @@ function rowOf(view: StatusView, paint: Paint): string[] {
 function detailsOf(view: StatusView, paint: Paint): string[] {
   const { instance, ready, message, onHold, approve, objects, gaps } = view;
   // Removals on hold are listed separately, by the rule that last declared the entries.
-  const told = onHold.length > 0 && view.reason === "Held" ? [] : [`  ${message}`];
-  const lines = ready === "True" ? [] : ["", paint("bold", instance), ...told];
+  const summary = onHold.length > 0 && view.reason === "Held" ? [] : [`  ${message}`];
+  const lines = ready === "True" ? [] : ["", paint("bold", instance), ...summary];
   lines.push(...holdLines(onHold));
   if (approve !== undefined) lines.push(paint("yellow", `  To see and approve them: ${approve}`));
   for (const object of objects.slice(0, objectsShownMax)) {

@@ -1,4 +1,5 @@
-// One line that says how far a long piece of work is: redrawn in place on a terminal, a plain line now and then elsewhere.
+// Shows the progress of long work in one line. On a terminal, the line is redrawn in place; otherwise, a plain line is printed
+// every few seconds.
 import type { Clock } from "../async/clock.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
@@ -14,14 +15,14 @@ const labelWidthMin = 4;
 const columnsMin = 20;
 const redrawIntervalMs = 100;
 const plainIntervalMs = 5_000;
-/** Too little, or too short a time, says nothing about the pace. */
+/** The rate is shown only after this many items and this much time. */
 const paceFrom = 5;
 const paceAfterMs = 500;
 
 export interface StatusLineOptions {
   /** At the start of the line. */
   readonly label?: string;
-  /** What is counted. */
+  /** The unit of the counts. */
   readonly unit?: string;
 }
 
@@ -50,7 +51,7 @@ export class StatusLine {
     this.#drawnMs = terminal.isInteractive ? Number.NEGATIVE_INFINITY : this.#startMs;
   }
 
-  /** How many there will be in all, as far as is known. */
+  /** Sets the expected total. */
   expect(total: number): void {
     this.#total = total;
   }
@@ -68,20 +69,20 @@ export class StatusLine {
     else this.#terminal.line(this.#text(undefined));
   }
 
-  /** The work waits, and will continue without help. */
+  /** Shows why the work is waiting. It continues by itself. */
   wait(why: string): void {
     this.#note = why;
     if (this.#terminal.isInteractive) this.#redraw();
     else this.#terminal.line([this.#label, why].filter((part) => part !== "").join(": "));
   }
 
-  /** Removes the line, for something else to be printed. */
+  /** Removes the line, so that something else can be printed. */
   clear(): void {
     if (this.#isShown) this.#terminal.write(clearLine);
     this.#isShown = false;
   }
 
-  /** Leaves the line as the last state of the work, with a blank one after it; removes it if nothing was done. */
+  /** Leaves the line with the final state of the work, and a blank line after it. Removes the line if nothing was done. */
   end(): void {
     this.#note = "";
     if (this.#done === 0 || !this.#terminal.isInteractive) return this.clear();

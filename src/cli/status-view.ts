@@ -7,14 +7,14 @@ import { nameKey } from "../model/resource.ts";
 
 type ListCounts = NonNullable<WafInstanceStatus["blocklist"]>;
 
-/** What is shown, with the statuses as reported. */
+/** The objects to show, with their reported statuses. */
 export interface StatusSubject {
   readonly instance: ObjectName;
   readonly rules: readonly ResourceRef[];
   readonly origins: readonly ResourceRef[];
   readonly statusOf: (object: ResourceRef) => Readonly<Record<string, unknown>> | undefined;
   readonly gaps: readonly string[];
-  /** How a command that plans names the same target. */
+  /** The options that select the same target in suggested commands that plan. */
   readonly words: string;
 }
 
@@ -28,7 +28,7 @@ export interface StatusView {
   readonly allowlist?: ListCounts;
   readonly lastSyncTime?: string;
   readonly onHold: readonly HeldGroup[];
-  /** The command that approves what is on hold. */
+  /** The command that approves the removals on hold. */
   readonly approve?: string;
   /** Rules and origins that are not Ready. */
   readonly objects: readonly ObjectStatusView[];
@@ -78,7 +78,7 @@ function viewObject(object: ResourceRef, status: Readonly<Record<string, unknown
   };
 }
 
-/** The condition `Ready`, with its words. */
+/** The status, reason and message of the condition `Ready`. */
 export function conditionOf(
   conditions: readonly Condition[] | undefined,
 ): Pick<StatusView, "ready" | "reason" | "message"> {

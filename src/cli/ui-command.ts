@@ -35,12 +35,12 @@ export async function runUi(options: UiOptions): Promise<number> {
   return await withStopSignals(async ({ stop }) => {
     let server: PageServer | undefined;
     try {
-      // Thousands of files take a while: not the first visitor waits for them.
+      // Thousands of files take a while to read, so this is done before the first request.
       const refused = await app.prepare();
       if (refused !== undefined) notes.line(`warning: ${refused}`);
       server = await startPageServer({
         bind,
-        // Closed below, also if nobody ever asked for the page.
+        // The app is closed below, even if nobody requests the page.
         load: async () => ({ handle: async (request) => await app.handle(request), close: async () => undefined }),
         onProblem: (error) => notes.line(`error: ${String((redactError(error, redact) as Partial<Error>).message)}`),
       }).catch((error: unknown) => {

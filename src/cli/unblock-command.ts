@@ -1,4 +1,5 @@
-// `wafsync unblock`: undoes `wafsync block`. For other rules, it shows their location; a temporary Allow rule helps until they are changed.
+// `wafsync unblock`: undoes `wafsync block`. For other rules, it shows their location; a temporary Allow rule can help until they
+// are changed.
 import { formatTime } from "../api/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import type { Entry } from "../model/entry.ts";
@@ -32,7 +33,10 @@ interface Unblocked {
   readonly left: readonly CoveringView[];
 }
 
-/** @returns 0 if the addresses are not blocked any longer, 1 if one still is or the WAF does not show the change yet, 130 if stopped. */
+/**
+ * @returns 0 if no address is blocked any longer, 1 if one is still blocked or the WAF does not show the change yet, 130 if
+ * stopped.
+ */
 export async function runUnblock(texts: readonly string[], options: UnblockOptions): Promise<number> {
   const spanMs = options.allowFor === undefined ? undefined : parseSpan("--allow-for", options.allowFor);
   return await withRuleSession(texts, options, async (session) => {

@@ -1,4 +1,5 @@
-// Plans what `unblock` does for an address: it removes or narrows rules of commands; for everything else, it describes what must change. Pure.
+// Plans what `unblock` does for an address: it removes or narrows the rules of commands, and finds the entries that still block
+// the address afterwards. Pure.
 import { carve } from "../model/carve.ts";
 import { AddressCover } from "../model/address-cover.ts";
 import type { DeclaredRule } from "../model/declared.ts";
@@ -41,7 +42,7 @@ export function planUnblock(address: Entry, explanation: Explanation, rules: rea
   const isOurs = ({ rule: { meta } }: Covering["wantedBy"][number]): boolean =>
     goes.has(`${meta.namespace}/${meta.name}`);
   const left = explanation.coverings.filter(({ list, isLive, wantedBy, isManaged, coveredBy }) => {
-    // A covered entry is sent when the entry that covers it goes.
+    // A covered entry is added to the list when the entry that covers it is removed.
     if (list !== "blocklist" || (isLive === false && coveredBy === undefined)) return false;
     // An unmanaged entry that a rule of a command declared stays on the list.
     return wantedBy.length === 0 || !wantedBy.every(isOurs) || isManaged === false;
@@ -51,7 +52,7 @@ export function planUnblock(address: Entry, explanation: Explanation, rules: rea
     remove,
     narrowed: own.filter((rule) => !kept.has(rule) && !remove.includes(rule)),
     left,
-    // What is allowed is exempt from automatic blocks.
+    // Allowed addresses are exempt from automatic blocks.
     mayAllow: left.every(
       ({ entry, wantedBy }) =>
         entry !== address || wantedBy.every(({ rule: { meta } }) => meta.kind === "WafAutoBlock"),

@@ -1,4 +1,4 @@
-// Environment variables with which Node.js leaks credentials: commands that connect to a server refuse to start with them.
+// Rejects environment variables that make Node.js leak credentials, for commands that connect to a server.
 import { readEnvironment } from "../app/config.ts";
 import { CommandError } from "./describe-error.ts";
 

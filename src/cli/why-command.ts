@@ -1,4 +1,4 @@
-// `wafsync why`: what blocks or allows an address, and what would have to change.
+// `wafsync why`: shows what blocks or allows an address, and what would have to change.
 import { realClock } from "../async/clock.ts";
 import type { Entry } from "../model/entry.ts";
 import type { ObjectName } from "../model/resource.ts";

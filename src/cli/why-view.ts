@@ -40,7 +40,7 @@ export interface CoveringView {
   readonly formerOwners: readonly string[];
   /** The entry that is sent for this declared one. */
   readonly coveredBy?: string;
-  /** How many declared entries it stands for, if it is not one. */
+  /** How many declared entries it stands for, if there are several. */
   readonly parts?: number;
   /** Why it is not on the list, or what will happen to it. */
   readonly note?: string;
@@ -69,7 +69,7 @@ export interface WhyView {
   }[];
   /** Absent if the instance does not use the logs, or if they were not read. */
   readonly lastBlockedRequest?: BlockedRequestView;
-  /** Since when no request of the address was blocked, if none was found. */
+  /** The first day that was searched, if no blocked request was found. */
   readonly noBlockedRequestSince?: string;
   readonly liveListsRead: boolean;
   readonly gaps: readonly string[];
@@ -108,7 +108,7 @@ function viewLastBlocked(last: LastBlocked | undefined): Pick<WhyView, "lastBloc
     http_status: status,
     block_reason: reason,
   } = last.entry;
-  // Attackers choose the path, and its length.
+  // Attackers control the path and its length.
   const path = shortened(last.entry.request_path, pathLengthMax);
   return { lastBlockedRequest: { time, client, method, path, status, reason } };
 }
@@ -173,7 +173,7 @@ function viewIneffective({ ineffective }: Explanation, sight: InstanceSight): Wh
   });
 }
 
-/** The report of a run is the best explanation for a missing entry; for an undeclared entry, it is what the next run will do. */
+/** Explains a missing entry by what the last run reported about it, and an undeclared entry by what the next run will do. */
 function noteOf(covering: Covering, sight: InstanceSight): string | undefined {
   const { list, isLive, isManaged, wantedBy, refusal } = covering;
   const { instance } = sight.gathered;

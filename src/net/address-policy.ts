@@ -1,4 +1,4 @@
-// Determines which addresses are on the public Internet and may be the target of a URL from a user. Everything that is not known
+// Determines which addresses are on the public internet and may be the target of a URL from a user. Everything that is not known
 // to be public is internal, so this table is stricter than the one for entries of a WAF's lists. An address that contains an IPv4
 // address, as in NAT64 and 6to4, is classified by that address. It uses Node's block lists, so that commands that do not need it
 // load no library.
@@ -43,7 +43,7 @@ const endsInIpv4: readonly Network[] = [
 
 const sixToFour: readonly Network[] = [["2002::", 16]];
 
-/** Whether the address is on the public Internet. False for a string that is not an address, and for an address with a zone. */
+/** Whether the address is on the public internet. False for a string that is not an address, and for an address with a zone. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !isIn(innerIpv4, address, "ipv4");
   if (address.includes("%") || !isIPv6(address)) return false;

@@ -11,7 +11,7 @@ export const addressRefused = "ADDRESS_REFUSED";
 
 export type AllowAddress = (address: string) => boolean;
 
-/** Calls back with all addresses of a host, in the order in which to try them: `dns.lookup` of Node.js is one. */
+/** Calls back with all addresses of a host, in the order in which to try them, like `dns.lookup` of Node.js. */
 export type ResolveHost = (
   host: string,
   options: { readonly all: true },

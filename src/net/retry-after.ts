@@ -1,7 +1,7 @@
 // The Retry-After header of RFC 9110: a number of seconds, or one of the three forms of an HTTP date. A date is compared with the
 // Date header of the same response, because the clocks of server and client may differ by hours.
 
-/** Unless the caller says otherwise: no server holds a lane for longer than this with one answer. */
+/** The default limit: no response can pause a lane for longer than this. */
 export const retryAfterMsMax = 3_600_000;
 
 const months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -11,13 +11,13 @@ const asctimeDate = /^[a-z]{3} (?<month>[a-z]{3}) (?<day>[ \d]\d) (?<time>\d{2}:
 
 export interface DelayHeaders {
   readonly retryAfter: string | undefined;
-  /** The time of the server. Without it, that of this machine counts. */
+  /** The time of the server. Without it, the time of this machine is used. */
   readonly date: string | undefined;
 }
 
 /**
- * How long to wait, between 0 and the most that the caller waits; undefined if the header is missing or invalid.
- * A date in the past is 0.
+ * Returns how long to wait, from 0 to `longestMs`; undefined if the header is missing or invalid. A date in the past results
+ * in 0.
  */
 export function parseRetryAfter(
   { retryAfter, date }: DelayHeaders,

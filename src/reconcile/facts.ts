@@ -1,4 +1,4 @@
-// What a reconcile run knows at one moment, as plain facts: status, events and commands are all made from these.
+// What a reconcile run knows at one moment, as plain facts. Statuses, events and the output of commands are derived from them.
 import type { Gathered } from "../model/gathered.ts";
 import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
@@ -27,7 +27,7 @@ export function writesOf({ added, removed, originsAdded, originsRemoved }: Write
 export interface Pace {
   readonly done: number;
   readonly left: number;
-  /** Undefined until enough writes were made to tell. */
+  /** Undefined until there were enough writes to compute the rate. */
   readonly perSecond: number | undefined;
 }
 
@@ -42,11 +42,11 @@ export function paceOf(writes: WritesDone, left: number, tookMs: number): Pace {
 export interface RunFacts {
   readonly gathered: Gathered;
   readonly desired: DesiredState;
-  /** `Started`: nothing was read yet. */
+  /** `Started`: nothing has been read yet. */
   readonly phase: "Started" | "Applying" | "Ended";
   /** Undefined until the run has ended. */
   readonly result: RunResult | undefined;
-  /** Undefined as long as the WAF could not be read. */
+  /** Undefined until the WAF has been read. */
   readonly observed: Observed | undefined;
   readonly plan: Plan | undefined;
   /** The list counts of the plan, updated with the writes since. */
@@ -55,7 +55,7 @@ export interface RunFacts {
   readonly done: WritesDone;
   /** The entries that were added and removed, by rule. */
   readonly changes: readonly EntryChange[];
-  /** Declared entries that were on the lists before there was a record: they count as foreign. */
+  /** The number of declared entries that were on the lists before there was a record. They count as foreign. */
   readonly unrecorded: number;
   /** Differences from the declared state that another writer caused before the run. */
   readonly drift: readonly DriftedEntry[];

@@ -1,4 +1,4 @@
-// What the use cases need of the world. The cluster, the directory, the simulation and the tests each bring their own.
+// The ports of the use cases. The cluster, the directory, the simulation and the tests each have their own adapters.
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredInstance, ListName, OriginType } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
@@ -12,36 +12,36 @@ import type { Plan } from "../plan/instance/plan.ts";
 
 /** Where resources come from. */
 export interface SourcePort {
-  /** All that belongs to the instance, as last seen; undefined if there is no such instance. */
+  /** Everything that belongs to the instance, from the cache; undefined if the instance does not exist. */
   gather(instance: ObjectName): Promise<Gathered | undefined>;
-  /** The same, read afresh where it lives: before removals, so that a stale cache cannot unblock anyone. */
+  /** Like `gather`, but from a fresh read: before removals, so that a stale cache cannot unblock anyone. */
   confirm(instance: ObjectName, options: ConfirmOptions): Promise<ConfirmedGathering>;
   /** False while missing objects may only be in the middle of a replacement. Absent if changes are atomic. */
   isSettled?(): boolean;
-  /** Grows whenever what `gather` would answer may have changed. Cheap: asked before every call. */
+  /** Increases whenever the result of `gather` may have changed. Must be cheap, because it is called before every call of the WAF. */
   version(instance: ObjectName): number;
   /**
-   * Whether the kinds themselves are being removed, and the instances with them: that is no wish to remove entries. Absent
-   * where there is no such thing. Never rejects.
+   * Whether the CRDs are being removed, and the instances with them: this is not a request to remove entries. Absent if there are
+   * no CRDs. Never rejects.
    */
   isUninstalling?(): Promise<boolean>;
-  /** Deletes an object whose time is over, if it is still the same one. Never rejects. Absent where files are the users' own. */
+  /** Deletes an expired object, if it is still the same one. Never rejects. Absent if the objects are files of the users. */
   removeObject?(object: ResourceMeta): Promise<void>;
 }
 
-/** Where the inventory lives. */
+/** Where the inventory is stored. */
 export interface InventoryPort {
   load(instance: ObjectName): Promise<LoadedInventory>;
   save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
-  /** The instance is gone, and nothing is left to remember. Undefined, or why it could not be done. */
+  /** Called when the instance is gone and nothing has to be remembered. Returns undefined, or why the inventory could not be removed. */
   remove(instance: ObjectName): Promise<string | undefined>;
 }
 
-/** Keeps an instance from disappearing before its entries are removed: a finalizer, where there is such a thing. */
+/** Prevents the deletion of an instance until its entries are removed: with a finalizer, if there are finalizers. */
 export interface LifecyclePort {
-  /** Before the first write. Undefined when the finalizer is there, or why it is not. */
+  /** Called before the first write. Returns undefined if the finalizer exists, or why it could not be added. */
   ensureFinalizer(instance: ResourceMeta): Promise<string | undefined>;
-  /** After the last write. Undefined when the finalizer is gone, or why it could not be removed. */
+  /** Called after the last write. Returns undefined if the finalizer is gone, or why it could not be removed. */
   removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
 }
 
@@ -77,22 +77,22 @@ export interface ObjectEvent {
 export interface EventDetails {
   /** `namespace/name` of the WafIpRule; absent if unknown. */
   readonly rule?: string;
-  /** The first of them. */
+  /** The first entries. */
   readonly entries: readonly string[];
-  /** How many there are. */
+  /** The total number of entries. */
   readonly count: number;
 }
 
-/** Where status and events go. Neither ever fails a reconcile. */
+/** Where statuses and events are written. A failure of either never fails a reconcile run. */
 export interface StatusPort {
-  /** The status as it stands there, or undefined if there is none. */
+  /** The current status, or undefined if there is none. */
   read(object: ResourceMeta): Readonly<Record<string, unknown>> | undefined;
-  /** Written only where it differs from what stands there. */
+  /** Writes the status if it differs from the current one. */
   write(object: ResourceMeta, status: Readonly<Record<string, unknown>>): Promise<void>;
   event(object: ResourceMeta, event: ObjectEvent): void;
 }
 
-/** What a call to clear the cache was made for; a call for an object does for rollouts too. */
+/** What a call to clear the cache was made for. A call for an object also serves pending rollouts. */
 export type ClearCause = "WafCacheClear" | "Rollout";
 
 /** Observes the runs over an instance, for progress bars, metrics and logs. Must not throw. */
@@ -103,9 +103,9 @@ export interface ReconcileObserver {
   /** The run continues by itself after the delay. */
   waiting?(instance: ObjectName, why: string, delayMs: number): void;
   failed?(instance: ObjectName, fault: WafFault): void;
-  /** A call to clear the cache has ended, with whatever outcome. */
+  /** A call to clear the cache has ended, successfully or not. */
   clearTried?(instance: ObjectName, cause: ClearCause, isCleared: boolean): void;
-  /** The instance goes, and this many managed entries and origins stay on its WAF; undefined if the number is unknown. */
+  /** The instance is released, and this many managed entries and origins stay on its WAF; undefined if the number is unknown. */
   orphaned?(instance: ObjectName, count: number | undefined): void;
 }
 
@@ -118,7 +118,7 @@ export interface Turn {
 /** The history for people. Nothing waits for it or depends on it. Must not throw. */
 export interface HistoryPort {
   note(instance: ObjectName, events: readonly HistoryEvent[]): void;
-  /** The instance has taken over the record of `former`, whose history is the beginning of its own from now on. */
+  /** The instance has taken over the record of `former`, whose history becomes the beginning of its own. */
   continues(instance: ObjectName, former: ObjectName): void;
 }
 
@@ -138,10 +138,10 @@ export interface ReconcilePorts {
   readonly observer: ReconcileObserver;
   /** Whether the run must yield to others; called after each write. Absent if there are no others. */
   readonly isTurnOver?: (turn: Turn) => boolean;
-  /** The minimum time between two reports of a run that goes on; two seconds if undefined. */
+  /** The minimum time between two progress reports of a run; two seconds if undefined. */
   readonly progressIntervalMs?: () => number;
-  /** Aborts when the process is to end: no new call is begun. */
+  /** Aborts when the process must end: no new call may start. */
   readonly stopping: AbortSignal;
-  /** Aborts a little later: a running call is given up. */
+  /** Aborts a moment later: the call in flight is abandoned. */
   readonly abandon: AbortSignal;
 }

@@ -1,7 +1,7 @@
 // How a reconcile run over one instance can end.
 import type { WafFault } from "../model/waf-result.ts";
 
-/** Why nothing can be done until something changes outside. */
+/** Why nothing can be done until something outside the run changes. */
 export type Blocker =
   | "BaseUrlNotAllowed"
   | "MissingApiKey"
@@ -13,15 +13,15 @@ export type Blocker =
   | "InventoryUnreadable"
   | "InventoryConflict"
   | "InventoryUnwritable"
-  /** Nothing is written before this process has read the declared state where it lives. */
+  /** Nothing is written until this process has confirmed the declared state with a fresh read. */
   | "Unconfirmed"
   | "DomainChanged";
 
 export type RunResult =
   | { readonly kind: "Done" }
-  /** Everything was tried, and the WAF still shows something else: another writer is active. */
+  /** All rounds were used, and the WAF still differs from the declared state: another writer is active. */
   | { readonly kind: "Unsettled" }
-  /** The instance now names another WAF or key, or is being deleted: a new run starts at once. */
+  /** The instance now has another WAF or key, or is being deleted: a new run starts immediately. */
   | { readonly kind: "Outdated" }
   /** Its time slice is over and others are waiting: it continues after them. */
   | { readonly kind: "Yielded" }
@@ -30,7 +30,7 @@ export type RunResult =
   | { readonly kind: "Interrupted" }
   | { readonly kind: "Gone" };
 
-/** True if another attempt may do, without anybody changing anything: the instance backs off until then. */
+/** True if another attempt can succeed without a change. The instance backs off until then. */
 export function isTransient(result: RunResult): boolean {
   if (result.kind === "Failed" || result.kind === "Unsettled") return true;
   if (result.kind !== "Blocked") return false;

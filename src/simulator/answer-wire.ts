@@ -1,5 +1,5 @@
-// The ways in which a response is sent, or not. The waiter for the end of the request is notified before the first
-// byte leaves, so that the client's next request can't be taken for an overlapping one.
+// The ways to send a response, or none. `onAnswer` is called before the first byte is sent, so that the client's next request
+// does not count as overlapping.
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { Answer } from "./answer.ts";
@@ -9,9 +9,9 @@ const hugeChunkBytes = 64 * 1024;
 export interface AnswerWire {
   json(answer: Answer): void;
   text(status: number, headers: Readonly<Record<string, string>>, body: string): void;
-  /** Announces the whole answer, sends half of it and closes the connection. */
+  /** Announces the whole response, sends half of it and closes the connection. */
   truncated(answer: Answer): void;
-  /** JSON that goes on for this many bytes, as fast as the client takes it. */
+  /** Sends JSON of this many bytes, as fast as the client reads it. */
   huge(bytes: number): Promise<void>;
   reset(): void;
   /** The request stays open until the client hangs up. */
@@ -20,7 +20,7 @@ export interface AnswerWire {
   hungUp(): Promise<void>;
 }
 
-/** @param onAnswer is called once, with the status that is about to be sent, or undefined for a torn connection */
+/** @param onAnswer is called once, with the status that is about to be sent, or undefined for a reset connection */
 export function makeAnswerWire(response: ServerResponse, onAnswer: (status: number | undefined) => void): AnswerWire {
   const sendText: AnswerWire["text"] = (status, headers, body) => {
     onAnswer(status);
@@ -50,7 +50,7 @@ export function makeAnswerWire(response: ServerResponse, onAnswer: (status: numb
       response.socket?.resetAndDestroy();
     },
     hang() {
-      // Nothing to do: the server has no time-out for its own answers.
+      // Nothing to do: the server has no timeout for its own responses.
     },
     async hungUp() {
       if (!response.closed) await once(response, "close");

@@ -1,4 +1,4 @@
-// What an endpoint answers: a status and a JSON body, before any fault spoils it.
+// The response of an endpoint: a status and a JSON body, before a fault changes it.
 import type { SimulatedWaf } from "./simulated-waf.ts";
 import type { SimulatorSettings } from "./simulator-world.ts";
 
@@ -8,7 +8,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request whose key is right and whose required parameters are there. */
+/** A request with a valid key and all required parameters. */
 export interface Call {
   readonly waf: SimulatedWaf;
   readonly parameters: ReadonlyMap<string, string>;

@@ -1,4 +1,4 @@
-// The paths, verbs and parameters of the WAF API, as a table: the one place that says what the simulator takes.
+// The paths, methods and parameters of the WAF API. Only this table decides which requests the simulator accepts.
 import { clearCache, readLogs, scrollLogs } from "./service-endpoints.ts";
 import { addAddress, readList, removeAddress } from "./list-endpoints.ts";
 import { addOrigin, readOrigin, removeOrigin } from "./origin-endpoints.ts";
@@ -6,7 +6,7 @@ import type { Answer, Handler } from "./answer.ts";
 import { listNames } from "./simulated-waf.ts";
 
 interface Endpoint {
-  /** Beside `api_key`; names are exact. */
+  /** In addition to `api_key`. Names must match exactly. */
   readonly required: readonly string[];
   readonly optional: readonly string[];
   readonly handle: Handler;
@@ -40,7 +40,7 @@ const verbsByPath: ReadonlyMap<string, Verbs> = new Map<string, Verbs>([
 /** Without a trailing slash, and without the key. */
 export const knownPaths: readonly string[] = [...verbsByPath.keys()];
 
-/** Every parameter that the contract names, but the key. */
+/** All parameters of the contract except the key. */
 export const knownParameters: ReadonlySet<string> = new Set(
   [...verbsByPath.values()].flatMap((verbs) =>
     Object.values(verbs).flatMap(({ required, optional }) => [...required, ...optional]),
@@ -52,7 +52,7 @@ export type Route =
   | { readonly kind: "WrongVerb"; readonly path: string; readonly allowed: readonly string[] }
   | { readonly kind: "UnknownPath" };
 
-/** Finds the endpoint; one trailing slash makes no difference. `pathname` is still percent-encoded. */
+/** Finds the endpoint, ignoring one trailing slash. `pathname` is still percent-encoded. */
 export function findRoute(method: string, pathname: string): Route {
   const trimmed = pathname.endsWith("/") ? pathname.slice(0, -1) : pathname;
   const isClear = trimmed === clearPath || /^\/clear\/[^/]+$/u.test(trimmed);

@@ -1,5 +1,5 @@
-// From an HTTP request to what it asks of the WAF, and to the true answer. A GET brings its parameters in the query, a
-// POST or DELETE in a form body and nowhere else; names are exact, and no parameter may be given twice.
+// Parses an HTTP request, and performs it to get the true response. A GET has its parameters in the query, a POST or DELETE only
+// in a form body. Names must match exactly, and no parameter may be repeated.
 import { failed } from "./answer.ts";
 import type { Answer } from "./answer.ts";
 import { findRoute, knownParameters, unknownPathAnswer, wrongVerbAnswer } from "./api-contract.ts";
@@ -12,7 +12,7 @@ export interface ApiRequest {
   readonly route: Route;
   /** Without the key and without a trailing slash. */
   readonly path: string;
-  /** As it came; empty if there was none. */
+  /** As received; empty if the request has no key. */
   readonly apiKey: string;
   readonly waf: SimulatedWaf | undefined;
   readonly parameters: ReadonlyMap<string, string>;
@@ -22,7 +22,7 @@ export interface ApiRequest {
 
 export interface RawRequest {
   readonly method: string;
-  /** Path and query as they came, without the base path. */
+  /** Path and query as received, without the base path. */
   readonly target: string;
   readonly contentType: string;
   readonly body: string;
@@ -53,7 +53,7 @@ export function understandRequest(raw: RawRequest, world: SimulatorWorld): ApiRe
   };
 }
 
-/** The parameters that may be remembered and shown: only known names, cut to a length, and no key in any value. */
+/** The parameters that may be recorded and shown: only known names, with truncated values in which keys are redacted. */
 export function recordedParameters(request: ApiRequest, world: SimulatorWorld): Record<string, string> {
   const shown = [...request.parameters].filter(([name]) => knownParameters.has(name));
   return Object.fromEntries(
@@ -61,7 +61,7 @@ export function recordedParameters(request: ApiRequest, world: SimulatorWorld): 
   );
 }
 
-/** Does what the request asks for, and says what the contract says. */
+/** Performs the request, and returns the response that the contract defines. */
 export function performRequest(request: ApiRequest, world: SimulatorWorld): Answer {
   const { route, waf } = request;
   if (route.kind !== "Endpoint") {

@@ -1,5 +1,6 @@
-// The WAF API over HTTP. A request goes this way: understood, counted, held for the latency, then answered truly, refused
-// because another one of its key was in flight, or spoilt by a fault. A client that hangs up does not undo its request.
+// Serves the WAF API over HTTP. A request is parsed, counted and delayed by the latency. Then it gets its true response, is
+// rejected because another request of its key was in flight, or fails by an injected fault. A client that disconnects does not
+// undo its request.
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -20,7 +21,7 @@ export type RequestHook = (record: Readonly<RequestRecord>) => void | Promise<vo
 
 export interface ApiServerOptions {
   readonly world: SimulatorWorld;
-  /** In front of every path, without a slash at its end; often empty. */
+  /** The prefix of every path, without a trailing slash; often empty. */
   readonly basePath: string;
   readonly onRequest: RequestHook | undefined;
   /** Aborts when the simulator is closed. */
@@ -28,7 +29,7 @@ export interface ApiServerOptions {
 }
 
 const formBytesMax = 64 * 1024;
-/** Longer than any pause of a client between two calls, so that no connection is closed under a request. */
+/** Longer than any pause of a client between two calls, so that no connection is closed while a request arrives. */
 const keepAliveMs = 120_000;
 const turnsHeld = 4;
 const internalErrorsMax = 100;
@@ -65,13 +66,13 @@ async function answerRequest(
   });
   await options.onRequest?.(record);
   await holdRequest(world, signal);
-  // Clients compare the date of Retry-After with it, and the clock may be one of a test.
+  // Clients compare the date in Retry-After with this header, and the clock may be a test clock.
   if (!response.headersSent) response.setHeader("date", new Date(world.clock.nowMs()).toUTCString());
   if (effect !== undefined) await playFault(effect, request, wire, world, signal);
   else answerTruly(world, request, record, wire, change);
 }
 
-/** Even without latency a request is held for some turns of the event loop, so that one sent at the same time is seen. */
+/** Even without latency, a request waits for some turns of the event loop, so that a concurrent request is detected. */
 async function holdRequest({ settings, clock }: SimulatorWorld, signal: AbortSignal): Promise<void> {
   if (settings.latencyMs > 0) return await clock.sleep(settings.latencyMs, signal);
   for (let turn = 0; turn < turnsHeld; turn += 1) await nextTurn();
@@ -84,7 +85,7 @@ interface Registered {
   readonly flight: Flight | undefined;
 }
 
-/** Counts and records the request, and finds out whether it overlaps another one and which fault it meets. */
+/** Counts and records the request, and determines whether it overlaps another one and which fault applies to it. */
 async function registerRequest(
   world: SimulatorWorld,
   request: ApiRequest,
@@ -92,9 +93,9 @@ async function registerRequest(
 ): Promise<Registered> {
   const { waf, method, path } = request;
   const record = world.record({ method, path, domain: waf?.domain, parameters: recordedParameters(request, world) });
-  const told = world.faults.take({ method, path, ip: request.parameters.get("ip"), domain: waf?.domain });
+  const queued = world.faults.take({ method, path, ip: request.parameters.get("ip"), domain: waf?.domain });
   const logFault = world.logFaults.take(path);
-  const effect = told ?? logFault.effect;
+  const effect = queued ?? logFault.effect;
   const { change } = logFault;
   record.fault = effect?.kind;
   if (waf === undefined) return { record, effect, change, flight: undefined };
@@ -129,13 +130,13 @@ function refuseBody(response: ServerResponse): void {
   response.end(JSON.stringify({ success: false, message: "The body is too long" }));
 }
 
-/** A path outside the base path is unknown, whatever follows. */
+/** Any path outside the base path is unknown. */
 function withoutBasePath(target: string, basePath: string): string {
   if (basePath === "") return target;
   return target.startsWith(`${basePath}/`) ? target.slice(basePath.length) : "/(outside)";
 }
 
-/** A defect of the simulator or of a hook must not look like one of the faults that were asked for. */
+/** A defect of the simulator or of a hook must not look like an injected fault. */
 function failLoudly(world: SimulatorWorld, response: ServerResponse, error: unknown): void {
   const text = types.isNativeError(error) ? error.message : "unknown";
   if (world.internalErrors.length < internalErrorsMax) world.internalErrors.push(world.redact(text));

@@ -1,7 +1,7 @@
-// What attackers of the scenario do, and who they are: a campaign comes from one network, for some days, and does one thing.
+// The attackers of the scenario `Attack`. Each campaign comes from one network, lasts a few days, and uses one method.
 import { hashNumbers } from "./seeded-hash.ts";
 
-/** One way to attack, as the WAF sees it. Every list is drawn from evenly. */
+/** One method of attack, as the WAF logs it. The values of each list are equally likely. */
 interface Method {
   readonly reasons: readonly string[];
   readonly paths: readonly string[];
@@ -18,7 +18,7 @@ export interface Campaign extends Method {
   addressOf(host: number): string;
 }
 
-/** A campaign lasts this long, and then another one takes its place. */
+/** After this many days, another campaign replaces it. */
 const campaignDays = 5;
 
 const browser =

@@ -1,24 +1,24 @@
-// When blocked requests come on a day of the scenario `Attack`: a background that follows the hours of the day, and waves of
-// attacks, each of which begins at once and dies away. From a seed, so that any row of any day can be made at any time.
+// Distributes the blocked requests of a day in the scenario `Attack`: background traffic that follows the time of day, and waves
+// of attacks that start suddenly and fade. Everything is derived from a seed, so any row of any day can be generated at any time.
 import { hashNumbers } from "./seeded-hash.ts";
 
 const minutesPerDay = 1440;
 const minuteMs = 60_000;
 const wavesMax = 4;
-/** Days that were planned and may be asked for again: pages of one query walk through them in order. */
+/** How many planned days are cached: the pages of one query need the same days several times. */
 const plannedDaysMax = 64;
 
 interface Wave {
-  /** Of the campaign, from 0. */
+  /** The slot of the campaign, from 0. */
   readonly slot: number;
   readonly firstMinute: number;
   readonly minutes: number;
-  /** Of all requests of the day, from 0 to 1. */
+  /** The share of the day's requests, from 0 to 1. */
   readonly share: number;
 }
 
 export interface AttackMoment {
-  /** Since the day began. */
+  /** Since the start of the day. */
   readonly timeMs: number;
   /** The slot of the campaign that sends the request; undefined for the background. */
   readonly slot: number | undefined;
@@ -26,14 +26,14 @@ export interface AttackMoment {
 
 interface Source {
   readonly slot: number | undefined;
-  /** Of the requests of the day that come in each minute. */
+  /** The share of the day's requests in each minute. */
   readonly weights: Float64Array;
 }
 
 export interface AttackDay {
   /**
-   * @param share of the requests of the day that have come before, from 0 to below 1; time never falls while it rises
-   * @param drawn from 0 to below 1: which of those who are active then sends it
+   * @param share the share of the day's requests that come earlier, from 0 to below 1; a larger share never has an earlier time
+   * @param drawn from 0 to below 1: selects the sender among the sources that are active at that time
    */
   momentOf(share: number, drawn: number): AttackMoment;
 }
@@ -58,7 +58,7 @@ function planDay(seed: number, day: number): AttackDay {
     ...waves.map((wave) => ({ slot: wave.slot, weights: waveWeights(wave) })),
   ];
   const total = (minute: number): number => sources.reduce((sum, { weights }) => sum + (weights[minute] ?? 0), 0);
-  /** What has come before each minute, and at the end of the day. */
+  /** The sum of the shares before each minute, and at the end of the day. */
   const before = new Float64Array(minutesPerDay + 1);
   for (let minute = 0; minute < minutesPerDay; minute += 1) before[minute + 1] = (before[minute] ?? 0) + total(minute);
   const whole = before[minutesPerDay] ?? 1;
@@ -78,7 +78,7 @@ function planDay(seed: number, day: number): AttackDay {
   };
 }
 
-/** One day in four is quiet; on the others, two to four waves bring more than half of the requests. */
+/** One day in four is quiet. On the others, two to four waves send more than half of the requests. */
 function wavesOf(seed: number, day: number): Wave[] {
   const draw = (slot: number, salt: number): number => hashNumbers(seed, day, slot, salt);
   const isQuiet = draw(0, 30) % 4 === 0;
@@ -91,7 +91,7 @@ function wavesOf(seed: number, day: number): Wave[] {
   }));
 }
 
-/** People and most bots are awake in the afternoon, UTC. */
+/** Background traffic is highest in the afternoon, UTC. */
 function backgroundWeights(share: number): Float64Array {
   const shape = Float64Array.from(
     { length: minutesPerDay },
@@ -114,7 +114,7 @@ function scaled(shape: Float64Array, share: number): Float64Array {
   return shape.map((weight) => (weight / sum) * share);
 }
 
-/** The last place whose value is not above the wanted one, by bisection. The first value is 0. */
+/** The last index whose value is not above the wanted one, by binary search. The first value is 0. */
 function lastNotAbove(values: Float64Array, wanted: number): number {
   let low = 0;
   let high = values.length - 2;

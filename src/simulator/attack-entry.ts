@@ -1,10 +1,10 @@
-// The requests of the scenario `Attack`: those of the campaigns, and of the many clients of the background, each of which keeps its
-// country and its program. All addresses are from networks that are set aside for documentation and benchmarks.
+// Generates the requests of the scenario `Attack`: requests of the campaigns, and of many background clients, each of which has a
+// fixed country and user agent. All addresses are from networks that are reserved for documentation and benchmarks.
 import { attackDay } from "./attack-day.ts";
 import { campaignOf, choose } from "./attack-campaigns.ts";
 import { hashNumbers } from "./seeded-hash.ts";
 
-/** Clients of the background; some send much more than others. */
+/** The number of background clients. Some send much more than others. */
 const clientsMax = 3000;
 
 const countries = ["US", "US", "US", "DE", "DE", "CN", "CN", "FR", "GB", "IN", "BR", "NL", "RU", "JP", "PL", "ID"];
@@ -48,12 +48,12 @@ interface AttackRow {
   readonly rowCount: number;
 }
 
-/** When the row is logged, since the day began. */
+/** The time of the row since the start of the day. */
 export function attackTimeMs(logDay: AttackRow, row: number): number {
   return momentOf(logDay, row).timeMs;
 }
 
-/** The fields of the row but for its timestamp. */
+/** All fields of the row except its timestamp. */
 export function attackFields(logDay: AttackRow, row: number) {
   const { seed, day } = logDay;
   const draw = (salt: number): number => hashNumbers(seed, day, row, salt);
@@ -74,7 +74,7 @@ function momentOf({ seed, day, rowCount }: AttackRow, row: number) {
 
 function campaignFields(seed: number, day: number, slot: number, draw: (salt: number) => number) {
   const campaign = campaignOf(seed, day, slot);
-  // A few hosts do most of the work.
+  // A few hosts send most of the requests.
   const host = Math.floor(campaign.hosts * unit(draw(50)) ** 2);
   return {
     client_ip: campaign.addressOf(host),

@@ -1,5 +1,5 @@
-// What the control port can do, as a table of verb and path. Keys are taken here, but never given out: a WAF is named by
-// its domain, or not at all where there is only one.
+// The commands of the control port, by method and path. Commands accept keys but never return them: a WAF is selected by its
+// domain, which may be omitted if there is only one WAF.
 import { ControlProblem, oneOf, readFaultRule, readFields, required } from "./control-fields.ts";
 import type { FaultRule } from "./fault-rule.ts";
 import { logFaultKinds } from "./log-faults.ts";
@@ -77,10 +77,10 @@ function showRequests({ world, query }: ControlCall): unknown {
   return world.records().slice(-limit);
 }
 
-/** One rule or an array of rules: all of them are read before the first is taken. */
+/** Accepts one rule or an array of rules. All of them are validated before the first is added. */
 function addFaults({ world, body }: ControlCall): unknown {
   const rules: FaultRule[] = (Array.isArray(body) ? body : [body]).map((rule) => readFaultRule(rule));
-  if (!rules.every((rule) => world.faults.push(rule))) throw new ControlProblem("too many faults are waiting");
+  if (!rules.every((rule) => world.faults.push(rule))) throw new ControlProblem("too many faults are pending");
   return { ...done(), faults: world.faults.pending() };
 }
 

@@ -1,10 +1,10 @@
-// Reads the JSON bodies of the control port. Every field is checked and an unknown one is a mistake: a fault that is
-// misspelt must not pass for a fault that never came.
+// Parses the JSON bodies of the control port. Every field is validated, and an unknown field is an error, because a misspelled
+// fault would never happen.
 import { knownPaths } from "./api-contract.ts";
 import { faultKinds } from "./fault-rule.ts";
 import type { FaultEffect, FaultMatch, FaultRule } from "./fault-rule.ts";
 
-/** An error of the user of the control port, identified by its code. */
+/** A mistake of a user of the control port, identified by its code. */
 export class ControlProblem extends Error {
   readonly code = "ControlProblem";
 }
@@ -38,20 +38,22 @@ export function readFields<const Shape extends Readonly<Record<string, FieldKind
   for (const [name, field] of Object.entries(value)) {
     const kind = Object.hasOwn(shape, name) ? shape[name] : undefined;
     if (kind === undefined) {
-      throw new ControlProblem(`unknown field ${name.slice(0, 40)}; known are ${Object.keys(shape).join(", ")}`);
+      throw new ControlProblem(
+        `unknown field ${name.slice(0, 40)}; the known fields are ${Object.keys(shape).join(", ")}`,
+      );
     }
-    if (!kindChecks[kind](field)) throw new ControlProblem(`${name} must be of the kind: ${kind}`);
+    if (!kindChecks[kind](field)) throw new ControlProblem(`${name} must be of type ${kind}`);
   }
   return value as ReadFields<Shape>;
 }
 
-/** @throws ControlProblem if the field is not there */
+/** @throws ControlProblem if the field is missing */
 export function required<T>(value: T | undefined, name: string): T {
   if (value === undefined) throw new ControlProblem(`the field ${name} is missing`);
   return value;
 }
 
-/** @throws ControlProblem that says what can be chosen */
+/** @throws ControlProblem that lists the choices */
 export function oneOf<const T extends string>(value: string, choices: readonly T[], name: string): T {
   const found = choices.find((choice) => choice === value);
   if (found === undefined) throw new ControlProblem(`${name} must be one of ${choices.join(", ")}`);

@@ -1,17 +1,17 @@
-// Web pages must not reach the control port, which has no password: neither by a request to another origin, nor by a name of
-// theirs that resolves to this machine.
+// Protects the control port, which has no password, from web pages. They must not reach it with a cross-origin request, nor with
+// a host name of their own that resolves to this machine.
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
-/** Names that no page on the Internet can have. */
+/** Suffixes of host names that no page on the Internet can have. */
 const innerSuffixes = [".localhost", ".local", ".internal", ".svc", ".cluster.local"];
 
 /** Why the request may come from a web page; undefined if it does not. */
 export function refusalOfPage({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
   if (headers.origin !== undefined)
-    return "the control port answers no web page, and so no request with an Origin header";
+    return "the control port rejects requests with an Origin header, because they come from web pages";
   if (isInner(hostnameOf(headers.host ?? ""))) return undefined;
-  return "the control port answers to IP addresses and inner names only: call it by its address";
+  return "the control port only accepts IP addresses and internal names as the host: call it by its IP address";
 }
 
 function hostnameOf(host: string): string {

@@ -10,8 +10,8 @@ GET    /requests[?limit=100]  the latest requests, without their keys
 GET    /faults                the pending faults
 POST   /faults                one rule or an array: {"match": {"method", "path", "ip", "domain", "nth"}, "times": 1, "effect": {"kind", ...}}
 DELETE /faults                removes all faults
-POST   /entries               a change without the API: {"domain", "list": "blocklist", "entries": ["192.0.2.1"]}
-DELETE /entries               the same, to remove
+POST   /entries               {"domain", "list": "blocklist", "entries": ["192.0.2.1"]}: adds entries without the API
+DELETE /entries               the same fields: removes entries without the API
 POST   /latency               {"latencyMs": 20}
 POST   /spelling              {"spelling": "Expanded", "deletionSpelling": "Shown" or "Any"}
 POST   /overlap               {"overlap": "Refuse" or "Record"}

@@ -1,4 +1,4 @@
-// The control port: JSON over HTTP, on a port of its own, so that nothing of it can be mistaken for the WAF API.
+// The control port: JSON over HTTP, on a separate port, so that it can't be confused with the WAF API.
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { types } from "node:util";
@@ -46,7 +46,7 @@ async function runCommand(
 ): Promise<ControlAnswer> {
   const command = Object.hasOwn(controlCommands, name) ? controlCommands[name] : undefined;
   if (command === undefined)
-    return { status: 404, body: { ok: false, message: "unknown command; GET / shows them all" } };
+    return { status: 404, body: { ok: false, message: "unknown command; GET / lists all commands" } };
   const text = await readBody(request, controlBytesMax);
   if (!text.ok) return { status: 413, body: { ok: false, message: "the body is too long" } };
   const body = parseJson(text.text);
@@ -59,7 +59,7 @@ async function runCommand(
   }
 }
 
-/** No body at all is an empty object; undefined is a body that is not JSON. */
+/** Returns an empty object for an empty body, and undefined for a body that is not JSON. */
 function parseJson(text: string): unknown {
   if (text.trim() === "") return {};
   try {

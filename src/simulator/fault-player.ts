@@ -1,4 +1,4 @@
-// Plays one fault in place of the true answer.
+// Plays one fault instead of the true response.
 import { performRequest } from "./api-request.ts";
 import type { ApiRequest } from "./api-request.ts";
 import type { Answer } from "./answer.ts";
@@ -15,7 +15,7 @@ const errorPage =
   "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>\n";
 const html = { "content-type": "text/html; charset=utf-8" };
 
-/** @param signal ends a slow answer when the simulator is closed */
+/** @param signal ends a slow response when the simulator is closed */
 export async function playFault(
   effect: FaultEffect,
   request: ApiRequest,
@@ -45,7 +45,7 @@ async function performLater(
   if (!signal.aborted) performRequest(request, world);
 }
 
-/** Other answers than those of lists are never old. */
+/** Only the responses of lists can be stale. */
 function staleAnswer(effect: FaultEffect, { path, waf }: ApiRequest, answer: Answer, world: SimulatorWorld): Answer {
   const name = listNames.find((list) => path === `/api/${list}_ips`);
   if (name === undefined || waf === undefined || answer.status !== 200) return answer;
@@ -54,7 +54,7 @@ function staleAnswer(effect: FaultEffect, { path, waf }: ApiRequest, answer: Ans
   return { ...answer, body: waf.lists[name].shownBefore(world.settings.spelling, { writes, ...since }) };
 }
 
-/** The kinds that need the true answer. @returns whether it was one of them */
+/** Plays the kinds that need the true response. @returns whether the fault is one of these kinds */
 function spoilAnswer(effect: FaultEffect, answer: Answer, wire: AnswerWire): boolean {
   switch (effect.kind) {
     case "Slow":
@@ -80,7 +80,7 @@ function spoilAnswer(effect: FaultEffect, answer: Answer, wire: AnswerWire): boo
   }
 }
 
-/** The kinds that answer something else, or nothing. */
+/** Plays the kinds that send a different response, or none. */
 function replaceAnswer(effect: FaultEffect, request: ApiRequest, wire: AnswerWire, nowMs: number): void {
   switch (effect.kind) {
     case "Timeout":
@@ -102,7 +102,7 @@ function replaceAnswer(effect: FaultEffect, request: ApiRequest, wire: AnswerWir
     case "Respond":
       return wire.text(effect.status ?? 200, effect.headers ?? {}, effect.body ?? "");
     default:
-      throw new TypeError(`the fault ${effect.kind} needs the true answer`);
+      throw new TypeError(`the fault ${effect.kind} needs the true response`);
   }
 }
 
@@ -121,7 +121,7 @@ function retryAfter(effect: FaultEffect, nowMs: number): Record<string, string> 
   return { "retry-after": new Date(nowMs + effect.retryAfterDateInMs).toUTCString() };
 }
 
-/** Half of a JSON text is never JSON, as arrays and objects end with their bracket. */
+/** Half of a JSON text is never valid JSON, because arrays and objects end with a bracket. */
 function firstHalf(text: string): string {
   return text.slice(0, Math.ceil(text.length / 2));
 }

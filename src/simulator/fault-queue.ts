@@ -1,11 +1,11 @@
-// The faults that are still to come, in the order in which they were asked for. Every rule counts every request that fits
-// it; of the rules that are due, the first one wins and the others wait for the next fitting request.
+// The pending faults, in the order in which they were added. Every rule counts every request that matches it. If several rules
+// are due, the first one applies, and the others wait for the next matching request.
 import type { FaultEffect, FaultMatch, FaultRule } from "./fault-rule.ts";
 import { networkIdentity, parseNetwork } from "./network.ts";
 
 export const faultRulesMax = 1000;
 
-/** What a rule can look at. */
+/** The properties of a request that a rule can match. */
 export interface FaultTarget {
   readonly method: string;
   readonly path: string;
@@ -22,7 +22,7 @@ interface PendingFault {
 export class FaultQueue {
   #pending: PendingFault[] = [];
 
-  /** @returns whether there was room */
+  /** @returns false if the queue is full */
   push(rule: FaultRule): boolean {
     if (this.#pending.length >= faultRulesMax) return false;
     this.#pending.push({ rule, seen: 0, left: rule.times ?? 1 });
@@ -33,7 +33,7 @@ export class FaultQueue {
     this.#pending = [];
   }
 
-  /** What is still to come, for people to look at. */
+  /** The pending faults, for users. */
   pending(): { rule: FaultRule; seen: number; left: number }[] {
     return this.#pending.map((fault) => ({ ...fault }));
   }

@@ -1,5 +1,5 @@
-// What the simulator can be told to do wrong, and to which requests. An effect happens before the request had its own
-// effect or after it: that is the difference that a client can't see.
+// The faults that the simulator can inject, and the requests that they apply to. A fault happens before or after the request
+// takes effect: clients cannot see this difference.
 
 export const faultKinds = [
   "Timeout",
@@ -23,20 +23,25 @@ export const faultKinds = [
 export type FaultKind = (typeof faultKinds)[number];
 
 /**
- * - `Timeout`: the request is taken and never answered. `Reset`: the connection is torn down.
- * - `RateLimited`: 429; with `retryAfter` as it stands, or `retryAfterSeconds`, or as an HTTP date `retryAfterDateInMs` from now.
- * - `ServerError`: `status` (502) with a page in HTML. `SuccessFalse`: `{success: false}` with `status` (200).
+ * - `Timeout`: the request is accepted and never answered. `Reset`: the connection is reset.
+ * - `RateLimited`: 429, with `retryAfter` as given, with `retryAfterSeconds`, or with an HTTP date that is `retryAfterDateInMs`
+ * from now.
+ * - `ServerError`: `status` (502) with an HTML page. `SuccessFalse`: `{success: false}` with `status` (200).
  * - `Redirect`: 302 to `location`. `EchoKey`: `status` (400) with the key in the message, plain and percent-encoded.
- * - `Respond`: `status` (200), `headers` and `body` as given. `Slow`: the true answer, `delayMs` later.
- * - `TruncatedBody`: fewer bytes than announced, then the connection closes. `CutJson`: half of the JSON, well framed.
- * - `NotJson`: a text with status 200. `WrongDomain`: the true answer, under `domain`. `HugeBody`: `bytes` (64 MiB) of JSON.
- * - `ListAsObject`: an array comes as an object with numbered fields.
- * - `StaleList`: a list as it was `delayMs` ago, or else before its last `writes` (1) changes.
- * - `Late`: no answer; the request does its work `delayMs` (2000) after the client hung up.
+ * - `Respond`: `status` (200), `headers` and `body` as given. `Slow`: the true response, `delayMs` later.
+ * - `TruncatedBody`: fewer bytes than announced, then the connection closes. `CutJson`: half of the JSON, with a matching
+ * Content-Length.
+ * - `NotJson`: a text with status 200. `WrongDomain`: the true response, with `domain`. `HugeBody`: `bytes` (64 MiB) of JSON.
+ * - `ListAsObject`: an array is sent as an object with numbered fields.
+ * - `StaleList`: a list as it was `delayMs` ago, or before its last `writes` (1) changes.
+ * - `Late`: no response; the request takes effect `delayMs` (2000) after the client disconnected.
  */
 export interface FaultEffect {
   readonly kind: FaultKind;
-  /** Whether the request does its work before it goes wrong: by default false down to `Respond`, and true from `Slow` on. */
+  /**
+   * Whether the request takes effect before the fault. By default false for the kinds up to `Respond` and for `Late`, otherwise
+   * true.
+   */
   readonly afterEffect?: boolean;
   readonly status?: number;
   readonly message?: string;
@@ -52,26 +57,26 @@ export interface FaultEffect {
   readonly writes?: number;
 }
 
-/** All that is given must fit. */
+/** All fields that are set must match. */
 export interface FaultMatch {
   readonly method?: string;
   /** `/api/…` without a trailing slash, or `/clear`. */
   readonly path?: string;
-  /** Any spelling of the network in the field `ip`. */
+  /** The network in the parameter `ip`, in any spelling. */
   readonly ip?: string;
   readonly domain?: string;
-  /** The first request that counts: 3 lets two fitting requests pass. */
+  /** The first matching request that the rule applies to: with 3, two matching requests pass. */
   readonly nth?: number;
 }
 
 export interface FaultRule {
   readonly match?: FaultMatch;
-  /** How many requests go wrong; 1 by default. */
+  /** How many requests the rule applies to; 1 by default. */
   readonly times?: number;
   readonly effect: FaultEffect;
 }
 
-/** Kinds that change the true answer, and so need the request to have done its work. */
+/** Kinds that change the true response, so the request must take effect first. */
 const needTrueAnswer: ReadonlySet<FaultKind> = new Set([
   "Slow",
   "TruncatedBody",
@@ -82,7 +87,7 @@ const needTrueAnswer: ReadonlySet<FaultKind> = new Set([
 ]);
 const afterByDefault: ReadonlySet<FaultKind> = new Set([...needTrueAnswer, "NotJson", "HugeBody"]);
 
-/** Whether the request does its work first. */
+/** Whether the request takes effect before the fault. */
 export function isAfterEffect(effect: FaultEffect): boolean {
   return needTrueAnswer.has(effect.kind) || (effect.afterEffect ?? afterByDefault.has(effect.kind));
 }

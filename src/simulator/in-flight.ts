@@ -1,19 +1,19 @@
-// Which requests of one key run at this moment. A request is in flight from its arrival until the first byte of its answer
-// is written, or until its client hangs up. A client that gave a request up and sends the next one is not overlapping: its
-// hanging up may be noticed a moment after the new request, so arrivals wait a few turns of the event loop for that.
+// Tracks which requests of one key are in flight: from their arrival until the first byte of the response is written, or until
+// the client disconnects. A client that gives up a request and sends the next one does not overlap. Its disconnection may be
+// noticed slightly after the new request, so a new request waits a few turns of the event loop.
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 const turnsToNotice = 8;
 
 export interface Flight {
   ended: boolean;
-  /** The client closed the connection before it was answered. */
+  /** The client closed the connection before the response. */
   hungUp: boolean;
 }
 
 export class InFlight {
   readonly #flights = new Set<Flight>();
-  /** The most requests that were in flight at once. */
+  /** The maximum number of requests in flight at the same time. */
   max = 0;
   /** Requests that arrived while another one was in flight. */
   overlaps = 0;
@@ -23,7 +23,7 @@ export class InFlight {
   }
 
   /**
-   * @param onClose is handed what must be called when the connection closes, be it after the answer
+   * @param onClose receives a function that must be called when the connection closes, even after the response
    * @returns the new flight, and whether it overlaps another one
    */
   async begin(onClose: (hangUp: () => void) => void): Promise<{ flight: Flight; overlapping: boolean }> {
@@ -43,7 +43,7 @@ export class InFlight {
     this.#flights.delete(flight);
   }
 
-  /** The connection is gone. Nothing changes for a request that was answered. */
+  /** The connection was closed. Has no effect on a request that was answered. */
   #hangUp(flight: Flight): void {
     if (flight.ended) return;
     flight.hungUp = true;

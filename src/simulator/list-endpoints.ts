@@ -1,4 +1,4 @@
-// The blocklist and the allowlist over HTTP. Reads are bare arrays; a write that changes nothing is refused.
+// The blocklist and the allowlist over HTTP. Reads return bare arrays; a write that changes nothing is rejected.
 import { accepted, refused, requiredParameter } from "./answer.ts";
 import type { Answer, Call, Handler } from "./answer.ts";
 import type { ListChange } from "./simulated-list.ts";

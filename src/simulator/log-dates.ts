@@ -1,14 +1,14 @@
 // The dates of a log query: `YYYY-MM-DD`, days that exist, both ends included, in UTC.
 import { dayMs } from "./log-entries.ts";
 
-/** A range that counts both its ends as days; 365 of them are the most. */
+/** The maximum number of days in a range, including both ends. */
 const daysMax = 365;
 
 export type DateRange =
   | { readonly ok: true; readonly firstDay: number; readonly lastDay: number }
   | { readonly ok: false; readonly message: string };
 
-/** Days since 1970, or the API's text about what is wrong. */
+/** Returns days since 1970, or the API's error message. */
 export function parseDateRange(startDate: string, endDate: string): DateRange {
   const firstDay = parseDay(startDate);
   const lastDay = parseDay(endDate);
@@ -20,7 +20,7 @@ export function parseDateRange(startDate: string, endDate: string): DateRange {
   return { ok: true, firstDay, lastDay };
 }
 
-/** Days since 1970 of a date that exists. */
+/** Days since 1970; undefined if the date does not exist. */
 function parseDay(text: string): number | undefined {
   if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/u.test(text)) return undefined;
   const timeMs = Date.parse(`${text}T00:00:00.000Z`);

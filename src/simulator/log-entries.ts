@@ -1,5 +1,5 @@
-// Blocked requests as a WAF would log them, made up from a seed: the same seed, day and row give the same entry, so that
-// nothing is stored and any page can be made at any time. Some rows are exact copies of the row before, as in real logs.
+// Generates blocked requests as a WAF would log them. The same seed, day and row give the same entry, so nothing is stored, and
+// any page can be generated at any time. Some rows are exact copies of the previous row, as in real logs.
 import { attackFields, attackTimeMs } from "./attack-entry.ts";
 import { hashNumbers } from "./seeded-hash.ts";
 
@@ -20,16 +20,18 @@ export interface LogEntry {
   readonly cache_hit: boolean;
 }
 
-/** `Uniform`: everything at any time, by chance. `Attack`: waves of attacks from few networks, in front of a background. */
+/**
+ * `Uniform`: random requests, evenly spread over the day. `Attack`: waves of attacks from a few networks, and background traffic.
+ */
 export const logScenarios = ["Uniform", "Attack"] as const;
 export type LogScenario = (typeof logScenarios)[number];
 
-/** Where the rows of one day come from. `day` counts days (UTC) since 1970. */
+/** The parameters of one day's rows. `day` counts days (UTC) since 1970. */
 export interface LogDay {
   readonly seed: number;
   readonly day: number;
   readonly rowCount: number;
-  /** The longest that a row stays invisible after its timestamp. */
+  /** The maximum time that a row stays invisible after its timestamp. */
   readonly lateMsMax: number;
   /** `Uniform` by default. */
   readonly scenario?: LogScenario;
@@ -80,7 +82,7 @@ const userAgents = [
 const referrers = [null, null, null, "https://www.google.com/", "https://shop.example/cart", "-"];
 const methods = ["GET", "GET", "GET", "POST", "POST", "HEAD", "PUT"];
 
-/** The row of that number, from 0 to `rowCount - 1`; their timestamps never fall. */
+/** The row with this number, from 0 to `rowCount - 1`. Timestamps never decrease from row to row. */
 export function makeLogEntry(logDay: LogDay, row: number): LogEntry {
   const original = originalOf(logDay, row);
   const timestamp = new Date(timestampMsOf(logDay, original)).toISOString();
@@ -102,13 +104,13 @@ export function makeLogEntry(logDay: LogDay, row: number): LogEntry {
   };
 }
 
-/** When the row can first be read, in milliseconds since 1970. Copies of one row need not become visible together. */
+/** When the row can first be read, in milliseconds since 1970. Copies of a row can become visible at different times. */
 export function visibleAtMs(logDay: LogDay, row: number): number {
   const late = logDay.lateMsMax === 0 ? 0 : hashNumbers(logDay.seed, logDay.day, row, 10) % (logDay.lateMsMax + 1);
   return timestampMsOf(logDay, originalOf(logDay, row)) + late;
 }
 
-/** A copy looks back to the first row that is none; row 0 never is a copy, so the walk ends. */
+/** The row that this row is a copy of, or the row itself. Row 0 is never a copy, so the loop ends. */
 function originalOf(logDay: LogDay, row: number): number {
   let original = row;
   while (original > 0 && hashNumbers(logDay.seed, logDay.day, original, 11) % 1000 < copiesPerThousand) original -= 1;
@@ -121,7 +123,7 @@ function timestampMsOf(logDay: LogDay, row: number): number {
   return logDay.day * dayMs + Math.floor(((row + spread) / logDay.rowCount) * dayMs);
 }
 
-/** Only from the ranges that are set aside for documentation. */
+/** Uses only ranges that are reserved for documentation. */
 function clientIp(drawn: number): string {
   const kind = drawn % 10;
   const host = (drawn >>> 8) % 254;

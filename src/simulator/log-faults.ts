@@ -1,5 +1,5 @@
-// What can go wrong with pages of logs, by chance or at pages that are told: beside the faults that every call can have, scrolls
-// that expire, pages that come again, rows that are missing and entries that are broken. From a seed, so that a run can be repeated.
+// Injects faults into pages of logs, at random or on given pages. In addition to the faults of all calls: expired scrolls,
+// repeated pages, missing rows and malformed entries. They are derived from a seed, so a run can be repeated.
 import type { FaultEffect } from "./fault-rule.ts";
 import { hashNumbers } from "./seeded-hash.ts";
 import type { LogPage } from "./simulated-logs.ts";
@@ -23,26 +23,27 @@ const effects = {
 const pageChanges = ["RepeatedPage", "MissingRows", "BrokenEntry"] as const;
 
 /**
- * - `LostAnswer`: the page is used up, and the connection torn down. `ScrollExpired`: the scroll id is said to be invalid.
- * - `RepeatedPage`: the page before comes again, in place of this one. `MissingRows`: the second half of the rows is not there.
+ * - `LostAnswer`: the page is consumed, and the connection is reset. `ScrollExpired`: the response says that the scroll id is
+ * invalid.
+ * - `RepeatedPage`: the previous page is sent again, instead of this one. `MissingRows`: the second half of the rows is missing.
  * - `BrokenEntry`: the first entry has no `client_ip`.
  */
 export type LogFaultKind = keyof typeof effects | (typeof pageChanges)[number];
 export const logFaultKinds = [...Object.keys(effects), ...pageChanges] as readonly LogFaultKind[];
 
 export interface LogFaultPlan {
-  /** How many of the pages go wrong, from 0 to 1. */
+  /** The share of pages that fail, from 0 to 1. */
   readonly share?: number | undefined;
-  /** Pages that go wrong, counted from 1 from now on. */
+  /** The numbers of the pages that fail, counted from 1 from now on. */
   readonly pages?: readonly number[] | undefined;
-  /** All but `BrokenEntry` by default. */
+  /** By default all except `BrokenEntry`. */
   readonly kinds?: readonly LogFaultKind[] | undefined;
   readonly seed?: number | undefined;
 }
 
 export interface LogFault {
   readonly effect: FaultEffect | undefined;
-  /** What becomes of the body of the true answer. */
+  /** Changes the body of the true response. */
   readonly change: ((body: unknown) => unknown) | undefined;
 }
 
@@ -54,20 +55,20 @@ export class LogFaults {
   #plan: LogFaultPlan | undefined;
   #calls = 0;
   #faults = 0;
-  /** Of the same scroll. */
+  /** The rows of the previous page of the same scroll. */
   #pageBefore: LogPage["hits"]["hits"] = [];
 
-  /** How many pages went wrong since the plan was made. */
+  /** How many pages failed since the plan was set. */
   get count(): number {
     return this.#faults;
   }
 
-  /** How many pages were asked for since then. */
+  /** How many pages were requested since the plan was set. */
   get calls(): number {
     return this.#calls;
   }
 
-  /** From now on; undefined ends it. */
+  /** Sets the plan from now on; undefined ends the faults. */
   set(plan: LogFaultPlan | undefined): void {
     this.#plan = plan;
     this.#calls = 0;
@@ -75,7 +76,7 @@ export class LogFaults {
     this.#pageBefore = [];
   }
 
-  /** Counts a request, and says what goes wrong with it. */
+  /** Counts a request, and returns its fault. */
   take(path: string): LogFault {
     const plan = this.#plan;
     if (plan === undefined || (path !== queryPath && path !== scrollPath)) return none;

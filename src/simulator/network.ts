@@ -1,6 +1,6 @@
-// Addresses and CIDR ranges as the simulated WAF understands them: which texts it takes, and which two are one network.
-// Node's own parsers decide what an address is; a zone, a leading zero or white space makes a text a bad format. An
-// IPv4-mapped IPv6 address is an IPv6 network of its own.
+// Parses addresses and CIDR ranges as the simulated WAF does: which strings it accepts, and which strings mean the same network.
+// Node's own parsers decide what an address is; a string with a zone, a leading zero or whitespace has a bad format. An
+// IPv4-mapped IPv6 address is a separate IPv6 network.
 import { isIP } from "node:net";
 
 export interface Network {
@@ -17,7 +17,7 @@ export interface Network {
 /** The longest CIDR range in full spelling has 43 characters; the mapped form with dots has a few more. */
 const textLengthMax = 64;
 
-/** @returns the network, or undefined where the WAF would say "bad format" */
+/** @returns the network, or undefined if the WAF would report a bad format */
 export function parseNetwork(text: string): Network | undefined {
   if (text.length > textLengthMax) return undefined;
   const slash = text.indexOf("/");
@@ -33,7 +33,7 @@ export function parseNetwork(text: string): Network | undefined {
   return { family, hostValue, maskedValue, prefixLength, hasPrefix: slash !== -1 };
 }
 
-/** A text that is the same for two spellings of one network, and differs for any two networks. */
+/** A string that is the same for all spellings of a network, and different for different networks. */
 export function networkIdentity(network: Network): string {
   return `${network.family}:${network.maskedValue.toString(16)}/${network.prefixLength}`;
 }
@@ -61,7 +61,7 @@ function valueOfIpv4(address: string): bigint {
   return address.split(".").reduce((value, octet) => value * 256n + BigInt(octet), 0n);
 }
 
-/** The URL parser writes an IPv6 host in its short form, without dots, so that only `::` is left to fill up. */
+/** The URL parser writes an IPv6 host in its short form, without dots, so only `::` has to be expanded. */
 function valueOfIpv6(address: string): bigint {
   const short = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [head = "", tail] = short.split("::");

@@ -1,4 +1,4 @@
-// Origins over HTTP. What the API says to a write that it refuses is not documented; here it is a 400 with a message.
+// Origins over HTTP. The API's response to a rejected write is not documented; here, it is a 400 with a message.
 import { accepted, refused, requiredParameter } from "./answer.ts";
 import type { Answer, Call } from "./answer.ts";
 import { originTypes } from "./simulated-origins.ts";

@@ -1,9 +1,12 @@
-// Bodies of requests, read whole and with a limit.
+// Reads whole request bodies, up to a limit.
 import type { IncomingMessage } from "node:http";
 
 export type RequestBody = { readonly ok: true; readonly text: string } | { readonly ok: false };
 
-/** The connection stays open, so that a longer body can still be answered. @returns not ok if the body is longer than the limit or the client went away while it was being sent */
+/**
+ * Keeps the connection open, so that a body that is too long can still be answered. @returns not ok if the body is longer than
+ * the limit, or if the client disconnected while it was sending the body
+ */
 export async function readBody(request: IncomingMessage, bytesMax: number): Promise<RequestBody> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -1,6 +1,7 @@
-// Numbers that look random and are the same for the same input: no state, so that any row can be made at any time.
+// Computes numbers that look random and are the same for the same input. There is no state, so any row can be generated at any
+// time.
 
-/** Bound once: looking up a global for each character costs more than the arithmetic, where globals are not the engine's own. */
+/** Looked up once: if the globals are not the engine's own, a lookup for each character costs more than the arithmetic. */
 const { imul } = Math;
 
 /** @returns a whole number from 0 to 2^32 - 1 */

@@ -1,4 +1,4 @@
-// Cache clears and logs over HTTP. Failures of the logs carry the texts of the contract and no domain.
+// Cache clears and logs over HTTP. Errors of the logs have the messages of the contract, and no domain.
 import { accepted, failed, requiredParameter } from "./answer.ts";
 import type { Answer, Call } from "./answer.ts";
 import { parseDateRange } from "./log-dates.ts";

@@ -1,14 +1,14 @@
-// One list of addresses of the simulated WAF. It holds networks: two spellings of one network are one entry.
+// One address list of the simulated WAF. It contains networks, so two spellings of one network are one entry.
 import { networkIdentity, parseNetwork } from "./network.ts";
 import type { Network } from "./network.ts";
 import { spellEntry } from "./spelling.ts";
 import type { SpellingMode } from "./spelling.ts";
 
 const listEntriesMax = 500_000;
-/** Earlier changes are no longer tracked: they are always visible. */
+/** Earlier changes are not tracked, so they are always visible. */
 const changesMax = 1_000;
 
-/** Why the list was not changed, if it was not. */
+/** `Done`, or why the list was not changed. */
 export type ListChange = "Done" | "BadFormat" | "AlreadyListed" | "NotListed" | "OtherSpelling" | "Full";
 
 interface ListEntry {
@@ -16,7 +16,7 @@ interface ListEntry {
   readonly network: Network;
 }
 
-/** A change of the list through the API, and what undoes it. */
+/** A change to the list through the API, with the data to undo it. */
 interface ListUndo {
   readonly atMs: number;
   readonly identity: string;
@@ -31,12 +31,12 @@ export class SimulatedList {
     return this.#entries.size;
   }
 
-  /** The entries in the order in which they were added, as the mode writes them. */
+  /** The entries in the order in which they were added, in the spelling of the mode. */
   shown(mode: SpellingMode): string[] {
     return Array.from(this.#entries.values(), ({ given, network }) => spellEntry(given, network, mode));
   }
 
-  /** The entries before the last changes: those since a time, or the last `writes`. */
+  /** The entries before the changes since a time, or before the last `writes` changes. */
   shownBefore(
     mode: SpellingMode,
     { sinceMs, writes }: { readonly sinceMs?: number; readonly writes: number },
@@ -57,7 +57,7 @@ export class SimulatedList {
     return network !== undefined && this.#entries.has(networkIdentity(network));
   }
 
-  /** @param atMs when the API changed it; without it the change is never hidden */
+  /** @param atMs the time of a change through the API; without it, the change is never hidden */
   add(text: string, atMs?: number): ListChange {
     const network = parseNetwork(text);
     if (network === undefined) return "BadFormat";

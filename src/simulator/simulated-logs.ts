@@ -1,5 +1,5 @@
-// The logs of one simulated WAF: a query fixes what it will show, and each scroll id can be used once. Nothing older
-// than the plan keeps is there, and a row that is late is not there yet. Rows are made when their page is asked for.
+// The logs of one simulated WAF. A query fixes the rows that its pages will show, and each scroll id can be used once. Rows that
+// the plan no longer keeps and rows that are late are missing. Rows are generated when their page is requested.
 import { randomUUID } from "node:crypto";
 import { dayMs, makeLogEntry, visibleAtMs } from "./log-entries.ts";
 import type { LogDay, LogEntry, LogScenario } from "./log-entries.ts";
@@ -28,12 +28,12 @@ export interface LogSettings {
   readonly seed: number;
   readonly rowsPerDay: number;
   readonly lateMsMax: number;
-  /** Whether a scroll id is handed out with the last rows too, so that the end is an empty page. */
+  /** Whether the last rows also come with a scroll id, so that the last page is empty. */
   readonly emptyLastPage: boolean;
   readonly scenario: LogScenario;
 }
 
-/** What one day of a query shows: all rows of the day, or some of them by number, then the entries put in by hand. */
+/** The rows of one day in a query: all rows of the day, or some of them by number, followed by the entries that were added. */
 interface Segment {
   readonly logDay: LogDay;
   readonly rows: "All" | readonly number[];
@@ -78,7 +78,7 @@ export class SimulatedLogs {
     return this.#page({ segments, total, perPage, offset: 0 });
   }
 
-  /** The next page; undefined where the API says that the scroll id is invalid. */
+  /** The next page; undefined if the scroll id is invalid. */
   scroll(scrollId: string): LogPage | undefined {
     const scroll = this.#scrolls.get(scrollId);
     if (scroll === undefined) return undefined;
@@ -86,18 +86,18 @@ export class SimulatedLogs {
     return this.#page(scroll);
   }
 
-  /** Other logs from now on; queries that were begun show what they showed. */
+  /** Changes the logs from now on. Running queries are not affected. */
   change({ plan, ...settings }: Partial<LogSettings> & { readonly plan?: Plan | undefined }): void {
     this.#plan = plan ?? this.#plan;
     this.#settings = { ...this.#settings, ...settings };
   }
 
-  /** Every scroll id that was handed out becomes invalid. */
+  /** Makes all scroll ids invalid. */
   forgetScrolls(): void {
     this.#scrolls.clear();
   }
 
-  /** Puts an entry into the logs that can be read from `visibleAtMs` on. @returns whether there was room */
+  /** Adds an entry that can be read from `visibleAtMs` on. @returns false if there are too many entries */
   add(entry: LogEntry, visibleAtMs: number): boolean {
     if (this.#added.length >= addedEntriesMax) return false;
     this.#added.push({ entry, timestampMs: Date.parse(entry.timestamp), visibleAtMs });

@@ -1,4 +1,4 @@
-// The origins of one simulated WAF. A read of the API shows the primary alone; the others can only be written.
+// The origins of one simulated WAF. The API returns only the primary; other origins can only be written.
 import { isIP } from "node:net";
 
 export const originTypes = ["alternate", "backup"] as const;
@@ -23,7 +23,7 @@ export class SimulatedOrigins {
     return this.#primary;
   }
 
-  /** Every origin but the primary, in the order in which they were added. */
+  /** All origins except the primary, in the order in which they were added. */
   others(): { host: string; type: OriginType }[] {
     return Array.from(this.#others, ([host, type]) => ({ host, type }));
   }
@@ -44,7 +44,7 @@ export class SimulatedOrigins {
     return this.#others.delete(name) ? "Done" : "NotThere";
   }
 
-  /** Makes the host the primary, as the WAF itself or a person would; the primary until now stays as an alternate. */
+  /** Makes the host the primary, as the WAF itself or a person would. The former primary becomes an alternate. */
   makePrimary(host: string): OriginChange {
     const name = host.toLowerCase();
     if (!isHost(name)) return "BadFormat";

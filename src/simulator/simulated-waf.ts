@@ -1,4 +1,4 @@
-// One WAF instance: what one API key gives access to. Everything that can be seen or counted about it is here.
+// One WAF, which belongs to one API key, with its state and its counters.
 import { InFlight } from "./in-flight.ts";
 import { SimulatedList } from "./simulated-list.ts";
 import { SimulatedLogs } from "./simulated-logs.ts";
@@ -8,38 +8,38 @@ import { SimulatedOrigins } from "./simulated-origins.ts";
 /** One API key and the WAF that it belongs to. */
 export interface SimulatedKey {
   readonly key: string;
-  /** `waf-1.example.test` and so on by default. */
+  /** By default `waf-1.example.test`, and so on. */
   readonly domain?: string | undefined;
-  /** `origin.<domain>` by default. */
+  /** By default `origin.<domain>`. */
   readonly primaryOrigin?: string | undefined;
   /** How long logs are kept; `Advanced` (90 days) by default. */
   readonly plan?: Plan | undefined;
-  /** False for an account whose logs answer 404. */
+  /** False for an account whose log requests fail with 404. */
   readonly hasWaf?: boolean | undefined;
 }
 
 export const listNames = ["blocklist", "allowlist"] as const;
 export type ListName = (typeof listNames)[number];
 
-/** Requests are counted when they arrive, the other numbers when they have happened. */
+/** Requests are counted when they arrive, everything else when it has happened. */
 export interface WafCounters {
   requests: number;
-  /** By verb and path, as `POST /api/blocklist_ip` and `POST /clear`, without the key. */
+  /** By method and path, for example `POST /api/blocklist_ip` and `POST /clear`, without the key. */
   byEndpoint: Record<string, number>;
   /** Writes that changed something. */
   changes: number;
   cacheClears: number;
-  /** Answers with a status of 400 and more that the contract asks for; faults are not among them. */
+  /** Responses with a status of at least 400 that the contract requires. Faults do not count. */
   refusals: number;
   faults: number;
-  /** Deletions that named a listed network, but not as the list shows it. */
+  /** Deletions of a listed network, but not in the spelling of the list. */
   deletionsInOtherSpelling: number;
-  /** Parameters that the contract does not know. They change nothing. */
+  /** Parameters that the contract does not define. They have no effect. */
   unknownParameters: number;
 }
 
 export class SimulatedWaf {
-  /** The domain that it was started with; the control port finds it by this name too. */
+  /** The initial domain. The control port also finds the WAF by this name. */
   readonly firstDomain: string;
   readonly plan: Plan;
   readonly hasWaf: boolean;
@@ -60,7 +60,7 @@ export class SimulatedWaf {
     this.logs = new SimulatedLogs(this.plan, logSettings);
   }
 
-  /** As it was started, with empty lists. */
+  /** Restores the initial state, with empty lists. */
   reset(): void {
     this.domain = this.firstDomain;
     this.origins.reset();

@@ -1,11 +1,11 @@
-// Time as the simulator sees it: a shape that any clock of a test fits, and the real one. The simulator imports nothing
-// from the rest of the program, so it brings its own.
+// The clock of the simulator: an interface that test clocks also implement, and the real clock. The simulator imports nothing
+// from the rest of the program, so it has its own.
 import { setTimeout as sleepFor } from "node:timers/promises";
 
 export interface SimulatorClock {
   /** Milliseconds since 1970. */
   nowMs(): number;
-  /** Resolves after the delay, or as soon as the signal aborts: never rejects. */
+  /** Resolves after the delay, or as soon as the signal aborts. Never rejects. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// All that the API port and the control port share: the WAFs by key, the settings that can be changed while it runs, the
-// pending faults, and the requests that were seen. Keys are kept here and leave it only to be compared.
+// The state that the API port and the control port share: the WAFs by key, the settings, which can change at any time, the
+// pending faults, and the recorded requests. Keys are stored only here, and used only for comparisons.
 import { FaultQueue } from "./fault-queue.ts";
 import type { FaultKind } from "./fault-rule.ts";
 import { LogFaults } from "./log-faults.ts";
@@ -10,7 +10,9 @@ import type { SimulatorClock } from "./simulator-clock.ts";
 import type { SpellingMode } from "./spelling.ts";
 
 export const overlapModes = ["Refuse", "Record"] as const;
-/** What becomes of a request that overlaps another one of the same key: a 500 without effect, or only a count. */
+/**
+ * What happens to a request that overlaps another one of the same key: it fails with 500, without effect, or it is only counted.
+ */
 export type OverlapMode = (typeof overlapModes)[number];
 
 export const deletionSpellings = ["Shown", "Any"] as const;
@@ -24,26 +26,26 @@ export interface SimulatorSettings {
   deletionSpelling: DeletionSpelling;
 }
 
-/** A request that arrived. The key is nowhere in it. */
+/** A request that arrived, without its key. */
 export interface RequestRecord {
   readonly sequence: number;
   readonly timeMs: number;
   readonly method: string;
   /** `/api/…` without a trailing slash, `/clear` without the key, or `(unknown path)`. */
   readonly path: string;
-  /** Undefined if the key was wrong or missing. */
+  /** Undefined if the key was invalid or missing. */
   readonly domain: string | undefined;
-  /** The known parameters but `api_key`. */
+  /** The known parameters except `api_key`. */
   readonly parameters: Readonly<Record<string, string>>;
   overlapping: boolean;
   fault: FaultKind | undefined;
-  /** The status that was sent; undefined if none was, or not yet. */
+  /** The status of the response; undefined if there was none, or not yet. */
   status: number | undefined;
 }
 
 const requestRecordsMax = 20_000;
 const keysMax = 1000;
-/** A shorter key is a toy, and looks like a piece of any address. */
+/** Shorter keys are not redacted: they are only for trials, and could match a part of any address. */
 const redactedLengthMin = 8;
 
 export class SimulatorWorld {
@@ -56,11 +58,11 @@ export class SimulatorWorld {
   #wafs: Map<string, SimulatedWaf>;
   #records: RequestRecord[] = [];
   #sequence = 0;
-  /** Requests whose key was wrong or missing. */
+  /** Requests with an invalid or missing key. */
   unauthorized = 0;
-  /** Requests to a path or with a verb that the contract does not know. */
+  /** Requests with a path or method that the contract does not define. */
   unknownCalls = 0;
-  /** Defects of the simulator itself, or of a test's hook: none is expected. */
+  /** Defects of the simulator itself, or of a test's hook. Should be empty. */
   internalErrors: string[] = [];
 
   constructor(
@@ -84,20 +86,20 @@ export class SimulatorWorld {
     return this.#wafs.get(key);
   }
 
-  /** The WAF that answers with this domain now, or else the one that was started with it. */
+  /** The WAF that has this domain now, or else the WAF that had it initially. */
   wafOfDomain(domain: string): SimulatedWaf | undefined {
     const answering = this.wafs().filter((waf) => waf.domain === domain);
     return answering.length === 1 ? answering[0] : this.wafs().find((waf) => waf.firstDomain === domain);
   }
 
-  /** From now on the WAF has another key, and the key until now is wrong. @returns false if the new key is taken or empty */
+  /** Replaces the key of the WAF: the former key becomes invalid. @returns false if the new key is empty or already in use */
   replaceKey(waf: SimulatedWaf, newKey: string): boolean {
     if (newKey === "" || this.#wafs.has(newKey)) return false;
     this.#wafs = new Map([...this.#wafs].map(([key, one]) => [one === waf ? newKey : key, one]));
     return true;
   }
 
-  /** The text without any key, plain or percent-encoded. `alsoKey` is the key that a request contained. */
+  /** The text with every key redacted, plain or percent-encoded. `alsoKey` is the key in a request. */
   redact(text: string, alsoKey?: string): string {
     return [...this.#wafs.keys(), alsoKey ?? ""]
       .filter((key) => key.length >= redactedLengthMin)
@@ -120,12 +122,12 @@ export class SimulatorWorld {
     return record;
   }
 
-  /** The requests that are still remembered, oldest first. */
+  /** The recorded requests, oldest first. */
   records(): readonly RequestRecord[] {
     return this.#records;
   }
 
-  /** Everything as it was started: lists, keys, domains, settings, counters; no faults, no requests. */
+  /** Restores the initial lists, keys, domains, settings and counters, without faults and requests. */
   reset(): void {
     this.#wafs = new Map(this.#firstKeys);
     for (const waf of this.wafs()) waf.reset();
@@ -141,7 +143,7 @@ export class SimulatorWorld {
 }
 
 function makeWafs(keys: readonly SimulatedKey[], logSettings: LogSettings): (readonly [string, SimulatedWaf])[] {
-  if (keys.length === 0 || keys.length > keysMax) throw new RangeError(`1 to ${keysMax} keys are needed`);
+  if (keys.length === 0 || keys.length > keysMax) throw new RangeError(`the simulator needs 1 to ${keysMax} API keys`);
   const wafs = keys.map((options, index) => {
     if (options.key === "") throw new RangeError("an API key of the simulator is empty");
     const domain = options.domain ?? `waf-${index + 1}.example.test`;

@@ -1,4 +1,4 @@
-// How the simulated WAF writes the entries of its lists. Each mode writes the same network, only with other characters.
+// How the simulated WAF spells the entries of its lists. Every mode spells the same network with different characters.
 import { addressBits, formatAddress, networkIdentity } from "./network.ts";
 import type { Network } from "./network.ts";
 import { hashText } from "./seeded-hash.ts";
@@ -7,9 +7,9 @@ const plainModes = ["AsGiven", "AddPrefix", "DropPrefix", "Expanded", "UpperCase
 type PlainMode = (typeof plainModes)[number];
 
 /**
- * - `AsGiven`: as it was sent. `AddPrefix`: single addresses get `/32` or `/128`. `DropPrefix`: they lose it.
+ * - `AsGiven`: as it was sent. `AddPrefix`: single addresses get `/32` or `/128`. `DropPrefix`: single addresses have none.
  * - `Expanded`: IPv6 with all digits. `UpperCase`: IPv6 in capitals. `Masked`: host bits are zero, IPv6 short.
- * - `Mixed`: each entry in one of these, always the same one for the same network.
+ * - `Mixed`: each entry in one of these modes, always the same mode for the same network.
  */
 export const spellingModes = [...plainModes, "Mixed"] as const;
 export type SpellingMode = (typeof spellingModes)[number];

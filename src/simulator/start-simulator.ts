@@ -1,6 +1,6 @@
-// Starts and stops the simulator: the WAF API on one port, its control on another, both on one host and in one process.
-// It writes nothing to disk and prints nothing; it imports nothing of the rest of the program, so that a misreading of
-// the contract in the client can't hide in it.
+// Starts and stops the simulator: the WAF API on one port and its control port on another, on the same host and in one process.
+// It writes nothing to disk and prints nothing. It imports nothing from the rest of the program, so that it can't share a
+// misinterpretation of the contract with the client.
 import { once } from "node:events";
 import type { Server } from "node:http";
 import { createApiServer } from "./api-server.ts";
@@ -26,9 +26,9 @@ export interface SimulatorOptions {
   readonly controlPort?: number | undefined;
   /** `127.0.0.1` by default. */
   readonly host?: string | undefined;
-  /** In front of every path of the API, for example `/v1`; empty by default. */
+  /** The prefix of every API path, for example `/v1`; empty by default. */
   readonly basePath?: string | undefined;
-  /** How long each request is held before its effect; 0 by default. */
+  /** The delay of each request before it takes effect; 0 by default. */
   readonly latencyMs?: number | undefined;
   /** `Refuse` by default. */
   readonly overlap?: OverlapMode | undefined;
@@ -36,22 +36,22 @@ export interface SimulatorOptions {
   readonly spelling?: SpellingMode | undefined;
   /** `Shown` by default: a deletion must use the spelling that the list shows. */
   readonly deletionSpelling?: DeletionSpelling | undefined;
-  /** Rows of logs of each day, none by default; at most a million. */
+  /** Log rows per day; none by default, at most one million. */
   readonly logRowsPerDay?: number | undefined;
-  /** What the rows of logs show; `Uniform` by default. */
+  /** The scenario of the logs; `Uniform` by default. */
   readonly logScenario?: LogScenario | undefined;
   /** How late a row can become visible; ten minutes by default. */
   readonly logLateMsMax?: number | undefined;
-  /** Whether the last page of logs is an empty one; false by default. */
+  /** Whether the last page of logs is empty; false by default. */
   readonly logEmptyLastPage?: boolean | undefined;
-  /** Which logs are made up; 1 by default. */
+  /** The seed of the generated logs; 1 by default. */
   readonly seed?: number | undefined;
   readonly clock?: SimulatorClock | undefined;
   readonly onRequest?: RequestHook | undefined;
 }
 
 export interface Simulator {
-  /** What a WafInstance has as its base URL; without a slash at its end. */
+  /** The base URL for a WafInstance, without a trailing slash. */
   readonly baseUrl: string;
   readonly controlUrl: string;
   /** Can be changed at any time. */
@@ -59,32 +59,35 @@ export interface Simulator {
   /** The WAF of a key. @throws RangeError if no WAF has this key */
   waf(key: string): WafView;
   wafs(): WafView[];
-  /** Puts faults at the end of the queue. @throws RangeError if too many are waiting */
+  /** Adds faults to the end of the queue. @throws RangeError if too many are pending */
   addFaults(...rules: readonly FaultRule[]): void;
   clearFaults(): void;
-  /** Lets pages of logs go wrong from now on; undefined ends it. */
+  /** Makes pages of logs fail from now on; undefined ends these faults. */
   setLogFaults(plan: LogFaultPlan | undefined): void;
-  /** Pages of logs that were asked for and that went wrong since then. */
+  /** How many pages of logs were requested, and how many failed, since then. */
   logFaults(): { readonly calls: number; readonly faults: number };
-  /** Gives the WAF of one key another key. @throws RangeError if that one is empty or taken */
+  /** Replaces the key of a WAF. @throws RangeError if the new key is empty or already in use */
   replaceKey(key: string, newKey: string): void;
-  /** The remembered requests of all keys and of none, oldest first. */
+  /** The recorded requests with any key or none, oldest first. */
   requests(): readonly RequestRecord[];
-  /** Requests with a wrong or missing key. */
+  /** Requests with an invalid or missing key. */
   unauthorized(): number;
-  /** Requests to a path or with a verb that the contract does not know. */
+  /** Requests with a path or method that the contract does not define. */
   unknownCalls(): number;
-  /** Defects of the simulator or of a hook: a test expects none. */
+  /** Defects of the simulator or of a hook. Should be empty. */
   internalErrors(): readonly string[];
-  /** Everything as it was started. */
+  /** Restores the initial state. */
   reset(): void;
-  /** Ends both ports and every open connection. */
+  /** Closes both ports and all open connections. */
   close(): Promise<void>;
 }
 
 const tenMinutesMs = 600_000;
 
-/** Resolves when both ports take connections. Rejects if a port is taken, with the code of `listen`, or an option is out of range. */
+/**
+ * Resolves when both ports accept connections. Rejects if a port is in use, with the code of `listen`, or if an option is out of
+ * range.
+ */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const world = makeWorld(options);
   const closing = new AbortController();
@@ -108,7 +111,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   };
 }
 
-/** The lines to print at the start: addresses and domains, and no key. */
+/** The lines to print at the start: addresses and domains, but no keys. */
 export function describeSimulator(simulator: Simulator): string[] {
   const { latencyMs, spelling, overlap } = simulator.settings;
   return [
@@ -122,7 +125,7 @@ export function describeSimulator(simulator: Simulator): string[] {
 function makeWorld(options: SimulatorOptions): SimulatorWorld {
   const rowsPerDay = options.logRowsPerDay ?? 0;
   if (!Number.isSafeInteger(rowsPerDay) || rowsPerDay < 0 || rowsPerDay > logRowsPerDayMax) {
-    throw new RangeError(`the rows of logs of a day must be from 0 to ${logRowsPerDayMax}`);
+    throw new RangeError(`the log rows per day must be from 0 to ${logRowsPerDayMax}`);
   }
   return new SimulatorWorld(
     options.keys,
@@ -160,7 +163,7 @@ function inProcessAccess(world: SimulatorWorld): Omit<Simulator, "baseUrl" | "co
     setLogFaults: (plan) => world.logFaults.set(plan),
     logFaults: () => ({ calls: world.logFaults.calls, faults: world.logFaults.count }),
     replaceKey(key, newKey) {
-      if (!world.replaceKey(wafOf(key), newKey)) throw new RangeError("the new key is empty or taken");
+      if (!world.replaceKey(wafOf(key), newKey)) throw new RangeError("the new key is empty or already in use");
     },
     requests: () => world.records(),
     unauthorized: () => world.unauthorized,

@@ -1,4 +1,4 @@
-// What tests and the control port see of one WAF, and what they can do to it behind the API's back.
+// What tests and the control port can see and change of one WAF without its API.
 import type { ListChange } from "./simulated-list.ts";
 import type { LogEntry } from "./log-entries.ts";
 import type { OriginChange, OriginType } from "./simulated-origins.ts";
@@ -27,7 +27,7 @@ export class WafView {
     this.#world = world;
   }
 
-  /** The domain that it answers with. */
+  /** The domain in the responses. */
   get domain(): string {
     return this.#waf.domain;
   }
@@ -45,12 +45,12 @@ export class WafView {
     return this.#waf.origins.primary;
   }
 
-  /** Every origin but the primary. */
+  /** All origins except the primary. */
   get origins(): { host: string; type: OriginType }[] {
     return this.#waf.origins.others();
   }
 
-  /** The counters as they are now: a copy. */
+  /** A copy of the current counters. */
   get counters(): WafCounters {
     return structuredClone(this.#waf.counters);
   }
@@ -67,22 +67,22 @@ export class WafView {
     return this.#waf.inFlight.overlaps;
   }
 
-  /** The remembered requests of this WAF, oldest first. */
+  /** The recorded requests of this WAF, oldest first. */
   get requests(): RequestRecord[] {
     return this.#world.records().filter(({ domain }) => domain === this.#waf.domain);
   }
 
-  /** How many requests came for an endpoint such as `POST /api/blocklist_ip`. */
+  /** The number of requests to an endpoint such as `POST /api/blocklist_ip`. */
   requestCount(endpoint: string): number {
     return this.#waf.counters.byEndpoint[endpoint] ?? 0;
   }
 
-  /** Edits a list as another program would. @returns what came of each entry */
+  /** Adds entries as another program would. @returns the result for each entry */
   add(list: ListName, entries: readonly string[]): ListChange[] {
     return entries.map((entry) => this.#waf.lists[list].add(entry));
   }
 
-  /** Removes entries as another program would, in whatever spelling. @returns what came of each entry */
+  /** Removes entries as another program would, in any spelling. @returns the result for each entry */
   remove(list: ListName, entries: readonly string[]): ListChange[] {
     return entries.map((entry) => this.#waf.lists[list].remove(entry));
   }
@@ -92,22 +92,24 @@ export class WafView {
     return this.#waf.lists[list].has(entry);
   }
 
-  /** The primary until now becomes an alternate. */
+  /** Makes the host the primary. The former primary becomes an alternate. */
   makePrimary(host: string): OriginChange {
     return this.#waf.origins.makePrimary(host);
   }
 
-  /** From now on the key answers with another domain. */
+  /** Changes the domain that the key belongs to. */
   changeDomain(domain: string): void {
     this.#waf.domain = domain;
   }
 
-  /** Puts an entry into the logs, to be read from that time on (milliseconds since 1970). @returns whether there was room */
+  /**
+   * Adds a log entry that can be read from that time on (milliseconds since 1970). @returns false if there are too many entries
+   */
   addLogEntry(entry: LogEntry, visibleAtMs: number): boolean {
     return this.#waf.logs.add(entry, visibleAtMs);
   }
 
-  /** Every scroll id that was handed out becomes invalid. */
+  /** Makes all scroll ids invalid. */
   forgetScrolls(): void {
     this.#waf.logs.forgetScrolls();
   }

@@ -22,7 +22,7 @@ export interface AutoBlockMetrics {
 export function makeAutoBlockMetrics(registry: Registry): AutoBlockMetrics {
   const blocks = new InstanceSeries(registry, "waf_auto_block");
   const gauge = (name: string, help: string) => blocks.gauge({ name, help, labelNames: [], initial: [{}] });
-  const listed = gauge("wafsync_auto_block_clients", "Clients that the WafAutoBlock suggests or blocks.");
+  const listed = gauge("wafsync_auto_block_clients", "Clients that the WafAutoBlock blocks, or suggests to block.");
   const leftOut = gauge(
     "wafsync_auto_block_left_out",
     "How often a client reached the threshold without being listed, because of spec.maxEntries.",

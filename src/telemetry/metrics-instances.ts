@@ -6,7 +6,7 @@ import type { Registry } from "prom-client";
 /** Objects above this limit have no metrics. */
 export const instancesMax = 5_000;
 
-/** Series of an object beyond those that all have. Others are not created. */
+/** The maximum number of series of an object in addition to those that every object has. Further series are not created. */
 export const otherSeriesMax = 600;
 
 /** Not `instance`: Prometheus uses that label for the scraped process and would rename this label. */
@@ -45,7 +45,7 @@ interface Family {
 export class InstanceSeries {
   readonly #registry: Registry;
   readonly #label: ObjectLabel;
-  /** The series of an instance beyond those that all have, by key: there are few, and the others need no memory here. */
+  /** The additional series of each instance, by key. The series that every instance has are not stored here, to save memory. */
   readonly #known = new Map<string, Map<string, () => void>>();
   readonly #families: Family[] = [];
 
@@ -118,7 +118,7 @@ export class InstanceSeries {
   }
 }
 
-/** In the order of their names, because callers name labels in any order. */
+/** The values in the order of the label names, because callers pass labels in any order. */
 function keyOf(labels: Labels): string {
   const names = Object.keys(labels).sort();
   return names.map((name) => labels[name]).join(" ");

@@ -3,10 +3,10 @@
 import type { LogEntry } from "../model/log-entry.ts";
 import type { InstanceCounter, InstanceGauge, InstanceSeries } from "./metrics-instances.ts";
 
-/** Reasons and countries with series of their own, for each instance. */
+/** The maximum number of reasons and countries with their own series, for each instance. */
 export const reasonsMax = 15;
 export const countriesMax = 15;
-/** Series of all instances together; every further one is `other`. */
+/** The maximum number of series of all instances together; further ones are counted as `other`. */
 const seriesMax = 20_000;
 const categoryLengthMax = 40;
 const other = "other";
@@ -15,9 +15,9 @@ const outputs = ["Stdout", "OTLP"] as const;
 export interface LogMetrics {
   /** Log entries were forwarded. */
   logsForwarded(instance: string, entries: readonly LogEntry[], output: (typeof outputs)[number]): void;
-  /** How long after its time stamp the newest entry was forwarded. */
+  /** How long after its timestamp the newest entry was forwarded. */
   logsLagged(instance: string, lagMs: number): void;
-  /** How many rows are remembered, so that each is forwarded once. */
+  /** How many rows are remembered, so that each is forwarded only once. */
   logsRemembered(instance: string, rows: number): void;
   /** Logs could not be read or forwarded. */
   logForwardingFailed(instance: string, reason: string): void;
@@ -84,18 +84,18 @@ function makeSeries(instances: InstanceSeries): Record<"blocked" | "forwarded" |
       name: "wafsync_log_forwarding_failures_total",
       help: "Failed log forwarding runs by reason of the condition LogsForwarded.",
       labelNames: ["reason"],
-      // The alert looks at its increase, which the first sample of a series is not.
+      // The alert evaluates the increase of this series, and the first sample of a series is no increase.
       initial: [{ reason: "TooLarge" }],
     }),
     lag: instances.gauge({
       name: "wafsync_log_lag_seconds",
-      help: "How long after its time stamp the newest log entry was forwarded.",
+      help: "How long after its timestamp the newest log entry was forwarded.",
       labelNames: [],
       initial: [{}],
     }),
     remembered: instances.gauge({
       name: "wafsync_log_rows_remembered",
-      help: "Log entries that are kept in memory, at most 45 bytes each, so that each is forwarded once.",
+      help: "Log entries that are remembered, with at most 45 bytes each, so that each is forwarded only once.",
       labelNames: [],
       initial: [{}],
     }),

@@ -1,11 +1,11 @@
-// Reconcile runs by controller and result, and how long they took: what controller-runtime measures of every controller.
+// Metrics of reconcile runs by controller and result, with their duration, like those of controller-runtime.
 import { Counter, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
 /**
- * - `success`: the run did what it had to. `error`: it failed, or threw.
- * - `requeue`: it has to run again by itself, because the world changed meanwhile or because a backoff has not ended.
- * - `blocked`: only a change from outside helps. `interrupted`: the process is stopping.
+ * - `success`: the run completed. `error`: it failed, or threw.
+ * - `requeue`: it must run again, because something changed in the meantime or a backoff has not ended.
+ * - `blocked`: only an external change helps. `interrupted`: the process is stopping.
  */
 export const reconcileResults = ["success", "error", "requeue", "blocked", "interrupted"] as const;
 export type ReconcileResult = (typeof reconcileResults)[number];

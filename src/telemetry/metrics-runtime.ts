@@ -109,7 +109,7 @@ function makeQueues(registry: Registry): RuntimeMetrics["queue"] {
       },
     });
   const gauges = [
-    gauge("workqueue_depth", "Keys that are ready and wait for a worker.", ({ depth }) => depth),
+    gauge("workqueue_depth", "Keys that are ready and waiting for a worker.", ({ depth }) => depth),
     gauge(
       "workqueue_unfinished_work_seconds",
       "Total time for which the keys in progress have been processed.",

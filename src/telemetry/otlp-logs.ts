@@ -1,5 +1,5 @@
-// Sends blocked requests as OpenTelemetry log records by OTLP over HTTP, with the official SDK. Attributes have the names of
-// the semantic conventions where there is one. Importing this file loads the SDK: import it only when it is needed.
+// Sends blocked requests as OpenTelemetry log records by OTLP over HTTP, with the official SDK. Attributes have the names of the
+// semantic conventions, if these define one. Importing this file loads the SDK: import it only when it is needed.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
 import { SeverityNumber } from "@opentelemetry/api";
@@ -140,7 +140,7 @@ function attributesOf(
   };
 }
 
-/** Leaves out the collector's message, which may quote what was sent. */
+/** Omits the collector's message, which may quote the sent data. */
 function problemOf(error: Error | undefined): string {
   const code: unknown = error !== undefined && "code" in error ? error.code : undefined;
   if (typeof code === "number") return `The OpenTelemetry collector answers with HTTP status ${code}.`;

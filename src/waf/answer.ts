@@ -1,6 +1,6 @@
-// What each operation makes of a documented answer, and how it keeps the keys out of what it returns. Texts for people are
-// redacted. Data that decides what is written (domains, hosts, entries) must not be altered, so an answer that shows a key
-// there is refused. Log entries affect no decisions, and contain a key if a client sent it to the protected site: it is redacted.
+// Reads the documented responses of each operation, and keeps API keys out of the results. Messages for people are redacted. Data
+// that determines what is written (domains, hosts, entries) must not be altered, so a response with a key there is rejected. Log
+// entries affect no decisions, and contain a key if a client sent it to the protected site, so they are redacted.
 import { logEntryFields } from "../model/log-entry.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
@@ -17,7 +17,7 @@ export type AnswerReader<T> = (text: string, keys: OwnKeys, redact: (text: strin
 const documentedFields: ReadonlySet<string> = new Set(logEntryFields);
 const calculatedFields: ReadonlySet<string> = new Set(["http_status", "response_size"]);
 
-const keyAsData: Parsed<never> = { ok: false, problem: "it shows the API key where other data belongs" };
+const keyAsData: Parsed<never> = { ok: false, problem: "it contains the API key where other data belongs" };
 
 export const readOriginsAnswer: AnswerReader<OriginsRead> = (text, keys) =>
   keys.areShownBy(text) ? keyAsData : parseAnswer(originsAnswer, text);
@@ -26,8 +26,8 @@ export const readListAnswer: AnswerReader<readonly string[]> = (text, keys) =>
   keys.areShownBy(text) ? keyAsData : parseAnswer(listAnswer, text);
 
 /**
- * A reader for the writes of one key. The domain is nearly always the one of the answer before, which was checked, and nobody may
- * ever ask for the message: the next call does not wait for what is not needed.
+ * A reader for the writes of one key. The domain is nearly always that of the previous response, which was already checked, and
+ * the message may never be needed, so it is redacted on demand: the next call does not wait for unnecessary work.
  */
 export function createWriteAnswerReader(): AnswerReader<WriteAccepted> {
   let checkedDomain: string | undefined;

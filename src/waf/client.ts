@@ -1,5 +1,6 @@
-// The WAF API of one key, one method a call. Every call takes its turn in the lane; every write asks `permit` there, right
-// before it is sent and nowhere else, which is how dry runs, lost leases and stopping are enforced. Nothing is retried here.
+// The WAF API of one key, with one method for each call. Every call takes its turn in the lane. There, immediately before it is
+// sent, every write calls `permit`: this is the only place where dry runs, lost leases and stopping are enforced. The client never
+// retries.
 import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { ListName, OriginType } from "../model/declared.ts";
@@ -19,29 +20,29 @@ import { listLengthMax } from "./wire.ts";
 import type { Exchange } from "./request.ts";
 import { inThousands } from "../model/sentence.ts";
 
-/** A lost lease may be taken over after a time that counts on this. */
+/** The time after which a lost lease may be taken over relies on this limit. */
 export const writeTimeoutMsMax = 10_000;
 export const readBodyBytesMax = 64 * 1_048_576;
 
 /** The limits of a response, so that one WAF can't exhaust the memory. */
 export interface AnswerLimits {
   readonly listEntriesMax: number;
-  /** Of lists and pages of logs. */
+  /** For lists and pages of logs. */
   readonly bodyBytesMax: number;
 }
 
-/** No limits for a person who uses their own WAFs. */
+/** For a person who uses their own WAFs. */
 const widestLimits: AnswerLimits = { listEntriesMax: listLengthMax, bodyBytesMax: readBodyBytesMax };
 export const writeBodyBytesMax = 1_048_576;
 
 export type Permission = { readonly permitted: true } | { readonly permitted: false; readonly reason: string };
 
 export interface CallOptions {
-  /** Withdraws the call. If a write is under way by then, its outcome is unknown. */
+  /** Cancels the call. If a write is already in flight, its outcome is unknown. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One call that was handed to the connection, for metrics and logs: never the key, an address or a host. */
+/** One call that was passed to the connection, for metrics and logs. It never contains the key, an address or a host. */
 export interface CallRecord {
   readonly method: "GET" | "POST" | "DELETE";
   /** The path with `{api_key}` in place of the key. */
@@ -55,16 +56,16 @@ export interface WafClientOptions {
   /** Must have passed `normalizeBaseUrl`; otherwise an error with the code `InvalidBaseUrl` is thrown. */
   readonly baseUrl: string;
   readonly key: ApiKey;
-  /** Of the same WAF, the newest first: the API may show them, too. */
+  /** Former keys of the same WAF, newest first: the API may also return these. */
   readonly formerKeys?: readonly ApiKey[] | undefined;
   /** Also redacts former keys in the API's messages; the current key is always redacted. */
   readonly redact?: ((text: string) => string) | undefined;
-  /** From the start of the turn to the last byte of the answer; of a write at most `writeTimeoutMsMax`. */
+  /** From the start of the turn to the last byte of the response; for a write, at most `writeTimeoutMsMax`. */
   readonly requestTimeoutMs: number;
   readonly lane: Lane;
-  /** Asked once for each write. */
+  /** Called once for each write. */
   readonly permit: (operation: WriteName) => Permission;
-  /** Asked once for each read; absent if every read is permitted. */
+  /** Called once for each read; absent if every read is permitted. */
   readonly permitRead?: (() => Permission) | undefined;
   readonly limits?: AnswerLimits | undefined;
   readonly clock: Clock;
@@ -75,7 +76,7 @@ export interface WafClientOptions {
 }
 
 export interface LogQuery {
-  /** `YYYY-MM-DD`, both included. */
+  /** `YYYY-MM-DD`; both days are included. */
   readonly startDate: string;
   readonly endDate: string;
   /** 1 to 10,000. */
@@ -84,22 +85,22 @@ export interface LogQuery {
 
 export interface WafClient {
   readOrigins(options?: CallOptions): Promise<WafResult<OriginsRead>>;
-  /** The entries as the API spells them. */
+  /** Returns the entries in the API's spelling. */
   readList(list: ListName, options?: CallOptions): Promise<WafResult<readonly string[]>>;
   addEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
-  /** `text` as the list shows it. */
+  /** `text` is the spelling on the list. */
   removeEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
   addOrigin(host: string, type: OriginType, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
   removeOrigin(host: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
   /** Starts a clear of the whole cache. */
   clearCache(options?: CallOptions): Promise<WafResult<WriteAccepted>>;
-  /** The first page of the blocked requests of a range of days. */
+  /** Returns the first page of the blocked requests for a range of days. */
   queryLogs(query: LogQuery, options?: CallOptions): Promise<WafResult<LogPage>>;
-  /** The page that belongs to the `scrollId` of the page before. */
+  /** Returns the page for the `scrollId` of the previous page. */
   scrollLogs(scrollId: string, options?: CallOptions): Promise<WafResult<LogPage>>;
 }
 
-/** A client for one base URL and key; `lane` must have been acquired for the two. */
+/** A client for one base URL and key, for which `lane` must have been acquired. */
 export function createWafClient(options: WafClientOptions): WafClient {
   const caller = new Caller(options);
   const { limits = widestLimits } = options;
@@ -137,7 +138,7 @@ export function createWafClient(options: WafClientOptions): WafClient {
 interface Call<T> {
   readonly name: OperationName;
   readonly list?: ListName;
-  /** Besides the key: in the query of a read, in the form of a write. */
+  /** The parameters in addition to the key: in the query of a read, or in the form of a write. */
   readonly fields?: Readonly<Record<string, string>>;
   readonly read: AnswerReader<T>;
 }
@@ -220,7 +221,7 @@ class Caller {
       nowMs: clock.nowMs(),
       problem: answer?.problem,
     });
-    // The API knows the key and not who of us asked: all that use the lane wait.
+    // The API limits the key and not the caller, so all users of the lane wait.
     if (fault.code === "RateLimited") lane.pauseUntil(clock.monotonicMs() + (fault.retryAfterMs ?? 0));
     return { ok: false, fault: { ...fault, message: this.#redact(fault.message) } };
   }
@@ -244,7 +245,7 @@ function busyFault(by: string): WafFault {
 }
 
 const refusals: Readonly<Record<TurnRefusal, WafFault>> = {
-  Aborted: { code: "Aborted", message: "The call was withdrawn before anything was sent." },
+  Aborted: { code: "Aborted", message: "The call was canceled before anything was sent." },
   Closed: { code: "Aborted", message: "The lane of this WAF is closed: nothing was sent." },
-  QueueFull: { code: "Unavailable", message: "Too many calls of this WAF wait already: nothing was sent." },
+  QueueFull: { code: "Unavailable", message: "Too many calls of this WAF are already waiting: nothing was sent." },
 };

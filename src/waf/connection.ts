@@ -1,5 +1,5 @@
-// The one keep-alive connection of a lane. It opens with the first request, comes back after a fault, and never carries two
-// requests at once.
+// The only keep-alive connection of a lane. It opens with the first request, reconnects after a fault, and never carries two
+// requests at the same time.
 import type { Dispatcher } from "undici";
 import buildConnector from "undici/lib/core/connect.js";
 import Client from "undici/lib/dispatcher/client.js";
@@ -8,11 +8,11 @@ import { createCheckedLookup, refusedLiteral } from "../net/checked-lookup.ts";
 
 export interface Connection {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
-  /** Drops the connection and whatever waits for it, also while it is being opened; the next request opens another. */
+  /** Drops the connection and everything that waits for it, even while it is being opened. The next request opens a new one. */
   reset(): void;
 }
 
-/** What a connection is made of: every dispatcher of undici is one. */
+/** The part of undici's dispatchers that a connection uses. */
 export interface Transport {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): unknown;
   destroy(): Promise<void>;
@@ -30,16 +30,16 @@ export interface AddressCheck {
 
 export const openClient: OpenTransport = (origin) => open(origin);
 
-/** Opens clients that connect to allowed addresses only, checked each time a connection is opened. */
+/** Opens clients that connect only to allowed addresses. Addresses are checked each time a connection is opened. */
 export function checkedClients(check: AddressCheck): OpenTransport {
   return (origin) => open(origin, check);
 }
 
-/** HTTP/1.1 and no pipelining: a request goes out when the answer to the one before is in. */
+/** HTTP/1.1 without pipelining: a request is sent only after the response to the previous one has arrived. */
 function open(origin: string, check?: AddressCheck): Transport {
   const lookup = check === undefined ? {} : { lookup: createCheckedLookup(check.isAllowed, check.resolve) };
   const connect = buildConnector({ allowH2: false, timeout: connectTimeoutMs, ...lookup });
-  // The connector gives back its socket, though its type does not say so.
+  // The connector returns its socket, although its type does not declare this.
   let opening: { destroy(error: Error): void } | undefined;
   const client = new Client(origin, {
     pipelining: 1,
@@ -57,8 +57,8 @@ function open(origin: string, check?: AddressCheck): Transport {
     dispatch: (options, handler) => client.dispatch(options, handler),
     async destroy() {
       const destroyed = client.destroy();
-      // undici would let a socket that is still being opened go on until its own time-out.
-      opening?.destroy(new Error("The connection is not wanted any more."));
+      // undici would keep a socket that is still being opened until its own timeout.
+      opening?.destroy(new Error("The connection is no longer needed."));
       await destroyed;
     },
   };
@@ -84,7 +84,7 @@ export class LaneConnection implements Connection {
     void this.#drop();
   }
 
-  /** Ends a running request as a network error. Resolves when the socket is gone. */
+  /** Ends the request in flight with a network error. Resolves when the socket is closed. */
   async close(): Promise<void> {
     await this.#drop();
   }

@@ -1,7 +1,7 @@
-// Parses JSON without changing its numbers: identifiers of 64 bits do not fit into a number of JavaScript. Such a number becomes a raw
-// piece of JSON, which JSON.stringify writes as it came. Parsing this way is slow, and only done if the text may have one.
+// Parses JSON without changing its numbers, because 64-bit identifiers do not fit into a JavaScript number. Such a number becomes
+// raw JSON, which JSON.stringify writes unchanged. Parsing this way is slow, so it is done only if the text may contain one.
 
-/** Of ECMAScript's "JSON.parse source text access", which all supported versions of Node.js have. */
+/** ECMAScript's "JSON.parse source text access", which all supported versions of Node.js have. */
 interface SourceAccess {
   parse(
     text: string,
@@ -17,11 +17,11 @@ export interface RawNumber {
 
 const sourceAccess = JSON as unknown as SourceAccess;
 
-/** Numbers of JavaScript are exact up to so many digits. */
+/** JavaScript numbers are exact up to this many digits. */
 const digitsMax = 15;
 const mayBeInexact = /[:[,]\s*-?\d(?:[\d.eE+-]{15}|[\d.]*[eE]\+?\d{3})/;
 
-/** @param plain the names of fields that are calculated with, so that they stay plain numbers */
+/** @param plain the names of fields that are used in calculations, and therefore stay plain numbers */
 export function parseExactly(text: string, plain: ReadonlySet<string>): unknown {
   if (!mayBeInexact.test(text)) return JSON.parse(text);
   return sourceAccess.parse(text, (name, value, { source = "" }) => {

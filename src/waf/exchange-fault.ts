@@ -1,5 +1,5 @@
-// What an exchange that did not bring the documented answer means. The difference that matters: of a write it must be certain
-// that it changed nothing, or the outcome is unknown and the list has to be read again.
+// Classifies exchanges without the documented response. The important distinction: unless it is certain that a write changed
+// nothing, its outcome is unknown, and the list has to be read again.
 import { asSentence } from "../model/sentence.ts";
 import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
 import type { Effect } from "./operations.ts";
@@ -10,41 +10,41 @@ import { failureAnswer, parseAnswer } from "./wire.ts";
 
 export const messageLengthMax = 300;
 
-/** What came is not HTTP as it should be, and will not be when asked again. */
+/** The response is not valid HTTP, and a retry will not change this. */
 const notHttpCodes: ReadonlySet<string> = new Set(["UND_ERR_HTTP_PARSER", "UND_ERR_HEADERS_OVERFLOW"]);
 
 export interface ExchangeContext {
   readonly effect: Effect;
-  /** Of logs, failures may come as plain text: their documented bodies are sentences. */
+  /** Whether failures may have plain-text bodies: for logs, the documented bodies are sentences. */
   readonly takesPlainFailures: boolean;
   readonly redact: (text: string) => string;
   /** `https://host`, for messages. */
   readonly origin: string;
   /**
-   * If true, all failed connections have the same message: different messages would reveal to the author of a base URL which
-   * hosts and ports exist in the network of the operator.
+   * If true, all failed connections have the same message. Different messages would reveal to the author of a base URL which hosts
+   * and ports exist in the operator's network.
    */
   readonly hidesCause: boolean;
-  /** Of a successful read. */
+  /** The limit for the body of a successful read. */
   readonly bodyBytesMax: number;
   readonly timeoutMs: number;
   readonly nowMs: number;
-  /** What is wrong with the body of a 2xx answer. */
+  /** The problem with the body of a 2xx response. */
   readonly problem: string | undefined;
 }
 
-/** Words of ASCII with one space between two: nothing to replace, and no pattern of Unicode to compile. */
+/** ASCII words with single spaces: there is nothing to replace, and no Unicode pattern to compile. */
 const plainLine = /^[!-~]+(?: [!-~]+)*$/;
 
-/** A text from outside for one line of output: without the key, control characters and line breaks, and cut. */
+/** Prepares an external string for one line of output: redacted, without control characters and line breaks, and truncated. */
 export function printable(text: string, redact: (text: string) => string): string {
-  // Cut after redaction, so that no half of a key stays at the cut; and before the rest, which would be slow on a long text.
+  // Truncate after the redaction, so that no part of a key remains, and before the rest, which is slow for long strings.
   const redacted = redact(text).slice(0, 4 * messageLengthMax);
   const line = plainLine.test(redacted) ? redacted : redacted.replaceAll(/[\p{C}\p{Z}\s]+/gu, " ").trim();
   return line.length > messageLengthMax ? `${line.slice(0, messageLengthMax)}…` : line;
 }
 
-/** The fault of an exchange that is not a success. */
+/** Returns the fault of an unsuccessful exchange. */
 export function faultOf(exchange: Exchange, context: ExchangeContext): WafFault {
   const { status, body, sent } = exchange;
   if (status === 429) return rateLimited(exchange, context);
@@ -52,7 +52,7 @@ export function faultOf(exchange: Exchange, context: ExchangeContext): WafFault 
   if (status !== undefined && status >= 500) return serverError(exchange, context);
   if (body.state === "Missing") return noBody(exchange, context);
   return status === undefined
-    ? unclear("ContractBroken", "the answer has no status", exchange, context)
+    ? unclear("ContractBroken", "the response has no status", exchange, context)
     : answered(exchange, context);
 }
 
@@ -65,7 +65,7 @@ function rateLimited(exchange: Exchange, context: ExchangeContext): WafFault {
 
 function notSent({ body }: Exchange, { effect, origin, timeoutMs, hidesCause }: ExchangeContext): WafFault {
   const { fault, errorCode } = body.state === "Missing" ? body : { fault: "Network", errorCode: undefined };
-  if (fault === "Aborted") return { code: "Aborted", message: "The call was withdrawn before anything was sent." };
+  if (fault === "Aborted") return { code: "Aborted", message: "The call was canceled before anything was sent." };
   if (hidesCause) return withoutConnection(origin, errorCode ?? fault);
   if (fault === "Deadline") {
     const message = `No connection to ${origin} within ${timeoutMs} ms: nothing was sent. Check the base URL and the network.`;
@@ -75,17 +75,16 @@ function notSent({ body }: Exchange, { effect, origin, timeoutMs, hidesCause }: 
   return { code: "Unavailable", message };
 }
 
-/** The same sentence for every cause. */
+/** Returns the same message for every cause. */
 function withoutConnection(origin: string, cause: string): WafFault {
   const inner = "Internal addresses require --allowed-base-urls or --allow-private-networks.";
-  const message = `wafsync cannot connect to ${origin}. Check the host, its certificate and the network; the cause is in the log of wafsync. ${inner}`;
+  const message = `wafsync cannot connect to ${origin}. Check the host, its certificate and the network; wafsync's log contains the cause. ${inner}`;
   return { code: "Unavailable", message, cause };
 }
 
 function connectionHint(errorCode: string | undefined): string {
   if (errorCode === "ENOTFOUND" || errorCode === "EAI_AGAIN") return "Check the host in the base URL, and DNS.";
-  if (/CERT|TLS|SSL/.test(errorCode ?? ""))
-    return "Check the certificate of the WAF and the CAs that are trusted here.";
+  if (/CERT|TLS|SSL/.test(errorCode ?? "")) return "Check the WAF's certificate and the CAs that this machine trusts.";
   return "Check the base URL and the network.";
 }
 
@@ -104,11 +103,11 @@ function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
     exchange.body.state === "Missing" ? exchange.body : { fault: "Network", errorCode: undefined };
   switch (fault) {
     case "Aborted":
-      // Nothing was changed by a read, so that it was under way makes no difference.
-      if (context.effect === "Read") return { code: "Aborted", message: "The call was withdrawn." };
-      return unclear("Aborted", "the call was withdrawn while the answer was awaited", exchange, context);
+      // A read changes nothing, so it does not matter whether it was in flight.
+      if (context.effect === "Read") return { code: "Aborted", message: "The call was canceled." };
+      return unclear("Aborted", "the call was canceled while it waited for the response", exchange, context);
     case "Deadline":
-      return unclear("TimedOut", `no whole answer came within ${context.timeoutMs} ms`, exchange, context);
+      return unclear("TimedOut", `no complete response arrived within ${context.timeoutMs} ms`, exchange, context);
     case "TooLarge": {
       if (context.effect === "Write" || !isSuccess(exchange.status)) {
         return unclear("ContractBroken", "the response is larger than any documented response", exchange, context);
@@ -118,7 +117,7 @@ function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
       return unclear("TooLarge", what, exchange, context);
     }
     case "NotText":
-      return unclear("ContractBroken", "the answer is not UTF-8 text", exchange, context);
+      return unclear("ContractBroken", "the response is not UTF-8 text", exchange, context);
     default: {
       if (context.hidesCause && context.effect === "Read") {
         return withoutConnection(context.origin, errorCode ?? fault);
@@ -126,7 +125,7 @@ function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
       const code = notHttpCodes.has(errorCode ?? "") ? "ContractBroken" : "Unavailable";
       return unclear(
         code,
-        `the connection failed before the whole answer was there (${errorCode ?? "network error"})`,
+        `the connection failed before the response was complete (${errorCode ?? "network error"})`,
         exchange,
         context,
       );
@@ -138,10 +137,10 @@ function answered(exchange: Exchange, context: ExchangeContext): WafFault {
   const { status } = exchange;
   if (status === undefined || isSuccess(status)) {
     const words = failureMessage(exchange, context);
-    const refusal = words === undefined ? undefined : `it says that it failed: ${words}`;
+    const refusal = words === undefined ? undefined : `it reports a failure: ${words}`;
     return unclear(
       "ContractBroken",
-      `the answer is not the documented one: ${refusal ?? context.problem ?? "unknown"}`,
+      `the response is not as documented: ${refusal ?? context.problem ?? "unknown"}`,
       exchange,
       context,
     );
@@ -149,7 +148,7 @@ function answered(exchange: Exchange, context: ExchangeContext): WafFault {
   if (status < 400) {
     return unclear(
       "ContractBroken",
-      `the WAF redirects (${status}), which is not followed; check the base URL`,
+      `the WAF responded with a redirect (${status}), which wafsync does not follow; check the base URL`,
       exchange,
       context,
     );
@@ -158,7 +157,7 @@ function answered(exchange: Exchange, context: ExchangeContext): WafFault {
   if (words === undefined) {
     return unclear(
       "ContractBroken",
-      `the answer ${status} does not come from the WAF's API; check the base URL`,
+      `the response with status ${status} does not come from the WAF's API; check the base URL`,
       exchange,
       context,
     );
@@ -169,12 +168,12 @@ function answered(exchange: Exchange, context: ExchangeContext): WafFault {
   return unclear("ContractBroken", `the WAF answered ${status}: ${words}`, exchange, context);
 }
 
-/** The API's own words are the documented way to tell the two apart. */
+/** The API distinguishes the two cases only by its message, which is documented. */
 function refusedKey(words: string, exchange: Exchange): WafFault {
   return words === "Missing parameter api_key"
     ? {
         code: "MissingApiKey",
-        message: `No API key arrived at the WAF (403: ${words}); look for a proxy that drops it.`,
+        message: `The WAF received no API key (403: ${words}); look for a proxy that removes it.`,
         ...withStatus(exchange),
       }
     : {
@@ -184,7 +183,7 @@ function refusedKey(words: string, exchange: Exchange): WafFault {
       };
 }
 
-/** The API's own words, ready to print; undefined if the body is not a documented failure. */
+/** The API's message, ready to print; undefined if the body is not a documented failure. */
 function failureMessage({ body }: Exchange, { redact, takesPlainFailures }: ExchangeContext): string | undefined {
   if (body.state !== "Whole") return undefined;
   const failure = parseAnswer(failureAnswer, body.text);
@@ -193,13 +192,13 @@ function failureMessage({ body }: Exchange, { redact, takesPlainFailures }: Exch
   return isSentence ? printable(body.text, redact).replaceAll('"', "") : undefined;
 }
 
-/** `code` is for a read. A write that was sent may have taken effect, whatever went wrong with its answer. */
+/** `code` is for a read. A write that was sent may have taken effect, whatever is wrong with its response. */
 function unclear(code: WafFaultCode, what: string, exchange: Exchange, { effect }: ExchangeContext): WafFault {
   const sentence = `${what.charAt(0).toUpperCase()}${what.slice(1)}`;
   return effect === "Write"
     ? {
         code: "OutcomeUnknown",
-        message: `${sentence.replace(/\.$/, "")}: whether the write took effect is not known.`,
+        message: `${sentence.replace(/\.$/, "")}: it is unknown whether the write took effect.`,
         ...withStatus(exchange),
       }
     : { code, message: asSentence(sentence), ...withStatus(exchange) };

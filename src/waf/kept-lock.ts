@@ -1,12 +1,11 @@
-// Keeps the lock of a key between calls that follow one another, because taking it takes longer than the gap between two calls.
-// Whether another process wants the key is found out now and then while a call is in flight, and then the lock is released after
-// that call.
+// Keeps the lock of a key between consecutive calls, because acquiring it takes longer than the gap between two calls. While a call
+// is in flight, it checks at intervals whether another process wants the key. If so, it releases the lock after that call.
 import type { Clock } from "../async/clock.ts";
 import type { HeldKeyLock, KeyLock, KeyLockOutcome } from "./key-lock.ts";
 
 export type Unlocked = Exclude<KeyLockOutcome, { state: "Held" }>;
 
-/** How long another process may have to wait for the end of the call after which the lock is released. */
+/** The minimum time between two checks. Another process may have to wait this long, plus the time of a call. */
 const checkIntervalMs = 10;
 
 export class KeptLock {
@@ -27,7 +26,7 @@ export class KeptLock {
     return this.#held !== undefined;
   }
 
-  /** Runs `act` with the lock; `otherwise` gives the result if the lock is not to be had. One call at a time. */
+  /** Runs `act` with the lock, or returns the result of `otherwise` if the lock is unavailable. One call at a time. */
   async during<T>(stop: () => AbortSignal, act: () => Promise<T>, otherwise: (why: Unlocked) => T): Promise<T> {
     if (this.#held === undefined) {
       const unlocked = await this.#take(stop);
@@ -50,7 +49,7 @@ export class KeptLock {
     await this.#releasing;
   }
 
-  /** After the request was written, which takes a turn of the event loop. No call waits for the result. */
+  /** Checks after the request was sent, which takes a turn of the event loop. No call waits for the result. */
   #checkSoon(): void {
     const nowMs = this.#clock.monotonicMs();
     if (this.#isChecking || nowMs - this.#checkedMs < checkIntervalMs) return;
@@ -66,7 +65,7 @@ export class KeptLock {
     if (this.#held === held) this.#isWanted = isWanted;
   }
 
-  /** Undefined if the lock is held afterwards. */
+  /** Returns undefined if the lock was acquired. */
   async #take(stop: () => AbortSignal): Promise<Unlocked | undefined> {
     await this.#releasing;
     const outcome = await this.#lock.acquire(stop());

@@ -1,4 +1,4 @@
-// Coordinates several processes on one machine that use the same key: the interface for lanes.
+// The interface by which lanes coordinate several processes on one machine that use the same key.
 import type { ApiKey } from "../model/api-key.ts";
 
 export interface HeldKeyLock {
@@ -14,7 +14,7 @@ export type KeyLockOutcome =
   /** `by` describes the other process. */
   | { readonly state: "Busy"; readonly by: string };
 
-/** Held during calls that follow one another. As soon as it is wanted, it is released between two calls. */
+/** Held during consecutive calls, and released between two calls as soon as another process wants it. */
 export interface KeyLock {
   /** Never rejects. */
   acquire(signal?: AbortSignal): Promise<KeyLockOutcome>;

@@ -1,5 +1,5 @@
-// All lanes of the process. All holders of the same key get the same lane, whatever their objects and the spelling of their URL,
-// because one WAF can have several URLs. A lane without holders is closed when its last turn has finished.
+// All lanes of the process. All holders of the same key get the same lane, regardless of their objects and the spelling of their
+// URL, because one WAF can have several URLs. A lane without holders is closed when its last turn has finished.
 import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import { requireBaseUrl } from "./base-url.ts";
@@ -9,14 +9,14 @@ import type { KeyLocks } from "./key-lock.ts";
 import { SerialLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
 
-/** Turns that may wait in one lane. Callers take one turn after the other, so more of them is a mistake. */
+/** The maximum number of waiting turns in one lane. Callers take one turn after another, so more waiting turns are a bug. */
 export const laneWaitingMax = 1000;
 
 export interface LaneRequest {
   /** Must have passed `normalizeBaseUrl`; otherwise an error with the code `InvalidBaseUrl` is thrown. */
   readonly baseUrl: string;
   readonly key: ApiKey;
-  /** Between the starts of two calls; the longest that any holder of the lane asks for. */
+  /** The time between the starts of two calls. The longest interval of all holders applies. */
   readonly minRequestIntervalMs: number;
   /** The first turn waits for this: the release of the lane of a former key, because both keys may belong to the same WAF. */
   readonly after?: Promise<void> | undefined;
@@ -33,7 +33,7 @@ export interface HeldLane extends Lane {
 export interface LaneRegistryOptions {
   readonly clock: Clock;
   readonly waitingMax?: number;
-  /** How to reach an origin: by default one undici client; a proxy or own certificates would come in here. */
+  /** Opens the transport to an origin; by default, an undici client. */
   readonly open?: OpenTransport;
   /** Coordinates with other processes on this machine; undefined if no other process can have the same key. */
   readonly locks?: KeyLocks | undefined;
@@ -54,7 +54,7 @@ export class LaneRegistry {
     this.#open = open;
   }
 
-  /** How many lanes are open. */
+  /** The number of open lanes. */
   get size(): number {
     return this.#lanes.size;
   }
@@ -80,7 +80,7 @@ export class LaneRegistry {
     };
   }
 
-  /** Refuses all waiting and later turns, waits for those that run, and closes every connection. */
+  /** Rejects all waiting and later turns, waits for running turns, and closes every connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const lanes = [...this.#lanes.values()];

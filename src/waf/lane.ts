@@ -1,5 +1,5 @@
 // One lane per key, because the API accepts one call at a time. A lane runs one turn after the other, keeps the minimum time
-// between two starts, and can be paused as a whole. A turn that has not started can always be withdrawn. Holders may spell the
+// between two starts, and can be paused as a whole. A turn that has not started can always be canceled. Holders may spell the
 // URL of the API differently. Each spelling has a connection, but only one is used at a time.
 import type { Clock } from "../async/clock.ts";
 import { LaneConnection } from "./connection.ts";
@@ -11,7 +11,7 @@ import type { Urgency } from "./turn-queue.ts";
 
 export interface Turn {
   readonly urgency: Urgency;
-  /** Withdraws the turn while it waits. A turn that runs has to look at the signal itself. */
+  /** Cancels the turn while it waits. A running turn has to check the signal itself. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -28,14 +28,14 @@ export type TurnResult<T> =
 export interface Lane {
   /** Waits for its turn and runs `act`, while nothing else runs in the lane. Rejects with the error of `act`. */
   run<T>(turn: Turn, act: (connection: Connection) => Promise<T>): Promise<TurnResult<T>>;
-  /** No turn starts before this time of the clock's `monotonicMs`. An earlier time than was set before changes nothing. */
+  /** No turn starts before this time of the clock's `monotonicMs`. An earlier time than the current one has no effect. */
   pauseUntil(timeMs: number): void;
 }
 
 /** A user of a lane. */
 export interface LaneHolder {
   readonly origin: string;
-  /** Between the starts of two calls; the lane uses the maximum of all its holders. */
+  /** The time between the starts of two calls. The lane uses the maximum of all its holders. */
   minRequestIntervalMs: number;
 }
 
@@ -51,7 +51,7 @@ export interface LaneOptions {
   readonly open: OpenTransport;
   readonly clock: Clock;
   readonly waitingMax: number;
-  /** For the turns of other processes; undefined if no other process can have the key. */
+  /** Coordinates with other processes; undefined if no other process can have the key. */
   readonly lock?: KeyLock | undefined;
 }
 
@@ -87,7 +87,7 @@ export class SerialLane {
     this.#holders.add(holder);
   }
 
-  /** Changes the interval of a holder, with immediate effect, even for a waiting turn. */
+  /** Call this when the interval of a holder has changed. It takes effect immediately, even for a waiting turn. */
   reconsider(): void {
     this.#sleeping?.abort();
   }
@@ -185,7 +185,7 @@ export class SerialLane {
     void this.#clock.sleep(waitMs, AbortSignal.any([this.#closing.signal, sleeping.signal])).then(() => this.#wake());
   }
 
-  /** A caller with sequential calls requests the next one at once, so that the lock of the key is kept for it. */
+  /** A caller with sequential calls requests the next one immediately, so the lock of the key is kept for it. */
   #releaseWhenIdle(): void {
     if (this.#lock?.isHeld !== true) return;
     setImmediate(() => {

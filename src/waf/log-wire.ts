@@ -1,10 +1,10 @@
-// The documented shape of a page of logs. Entries are checked by hand, one by one: there may be ten thousand of them, one that is
-// broken must not take the others with it, and fields that are not documented are passed through unchanged.
+// The documented shape of a page of logs. Entries are validated one by one, without zod: there may be ten thousand, a malformed one
+// must not invalidate the others, and undocumented fields are passed through unchanged.
 import * as z from "zod";
 import { limitNesting } from "./limit-nesting.ts";
 import type { BrokenLogEntry, LogEntry, LogPage } from "../model/log-entry.ts";
 
-/** Of one page; the API's own limit is 10,000. */
+/** The maximum number of entries of one page; the API's own limit is 10,000. */
 export const logPageLengthMax = 100_000;
 const scrollIdLengthMax = 65_536;
 /** Documented entries are flat, so nothing depends on deeper levels. */
@@ -15,7 +15,7 @@ export const logAnswer = z
     _scroll_id: z.string().min(1).max(scrollIdLengthMax).nullable(),
     hits: z.object({
       total: z.object({ value: z.number().int().min(0) }),
-      // An array that is looked at by zod is copied.
+      // zod copies arrays that it validates.
       hits: z.custom<readonly unknown[]>(
         (value) => Array.isArray(value) && value.length <= logPageLengthMax,
         `expected an array of at most ${logPageLengthMax} entries`,
@@ -40,20 +40,20 @@ function sortOut(items: readonly unknown[]): Pick<LogPage, "entries" | "broken">
   return { entries: shallow.filter((_, position) => !positions.has(position)) as LogEntry[], broken };
 }
 
-/** What is wrong with an entry, in words that hold nothing of it. */
+/** The problem with an entry, in words that contain no part of it. */
 function entryProblem(item: unknown): string | undefined {
   if (typeof item !== "object" || item === null || Array.isArray(item)) return "is not an object";
   const entry = item as Partial<Record<keyof LogEntry, unknown>>;
-  if (typeof entry.timestamp !== "string" || entry.timestamp === "") return "timestamp is not a text";
-  if (typeof entry.client_ip !== "string") return "client_ip is not a text";
-  if (typeof entry.http_method !== "string") return "http_method is not a text";
-  if (typeof entry.request_path !== "string") return "request_path is not a text";
+  if (typeof entry.timestamp !== "string" || entry.timestamp === "") return "timestamp is not a non-empty string";
+  if (typeof entry.client_ip !== "string") return "client_ip is not a string";
+  if (typeof entry.http_method !== "string") return "http_method is not a string";
+  if (typeof entry.request_path !== "string") return "request_path is not a string";
   if (typeof entry.http_status !== "number") return "http_status is not a number";
   if (typeof entry.response_size !== "number") return "response_size is not a number";
-  if (!isTextOrNull(entry.referrer)) return "referrer is neither a text nor null";
-  if (!isTextOrNull(entry.user_agent)) return "user_agent is neither a text nor null";
-  if (typeof entry.block_reason !== "string") return "block_reason is not a text";
-  if (!isTextOrNull(entry.country)) return "country is neither a text nor null";
+  if (!isTextOrNull(entry.referrer)) return "referrer is neither a string nor null";
+  if (!isTextOrNull(entry.user_agent)) return "user_agent is neither a string nor null";
+  if (typeof entry.block_reason !== "string") return "block_reason is not a string";
+  if (!isTextOrNull(entry.country)) return "country is neither a string nor null";
   return typeof entry.cache_hit === "boolean" ? undefined : "cache_hit is neither true nor false";
 }
 

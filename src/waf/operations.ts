@@ -1,5 +1,5 @@
-// Every call that the WAF API has, in one table. Whether a call writes is a property of the operation and not of its verb:
-// a cache clear would work with GET, and is a write.
+// All calls of the WAF API, in one table. Whether a call writes is a property of the operation and not of its verb: a cache clear
+// would work with GET, but is a write.
 import type { ListName } from "../model/declared.ts";
 import type { Urgency } from "./turn-queue.ts";
 
@@ -7,7 +7,7 @@ export type Effect = "Read" | "Write";
 
 interface OperationShape {
   readonly method: "GET" | "POST" | "DELETE";
-  /** The path below the base URL, with the parts that vary as placeholders. */
+  /** The path below the base URL, with placeholders for the variable parts. */
   readonly endpoint: "/api/origins" | "/api/{list}_ips" | "/api/{list}_ip" | "/clear/{api_key}" | `/api/logs/${string}`;
   readonly effect: Effect;
   readonly urgency: Urgency;

@@ -1,9 +1,9 @@
-// The current and former keys of one WAF, as its answers may repeat them: an API that refuses a rotated key may quote it, and
+// The current and former keys of one WAF. Its responses may contain them: an API that rejects a rotated key may quote it, and
 // clients may have sent it to the protected site.
 import type { ApiKey } from "../model/api-key.ts";
 import { DecodedText } from "../model/decoded-text.ts";
 
-/** Former keys that are still looked for in data. */
+/** The maximum number of former keys that are searched for in data. */
 export const formerKeysMax = 4;
 
 export class OwnKeys {
@@ -22,7 +22,7 @@ export class OwnKeys {
     return occurs(this.#keys, text);
   }
 
-  /** The same, but short keys do not count: they turn up in hosts and addresses by chance, which shows nothing. */
+  /** Like `occursIn`, but ignores short keys, which occur in hosts and addresses by chance. */
   areShownBy(text: string): boolean {
     return occurs(
       this.#keys.filter(({ isDistinctive }) => isDistinctive),

@@ -1,6 +1,6 @@
-// One request and what came of it, without judging it. The whole exchange has one deadline, from the moment it is handed to
-// the connection; redirects are not followed; bodies are counted while they arrive. `sent` is false only if it is certain
-// that no byte of the request left: then a write can't have taken effect.
+// Sends one request and returns the exchange, without an assessment. The whole exchange has one deadline, which starts when it is
+// passed to the connection. Redirects are not followed, and the size of bodies is checked while they arrive. `sent` is false only
+// if it is certain that no byte of the request was sent: then a write can't have taken effect.
 import { isUtf8 } from "node:buffer";
 import { types } from "node:util";
 import type { Dispatcher } from "undici";
@@ -9,7 +9,7 @@ import type { Connection } from "./connection.ts";
 
 export interface HttpRequest {
   readonly method: "GET" | "POST" | "DELETE";
-  /** With the query; percent-encoded. */
+  /** Includes the query; percent-encoded. */
   readonly path: string;
   /** A form body, encoded; empty for none. */
   readonly form: string;
@@ -17,15 +17,15 @@ export interface HttpRequest {
 
 export interface RequestLimits {
   readonly timeoutMs: number;
-  /** Of a body with a 2xx status. */
+  /** The limit for the body of a 2xx response. */
   readonly bodyBytesMax: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The body of any other status: an explanation, so it may be cut off. */
+/** The limit for the body of any other response, which is only an explanation. */
 export const failureBodyBytesMax = 65_536;
 
-/** How much later than the deadline undici's own timers strike, should the deadline fail to. */
+/** How much later than the deadline undici's own timers fire, as a fallback. */
 const backstopMs = 2_000;
 
 export type BodyFault = "Deadline" | "Aborted" | "Network" | "TooLarge" | "NotText";
@@ -37,15 +37,15 @@ export type ReceivedBody =
 
 export interface Exchange {
   readonly sent: boolean;
-  /** Of the final answer, also if its body did not arrive. */
+  /** The status of the final response, even if its body did not arrive. */
   readonly status: number | undefined;
   readonly retryAfter: string | undefined;
-  /** The time of the server, as it wrote it. */
+  /** The `Date` header: the time of the server. */
   readonly date: string | undefined;
   readonly body: ReceivedBody;
 }
 
-/** Never rejects: whatever happens is in the result. */
+/** Never rejects: the result contains every failure. */
 export async function sendRequest(
   connection: Connection,
   request: HttpRequest,
@@ -72,7 +72,7 @@ const plainHeaders = { accept: "application/json", "user-agent": "wafsync" };
 const formHeaders = { ...plainHeaders, "content-type": "application/x-www-form-urlencoded" };
 
 function dispatchOptions({ method, path, form }: HttpRequest, timeoutMs: number): Dispatcher.DispatchOptions {
-  // `reset: false`: undici gives the connection up after a DELETE with a body unless it is told that this API expects one.
+  // Without `reset: false`, undici closes the connection after a DELETE with a body, because most APIs do not expect one.
   const fixed = { reset: false, headersTimeout: timeoutMs + backstopMs, bodyTimeout: timeoutMs + backstopMs };
   return form === ""
     ? { method, path, headers: plainHeaders, ...fixed }
@@ -104,7 +104,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     return this.#isSettled;
   }
 
-  /** Ends the exchange from this side, unless it has ended: drops the connection, or the attempt to get one. */
+  /** Ends the exchange from this side, unless it has already ended: drops the connection, or the attempt to open one. */
   fail(fault: BodyFault, error?: unknown): void {
     if (this.#isSettled) return;
     this.#settle({ state: "Missing", fault, errorCode: errorCodeOf(error) });
@@ -123,7 +123,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // Interim answers, such as 103, precede the real one.
+    // Interim responses, such as 103, precede the final one.
     if (status < 200) return;
     this.#status = status;
     this.#retryAfter = firstOf(headers["retry-after"]);
@@ -169,10 +169,10 @@ export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status <= 299;
 }
 
-/** By which undici marks errors of its parser, whose code says only which rule was broken, if anything. */
+/** The mark of undici's parser errors, whose code names at most the violated rule. */
 const parserErrorMark = Symbol.for("undici.error.UND_ERR_HTTP_PARSER");
 
-/** The code alone: messages of network errors may quote what was received. */
+/** Returns only the code, because messages of network errors may quote received data. */
 function errorCodeOf(error: unknown): string | undefined {
   if (!types.isNativeError(error)) return undefined;
   if (parserErrorMark in error) return "UND_ERR_HTTP_PARSER";

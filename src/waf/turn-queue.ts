@@ -1,5 +1,5 @@
-// Which turn is next in a lane: first come, first served, and normal turns before bulk ones. A bulk turn that has waited for
-// very long goes before the normal ones, so that a long load of entries does not stop the logs.
+// Decides which turn is next in a lane: first come, first served, and normal turns before bulk turns. A bulk turn that has waited
+// very long takes precedence over normal turns, so that a long load of entries does not stop the logs.
 
 export const urgencies = ["Normal", "Bulk"] as const;
 export type Urgency = (typeof urgencies)[number];
@@ -26,14 +26,14 @@ export class TurnQueue<Turn extends WaitingTurn> {
     return this.#turns[turn.urgency].delete(turn);
   }
 
-  /** The turn that is to run next. It stays in the queue until it is removed. */
+  /** Returns the next turn, which stays in the queue until it is removed. */
   peek(nowMs: number): Turn | undefined {
     const bulk = first(this.#turns.Bulk);
     const bulkIsDue = bulk !== undefined && nowMs - bulk.queuedAtMs >= bulkWaitMsMax;
     return bulkIsDue ? bulk : (first(this.#turns.Normal) ?? bulk);
   }
 
-  /** Takes out all that match, in the order of their urgency. */
+  /** Removes all matching turns, and returns them in the order of their urgency. */
   removeAll(matches: (turn: Turn) => boolean): readonly Turn[] {
     const removed = urgencies.flatMap((urgency) => [...this.#turns[urgency]].filter(matches));
     for (const turn of removed) this.remove(turn);

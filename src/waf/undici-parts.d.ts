@@ -1,5 +1,5 @@
-// The two parts of undici that the lane needs. The package as a whole brings fetch, WebSocket and caches, which take longer
-// to load than everything else of `wafsync plan`; it has types for the whole only.
+// The two parts of undici that the lane needs. The whole package includes fetch, WebSocket and caches, which take longer to load
+// than everything else in `wafsync plan`. Its types cover only the whole package.
 declare module "undici/lib/dispatcher/client.js" {
   import { Client } from "undici";
   export default Client;

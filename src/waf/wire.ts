@@ -1,19 +1,19 @@
-// The documented shape of every answer. Fields that are not documented are let through and dropped; anything else that is
-// not as documented is a broken contract, and never an empty list.
+// The documented shape of every response. Undocumented fields are dropped. Any other deviation from the documentation is a fault,
+// and never an empty list.
 import * as z from "zod";
 import { visibleText } from "../model/visible-text.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
 
 export const listLengthMax = 1_000_000;
-/** Of one item of a list. The longest network has 43 characters; the rest allows for unexpected spellings. */
+/** The maximum length of a list item. The longest network has 43 characters; the rest allows for unexpected spellings. */
 export const listItemLengthMax = 512;
 export const hostsMax = 10_000;
 
-/** Of a domain and a host: the limit of DNS, and of `status.domain`. */
+/** The maximum length of domains and hosts, in DNS and in `status.domain`. */
 const hostLengthMax = 253;
-/** A name in any script, an address, a port: no control characters, invisible marks or white space that a terminal could interpret. */
+/** A name in any script, an address, a port: no control characters, invisible marks or whitespace that a terminal could interpret. */
 const hostPattern = /^[-\p{L}\p{M}\p{N}_.:*[\]]+$/u;
-/** Nearly all hosts. V8 takes tens of milliseconds to compile a pattern with classes of Unicode. */
+/** The fast path for nearly all hosts: V8 takes tens of milliseconds to compile a pattern with Unicode classes. */
 const asciiHostPattern = /^[-\w.:*[\]]+$/;
 
 function isHost(text: string): boolean {
@@ -23,7 +23,7 @@ function isHost(text: string): boolean {
 const host = z.string().max(hostLengthMax).refine(isHost, "is not a host");
 const domain = host;
 
-/** `origin` is one host. A list would be more than the API promises; its first host would be the primary. */
+/** `origin` is documented as one host. If it is a list, its first host is the primary. */
 export const originsAnswer = z
   .object({ success: z.literal(true), domain, origin: z.union([host, z.array(host).min(1).max(hostsMax)]) })
   .transform(({ domain, origin }): OriginsRead => ({
@@ -34,7 +34,7 @@ export const originsAnswer = z
 /** The fast path for nearly all entries. */
 const plainItem = /^[\x20-\x7e]*$/;
 
-/** A bare array. Checked by hand, so that a long list of wrong items makes one complaint and not a million. */
+/** A plain array. Its items are validated without zod, so that a long list of invalid items results in one issue and not a million. */
 export const listAnswer = z
   .array(z.unknown())
   .max(listLengthMax)
@@ -46,7 +46,7 @@ export const listAnswer = z
     return z.NEVER;
   });
 
-/** White space around an entry is a spelling variant; hidden characters inside an entry could hide a part of a plan. */
+/** Whitespace around an entry is a spelling variant; invisible characters inside an entry could hide a part of a plan. */
 function itemProblem(item: unknown): string | undefined {
   if (typeof item !== "string" || item.length > listItemLengthMax)
     return `is not a string of at most ${listItemLengthMax} characters`;
@@ -58,7 +58,7 @@ export const writeAnswer = z
   .object({ success: z.literal(true), domain, message: z.string().optional() })
   .transform(({ domain, message }): WriteAccepted => ({ domain, message: message ?? "" }));
 
-/** What `writeAnswer` makes of an answer with this domain; undefined if the answer has another domain or another shape. */
+/** Reads a response with this domain like `writeAnswer`; undefined if the response has another domain or shape. */
 export function plainWriteAnswer(text: string, domain: string): WriteAccepted | undefined {
   const json = parseJson(text);
   if (!json.ok || typeof json.value !== "object" || json.value === null) return undefined;
@@ -71,8 +71,8 @@ export const failureAnswer = z.object({ success: z.literal(false), message: z.st
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 /**
- * The text of a body as `schema` describes it. `problem` names the first fault and holds nothing of the body.
- * @param parse gives the value of a text, or throws
+ * Parses the text of a body with `schema`. `problem` describes the first fault and contains no part of the body.
+ * @param parse returns the value of the text, or throws
  */
 export function parseAnswer<T>(
   schema: z.ZodType<T>,
@@ -84,7 +84,7 @@ export function parseAnswer<T>(
   const parsed = schema.safeParse(json.value);
   if (parsed.success) return { ok: true, value: parsed.data };
   const issue = parsed.error.issues[0];
-  const path = issue === undefined || issue.path.length === 0 ? "the answer" : issue.path.join(".");
+  const path = issue === undefined || issue.path.length === 0 ? "the body" : issue.path.join(".");
   return { ok: false, problem: `${path}: ${issue?.message ?? "has another shape"}` };
 }
 

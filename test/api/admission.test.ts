@@ -1,4 +1,4 @@
-// What a real API server makes of the CRDs: it must take them, and judge documents as the parser does.
+// A real API server must accept the CRDs, and validate documents as the parser does.
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { assert, asyncProperty, constantFrom, array, ipV4, ipV6, nat, oneof, stringMatching, tuple } from "fast-check";
 import { objectSchema } from "../../src/api/custom-resource-definition.ts";
@@ -31,7 +31,7 @@ interface ObjectBody {
   readonly status: unknown;
 }
 
-/** Texts that address parsers are known to disagree about. */
+/** Strings that address parsers are known to disagree about. */
 const oddAddresses = [
   ["", "::", "0.0.0.0/0", "::/0", "00001::", "1:2:3:4:5:6:7::", "::2:3:4:5:6:7:8", "1::2::3", "[::1]", "10/8"],
   ["1.2.3", "1.2.3.4 ", " 1.2.3.4", "1.2.3.4\n", "01.2.3.4", "1.2.3.4/08", "1.2.3.4/", "1.2.3.4:80", "1.2.3.*"],
@@ -72,7 +72,7 @@ await describeWithControlPlane("admission", (cluster) => {
     return (body as StatusBody).message ?? "";
   }
 
-  /** The places of `spec.addresses` that the server refuses, and what it says of each. */
+  /** The positions in `spec.addresses` that the server rejects, and its message for each. */
   async function refusedAddresses(addresses: readonly string[]): Promise<Map<number, string>> {
     const { body } = await create(ruleDocument({ addresses }));
     const refused = new Map<number, string>();
@@ -83,7 +83,7 @@ await describeWithControlPlane("admission", (cluster) => {
     return refused;
   }
 
-  describe("refuses what the parser refuses, in the same words where a rule speaks:", () => {
+  describe("rejects what the parser rejects, with the same message if it comes from a rule:", () => {
     test.each(faultyCases)("$title", async ({ document, faults }) => {
       const answer = await create(document);
       expect([400, 422]).toContain(answer.status);
@@ -93,7 +93,7 @@ await describeWithControlPlane("admission", (cluster) => {
     });
   });
 
-  describe("takes what the parser takes, and fills in the same defaults:", () => {
+  describe("accepts what the parser accepts, and fills in the same defaults:", () => {
     test.each(validDocuments)("%s", async (_, document) => {
       const answer = await create(document);
       expect([answer.status, messageIn(answer)]).toEqual([201, ""]);
@@ -106,7 +106,7 @@ await describeWithControlPlane("admission", (cluster) => {
     });
   });
 
-  test("a bad address at position 4,711 of 10,000 is named, and the good ones are not", async () => {
+  test("an invalid address at position 4,711 of 10,000 is named, and the valid ones are not", async () => {
     const addresses = Array.from({ length: 10_000 }, (_, place) => `2001:db8::${place.toString(16)}`);
     expect(await refusedAddresses(addresses)).toEqual(new Map());
     const refused = await refusedAddresses(addresses.with(4711, "198.51.100.7:443"));
@@ -114,14 +114,14 @@ await describeWithControlPlane("admission", (cluster) => {
     expect(refused.get(4711)).toContain("write an IPv4 or IPv6 address or network, for example 192.0.2.7");
   });
 
-  test("host bits are refused with what to write", async () => {
+  test("host bits are rejected with a message that says what to write", async () => {
     const refused = await refusedAddresses(["192.0.2.1", "198.51.100.7/24"]);
     expect([...refused]).toEqual([
       [1, expect.stringContaining("write its first address, for example 198.51.100.0/24")],
     ]);
   });
 
-  test("addresses are refused exactly where the parser of entries refuses them", async () => {
+  test("the API server rejects exactly the addresses that the parser of entries rejects", async () => {
     const prefixed = tuple(oneof(ipV4(), ipV6()), nat({ max: 140 })).map(([address, prefix]) => `${address}/${prefix}`);
     const aligned = tuple(nat({ max: 255 }), nat({ max: 33 })).map(([octet, prefix]) => `${octet}.0.0.0/${prefix}`);
     const odd = constantFrom(...oddAddresses);
@@ -195,7 +195,7 @@ await describeWithControlPlane("admission", (cluster) => {
     });
   });
 
-  test("every kind has a table of its own, and one word lists them all", async () => {
+  test("every kind has its own table, and the category lists all kinds", async () => {
     const documents = [instanceDocument(), ruleDocument({ priority: 3 }), originDocument(), cacheClearDocument()];
     for (const document of documents) {
       const answer = await create({ ...document, metadata: { name: "table" } }, "");

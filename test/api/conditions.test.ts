@@ -24,11 +24,11 @@ const syncing: NewCondition = {
 describe("setting a condition", () => {
   const before = setCondition([], syncing, noonMs);
 
-  test("a new one is added with the time to the second", () => {
+  test("a new condition is added with its time in whole seconds", () => {
     expect(before).toEqual([{ ...syncing, lastTransitionTime: "2026-11-21T12:00:00Z" }]);
   });
 
-  test("the same one again gives the very same array", () => {
+  test("setting the same condition again returns the same array", () => {
     expect(setCondition(before, { ...syncing }, laterMs)).toBe(before);
   });
 
@@ -36,17 +36,17 @@ describe("setting a condition", () => {
     ["reason", { reason: "RateLimited" }],
     ["message", { message: "4 of 10 entries are on the WAF." }],
     ["generation", { observedGeneration: 2 }],
-  ])("another %s keeps the transition time", (_, change) => {
+  ])("a different %s keeps the transition time", (_, change) => {
     const next = { ...syncing, ...change } as NewCondition;
     expect(setCondition(before, next, laterMs)).toEqual([{ ...next, lastTransitionTime: "2026-11-21T12:00:00Z" }]);
   });
 
-  test("another status moves the transition time", () => {
+  test("a different status changes the transition time", () => {
     const after = setCondition(before, { ...syncing, status: "True", reason: "Synced" }, laterMs);
     expect(after).toMatchObject([{ status: "True", lastTransitionTime: "2026-11-21T12:01:30Z" }]);
   });
 
-  test("one is replaced in its place, and the others stay", () => {
+  test("a condition is replaced in place, and the others stay unchanged", () => {
     const ready: NewCondition = { ...syncing, type: "Ready", status: "Unknown", reason: "Progressing" };
     const both = setCondition(before, ready, noonMs);
     const after = setCondition(both, { ...syncing, status: "True", reason: "Synced" }, laterMs);
@@ -54,13 +54,13 @@ describe("setting a condition", () => {
     expect(after[1]).toBe(both[1]);
   });
 
-  test("a message of any length fits", () => {
+  test("a message that is too long is truncated", () => {
     const after = setCondition([], { ...syncing, message: "x".repeat(40_000) }, noonMs);
     expect(after[0]?.message).toHaveLength(32_768);
   });
 });
 
-test("a condition is found by its type and taken away", () => {
+test("a condition is found by its type and removed", () => {
   const conditions: readonly Condition[] = setCondition([], syncing, noonMs);
   expect(findCondition(conditions, "Synced")).toBe(conditions[0]);
   expect(findCondition(conditions, "Ready")).toBeUndefined();
@@ -78,32 +78,32 @@ describe("the published reasons", () => {
     Object.entries(reasons).map(([reason, fact]) => ({ type, reason, fact })),
   );
 
-  test.each(reasons)("$type $reason is a word that Kubernetes takes, with two sentences", ({ reason, fact }) => {
+  test.each(reasons)("$type $reason is a reason that Kubernetes accepts, with two sentences", ({ reason, fact }) => {
     expect(reason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);
     expect(fact.meaning).toMatch(/^[A-Z].*\.$/);
     expect(fact.action).toMatch(/^[A-Z].*\.$/);
     expect(fact.statuses.length).toBeGreaterThan(0);
   });
 
-  test.each(reasons)("$type $reason is published with its statuses and no other", ({ type, reason, fact }) => {
+  test.each(reasons)("$type $reason is published with its statuses and no others", ({ type, reason, fact }) => {
     const published = conditionStatuses.filter((status) => isPublished(type, reason, status));
     expect(published.sort()).toEqual([...fact.statuses].sort());
   });
 
-  test("a condition that sums up repeats the reasons of the others", () => {
+  test("a condition that summarizes others repeats their reasons", () => {
     expect(isPublished("Ready", "BadApiKey", "False")).toBe(true);
     expect(isPublished("Stalled", "DomainChanged", "True")).toBe(true);
     expect(isPublished("Stalled", "DomainChanged", "False")).toBe(false);
   });
 
-  test("what is not in the list is not published", () => {
+  test("a reason that is not in the list is not published", () => {
     expect(isPublished("Ready", "Fine", "True")).toBe(false);
     expect(isPublished("Happy", "Ready", "True")).toBe(false);
     expect(isPublished("Ready", "toString", "True")).toBe(false);
     expect(isPublished("Synced", "Synced", "Maybe")).toBe(false);
   });
 
-  test("no kind can have more conditions than a status holds", () => {
+  test("no kind can have more conditions than a status can contain", () => {
     expect(conditionTypes.length).toBeLessThanOrEqual(16);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { assert, nat, property } from "fast-check";
 import { formatDuration, parseDuration } from "../../src/api/durations.ts";
 
-describe("durations are read", () => {
+describe("durations are parsed", () => {
   test.each([
     ["5m", 300_000],
     ["5ms", 5],
@@ -38,7 +38,7 @@ describe("durations are written in the fewest units", () => {
   });
 });
 
-test("what is written is read as the same span", () => {
+test("a formatted duration is parsed as the same duration", () => {
   assert(
     property(nat({ max: 9999 * 86_400_000 }), (spanMs) => {
       expect(parseDuration(formatDuration(spanMs))).toBe(spanMs);

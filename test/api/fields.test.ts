@@ -1,4 +1,4 @@
-// Every field of every spec, from the schemas: what a new field must not be forgotten in.
+// Every field of every spec, from the schemas, so that a new field is not forgotten anywhere.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -32,14 +32,14 @@ function isSet(value: unknown, path: string): boolean {
 describe.each(resourceKinds)("Each field of the spec of %s", (kind) => {
   const spec = schemaAt(objectSchema(kindDefinitions[kind]), ["spec"]);
 
-  test("is set by a valid document, which the parser and a real API server then judge", () => {
+  test("is set by a valid document, which the parser and a real API server then validate", () => {
     const documents = validDocuments.map(([, document]) => document).filter((document) => document.kind === kind);
     const leaves = leavesOf(spec);
     expect(leaves.length).toBeGreaterThan(3);
     expect(leaves.filter((path) => !documents.some((document) => isSet(document.spec, path)))).toEqual([]);
   });
 
-  test("is taken over into what is declared, or is only for people", async () => {
+  test("is converted to a declaration, or is only for people", async () => {
     const source = await readFile(join(import.meta.dirname, "../../src/api/to-declared.ts"), "utf8");
     const unread = Object.keys(spec?.properties ?? {}).filter((name) => !new RegExp(`\\b${name}\\b`).test(source));
     expect(unread.filter((name) => !onlyForPeople.includes(`${kind} ${name}`))).toEqual([]);

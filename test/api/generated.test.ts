@@ -5,6 +5,6 @@ import { generatedFiles } from "../../src/api/generated-files.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
-test.each(generatedFiles())("$path is what the schemas give (else: npm run generate)", async ({ path, text }) => {
+test.each(generatedFiles())("$path matches the schemas (otherwise, run npm run generate)", async ({ path, text }) => {
   expect(await readFile(join(root, path), "utf8")).toBe(text);
 });

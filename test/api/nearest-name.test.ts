@@ -9,10 +9,10 @@ test.each([
   ["hots", "host"],
   ["addressFrom", "addressesFrom"],
   ["acton", "action"],
-])("%s is taken for %s", (name, meant) => {
+])("%s is recognized as %s", (name, meant) => {
   expect(nearestName(name, known)).toBe(meant);
 });
 
-test.each(["", "x", "priority", "tl", "a".repeat(100_000)])("nothing is near %.20s", (name) => {
+test.each(["", "x", "priority", "tl", "a".repeat(100_000)])("no known name is similar to %.20s", (name) => {
   expect(nearestName(name, ["addresses", "host"])).toBeUndefined();
 });

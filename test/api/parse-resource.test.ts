@@ -16,7 +16,7 @@ function specOf(document: unknown): unknown {
   return parsed.resource.spec;
 }
 
-describe("a faulty document is refused, and told what to write", () => {
+describe("a faulty document is rejected with a message that says what to write", () => {
   test.each(faultyCases)("for $title", ({ document, faults }) => {
     expect(faultsOf(document)).toEqual([...faults].sort());
   });
@@ -69,7 +69,7 @@ test("a rule has every default filled in", () => {
   });
 });
 
-test("addresses are not judged here, however wrong they are", () => {
+test("addresses are not validated here, even if they are invalid", () => {
   const addresses = ["not an address", "198.51.100.7/24", "x".repeat(100), ""];
   expect(specOf(ruleDocument({ addresses }))).toMatchObject({ addresses });
 });
@@ -120,12 +120,12 @@ test("an object of the API server parses, with its metadata and status", () => {
   });
 });
 
-test("a status that can't be read counts as none", () => {
+test("a status that can't be parsed counts as none", () => {
   const parsed = parseResource({ ...ruleDocument(), status: { conditions: "all fine" } }, context);
   expect(parsed).toMatchObject({ ok: true, resource: { status: { observedGeneration: -1, conditions: [] } } });
 });
 
-describe("what surrounds the spec is checked, too:", () => {
+describe("the parts around the spec are validated, too:", () => {
   const kinds = "WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafFeed, WafAutoBlock";
   const name = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
   test.each<[string, unknown, string[]]>([
@@ -142,14 +142,14 @@ describe("what surrounds the spec is checked, too:", () => {
       ["apiVersion: is missing: write wafsync.dev/v1alpha1"],
     ],
     [
-      "a misspelt kind",
+      "a misspelled kind",
       { ...ruleDocument(), kind: "WafIPRules" },
       ['kind: unknown kind "WafIPRules"; did you mean WafIpRule?'],
     ],
     [
-      "a kind that is near no other",
+      "a kind that is similar to no other",
       { ...ruleDocument(), kind: "Firewall" },
-      [`kind: unknown kind "Firewall"; known are ${kinds}`],
+      [`kind: unknown kind "Firewall"; the known kinds are ${kinds}`],
     ],
     ["no kind", { ...ruleDocument(), kind: undefined }, [`kind: is missing: write one of ${kinds}`]],
     ["no metadata", { ...ruleDocument(), metadata: undefined }, ["metadata: is missing: write an object with a name"]],
@@ -161,23 +161,23 @@ describe("what surrounds the spec is checked, too:", () => {
       ["metadata.namespace: write lower-case letters, digits and '-', with a letter or digit at both ends"],
     ],
     [
-      "an annotation that is no text",
+      "an annotation that is not a string",
       { ...ruleDocument(), metadata: { name: "office", annotations: { "wafsync.dev/adopt": true } } },
       ['metadata.annotations["wafsync.dev/adopt"]: must be a string, but is true or false: put it in quotes'],
     ],
     [
-      "a misspelt field of the metadata",
+      "a misspelled field of the metadata",
       { ...ruleDocument(), metadata: { name: "office", anotations: {} } },
       ["metadata.anotations: unknown field; did you mean annotations?"],
     ],
     [
-      "a field of the spec beside the spec",
+      "a misspelled field next to the spec",
       { ...ruleDocument(), specs: {} },
       ["specs: unknown field; did you mean spec?"],
     ],
     ["no spec", { ...ruleDocument(), spec: undefined }, ["spec: is missing: write an object with instanceRef, action"]],
     [
-      "faults everywhere, all said at once",
+      "faults everywhere, all reported together",
       { apiVersion: "v1", kind: "WafOrigin", metadata: { name: "A" }, spec: { instanceRef: {}, hots: "x", type: 1 } },
       [
         'apiVersion: must be wafsync.dev/v1alpha1, but is "v1"',
@@ -193,18 +193,18 @@ describe("what surrounds the spec is checked, too:", () => {
   });
 });
 
-test("a fault carries the way to its place, so that a line can be found", () => {
+test("a fault contains the path to its position, so that the line can be found", () => {
   const parsed = parseResource(ruleDocument({ addresses: ["192.0.2.1", 5] }), context);
   expect(parsed).toMatchObject({ ok: false, faults: [{ segments: ["spec", "addresses", 1] }] });
 });
 
-test("a document with very many faults is cut short", () => {
+test("the fault list of a document with very many faults is truncated", () => {
   const faults = faultsOf(ruleDocument({ addresses: Array.from({ length: 1000 }, () => 1) }));
   expect(faults).toHaveLength(51);
   expect(faults).toContain(": has 950 further faults");
 });
 
-test("a fault never repeats what stands in a URL or where a key was meant to be", () => {
+test("a fault never repeats a URL, or a value in the place of a key", () => {
   const document = instanceDocument({
     baseUrl: "https://waf.example.com/?api_key=hunter2",
     apiKeySecretRef: "hunter2",
@@ -218,7 +218,7 @@ test.each<[string, unknown, boolean]>([
   ["a document of the group is", { apiVersion: "wafsync.dev/v9", kind: "Any" }, true],
   ["a document of a kind without the group is", { kind: "WafIpRule" }, true],
   ["a Secret is not", { apiVersion: "v1", kind: "Secret" }, false],
-  ["a text is not", "WafIpRule", false],
+  ["a string is not", "WafIpRule", false],
 ])("%s an object of wafsync", (_, document, ours) => {
   expect(isOurs(document)).toBe(ours);
 });

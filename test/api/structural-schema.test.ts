@@ -9,7 +9,7 @@ import { resourceKinds } from "../../src/model/resource.ts";
 interface PlacedSchema {
   readonly path: string;
   readonly schema: StructuralSchema;
-  /** How many of it one object can hold. */
+  /** How many of these values one object can contain. */
   readonly placesMax: number;
 }
 
@@ -28,8 +28,8 @@ const ruleCostMax = 10_000_000;
 const versionCostMax = 100_000_000;
 
 /**
- * Far above what the API server estimates for rules without loops: a step for each letter of the rule, and a pass over
- * the value for each function, times the length of a regular expression.
+ * Far above the API server's estimate for rules without loops: one step for each letter of the rule, and one pass over the value
+ * for each function, times the length of a regular expression.
  */
 function costBound({ schema, placesMax }: PlacedSchema, rule: string): number {
   const passes = (rule.match(/\(/g) ?? []).length + 1;
@@ -63,14 +63,14 @@ describe.each(servedDefinitions)("the schema of $kind", (definition) => {
     expect(fields.filter(({ schema }) => (schema.description ?? "") === "").map(({ path }) => path)).toEqual([]);
   });
 
-  test("bounds every list, and every text and list that a rule looks at", () => {
+  test("bounds every list, and every string and list that a rule reads", () => {
     const lists = nodes.filter(({ schema }) => schema.type === "array" && schema.maxItems === undefined);
     expect(lists.map(({ path }) => path)).toEqual([]);
     const texts = rules.filter(({ node }) => node.schema.type === "string" && node.schema.maxLength === undefined);
     expect(texts.map(({ node }) => node.path)).toEqual([]);
   });
 
-  test("gives every rule a message of one line that says what to write", () => {
+  test("gives every rule a one-line message that says what to write", () => {
     for (const { message } of rules) expect(message).toMatch(/^[^\n]{20,300}[^.\n]$/);
   });
 
@@ -80,20 +80,20 @@ describe.each(servedDefinitions)("the schema of $kind", (definition) => {
     expect(costs.reduce((sum, cost) => sum + cost, 0)).toBeLessThan(versionCostMax);
   });
 
-  test("looks at the previous object only where the API server can tell which one that is", () => {
+  test("uses the previous object only where the API server can identify it", () => {
     const transitions = rules.filter(({ rule }) => rule.includes("oldSelf")).map(({ node }) => node.path);
     expect(transitions.filter((path) => path.includes("[]"))).toEqual([]);
   });
 });
 
-test.each(resourceKinds)("the status of %s starts with a generation that was never observed", (kind) => {
+test.each(resourceKinds)("the initial status of %s has observed no generation", (kind) => {
   const status = schemaAt(objectSchema(kindDefinitions[kind]), ["status"]);
   expect(status).toMatchObject({ default: { observedGeneration: -1 } });
   expect(status?.properties?.["observedGeneration"]).toMatchObject({ type: "integer", default: -1 });
   expect(status?.properties?.["conditions"]).toMatchObject({ "x-kubernetes-list-map-keys": ["type"] });
 });
 
-test("WafRecord has no status, and is not among what users declare", () => {
+test("WafRecord has no status, and is not a kind that users declare", () => {
   const [record] = servedDefinitions.filter(({ kind }) => kind === "WafRecord");
   expect(Object.keys(objectSchema(record!).properties ?? {})).toEqual(["apiVersion", "kind", "metadata", "spec"]);
   const { spec } = customResourceDefinition(record!) as { spec: { names: object; versions: object[] } };
@@ -108,9 +108,9 @@ test("lists of addresses are atomic, 10,000 items of 43 characters, with rules o
   expect(addresses?.items?.[validationsKey]).toHaveLength(2);
 });
 
-test("a zod schema that a CRD cannot express is an error of the program, with its place", () => {
+test("a zod schema that a CRD cannot express throws an error with its path", () => {
   const union = z.strictObject({ a: z.strictObject({ b: z.union([z.string(), z.int()]) }) });
-  expect(() => structuralSchema(union)).toThrow("The schema at .a.b has no type of its own.");
+  expect(() => structuralSchema(union)).toThrow("The schema at .a.b has no type.");
   const multiple = z.strictObject({ a: z.int().multipleOf(2) });
-  expect(() => structuralSchema(multiple)).toThrow("The schema at .a uses multipleOf, which a CRD cannot have.");
+  expect(() => structuralSchema(multiple)).toThrow("The schema at .a uses multipleOf, which CRDs do not support.");
 });

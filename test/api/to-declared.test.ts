@@ -27,7 +27,7 @@ function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): E
 }
 
 describe("the metadata", () => {
-  test("of a document in a directory say where it is, and have defaults for what only an API server knows", () => {
+  test("of a document in a directory contains its location, and defaults for fields that only an API server sets", () => {
     expect(toResourceMeta(resourceOf(ruleDocument(), "WafIpRule"), "rules/office.yaml:12")).toEqual({
       kind: "WafIpRule",
       namespace: "shop",
@@ -41,7 +41,7 @@ describe("the metadata", () => {
     });
   });
 
-  test("of an object of the API server say when it was created, and that it is being deleted", () => {
+  test("of an object of the API server says when it was created, and whether it is being deleted", () => {
     const metadata = {
       name: "office",
       namespace: "platform",
@@ -65,7 +65,7 @@ describe("the metadata", () => {
   });
 });
 
-test("an instance with nothing but what it needs declares all defaults", () => {
+test("an instance with only the required fields declares all defaults", () => {
   const declared = toDeclaredInstance(resourceOf(instanceDocument(), "WafInstance"));
   expect(declared).toEqual({
     meta: expect.objectContaining({ kind: "WafInstance", namespace: "shop", name: "example" }),
@@ -100,7 +100,7 @@ test("an instance with nothing but what it needs declares all defaults", () => {
   });
 });
 
-test("a workload without a namespace is one of the instance's own", () => {
+test("a workload without a namespace belongs to the namespace of the instance", () => {
   const afterRolloutOf = [
     { kind: "Deployment", name: "web" },
     { kind: "DaemonSet", name: "edge", namespace: "infra" },
@@ -112,7 +112,7 @@ test("a workload without a namespace is one of the instance's own", () => {
   ]);
 });
 
-test("a selector is handed on with its lists filled in", () => {
+test("a selector is passed on with its missing lists filled in", () => {
   const selector = { matchExpressions: [{ key: "team", operator: "Exists" }] };
   const document = instanceDocument({ access: [{ namespaces: { from: "Selector", selector } }] });
   expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access[0]?.namespaces).toEqual({
@@ -138,7 +138,7 @@ test("a grant gives few permissions by default", () => {
   ]);
 });
 
-describe("one place has one base URL, however it is spelt", () => {
+describe("a base URL is normalized, regardless of its spelling", () => {
   test.each([
     ["https://waf.example.com/", "https://waf.example.com"],
     ["HTTPS://WAF.Example.com:443", "https://waf.example.com"],
@@ -151,7 +151,7 @@ describe("one place has one base URL, however it is spelt", () => {
   });
 });
 
-test("a rule declares its entries, its end in milliseconds, and its instance by full name", () => {
+test("a rule declares its entries, its expiry in milliseconds, and the full name of its instance", () => {
   const document = ruleDocument({
     addresses: ["192.0.2.1"],
     addressesFrom: [
@@ -180,7 +180,7 @@ test("a rule declares its entries, its end in milliseconds, and its instance by 
   });
 });
 
-test("a rule with a ttl declares it in milliseconds, and an instance elsewhere by its namespace", () => {
+test("a rule declares its ttl in milliseconds, and the namespace of an instance in another namespace", () => {
   const document = ruleDocument({ ttl: "2h", instanceRef: { name: "shop", namespace: "platform" } });
   expect(toDeclaredRule(resourceOf(document, "WafIpRule"))).toMatchObject({
     ttlMs: 7_200_000,
@@ -189,7 +189,7 @@ test("a rule with a ttl declares it in milliseconds, and an instance elsewhere b
   });
 });
 
-test("an origin declares its host in lower case without the dot at the end", () => {
+test("an origin declares its host in lower case without a trailing dot", () => {
   const document = originDocument({ host: "Origin.Example.COM.", type: "Backup" });
   expect(toDeclaredOrigin(resourceOf(document, "WafOrigin"))).toEqual({
     meta: expect.objectContaining({ kind: "WafOrigin" }),
@@ -237,7 +237,7 @@ describe("a feed", () => {
     });
   });
 
-  test("of CrowdSec is asked every minute, and may be empty", () => {
+  test("of CrowdSec is fetched every minute, and may be empty", () => {
     expect(toDeclaredFeed(resourceOf(crowdsecDocument(), "WafFeed"))).toMatchObject({
       source: {
         type: "Crowdsec",

@@ -21,7 +21,7 @@ const innerUrls = [
   "https://①②⑦.0.0.1",
 ];
 
-describe("A base URL that names an inner address", () => {
+describe("A base URL with an internal address", () => {
   test.each(innerUrls)("%s is rejected with a message that says how to allow it", (url) => {
     const { origin } = new URL(url);
     expect(baseUrlObjection(strict, url)).toBe(
@@ -29,14 +29,14 @@ describe("A base URL that names an inner address", () => {
     );
   });
 
-  test.each(innerUrls)("%s has none if private networks are allowed, or if an allowed base URL names it", (url) => {
+  test.each(innerUrls)("%s is accepted if private networks are allowed, or if it is an allowed base URL", (url) => {
     expect(baseUrlObjection({ ...strict, allowPrivateNetworks: true }, url)).toBeUndefined();
     expect(baseUrlObjection({ ...strict, allowedBaseUrls: [new URL(url).origin] }, url)).toBeUndefined();
   });
 });
 
 test.each(["https://waf.example", "https://1.1.1.1", "https://[2606:4700::1]", "https://localhost.example"])(
-  "A base URL elsewhere has no objection: %s",
+  "A base URL with a public host is accepted: %s",
   (url) => {
     expect(baseUrlObjection(strict, url)).toBeUndefined();
   },

@@ -1,4 +1,4 @@
-// Many instances share one process: those that wait for a WAF hold up nobody, and long runs let others go first.
+// Many instances share one process: those that wait for a WAF delay no others, and long runs yield to others.
 import { afterEach, expect, test } from "@jest/globals";
 import { InstanceController, turnWritesMax } from "../../src/app/instance-controller.ts";
 import type { ObjectName } from "../../src/model/resource.ts";
@@ -88,7 +88,7 @@ function nameOf(key: string): ObjectName {
   return { namespace, name };
 }
 
-test("70 WAFs that hang do not delay another instance, with fewer places than that", async () => {
+test("70 WAFs that hang do not delay another instance, although there are fewer workers", async () => {
   const { clock, declare, wake } = stage({ workers: 64 });
   const hanging = Array.from({ length: 70 }, (_, index) => `tenant/waf-${index}`);
   for (const key of hanging) {
@@ -119,7 +119,7 @@ test("a long run yields to others after its writes, and continues after them wit
   expect(long.calls.filter(({ name }) => name === "AddEntry")).toHaveLength(1_000);
 });
 
-test("a run without waiting instances does all its writes without a break", async () => {
+test("a run makes all its writes without a break if no instances are waiting", async () => {
   const { clock, declare, wake, runs } = stage({ workers: 1 });
   const waf = declare("owner/waf", 1_000, 5);
   wake("owner/waf");
@@ -128,7 +128,7 @@ test("a run without waiting instances does all its writes without a break", asyn
   expect(waf.lists.blocklist).toHaveLength(1_000);
 });
 
-test("an instance of another namespace is next, however many of one namespace wait", async () => {
+test("an instance of another namespace is next, however many instances of one namespace are waiting", async () => {
   const { clock, declare, wake, runs } = stage({ workers: 1 });
   const many = Array.from({ length: 50 }, (_, index) => `tenant/waf-${index}`);
   for (const key of many) {

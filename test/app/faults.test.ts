@@ -1,6 +1,6 @@
-// Every fault that the simulator knows, at the first, a middle and the last write, and at every read: from the files to the
-// simulator's lists through everything in between. Files and sockets are real, and time is not: it moves on only when all
-// of them are at rest, so that no timeout depends on how busy the machine is.
+// Every fault that the simulator supports, at the first, a middle and the last write, and at every read: from the files to the
+// simulator's lists, through everything in between. Files and sockets are real, but time is not: it advances only when all of
+// them are idle, so that no timeout depends on the load of the machine.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -80,16 +80,16 @@ const effects: readonly FaultEffect[] = [
 
 const instanceSpec = "  guards: {maxRemovals: 1000, maxRemovalPercent: 100}\n";
 const inventoryFile = ".wafsync/inventory/shop/main.yaml";
-/** Refused writes are not tried again before. */
+/** Refused writes are not retried before this time. */
 const refusedForMs = 3_660_000;
-/** As often as somebody runs `run --once` again after it gave up. */
+/** How often a person repeats `run --once` after it has given up. */
 const runsMax = 4;
-/** One run with all of its timeouts and back-offs. */
+/** The time of one run with all its timeouts and backoffs. */
 const runMsMax = 3_600_000;
 
 let clock: VirtualClock;
 let simulator: Simulator;
-/** The inventory when all of the rules before is done. */
+/** The inventory after the former rules are applied. */
 let stateBefore: string | undefined;
 const told: string[] = [];
 
@@ -107,7 +107,7 @@ beforeEach(() => {
   told.length = 0;
 });
 
-/** What one `run --once` does: nothing but the files is left of the one before. */
+/** Does one `run --once`. Only the files remain of the previous one. */
 async function applyOnce(files: ScratchDirectory): Promise<InstanceResult> {
   const opened = await openStandalone({
     directory: files.path,
@@ -157,18 +157,18 @@ async function declare(files: ScratchDirectory, block: readonly string[], allow:
   await files.write("rules.yaml", rules);
 }
 
-/** A 400: the API says that it refused the write. With `afterEffect` it lies. */
+/** A 400: the API reports that it refused the write. With `afterEffect`, this is wrong. */
 function isRefusal({ kind, status }: FaultEffect): boolean {
   return kind === "EchoKey" && status === undefined;
 }
 
 describe("Every kind of fault", () => {
-  test("is played here", () => {
+  test("occurs in this file", () => {
     expect(new Set(effects.map(({ kind }) => kind))).toEqual(new Set(faultKinds));
   });
 });
 
-/** The WAF and the state directory as they are when all of the rules until now is done. */
+/** The WAF and the state directory after the current rules are applied. */
 async function syncedFiles(): Promise<ScratchDirectory> {
   const files = await scratchDirectory({
     "main.yaml": instanceDocument(simulator.baseUrl, { spec: instanceSpec }),
@@ -206,7 +206,7 @@ async function expectDeclared(files: ScratchDirectory): Promise<void> {
 
 const named = (effect: FaultEffect) => [JSON.stringify(effect), effect] as const;
 
-/** Every effect at every moment takes minutes: most runs play each at one of the moments, and the next at the next one. */
+/** Testing every effect at every moment takes minutes, so most runs test each effect at only one moment, in rotation. */
 function playedAt(moments: Readonly<Record<string, FaultMatch>>, effect: FaultEffect): [string, FaultMatch][] {
   const all = Object.entries(moments);
   const first = effects.indexOf(effect) % all.length;
@@ -222,7 +222,7 @@ const withoutAnswer = [
 ];
 
 describe.each(["POST", "DELETE"])("A write of an origin (%s)", (method) => {
-  test.each(withoutAnswer.map(named))("that meets %s is done in the end, once", async (_, effect) => {
+  test.each(withoutAnswer.map(named))("that meets %s is made exactly once in the end", async (_, effect) => {
     await using files = await syncedFiles();
     const waf = simulator.waf(testKey);
     if (method === "DELETE") {
@@ -239,32 +239,29 @@ describe.each(["POST", "DELETE"])("A write of an origin (%s)", (method) => {
 });
 
 describe.each(effects.map(named))("After %s", (_, effect) => {
-  test.each(playedAt(writes, effect))(
-    "at %s the declared state is reached and owned, and nothing else",
-    async (_, match) => {
-      await using files = await syncedFiles();
-      const waf = simulator.waf(testKey);
-      simulator.addFaults({ match, effect });
+  test.each(playedAt(writes, effect))("at %s, exactly the declared state is reached and managed", async (_, match) => {
+    await using files = await syncedFiles();
+    const waf = simulator.waf(testKey);
+    simulator.addFaults({ match, effect });
+    await runUntilSynced(files);
+    if (isRefusal(effect)) {
+      await clock.advance(refusedForMs);
       await runUntilSynced(files);
-      if (isRefusal(effect)) {
-        await clock.advance(refusedForMs);
-        await runUntilSynced(files);
-      }
-      await expectDeclared(files);
+    }
+    await expectDeclared(files);
 
-      // What is owned goes when nobody wants it any more.
-      await declare(files, [], []);
-      await runUntilSynced(files);
-      // What the API says that it refused to add, and is there, was added by somebody else.
-      const disowned = isRefusal(effect) && effect.afterEffect === true && match.method === "POST" ? 1 : 0;
-      expect(waf.blocklist.length + waf.allowlist.length).toBe(2 + disowned);
-      expect(waf.has("blocklist", foreignBlocked) && waf.has("allowlist", foreignAllowed)).toBe(true);
-    },
-  );
+    // Managed entries are removed when no rule declares them any longer.
+    await declare(files, [], []);
+    await runUntilSynced(files);
+    // An entry that exists although the API refused to add it was added by another writer.
+    const disowned = isRefusal(effect) && effect.afterEffect === true && match.method === "POST" ? 1 : 0;
+    expect(waf.blocklist.length + waf.allowlist.length).toBe(2 + disowned);
+    expect(waf.has("blocklist", foreignBlocked) && waf.has("allowlist", foreignAllowed)).toBe(true);
+  });
 });
 
 describe.each(effects.filter(({ afterEffect }) => afterEffect !== true).map(named))("After %s", (_, effect) => {
-  test.each(playedAt(reads, effect))("at %s the declared state is reached", async (_, match) => {
+  test.each(playedAt(reads, effect))("at %s, the declared state is reached", async (_, match) => {
     await using files = await syncedFiles();
     simulator.addFaults({ match, effect });
     await runUntilSynced(files);

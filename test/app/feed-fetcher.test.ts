@@ -1,4 +1,4 @@
-// Feeds over time, with a real server and a clock that the test moves.
+// Feeds over time, with a real server and a clock that the test controls.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { createFeedFetcher } from "../../src/app/feed-fetcher.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
@@ -42,14 +42,14 @@ function used(): readonly string[] {
   return book.view({ namespace: "shop", name: "threats" })?.content?.entries ?? [];
 }
 
-/** Moves on to the next fetch. @returns how many minutes that took */
+/** Advances to the next fetch. @returns how many minutes this took */
 async function toNextFetch(): Promise<number> {
   const delayMs = (book.nextMs() ?? Number.NaN) - clock.nowMs();
   await clock.advance(delayMs);
   return Math.round(delayMs / minuteMs);
 }
 
-test("A server that responds after a minute times out after half of it, and the next response is used", async () => {
+test("A server that responds after a minute times out after 30 seconds, and the next response is used", async () => {
   const asked = Promise.withResolvers<void>();
   server.answers((_, response) => {
     asked.resolve();
@@ -107,7 +107,7 @@ async function fetchWithHeader(value: string, redactor: Redactor) {
   return await fetch(feed, { validators: { etag: undefined, lastModified: undefined }, state }, never);
 }
 
-test("Headers with many words do not make wafsync forget the keys of others", async () => {
+test("Headers with many words do not displace other keys from the redactor", async () => {
   const redactor = new Redactor();
   redactor.add(new ApiKey("the-key-of-another-team"), "shop/main");
   for (let round = 0; round < redactorKeysMax / 16; round += 1) {
@@ -116,7 +116,7 @@ test("Headers with many words do not make wafsync forget the keys of others", as
   expect(redactor.redact("Not the-key-of-another-team")).toBe("Not [api key]");
 });
 
-test("A Secret of a megabyte is no header, and is not searched for in any text", async () => {
+test("A Secret of a megabyte is not accepted as a header, and is not redacted", async () => {
   const before = process.cpuUsage();
   const outcome = await fetchWithHeader("x1y2z3".repeat(160_000), new Redactor());
   expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);

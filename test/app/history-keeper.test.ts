@@ -28,8 +28,8 @@ function aKeeper() {
   return { clock, batches, taken, problems, keeper, fail: (text: string | undefined) => void (problem = text) };
 }
 
-describe("The keeper of the history", () => {
-  test("stores a first event within a second, and a stream of them in one batch every ten seconds", async () => {
+describe("The history keeper", () => {
+  test("stores the first event within a second, and a stream of events in one batch every ten seconds", async () => {
     const { clock, batches, keeper } = aKeeper();
     for (let place = 0; place < 300; place += 1) {
       keeper.note(instanceName, [anEvent(`198.18.${place >> 8}.${place & 255}`, clock.nowMs())]);
@@ -53,7 +53,7 @@ describe("The keeper of the history", () => {
     expect(batches.flat().flatMap(({ values }) => values)).toEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
-  test("takes over a former history at once, behind what it has of it, and tries again if that fails", async () => {
+  test("takes over a former history immediately, after its buffered events, and retries if this fails", async () => {
     const { clock, problems, taken, keeper, fail } = aKeeper();
     const former = { namespace: "old", name: "shop" };
     fail("The disk is full.");
@@ -67,7 +67,7 @@ describe("The keeper of the history", () => {
     expect(taken).toEqual([`shop by ${instanceName.name} after 1`]);
   });
 
-  test("takes 200,000 events at once, as adoptions and approvals come, and keeps the newest of them", async () => {
+  test("accepts 200,000 events in one call, as with adoptions and approvals, and keeps the newest", async () => {
     const { batches, keeper } = aKeeper();
     keeper.note(
       instanceName,
@@ -78,7 +78,7 @@ describe("The keeper of the history", () => {
     expect([stored.length, stored[0], stored.at(-1)]).toEqual([20_000, "180000", "199999"]);
   });
 
-  test("forgets the oldest events when a store stays away", async () => {
+  test("drops the oldest events while the store is unavailable", async () => {
     const { clock, batches, keeper, fail } = aKeeper();
     fail("The disk is full.");
     for (let place = 0; place < 25_000; place += 1) keeper.note(instanceName, [anEvent(String(place), place)]);

@@ -29,7 +29,7 @@ test("garbage is collected once after the start, and then only after many writes
   expect(state.collected).toBe(2);
 });
 
-test("garbage is not collected while something runs, but after it", async () => {
+test("garbage is not collected while work is in progress, but afterwards", async () => {
   const { time, state, collection } = world();
   collection.ended(1_000);
   state.isIdle = false;
@@ -41,7 +41,7 @@ test("garbage is not collected while something runs, but after it", async () => 
   expect(state.collected).toBe(1);
 });
 
-test("nothing is collected after the end", async () => {
+test("garbage is not collected after the process has stopped", async () => {
   const { time, state, collection } = world();
   collection.ended(1_000);
   collection.stop();

@@ -1,4 +1,4 @@
-// When an instance is reconciled: at changes, at times, and with backoff after failures. What is measured and reported of it.
+// When an instance is reconciled (after changes, at scheduled times, and with backoff after failures), and the metrics of the runs.
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { InstanceController } from "../../src/app/instance-controller.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
@@ -27,11 +27,11 @@ interface Stage {
   readonly clock: VirtualClock;
   readonly source: ScriptedSource;
   readonly controller: InstanceController;
-  /** When each run ended. */
+  /** The end times of the runs. */
   readonly runs: number[];
   readonly waf: FakeWaf;
   readonly inventory: MemoryInventory;
-  /** What the observer of each run was told, with the reasons of that run. */
+  /** The reported results of each run, with the reasons for the run. */
   readonly failures: Failure[];
   readonly errors: unknown[];
   /** The value of a series, as a scrape shows it. */
@@ -218,7 +218,7 @@ describe("metrics", () => {
     expect(await metric('workqueue_retries_total{name="instances"}')).toBe(1);
   });
 
-  test("count what only a change can resolve as blocked", async () => {
+  test("count a run that only a change can unblock as blocked", async () => {
     const { clock, inventory, controller, metric } = stage();
     inventory.makeUnreadable("The inventory is damaged.");
     controller.wake(instanceName, "start");
@@ -239,7 +239,7 @@ describe("metrics", () => {
     expect(await metric('workqueue_retries_total{name="instances"}')).toBe(errors.length);
   });
 
-  test("count a run of which a status could not be written as a retry", async () => {
+  test("count the run after a failed status write as a retry", async () => {
     const world = stage();
     const { clock, controller, metric } = world;
     world.onRun = () => controller.requeue(instanceName, "status unwritten");

@@ -1,4 +1,4 @@
-// What is measured of log forwarding: runs by result, and retries after failures.
+// The metrics of log forwarding: runs by result, and retries after failures.
 import { afterEach, expect, test } from "@jest/globals";
 import { LogForwardingController } from "../../src/app/log-forwarding-controller.ts";
 import type { WafFault } from "../../src/model/waf-result.ts";
@@ -102,7 +102,7 @@ test("a run that cannot start before a change counts as blocked, and not as a re
   expect(await retries()).toBe(0);
 });
 
-test("a run that forwarded what there was counts as a success", async () => {
+test("a run that forwarded all entries counts as a success", async () => {
   const { clock, controller, runs, retries } = stage();
   controller.wake(instanceName, "start");
   await clock.advance(60_000);

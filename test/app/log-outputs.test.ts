@@ -8,14 +8,14 @@ import { anEntry } from "../support/worlds/forward-world.ts";
 
 const origin = { instance: { namespace: "edge", name: "shop" }, domain: "shop.example" };
 
-test("a line begins with where the entry comes from, and holds all of it, further fields too", () => {
+test("a line begins with the origin of the entry, and contains all of its fields, including undocumented ones", () => {
   const entry = { ...anEntry(), rule_set: "crs" };
   expect(logLines(origin, [entry, entry])).toBe(
     `${JSON.stringify({ waf_instance: "edge/shop", domain: "shop.example", ...entry })}\n`.repeat(2),
   );
 });
 
-test("rows that cannot be written are a problem of their instance, and of no other one", async () => {
+test("rows that cannot be written are a problem only for their instance", async () => {
   const abandon = new AbortController();
   const clock = createVirtualClock();
   const outputs = createLogOutputs({
@@ -33,17 +33,17 @@ test("rows that cannot be written are a problem of their instance, and of no oth
   expect(await outputs.of("Stdout").write(origin, [anEntry()])).toBe("The operator is stopping.");
 });
 
-test("no text of an entry can pretend another origin, begin a line or command a terminal", () => {
+test("no string in an entry can fake another origin, start a line or control a terminal", () => {
   const request_path = "/a\nb\u2028c\u009b31md\u001b[2J\u007f";
   const entry = { ...anEntry({ request_path }), waf_instance: "other/waf", domain: "elsewhere.example" };
   const lines = logLines(origin, [entry]);
   expect(lines.split("\n")).toHaveLength(2);
-  // oxlint-disable-next-line no-control-regex -- these are what must not be there
+  // oxlint-disable-next-line no-control-regex -- the test is about these characters
   expect(lines.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
   expect(JSON.parse(lines)).toEqual({ ...entry, waf_instance: "edge/shop", domain: "shop.example" });
 });
 
-test("a collector that never finishes its response costs one deadline, and is not asked by others for a while", async () => {
+test("a collector that never finishes its response costs one deadline, and receives no other requests for a while", async () => {
   const requests: string[] = [];
   const asked = Promise.withResolvers<void>();
   const dropped = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ test("a collector that never finishes its response costs one deadline, and is no
     abandon: new AbortController().signal,
   });
   try {
-    const problem = "The OpenTelemetry collector does not finish its response within 20 s.";
+    const problem = "The OpenTelemetry collector did not finish its response within 20 s.";
     const writing = outputs.of("OTLP").write(origin, [anEntry()]);
     await asked.promise;
     await clock.advance(collectorMsMax);

@@ -1,4 +1,4 @@
-// What becomes of the statuses and events of a run besides the log: failed writes are reported, and no part of a status is lost.
+// The statuses and events of a run, apart from the log: failed writes are reported, and no part of a status is lost.
 import { expect, test } from "@jest/globals";
 import { loggedStatus } from "../../src/app/logged-status.ts";
 import { safeTexts } from "../../src/app/status-texts.ts";
@@ -69,7 +69,7 @@ test("an event goes to the object", () => {
   ]);
 });
 
-test("no text for people shows a key that was ever read, or commands a terminal; data stays as it is", async () => {
+test("no message contains a key that was ever read, or controls a terminal; data stays unchanged", async () => {
   const { recorded, status } = stage();
   redactor.add(new ApiKey("a-former-key-0123456789"));
   redactor.add(new ApiKey("the-key-of-today-0123456789"));

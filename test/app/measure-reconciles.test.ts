@@ -1,4 +1,4 @@
-// What an outcome says about an instance agrees with what its status says, and is measured without reading that status.
+// The metrics of an outcome match the status of the instance, and are derived without reading that status.
 import { expect, test } from "@jest/globals";
 import { measureOutcome } from "../../src/app/measure-reconciles.ts";
 import type { ReconcileOutcome } from "../../src/reconcile/converge/finish.ts";
@@ -36,7 +36,7 @@ test.each(situations)("an instance that %s is measured as ready exactly if its s
   expect(await readyMetric(outcome)).toBe(isReady);
 });
 
-test("a status that somebody else has changed does not change what is measured", async () => {
+test("a status that another writer has changed does not affect the metrics", async () => {
   const world = new ConvergeWorld({ declared: { rules: [rule] } });
   const outcome = await world.pass();
   world.status.forget(world.instance);

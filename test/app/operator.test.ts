@@ -1,4 +1,4 @@
-// `wafsync operator` as a process: how it starts, what it needs, what it says of itself, and how it ends.
+// `wafsync operator` as a process: how it starts, what it needs, what it reports, and how it ends.
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -64,9 +64,9 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     );
   }
 
-  test("without the kinds it is alive, not ready, and measures; with them it becomes ready by itself", async () => {
+  test("without the CRDs, it is alive and not ready, and has metrics; with them, it becomes ready by itself", async () => {
     const process = await start();
-    await waitFor("the kinds to be missed", waitMs, async () => {
+    await waitFor("the CRDs to be missing", waitMs, async () => {
       const { status, text } = await process.health("/readyz");
       return status === 503 && text.includes("does not know") && text.includes("wafiprules") ? true : undefined;
     });
@@ -85,13 +85,13 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
   });
 
   test.each([
-    ["a kubeconfig that is not there", ["--kubeconfig", "nowhere.yaml"], /--kubeconfig/],
-    ["a context that is not there", ["--context", "elsewhere"], /--context/],
+    ["a kubeconfig that does not exist", ["--kubeconfig", "nowhere.yaml"], /--kubeconfig/],
+    ["a context that does not exist", ["--context", "elsewhere"], /--context/],
     ["no namespace for the Lease", ["--leader-elect"], /--lease-namespace/],
     ["shards without Leases", ["--shards", "3"], /--leader-elect/],
     ["too many shards", ["--shards", "17"], /--shards/],
-    ["a level of logs that is none", ["--log-level", "loud"], /debug, info/],
-  ])("it says in one line what is wrong with %s, and exits with 2", async (_what, parameters, hint) => {
+    ["an unknown log level", ["--log-level", "loud"], /debug, info/],
+  ])("it reports %s in one line, and exits with 2", async (_what, parameters, hint) => {
     const own = parameters.includes("--kubeconfig") ? [] : ["--kubeconfig", cluster.kubeconfig];
     const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
     const { code, stderr } = await runWafsync(["operator", ...own, ...ports, ...parameters]);
@@ -100,7 +100,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     expect(code).toBe(2);
   });
 
-  test("it says which port is taken, and exits with 2", async () => {
+  test("it reports which port is in use, and exits with 2", async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;
@@ -111,7 +111,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     expect(code).toBe(2);
   });
 
-  test("a call that runs at SIGTERM is ended and recorded, and no other is begun", async () => {
+  test("on SIGTERM, the call in flight is completed and recorded, and no other call starts", async () => {
     const namespace = await createNamespace(cluster, "stop");
     const [view] = simulator.wafs();
     await createAll(
@@ -132,16 +132,16 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     simulator.settings.latencyMs = 0;
     await start();
     await waitFor("the rest", waitMs, async () => (view?.blocklist.length === 50 ? true : undefined));
-    // Each address was posted once, whoever posted it.
+    // Each address was posted once, regardless of the process.
     expect(view?.counters.byEndpoint["POST /api/blocklist_ip"]).toBe(50);
-    // An instance goes when its list was seen empty twice; while it is there, it is the one that has the key.
+    // An instance is released after two reads of an empty list. As long as it exists, it has precedence for the key.
     const declared = instance(namespace, simulator.baseUrl);
     await deleteManifest(cluster, declared);
     await waitFor("its end", waitMs, async () => ((await read(declared)) === undefined ? true : undefined));
     expect(view?.blocklist).toEqual([]);
   });
 
-  test("in one namespace it works with the rights of its Role, and says of what is out of reach that it is", async () => {
+  test("in one namespace, it works with the permissions of its Role, and reports objects that it can't access", async () => {
     const { expectKubectl } = { expectKubectl: cluster.expectKubectl.bind(cluster) };
     await expectKubectl(["create", "namespace", "wafsync-system"]);
     await expectKubectl(["apply", "--server-side", "-k", namespacedKustomization]);
@@ -171,11 +171,13 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     const troubles = process.log().filter(({ level, msg }) => level === "warn" && msg === "watch failed");
     expect(troubles.filter(({ code }) => code === "Forbidden")).toEqual([]);
     await deleteManifest(cluster, mine);
-    await waitFor("the end of the instance", waitMs, async () => ((await read(mine)) === undefined ? true : undefined));
+    await waitFor("the deletion of the instance", waitMs, async () =>
+      (await read(mine)) === undefined ? true : undefined,
+    );
     expect(simulator.wafs()[0]?.blocklist).toEqual([]);
   });
 
-  test("a base URL that it may not call is not called, and a request for a reconcile is heard", async () => {
+  test("a forbidden base URL is not called, and a requested reconcile run is acknowledged", async () => {
     const namespace = await createNamespace(cluster, "urls");
     const requests = simulator.wafs()[0]?.counters.requests;
     const declared = instance(namespace, simulator.baseUrl);
@@ -192,21 +194,21 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     const asked = { metadata: { annotations: { "wafsync.dev/requested-at": "just now" } } };
     for (const manifest of [declared, rule(namespace, "lost", [])]) {
       await patchObject(cluster, manifest, asked);
-      await waitFor("the request to be heard", waitMs, async () =>
+      await waitFor("the request to be acknowledged", waitMs, async () =>
         (await read(manifest))?.status?.lastHandledRequest === "just now" ? true : undefined,
       );
     }
     expect(simulator.wafs()[0]?.counters.requests).toBe(requests);
-    // Of two instances with one key the older one wins, and the next test has another one.
+    // Of two instances with one key, the older one has precedence, and the next test creates another instance.
     await deleteManifest(cluster, declared);
   });
 
-  test("an internal address is not called unless it is allowed, whoever resolves it", async () => {
+  test("an internal address is not called unless it is allowed, regardless of how it is resolved", async () => {
     const namespace = await createNamespace(cluster, "inner");
     const requests = simulator.wafs()[0]?.counters.requests;
     const declared = instance(namespace, simulator.baseUrl);
     const { port } = new URL(simulator.baseUrl);
-    // A proxy would resolve the name by itself. This one would get every request, if wafsync asked it.
+    // A proxy would resolve the name itself. This one would get every request if wafsync used it.
     const proxy = { HTTP_PROXY: simulator.baseUrl, HTTPS_PROXY: simulator.baseUrl, NODE_USE_ENV_PROXY: "1" };
     const process = await start({ callsLoopback: false, environment: proxy });
     await createAll(cluster, keySecret(namespace, key), declared);
@@ -216,7 +218,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
       (await read(declared))?.status?.observedGeneration === 2 ? true : undefined,
     );
     await hasReason(declared, "Accepted", "BaseUrlNotAllowed");
-    // A name that nobody knows gets the sentence that a closed port and an inner address get; the cause is for the log.
+    // An unknown name gets the same message as a closed port and an internal address; only the log has the cause.
     await patchObject(cluster, declared, { spec: { baseUrl: `http://wafsync-test.invalid:${port}` } });
     await hasReason(declared, "Synced", "ApiUnavailable");
     expect(JSON.stringify((await read(declared))?.status)).not.toMatch(/ENOTFOUND|EAI_AGAIN/);
@@ -227,7 +229,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     await deleteManifest(cluster, declared);
   });
 
-  test("an instance that only a newer wafsync understands is told so, and can still be deleted", async () => {
+  test("an instance that only a newer wafsync understands is reported, and can still be deleted", async () => {
     const namespace = await createNamespace(cluster, "newer");
     const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/wafinstances.wafsync.dev";
     const field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/quantum";
@@ -255,7 +257,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     });
   });
 
-  test("the key is in nothing that was ever printed", () => {
+  test("the key is in no output", () => {
     expect(everythingPrinted()).toContain("leading");
     expect(everythingPrinted()).not.toContain(key);
   });

@@ -5,10 +5,10 @@ import type { SimulatedReplica } from "../support/worlds/shards-world.ts";
 
 const hourMs = 3_600_000;
 const troubleMs = 240_000;
-/** A Lease and the wait of its new holder, twice: for the shards, and for the Lease that a replica asks with. */
+/** The duration of a Lease and the wait of its new holder, twice: for the shards, and for the Lease by which a replica asks. */
 const calmMs = 180_000;
 
-/** One piece of bad luck for one replica. */
+/** One fault of one replica. */
 function strike(world: ShardsWorld, victim: SimulatedReplica, clocksJump: boolean): void {
   const { network, clock } = victim;
   const choice = world.pick(["partition", "pause", "clock", "kill", "end", "slow", "lossy", "rotate", "rotate"]);
@@ -28,7 +28,7 @@ async function simulate(seed: number): Promise<{ readonly world: ShardsWorld; re
   const world = new ShardsWorld(seed);
   const clocksJump = seed % 2 === 0;
   const replicas = world.pick([2, 3, 5]);
-  // Some of them change the number of shards half-way, as a rolling update does.
+  // Some simulations change the number of shards in the middle, as a rolling update does.
   const changes = seed % 3 === 0;
   const [before, later] = [world.pick([1, 2, 4]), world.pick([1, 3, 5])];
   const shards = (): number => (changes && world.time.nowMs > troubleMs / 2 ? later : before);
@@ -54,7 +54,7 @@ async function simulate(seed: number): Promise<{ readonly world: ShardsWorld; re
   return { world, calmSinceMs };
 }
 
-test("no two replicas ever call one WAF at a time, and in the end every instance is worked on", async () => {
+test("no two replicas ever call one WAF at the same time, and in the end every instance is reconciled", async () => {
   const seeds = caseCount(60);
   let handOvers = 0;
   for (let seed = 1; seed <= seeds; seed += 1) {
@@ -69,6 +69,6 @@ test("no two replicas ever call one WAF at a time, and in the end every instance
       callers.set(key, replica);
     }
   }
-  // The simulation would prove nothing if keys hardly ever changed hands.
+  // The simulation would prove nothing if keys rarely moved between replicas.
   expect(handOvers).toBeGreaterThan(5 * seeds);
 });

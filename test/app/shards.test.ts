@@ -1,5 +1,5 @@
-// Each rule that keeps two replicas from calling one WAF, in the case that it is for. shards-simulation.test.ts leaves the cases
-// to chance.
+// Each rule that prevents two replicas from calling one WAF, in the situation that it is for. shards-simulation.test.ts covers random
+// situations.
 import { expect, test } from "@jest/globals";
 import type { DeclaredInstance } from "../../src/model/declared.ts";
 import { nameKey } from "../../src/model/resource.ts";
@@ -7,7 +7,7 @@ import { ShardsWorld } from "../support/worlds/shards-world.ts";
 import type { SimulatedReplica } from "../support/worlds/shards-world.ts";
 
 const shards = 2;
-/** Until two replicas share the shards. */
+/** The time until two replicas share the shards. */
 const sharedMs = 60_000;
 const leaseMs = 30_000;
 
@@ -17,7 +17,7 @@ interface Pair {
   readonly second: SimulatedReplica;
   /** An instance of the first replica. */
   readonly instance: DeclaredInstance;
-  /** A shard of the second one. */
+  /** A shard of the second replica. */
   readonly otherShard: number;
 }
 
@@ -38,12 +38,12 @@ function end({ replicas }: ShardsWorld): void {
   for (const replica of replicas) replica.kill();
 }
 
-/** When the replica called the WAF of the instance, since then. */
+/** The times at which the replica has called the WAF of the instance since then. */
 function callsOf({ calls }: ShardsWorld, { name }: SimulatedReplica, { meta }: DeclaredInstance, sinceMs: number) {
   return calls.filter((call) => call.replica === name && call.instance === nameKey(meta) && call.fromMs >= sinceMs);
 }
 
-test("a rotated key moves the instance to the replica of its shard within a lease, and not before the former one stops", async () => {
+test("a rotated key moves the instance to the replica of its shard within a lease, and not before the former replica stops", async () => {
   const { world, second, instance, otherShard } = await pair(1);
   const rotatedMs = world.time.nowMs;
   world.rotateInto(instance.meta, otherShard, shards);
@@ -52,11 +52,11 @@ test("a rotated key moves the instance to the replica of its shard within a leas
   end(world);
   expect(world.overlap()).toBeUndefined();
   const [begun] = callsOf(world, second, instance, rotatedMs);
-  // It notices the key at its next look, waits, and looks again.
+  // It notices the key at its next check, waits, and checks again.
   expect(begun?.fromMs).toBeLessThan(rotatedMs + leaseMs + 15_000);
 });
 
-test("the replica with the former key tells the others, so that none waits for its resync", async () => {
+test("the replica with the former key notifies the others, so that none waits for its resync", async () => {
   const { world, first, second, instance, otherShard } = await pair(2);
   world.changeShare = 0;
   const rotatedMs = world.time.nowMs;
@@ -68,7 +68,7 @@ test("the replica with the former key tells the others, so that none waits for i
   expect(callsOf(world, second, instance, rotatedMs)).not.toEqual([]);
 });
 
-test("a replica that can't read Secrets calls no WAF, as the keys may have been rotated", async () => {
+test("a replica that can't read Secrets calls no WAF, because the keys may have been rotated", async () => {
   const { world, first, second, instance, otherShard } = await pair(3);
   first.readsNoSecrets = true;
   world.rotateInto(instance.meta, otherShard, shards);
@@ -95,7 +95,7 @@ test("a shard is given up only when the calls in flight have ended", async () =>
   }
 });
 
-test("the shards of a dead replica are taken by one that holds others", async () => {
+test("a live replica takes the shards of a dead replica", async () => {
   const { world, first } = await pair(7);
   first.kill();
   const killedMs = world.time.nowMs;
@@ -108,13 +108,13 @@ test("the shards of a dead replica are taken by one that holds others", async ()
   expect(takenMs - killedMs).toBeLessThan(2 * leaseMs);
 });
 
-test("a leader with another number of shards waits until no replica divides the keys in the former way", async () => {
+test("a leader with a different number of shards waits until no replica uses the former number", async () => {
   let changes = 0;
   for (let seed = 10; seed < 15; seed += 1) {
     const { world, first, second } = await pair(seed);
     const other = world.start(3);
     await world.time.advance(5_000);
-    // Leads, as it was the first one. Either of the others follows.
+    // The first replica leads. Either of the others follows.
     await Promise.race([first.end(), world.time.advance(15_000)]);
     await world.time.advance(40_000);
     if (other.layout.isAgreed()) changes += 1;

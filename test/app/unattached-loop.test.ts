@@ -1,4 +1,4 @@
-// What is reported of objects outside every run: all of them in the end, in turns by namespace, and no faster than is good.
+// Reports on objects that no run covers: on all of them in the end, with namespaces taking turns, and at a limited rate.
 import { expect, test } from "@jest/globals";
 import { UnattachedLoop } from "../../src/app/unattached-loop.ts";
 import { ChangeSignal } from "../../src/async/change-signal.ts";
@@ -49,7 +49,7 @@ function stage() {
   };
 }
 
-test("a flood of one namespace delays the status of another by one write, and is paced", async () => {
+test("a flood in one namespace delays the status in another by one write, and is rate-limited", async () => {
   const { clock, loop, add, written } = stage();
   for (let index = 0; index < 3_000; index += 1) add(`flood/rule-${index}`);
   add("other/rule");
@@ -79,7 +79,7 @@ test("new objects during a flood get their turn within seconds", async () => {
   await running;
 });
 
-test("a status that could not be written is retried in the next round, and what has attached meanwhile is left alone", async () => {
+test("a failed status write is retried in the next round, and an object that has attached meanwhile is skipped", async () => {
   const { clock, loop, add, written, failing, objects } = stage();
   add("a/fails");
   add("b/attaches");

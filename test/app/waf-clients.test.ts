@@ -1,4 +1,4 @@
-// The clients of the operator, as its policy for base URLs and the keys that it knows make them.
+// The operator's clients, according to its policy for base URLs and its known keys.
 import { afterEach, expect, test } from "@jest/globals";
 import type { BaseUrlPolicy } from "../../src/app/base-url-policy.ts";
 import { connectionsOf } from "../../src/app/base-url-policy.ts";
@@ -32,7 +32,7 @@ async function aWaf(body: unknown, status = 200) {
 
 const strict = { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: false };
 
-test("Without an allowed URL, a name that leads to an inner address is not connected to, and its fault hides the cause", async () => {
+test("Without an allowed URL, wafsync does not connect to a name with an internal address, and the fault hides the cause", async () => {
   const { server, baseUrl } = await aWaf([]);
   const client = clientsOf(strict).open(anInstance({ baseUrl }), key);
   const read = await client.readList("blocklist");
@@ -50,7 +50,7 @@ test("An allowed URL may have any address, and its fault names the cause", async
   expect(JSON.stringify(read)).toContain("(ECONNREFUSED)");
 });
 
-test("After a key was rotated, an answer that shows the former one is refused", async () => {
+test("After a key was rotated, a response with the former key is rejected", async () => {
   const former = "a-former-key-0123456789";
   const { baseUrl } = await aWaf([`192.0.2.1`, `${former}.example`]);
   const clients = clientsOf({ ...strict, allowPrivateNetworks: true });
@@ -63,7 +63,7 @@ test("After a key was rotated, an answer that shows the former one is refused", 
   expect(await clients.open(instance, new ApiKey(former)).readList("allowlist")).toMatchObject({ ok: false });
 });
 
-test("After a key was rotated, the first call with the new one waits for the call under way with the former one", async () => {
+test("After a key was rotated, the first call with the new one waits for the call in flight with the former one", async () => {
   const { server, baseUrl } = await aWaf([]);
   const elsewhere = await aWaf([]);
   const clients = clientsOf({ ...strict, allowPrivateNetworks: true });
@@ -75,7 +75,7 @@ test("After a key was rotated, the first call with the new one waits for the cal
   const former = clients.open(instance, key).readList("blocklist");
   await server.received(1);
   const current = clients.open(instance, new ApiKey("the-key-of-tomorrow-01234")).readList("blocklist");
-  // Other instances do not wait: when several of their calls have ended, this one would have begun.
+  // Other instances do not wait: after several of their calls, this one would have started.
   const other = clients.open(
     anInstance({ meta: aMeta("WafInstance", "other"), baseUrl: elsewhere.baseUrl }),
     new ApiKey("another-key-0123456789"),
@@ -87,7 +87,7 @@ test("After a key was rotated, the first call with the new one waits for the cal
   expect(server.overlap()).toBe(1);
 });
 
-test("Only the beginning of a message is searched for the keys of everyone", async () => {
+test("Only the beginning of a message is searched for the keys of all instances", async () => {
   const lengths: number[] = [];
   class MeasuredRedactor extends Redactor {
     override redact(text: string): string {

@@ -3,7 +3,7 @@ import { backOffDelayMs, upwardBackOffDelayMs } from "../../src/async/back-off.t
 
 const limits = { baseMs: 1_000, maxMs: 300_000 };
 
-test("full jitter draws from nothing up to the doubled delay, and never beyond the cap", () => {
+test("full jitter is between zero and the doubled delay, and never exceeds the maximum", () => {
   const delays = (random: number) =>
     [1, 2, 3, 9, 10, 1_000].map((attempt) => backOffDelayMs({ ...limits, attempt, random: () => random }));
   expect(delays(0)).toEqual([0, 0, 0, 0, 0, 0]);
@@ -11,7 +11,7 @@ test("full jitter draws from nothing up to the doubled delay, and never beyond t
   expect(delays(0.999_999_9)).toEqual([1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
 });
 
-test("upward jitter never comes earlier than the doubled delay, and never later than the cap", () => {
+test("upward jitter is never shorter than the doubled delay, and never exceeds the maximum", () => {
   const delay = (attempt: number, random: number) =>
     upwardBackOffDelayMs({ baseMs: 800, maxMs: 30_000, attempt, random: () => random });
   expect([delay(1, 0), delay(1, 0.999_99)]).toEqual([800, 1_600]);

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { ChangeSignal } from "../../src/async/change-signal.ts";
 import { settle } from "../support/fakes/virtual-time.ts";
 
-test("a change between the look and the wait is not missed", async () => {
+test("a change between the read and the wait is not missed", async () => {
   const signal = new ChangeSignal();
   const seen = signal.version;
   signal.notify();

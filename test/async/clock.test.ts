@@ -1,4 +1,4 @@
-// What every clock promises, the ones of the tests too: whatever passes with a virtual clock has to hold with the real one.
+// The contract of every clock, including the test clocks: a result with a virtual clock must also be valid with the real one.
 import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import type { Clock } from "../../src/async/clock.ts";
@@ -38,7 +38,7 @@ describe.each([
   ["skewed", skewed],
   ["simulated", simulated],
 ] as const)("the %s clock", (_name, subject) => {
-  test("acts once, when the delay is over, in the order of the times", async () => {
+  test("acts once after the delay, in the order of the times", async () => {
     const { clock, advance } = subject();
     const acts: string[] = [];
     clock.schedule(40, () => acts.push("late"));
@@ -50,7 +50,7 @@ describe.each([
     expect(acts).toEqual(["at once", "early", "late"]);
   });
 
-  test("does not act once it is cancelled, and cancelling late or twice does nothing", async () => {
+  test("does not act after it is canceled, and canceling late or twice has no effect", async () => {
     const { clock, advance } = subject();
     const acts: string[] = [];
     const cancel = clock.schedule(20, () => acts.push("cancelled"));
@@ -63,7 +63,7 @@ describe.each([
     expect(acts).toEqual(["acted"]);
   });
 
-  test("wakes a sleeper when the delay is over, or as soon as the signal aborts", async () => {
+  test("wakes a sleeper after the delay, or as soon as the signal aborts", async () => {
     const { clock, advance } = subject();
     const stop = new AbortController();
     const woken: string[] = [];
@@ -80,7 +80,7 @@ describe.each([
   });
 });
 
-test("the real clock does not act at once on a delay that is too long for a timer of Node", async () => {
+test("the real clock does not act immediately if a delay is too long for a Node.js timer", async () => {
   const acts: string[] = [];
   const cancel = realClock.schedule(2 ** 40, () => acts.push("too early"));
   await realClock.sleep(10);

@@ -2,14 +2,14 @@ import { expect, test } from "@jest/globals";
 import { withDeadline } from "../../src/async/deadline.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
 
-test("an act in time gives its value and leaves no timer behind", async () => {
+test("an action that ends in time returns its value and leaves no timer", async () => {
   const time = new VirtualTime();
   const result = await withDeadline({ clock: time.clock(), timeoutMs: 5_000 }, async () => "done");
   expect(result).toEqual({ inTime: true, value: "done" });
   expect(time.pendingTimers).toBe(0);
 });
 
-test("an act that ignores its signal is left behind at the deadline", async () => {
+test("an action that ignores its signal is abandoned at the deadline", async () => {
   const time = new VirtualTime();
   let told: AbortSignal | undefined;
   const running = withDeadline({ clock: time.clock(), timeoutMs: 5_000 }, (signal) => {
@@ -23,7 +23,7 @@ test("an act that ignores its signal is left behind at the deadline", async () =
   expect(told?.aborted).toBe(true);
 });
 
-test("the caller's abort ends the wait early, and a failure in time is thrown on", async () => {
+test("the caller's abort ends the wait early, and a failure before the deadline is rethrown", async () => {
   const time = new VirtualTime();
   const stop = new AbortController();
   const clock = time.clock();

@@ -23,7 +23,7 @@ test("groups take turns, concurrency is limited, and a failure frees its slot", 
   expect(begun.at(-1)).toBe("c0");
 });
 
-test("what goes first waits only for what has begun", async () => {
+test("an action that goes first waits only for running actions", async () => {
   const gate = new FairGate(1);
   const begun: string[] = [];
   const act = (name: string) => async (): Promise<void> => {

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { array, assert, boolean, nat, property, record } from "fast-check";
 import { IndexedHeap } from "../../src/async/indexed-heap.ts";
 
-test("keys leave in order of rank, then of arrival, whatever was moved or taken out before", () => {
+test("keys leave in order of rank, then of arrival, even after others were moved or removed", () => {
   const step = record({ key: nat(20), rank: nat(10), drop: boolean() });
   assert(
     property(array(step, { maxLength: 80 }), (steps) => {

@@ -27,7 +27,7 @@ function makeQueue(random: () => number = () => 0.5) {
   return { time, queue, counts };
 }
 
-/** What is ready right now, without waiting. */
+/** The keys that are ready, without waiting. */
 async function takeNow(queue: KeyedQueue<string>): Promise<QueueItem<string> | undefined> {
   const impatient = new AbortController();
   const taken = queue.get(impatient.signal);
@@ -36,7 +36,7 @@ async function takeNow(queue: KeyedQueue<string>): Promise<QueueItem<string> | u
 }
 
 describe("keys that wait", () => {
-  test("a key added many times is handed out once, with every reason", async () => {
+  test("a key that is added many times is processed once, with every reason", async () => {
     const { queue, counts } = makeQueue();
     queue.add("a", change);
     queue.add("a", change);
@@ -46,7 +46,7 @@ describe("keys that wait", () => {
     expect(counts.added).toBe(1);
   });
 
-  test("a key added while it is worked on runs once more, and never twice at a time", async () => {
+  test("a key that is added while it is processed runs once more, and never twice at the same time", async () => {
     const { queue } = makeQueue();
     queue.add("a", change);
     await takeNow(queue);
@@ -59,7 +59,7 @@ describe("keys that wait", () => {
     expect(await takeNow(queue)).toBeUndefined();
   });
 
-  test("the earliest of several wakes wins, whichever was asked for first", async () => {
+  test("the earliest of several wakes wins, regardless of the order of the requests", async () => {
     const { time, queue } = makeQueue();
     queue.addAfter("a", 5_000, resync);
     queue.addAfter("a", 1_000, resync);
@@ -74,14 +74,14 @@ describe("keys that wait", () => {
     expect(time.pendingTimers).toBe(0);
   });
 
-  test("one timer is armed, however many keys wait", async () => {
+  test("only one timer is active, however many keys wait", async () => {
     const { time, queue } = makeQueue();
     for (let index = 0; index < 500; index += 1) queue.addAfter(`key-${index}`, 10_000 - index, resync);
     await settle();
     expect(time.pendingTimers).toBe(1);
   });
 
-  test("more urgent keys go first, and keys of one priority in order of arrival", async () => {
+  test("more urgent keys go first, and keys with the same priority in order of arrival", async () => {
     const { queue } = makeQueue();
     for (const priority of queuePriorities.toReversed()) {
       queue.add(`${priority} 1`, { priority, reason: "test" });
@@ -117,14 +117,14 @@ describe("keys that wait", () => {
     expect((await staying)?.key).toBe("a");
   });
 
-  test("done for a key that nobody works on is a mistake of the caller", () => {
+  test("calling done for a key that is not in progress throws", () => {
     const { queue } = makeQueue();
-    expect(() => queue.done("a")).toThrow("nobody works on");
+    expect(() => queue.done("a")).toThrow("not in progress");
   });
 });
 
 describe("retries", () => {
-  test("the delay doubles up to five minutes, and starts anew after forget", () => {
+  test("the delay doubles up to five minutes, and starts again after forget", () => {
     const { queue, counts } = makeQueue(() => 0.999_999);
     const delays = Array.from({ length: 11 }, () => queue.retry("a", "failed"));
     expect(delays.slice(0, 4)).toEqual([1_000, 2_000, 4_000, 8_000]);
@@ -136,7 +136,7 @@ describe("retries", () => {
     expect(counts.retried).toBe(13);
   });
 
-  test("a change during the back-off is worked on at once", async () => {
+  test("a change during the backoff is processed immediately", async () => {
     const { queue } = makeQueue();
     queue.retry("a", "failed");
     queue.add("a", change);
@@ -166,7 +166,7 @@ describe("shutting down", () => {
     expect(queue.stats()).toEqual({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 });
   });
 
-  test("ends at once if nothing is being worked on, and as often as it is asked for", async () => {
+  test("ends immediately if no key is in progress, and can be called repeatedly", async () => {
     const { queue } = makeQueue();
     queue.add("a", change);
     const first = queue.shutDown();
@@ -187,7 +187,7 @@ test("durations of waiting and working are reported in milliseconds", async () =
   expect(counts).toMatchObject({ waitedMs: [30], workedMs: [70] });
 });
 
-/** Drives queue and reference through the same random schedule, and compares every answer. */
+/** Runs the queue and the reference with the same random schedule, and compares every result. */
 async function compare(seed: number): Promise<void> {
   const random = seededRandom(seed);
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
@@ -249,7 +249,7 @@ describe("groups", () => {
     return { time, queue: new KeyedQueue<string>({ clock: time.clock(), random: () => 0.5, groupOf }) };
   }
 
-  test("take turns: a key of another group is next, however many were there before", async () => {
+  test("take turns: a key of another group is next, however many keys were added before", async () => {
     const { time, queue } = makeGroups();
     for (let index = 0; index < 500; index += 1) queue.add(`a/${index}`, change);
     await time.advance(900);
@@ -259,7 +259,7 @@ describe("groups", () => {
     expect((await takeNow(queue))?.key).toBe("a/1");
   });
 
-  test("count what runs, too", async () => {
+  test("also count running keys", async () => {
     const { queue } = makeGroups();
     for (const key of ["a/0", "a/1"]) queue.add(key, change);
     await takeNow(queue);
@@ -272,7 +272,7 @@ describe("groups", () => {
     expect((await takeNow(queue))?.key).toBe("a/2");
   });
 
-  test("don't put a large group off for ever: it keeps its priority", async () => {
+  test("do not delay a large group forever: it keeps its priority", async () => {
     const { queue } = makeGroups();
     for (let index = 0; index < 500; index += 1) queue.add(`a/${index}`, change);
     queue.add("b/0", { priority: "Retry", reason: "retry" });

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { LruMap } from "../../src/async/lru-map.ts";
 
-test("what was not used the longest goes first", () => {
+test("the least recently used entry is evicted first", () => {
   const map = new LruMap<string, number>(2);
   map.set("a", 1);
   map.set("b", 2);

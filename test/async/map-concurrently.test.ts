@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { mapConcurrently } from "../../src/async/map-concurrently.ts";
 
-test("every item is processed once, in order, and never more of them at once than allowed", async () => {
+test("every item is processed once, in order, and with limited concurrency", async () => {
   const begun: number[] = [];
   let atOnce = 0;
   let most = 0;

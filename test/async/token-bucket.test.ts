@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { fullBucket, takeToken } from "../../src/async/token-bucket.ts";
 
-test("a burst is let through, then one each interval, and a clock set back changes nothing", () => {
+test("a burst is accepted, then one per interval, and setting back the clock has no effect", () => {
   const limits = { burst: 3, refillMs: 1_000 };
   let bucket = fullBucket(limits, 0);
   const take = (nowMs: number): boolean => {

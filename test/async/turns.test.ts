@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { Turns } from "../../src/async/turns.ts";
 
 describe("Turns", () => {
-  test("run one after the other, in order", async () => {
+  test("run one after another, in order", async () => {
     const turns = new Turns();
     const told: string[] = [];
     const open = Promise.withResolvers<void>();
@@ -17,7 +17,7 @@ describe("Turns", () => {
     expect(told).toEqual(["first begins", "first ends", "second"]);
   });
 
-  test("go on after one that failed, which only its own caller hears", async () => {
+  test("continue after a failure, which only its caller receives", async () => {
     const turns = new Turns();
     const failed = turns.run(async () => await Promise.reject(new Error("broken")));
     await expect(failed).rejects.toThrow("broken");

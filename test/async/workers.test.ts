@@ -69,7 +69,7 @@ test("work that yields goes to the tail of the queue", async () => {
   await ended;
 });
 
-test("aborting tells the handler and ends the workers after it returned", async () => {
+test("aborting notifies the handler, and ends the workers after it has returned", async () => {
   const seen: boolean[] = [];
   const { time, clock, queue, stop, ended } = start(async (_key, _reasons, signal) => {
     await clock.sleep(60_000, signal);
@@ -85,7 +85,7 @@ test("aborting tells the handler and ends the workers after it returned", async 
   expect(queue.stats()).toEqual({ depth: 1, longestRunningMs: 0, unfinishedMs: 0 });
 });
 
-test("no add is lost, no key runs twice at a time, and nobody waits longer than those ahead take", async () => {
+test("no add is lost, no key runs twice at the same time, and no key waits longer than the keys before it take", async () => {
   for (let seed = 0; seed < 200; seed += 1) {
     const random = seededRandom(seed);
     const running = new Set<string>();
@@ -123,7 +123,7 @@ test("no add is lost, no key runs twice at a time, and nobody waits longer than 
   }
 });
 
-test("a key that failed with a backoff of its own runs again at that time, and counts as a retry", async () => {
+test("a key that failed with its own backoff runs again at that time, and counts as a retry", async () => {
   const time = new VirtualTime();
   const clock = time.clock();
   let retries = 0;

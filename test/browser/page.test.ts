@@ -1,4 +1,5 @@
-// The page as a person sees it, in a real browser: light, dark and narrow, by keyboard, up to date, and harmless whatever it shows.
+// The page in a real browser: in light and dark mode, on a narrow screen, by keyboard, up to date, and without running anything
+// that attackers wrote.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.t
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
 const require = createRequire(import.meta.url);
-/** Screenshots are kept where this says, to be looked at. */
+/** The folder in which screenshots are kept for people, if set. */
 const screenshots = process.env["WAFSYNC_SCREENSHOTS"];
 const views = [
   ["light", 1200],
@@ -23,7 +24,7 @@ const views = [
 
 interface OpenPage extends AsyncDisposable {
   readonly page: Page;
-  /** Whatever the page asked of others, and complained of, such as what its policy forbids. */
+  /** Requests of the page to other hosts, and errors in its console, such as violations of its policy. */
   readonly troubles: readonly string[];
 }
 
@@ -59,7 +60,7 @@ async function keepScreenshot(page: Page, name: string): Promise<void> {
   await writeFile(join(screenshots, `${name}.png`), await page.screenshot({ fullPage: true }));
 }
 
-/** What a checker of the accessibility guidelines finds, apart from minor matters. */
+/** The findings of an accessibility checker, except minor ones. */
 async function barriersOf(page: Page): Promise<readonly string[]> {
   await page.evaluate(await readFile(require.resolve("axe-core/axe.min.js"), "utf8"));
   return (await page.evaluate(`axe.run().then(({ violations }) => violations.map(
@@ -75,7 +76,7 @@ await describeWithBrowser("The page in a browser", (browser) => {
     await folder.files.write("scanners.yaml", ruleDocument("scanners", { addresses: ["192.0.2.0/28", "203.0.113.7"] }));
     await runWafsync(["apply", ...folder.from]);
     await folder.files.write("wrong.yaml", ruleDocument("wrong", { addresses: ["192.0.2.300"] }));
-    // One entry is wrong, so that there is something to be seen.
+    // One entry is invalid, so that the page has a problem to show.
     await runWafsync(["apply", ...folder.from]);
     served = await servePage(folder.from);
   });
@@ -92,7 +93,7 @@ await describeWithBrowser("The page in a browser", (browser) => {
     ["requests", "/instances/shop/main/requests"],
     ["history", "/instances/shop/main/history"],
     ["error", "/why?address=nonsense"],
-  ])("shows its %s in light, dark and on a telephone, without a barrier", async (name, path) => {
+  ])("shows its %s in light mode, in dark mode and on a phone, without accessibility problems", async (name, path) => {
     for (const view of views) {
       await using opened = await open(browser(), served.url + path, view);
       const { page, troubles } = opened;
@@ -101,12 +102,12 @@ await describeWithBrowser("The page in a browser", (browser) => {
       const back = await page.evaluate("getComputedStyle(document.body).backgroundColor");
       expect(back).toBe(view[0] === "light" ? "rgb(245, 246, 248)" : "rgb(18, 22, 28)");
       expect(await barriersOf(page)).toEqual([]);
-      // What an error page is about is its status.
+      // An error page has an error status, which the browser logs.
       expect(troubles.filter((one) => !/status of 400/.test(one))).toEqual([]);
     }
   });
 
-  test("draws its charts in colors, with a text for those who can't see them", async () => {
+  test("draws its charts in colors, with a text alternative", async () => {
     await using opened = await open(browser(), `${served.url}/instances/shop/main`);
     const { page } = opened;
     expect(await page.$$eval("figure", (all) => all.map((one) => one.getAttribute("aria-label")))).toEqual([
@@ -122,10 +123,10 @@ await describeWithBrowser("The page in a browser", (browser) => {
     expect(fonts).toEqual(["13px"]);
   });
 
-  test("answers a search that was typed by keyboard alone", async () => {
+  test("answers a search that uses only the keyboard", async () => {
     await using opened = await open(browser(), served.url);
     const { page, troubles } = opened;
-    // The link that skips, the name of the program, the search.
+    // The skip link, the name of the program, and the search.
     for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press("Tab");
     await page.keyboard.type("192.0.2.3");
     await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
@@ -135,7 +136,7 @@ await describeWithBrowser("The page in a browser", (browser) => {
     expect(troubles).toEqual([]);
   });
 
-  test("follows what happens without being loaded again, and leaves what is being typed alone", async () => {
+  test("updates itself without a reload, and does not disturb a user who is typing", async () => {
     await using opened = await open(browser(), served.url);
     const { page, troubles } = opened;
     await page.evaluate("window.before = true");
@@ -152,14 +153,14 @@ await describeWithBrowser("The page in a browser", (browser) => {
     expect(troubles).toEqual([]);
   });
 
-  test("shows the same without scripts", async () => {
+  test("shows the same content without scripts", async () => {
     await using opened = await open(browser(), served.url, ["light", 1200], false);
     expect(await opened.page.title()).toMatch(/WAF/);
     const { text } = await served.get("/");
     expect(text).toContain('<noscript><meta http-equiv="refresh" content="30" /></noscript>');
   });
 
-  test("runs nothing of what attackers wrote, also in names, and shows it as text", async () => {
+  test("shows strings of attackers, including names, as text, and never runs them", async () => {
     for (const entry of hostileRows(new Date().toISOString())) {
       folder.simulator.waf(testKey).addLogEntry(entry as never, 0);
     }
@@ -175,7 +176,7 @@ await describeWithBrowser("The page in a browser", (browser) => {
     ]) {
       await using opened = await open(browser(), fresh.url + path);
       const { page, troubles } = opened;
-      // Whatever wants to run gets the time for it: each event that the attacks wait for has come by then.
+      // By then, every event that could trigger an attack has happened.
       await page.$$eval("main *", (elements) => {
         for (const element of elements) if ("focus" in element) (element as { focus(): void }).focus();
       });

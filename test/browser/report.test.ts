@@ -1,4 +1,4 @@
-// The report as a person sees it: in a real browser, from a file, without a network.
+// The report in a real browser, opened from a file, without a network.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -17,13 +17,13 @@ import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
 
 const environment = { WAFSYNC_API_KEY: logKey };
 const now = "2026-06-16T00:00:00Z";
-/** Screenshots are kept where this says, to be looked at. */
+/** The folder in which screenshots are kept for people, if set. */
 const screenshots = process.env["WAFSYNC_SCREENSHOTS"];
 type Scheme = "light" | "dark";
 
 interface OpenReport extends AsyncDisposable {
   readonly page: Page;
-  /** Whatever the page asked for besides itself, and complained of. */
+  /** Requests of the page for anything but itself, and errors in its console. */
   readonly troubles: readonly string[];
 }
 
@@ -77,7 +77,7 @@ async function keepScreenshot(page: Page, name: string): Promise<void> {
   await writeFile(join(screenshots, `${name}.png`), png);
 }
 
-/** In the page: what stands in an element, and what it looks like. Colours as numbers from 0 to 255. */
+/** Runs in the page: returns the text of an element and its appearance. Colours are numbers from 0 to 255. */
 const readColours = `(() => {
   const rgb = (text) => (text.match(/[\\d.]+/g) ?? []).slice(0, 3).map(Number);
   const backOf = (element) => {
@@ -87,7 +87,7 @@ const readColours = `(() => {
     }
     return [255, 255, 255];
   };
-  // Titles of bars are tooltips, which the browser draws in its own colours.
+  // The titles of bars are tooltips, which the browser draws in its own colours.
   const texts = [...document.querySelectorAll("main *:not(title)")].filter((element) =>
     [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== ""));
   return texts.map((element) => ({
@@ -116,35 +116,32 @@ function contrastOf({ front, back }: Colours): number {
 }
 
 await describeWithBrowser("A report in a browser", (browser) => {
-  test.each(["light", "dark"] as const)(
-    "draws its charts in %s, readable, and asks nobody for anything",
-    async (scheme) => {
-      await using world = await logWorld({ now, logRowsPerDay: 400 });
-      world.simulator.waf(logKey).add("blocklist", ["192.0.2.0/24"]);
-      await using opened = await openReport(browser(), world, scheme);
-      const { page, troubles } = opened;
-      expect(await page.title()).toBe(`Blocked requests of ${logDomain}`);
-      expect(
-        await page.$$eval("figure .wide svg", (charts) =>
-          charts.map((chart) => chart.getBoundingClientRect().width > 300),
-        ),
-      ).toEqual([true, true, true]);
-      const bars = await page.$$eval("#time .wide svg path.bar > title", (titles) => titles.length);
-      expect(bars).toBeGreaterThan(72);
-      expect(await page.$$eval("figure svg text", (texts) => texts.map((text) => text.textContent))).toEqual(
-        expect.arrayContaining(["06-10 00:00", "SQL Injection", "United Kingdom"]),
-      );
-      const colours = (await page.evaluate(readColours)) as Colours[];
-      expect(colours.length).toBeGreaterThan(150);
-      expect(colours.filter((one) => contrastOf(one) < 4.5)).toEqual([]);
-      const back = await page.evaluate("getComputedStyle(document.body).backgroundColor");
-      expect(back).toBe(scheme === "light" ? "rgb(245, 246, 248)" : "rgb(18, 22, 28)");
-      await keepScreenshot(page, `report-${scheme}`);
-      expect(troubles).toEqual([]);
-    },
-  );
+  test.each(["light", "dark"] as const)("draws readable charts in %s mode, and sends no request", async (scheme) => {
+    await using world = await logWorld({ now, logRowsPerDay: 400 });
+    world.simulator.waf(logKey).add("blocklist", ["192.0.2.0/24"]);
+    await using opened = await openReport(browser(), world, scheme);
+    const { page, troubles } = opened;
+    expect(await page.title()).toBe(`Blocked requests of ${logDomain}`);
+    expect(
+      await page.$$eval("figure .wide svg", (charts) =>
+        charts.map((chart) => chart.getBoundingClientRect().width > 300),
+      ),
+    ).toEqual([true, true, true]);
+    const bars = await page.$$eval("#time .wide svg path.bar > title", (titles) => titles.length);
+    expect(bars).toBeGreaterThan(72);
+    expect(await page.$$eval("figure svg text", (texts) => texts.map((text) => text.textContent))).toEqual(
+      expect.arrayContaining(["06-10 00:00", "SQL Injection", "United Kingdom"]),
+    );
+    const colours = (await page.evaluate(readColours)) as Colours[];
+    expect(colours.length).toBeGreaterThan(150);
+    expect(colours.filter((one) => contrastOf(one) < 4.5)).toEqual([]);
+    const back = await page.evaluate("getComputedStyle(document.body).backgroundColor");
+    expect(back).toBe(scheme === "light" ? "rgb(245, 246, 248)" : "rgb(18, 22, 28)");
+    await keepScreenshot(page, `report-${scheme}`);
+    expect(troubles).toEqual([]);
+  });
 
-  test("cuts off no label of its charts", async () => {
+  test("does not truncate labels of its charts", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 100 });
     const long = row("/", {
       block_reason: `${"WWWWWWWWWW ".repeat(4)}1`,
@@ -171,14 +168,14 @@ await describeWithBrowser("A report in a browser", (browser) => {
     expect(outside).toEqual([]);
   });
 
-  test("fits a telephone: only charts and tables scroll sideways", async () => {
+  test("fits on a phone: only charts and tables scroll sideways", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 100 });
     await using opened = await openReport(browser(), world, "light", 390);
     expect(await opened.page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     await keepScreenshot(opened.page, "report-telephone");
   });
 
-  test("copies the suggested rule as it stands", async () => {
+  test("copies the suggested rule exactly", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 100 });
     await using opened = await openReport(browser(), world);
     const { page, troubles } = opened;
@@ -212,7 +209,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
     expect(found).toEqual([]);
   });
 
-  test("sorts its tables by the keyboard, and opens what a client did", async () => {
+  test("sorts its tables by keyboard, and opens the details of a client", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 200 });
     await using opened = await openReport(browser(), world);
     const { page, troubles } = opened;
@@ -239,7 +236,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
     expect(troubles).toEqual([]);
   });
 
-  test("shows the same tables and charts without its script, and no button that does nothing", async () => {
+  test("shows the same tables and charts without its script, and no button that would have no effect", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 50 });
     await using opened = await openReport(browser(), world, "light", 390);
     const { page } = opened;
@@ -260,7 +257,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
   test.each([
     ["any client", {}, []],
     ["one client", { client_ip: "203.0.113.9" }, ["--client", "203.0.113.9"]],
-  ])("about %s runs nothing of what attackers wrote, and shows it as text", async (_who, fields, more) => {
+  ])("about %s shows strings of attackers as text, and never runs them", async (_who, fields, more) => {
     await using world = await logWorld({ now });
     for (const timestamp of ["2026-06-08T05:30:00Z", "2026-06-11T05:30:00Z"]) {
       for (const entry of hostileRows(timestamp)) {

@@ -167,7 +167,7 @@ await describeOperator("jobs and pipelines", (world) => {
       expect(second.code).toBe(0);
       expect(JSON.parse(second.stdout)).toMatchObject({ state: "AlreadyHandled", object: outcome.object });
       const inWords = await run("--instance", "shop/shop", "--trigger", "v1");
-      expect(inWords.stdout).toContain('was cleared for trigger "v1" before');
+      expect(inWords.stdout).toContain('was already cleared for trigger "v1"');
       expect(inWords.stdout).toContain("nothing was done");
       await world().requests.expect({
         method: "DELETE",
@@ -204,7 +204,7 @@ await describeOperator("jobs and pipelines", (world) => {
       expect(forbidden).toMatchObject({ code: 2, stdout: "" });
       expect(forbidden.stderr).toMatch(/^error: the WafCacheClear was not created: .*forbidden/);
       expect(forbidden.stderr).toContain(
-        "This command needs the rights to create and get wafcacheclears in namespace default.",
+        "This command needs permission to create and get wafcacheclears in namespace default.",
       );
       const before = (await objects()).length;
       for (const more of [[], ["--wait"]]) {

@@ -50,7 +50,7 @@ describe("To unblock an address", () => {
     );
   };
 
-  test("removes the rule of a command for this address alone", () => {
+  test("removes the rule of a command for only this address", () => {
     const own = commandRule(fields, entry("203.0.113.9"));
     expect(plan(entry("203.0.113.9"), own)).toMatchObject({
       put: [],
@@ -59,7 +59,7 @@ describe("To unblock an address", () => {
     });
   });
 
-  test("cuts the address out of a network, and keeps all others", () => {
+  test("excludes the address from a network, and keeps all others", () => {
     const network = entry("198.18.0.0/24");
     const { put } = plan(entry("198.18.0.7"), commandRule(fields, network));
     const index = new NetworkIndex(put.flatMap(({ addresses }) => addresses));

@@ -1,4 +1,4 @@
-// What Node.js finds in this folder it runs, so each test asks: could another user have put it there?
+// Node.js runs the code in this folder, so each test checks whether another user could have put it there.
 import { chmod, chown, mkdir, readdir, realpath, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -10,7 +10,7 @@ const user = process.geteuid?.() ?? 0;
 
 interface Home extends ScratchDirectory {
   readonly program: string;
-  /** `.cache`, which does not exist at first. */
+  /** The path of `.cache`, which does not exist at first. */
   readonly cacheHome: string;
 }
 
@@ -28,7 +28,7 @@ describe("the folder for compiled code", () => {
     expect(compileCacheFolder(home.program, home.cacheHome, user)).toBe(folder);
   });
 
-  test("is a path without symbolic links, which could be turned to another place after the check", async () => {
+  test("is a path without symbolic links, whose targets could change after the check", async () => {
     await using home = await homeFolder();
     await mkdir(join(home.path, "large-disk"));
     await symlink(join(home.path, "large-disk"), home.cacheHome);
@@ -49,7 +49,7 @@ describe("the folder for compiled code", () => {
     expect(compileCacheFolder(home.program, home.cacheHome, user)).toBeDefined();
   });
 
-  test("is not used if other users could write to it when it was made", async () => {
+  test("is not used if other users could write to it when it was created", async () => {
     await using home = await homeFolder();
     const folder = compileCacheFolder(home.program, home.cacheHome, user) ?? "";
     await chmod(folder, 0o777);
@@ -70,21 +70,21 @@ describe("the folder for compiled code", () => {
     },
   );
 
-  test("is not created in the home folder of another user, as `sudo` may name it", async () => {
+  test("is not created in the home folder of another user, which `sudo` may pass on", async () => {
     await using home = await homeFolder();
-    // Root can give the folder away; any other user claims to be another one.
+    // Root can change the owner of the folder; a test without root pretends to be another user.
     if (user === 0) await chown(home.path, 12_345, 12_345);
     const claimed = user === 0 ? user : user + 1;
     expect(compileCacheFolder(home.program, home.cacheHome, claimed)).toBeUndefined();
     expect(await readdir(home.path)).toEqual(["wafsync.mjs"]);
   });
 
-  test("is not looked for below the working directory", async () => {
+  test("is never below the working directory", async () => {
     await using home = await homeFolder();
     expect(compileCacheFolder(home.program, ".cache", user)).toBeUndefined();
   });
 
-  test("is one for each build, of which the latest four are kept", async () => {
+  test("exists once per build, and the latest four are kept", async () => {
     await using home = await homeFolder();
     const made: string[] = [];
     for (let build = 1; build <= 6; build += 1) {

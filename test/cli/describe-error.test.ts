@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { CommandError, describeError, redactError } from "../../src/cli/describe-error.ts";
 
-test("An expected failure is one line and a hint, with --debug too", () => {
+test("An expected failure is one line and a hint, also with --debug", () => {
   const error = new CommandError("there is no folder waf", "Write the folder after -f.");
   for (const isDebug of [false, true]) {
     expect(describeError(error, isDebug)).toBe("error: there is no folder waf\n  Write the folder after -f.\n");
@@ -9,7 +9,7 @@ test("An expected failure is one line and a hint, with --debug too", () => {
   expect(describeError(new CommandError("the port is taken"), false)).toBe("error: the port is taken\n");
 });
 
-test("An unexpected error shows its stack with --debug alone, and says otherwise how to get it", () => {
+test("An unexpected error shows its stack only with --debug, and otherwise says how to get it", () => {
   const error = new TypeError("x is not a function");
   expect(describeError(error, false)).toBe(
     "error: unexpected error: x is not a function\n  This is a bug in wafsync. Run the command again with --debug and report the output.\n",
@@ -17,12 +17,12 @@ test("An unexpected error shows its stack with --debug alone, and says otherwise
   expect(describeError(error, true)).toMatch(/^error: unexpected error: x is not a function\nTypeError: .*\n\s+at /);
 });
 
-test("Whatever else is thrown is told as well", () => {
+test("Thrown values that are not errors are reported, too", () => {
   expect(describeError("nothing but a text", false)).toContain("unexpected error: nothing but a text\n");
   expect(describeError(undefined, true)).toContain("unexpected error: undefined\n");
 });
 
-test("A key is taken out of the message and of the stack", () => {
+test("A key is redacted in the message and in the stack", () => {
   const error = new Error("GET /api/origins?api_key=a-key-0123456789 failed");
   const redacted = redactError(error, (text) => text.replaceAll("a-key-0123456789", "[api key]"));
   expect(redacted).toBe(error);

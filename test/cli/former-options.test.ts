@@ -20,13 +20,13 @@ test.each([
     3,
   ],
   ["report -f waf --output -", "report -f waf --out -", 1],
-])("The former spelling of `%s` is still taken, with a warning for each option", (former, now, warnings) => {
+])("The former options in `%s` are still accepted, with a warning for each option", (former, now, warnings) => {
   const renamed = rename(former);
   expect(renamed.line).toBe(now);
   expect(renamed.warnings).toHaveLength(warnings);
 });
 
-test("A warning names both spellings, once", () => {
+test("A warning names the former and the current option, once", () => {
   expect(rename("logs --to today --to today").warnings).toEqual([
     "--to is now --until; the next version does not accept --to here",
   ]);
@@ -43,11 +43,11 @@ test.each([
   "logs -f waf -- --to",
   "unknown --to x",
   "--help",
-])("What is spelled as today stays as it is: %s", (line) => {
+])("A line with current options stays unchanged: %s", (line) => {
   expect(rename(line)).toEqual({ line, warnings: [] });
 });
 
-test("Nothing that is renamed is an option of its command, except where the value tells which is meant", () => {
+test("No former name is a current option of its command, unless the value tells which of them is meant", () => {
   for (const name of ["logs", "report"]) {
     const options = program.commands.find((one) => one.name() === name)?.options.map(({ long }) => long);
     for (const former of ["--to", "--directory", "--format"]) expect(options).not.toContain(former);

@@ -1,4 +1,4 @@
-// Every command line that wafsync or its documentation shows is one that wafsync takes.
+// wafsync accepts every command line that its help or its documentation shows.
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, "../..");
 const commands = await commandNames();
 const unknownOption = "--no-such-option-at-all";
 
-/** The words of a command line up to the first thing that the shell would take for itself. */
+/** The words of a command line up to the first operator of the shell. */
 function parametersOf(line: string): string[] {
   const [command = ""] = line.split(/ (?:&&|\|\||[|&>#])(?: |$)/u);
   const words: readonly string[] = command.match(/"[^"]*"|'[^']*'|\S+/gu) ?? [];
@@ -18,8 +18,8 @@ function parametersOf(line: string): string[] {
 }
 
 /**
- * Asks wafsync to take the command line with one option more that does not exist: that it complains of this one alone shows
- * that it understood the rest, and nothing is done.
+ * Runs the command line with an additional option that does not exist. If the error names only this option, wafsync accepts the
+ * rest, and the command is not executed.
  */
 async function complaintOf(line: string): Promise<string> {
   const { code, stderr } = await runWafsync([...parametersOf(line), unknownOption]);
@@ -38,7 +38,7 @@ function isOurs(line: string): boolean {
 }
 
 describe("--help", () => {
-  test.each(commands)("of %s has examples, and wafsync takes each of them", async (command) => {
+  test.each(commands)("of %s has examples, and wafsync accepts each of them", async (command) => {
     const { code, stdout, stderr } = await runWafsync([command, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(new RegExp(`^Usage: wafsync ${command} `, "u"));
@@ -61,13 +61,13 @@ describe("--help", () => {
   });
 });
 
-test("The first example of --help uses the key of the example folder that the next ones read", async () => {
+test("The first example of --help uses the key of the example folder, which the next examples read", async () => {
   const { stdout } = await runWafsync(["--help"]);
   const key = /--key (?<key>[^ =]+)=/u.exec(stdout)?.groups?.["key"];
   expect(await readFile(join(root, "examples/directory/waf.yaml"), "utf8")).toContain(`apiKey: ${key}\n`);
 });
 
-test("Every command line in the documentation is one that wafsync takes", async () => {
+test("wafsync accepts every command line in the documentation", async () => {
   const pages = (await readdir(join(root, "docs"), { recursive: true })).filter((name) => name.endsWith(".md"));
   const paths = [join(root, "README.md"), ...pages.map((page) => join(root, "docs", page))];
   const lines = new Set((await Promise.all(paths.map(commandLinesOf))).flat());
@@ -80,7 +80,7 @@ test("Every command line in the documentation is one that wafsync takes", async 
   expect(wrong).toEqual([]);
 });
 
-test("wafsync does not start if Node.js would accept any certificate, and names the way out", async () => {
+test("wafsync does not start if Node.js would accept any certificate, and says what to do", async () => {
   const environment = { NODE_TLS_REJECT_UNAUTHORIZED: "0", WAFSYNC_API_KEY: testKey };
   const base = ["--base-url", "https://127.0.0.1:9", "--retries", "0"];
   const { code, stderr } = await runWafsync(["clear-cache", ...base], { environment });
@@ -94,17 +94,20 @@ test("wafsync does not start if Node.js would accept any certificate, and names 
 });
 
 describe("NODE_DEBUG, which makes Node.js print requests with their keys", () => {
-  test.each(["undici", "http", "fetch,net", "*"])("%s keeps wafsync from starting, with the way out", async (value) => {
-    const environment = { NODE_DEBUG: value, WAFSYNC_API_KEY: testKey };
-    const base = ["--base-url", "http://127.0.0.1:9", "--allow-insecure-http", "--retries", "0"];
-    const { code, stdout, stderr } = await runWafsync(["clear-cache", ...base], { environment });
-    expect(code).toBe(2);
-    expect(stderr).toContain("error: the environment variable NODE_DEBUG is set");
-    expect(stderr).toContain("env -u NODE_DEBUG");
-    for (const spelling of keySpellings()) expect(stdout + stderr).not.toContain(spelling);
-  });
+  test.each(["undici", "http", "fetch,net", "*"])(
+    "%s prevents wafsync from starting, and the error says what to do",
+    async (value) => {
+      const environment = { NODE_DEBUG: value, WAFSYNC_API_KEY: testKey };
+      const base = ["--base-url", "http://127.0.0.1:9", "--allow-insecure-http", "--retries", "0"];
+      const { code, stdout, stderr } = await runWafsync(["clear-cache", ...base], { environment });
+      expect(code).toBe(2);
+      expect(stderr).toContain("error: the environment variable NODE_DEBUG is set");
+      expect(stderr).toContain("env -u NODE_DEBUG");
+      for (const spelling of keySpellings()) expect(stdout + stderr).not.toContain(spelling);
+    },
+  );
 
-  test("does not keep anybody from reading the help", async () => {
+  test("does not prevent users from reading the help", async () => {
     const { code, stdout } = await runWafsync(["plan", "--help"], { environment: { NODE_DEBUG: "undici" } });
     expect(code).toBe(0);
     expect(stdout).toContain("Usage: wafsync plan");

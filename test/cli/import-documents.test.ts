@@ -86,7 +86,7 @@ describe("An import", () => {
     expect(planAfter(built, made).operations).toEqual([]);
   });
 
-  test("of any lists is followed by a plan with adoptions and no call", () => {
+  test("of any lists is followed by a plan with adoptions only, and no calls", () => {
     const text = fc.oneof(
       { weight: 8, arbitrary: anyNetwork.chain(spelling) },
       { weight: 1, arbitrary: fc.constantFrom("nonsense", "", " 192.0.2.1 ", "::ffff:192.0.2.1", "192.0.2.1/032") },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { callOf, examplesAs } from "../../src/cli/invocation.ts";
 
-/** As Node.js passes it, and as the single executable does, where the path of the program stands twice. */
+/** The arguments from Node.js, or from the single executable, which passes the path of the program twice. */
 function call(script: string, words: readonly string[], isExecutable = false) {
   const execPath = isExecutable ? "/opt/wafsync" : "/usr/bin/node";
   const argv = [execPath, isExecutable ? execPath : script, ...words];
@@ -15,7 +15,7 @@ describe.each([false, true])("A program (single executable: %s)", (isExecutable)
     ["wafsync", "wafsync"],
     ["/home/ana/.krew/bin/kubectl-wafsync", "kubectl wafsync"],
     ["kubectl-wafsync", "kubectl wafsync"],
-  ])("that is called as %s is known to its user as `%s`", (script, name) => {
+  ])("that is invoked as %s calls itself `%s`", (script, name) => {
     expect(call(script, ["plan", "-f", "waf"], isExecutable)).toEqual({
       name,
       completes: false,
@@ -23,7 +23,7 @@ describe.each([false, true])("A program (single executable: %s)", (isExecutable)
     });
   });
 
-  test("completes for kubectl under the name that kubectl looks for, and for shells by a command", () => {
+  test("completes for kubectl under the name that kubectl expects, and for shells with a hidden command", () => {
     const words = ["plan", "--fr"];
     const expected = { completes: true, words };
     expect(call("/bin/kubectl_complete-wafsync", words, isExecutable)).toMatchObject(expected);
@@ -32,7 +32,7 @@ describe.each([false, true])("A program (single executable: %s)", (isExecutable)
   });
 });
 
-test("The examples of a help text name the plugin, and nothing else in it changes", () => {
+test("The examples of a help text use the name of the plugin, and nothing else changes", () => {
   const help = "Keeps wafsync plan.\n  $ A=1 wafsync plan -f /var/lib/wafsync -o json | jq && wafsync  apply waf\n";
   expect(examplesAs("wafsync", help)).toBe(help);
   expect(examplesAs("kubectl wafsync", help)).toBe(

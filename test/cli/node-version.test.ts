@@ -9,9 +9,12 @@ test.each(["22.19.0", "22.20.1", "24.0.0", "100.1.0"])("Node.js %s can run wafsy
   expect(nodeVersionProblem(version)).toBeUndefined();
 });
 
-test.each(["22.18.9", "20.20.2", "18.0.0", "4.9.1"])("Node.js %s cannot, and one line says which can", (version) => {
-  expect(nodeVersionProblem(version)).toBe(`error: wafsync needs Node.js 22.19 or newer, this is ${version}`);
-});
+test.each(["22.18.9", "20.20.2", "18.0.0", "4.9.1"])(
+  "Node.js %s cannot, and one line names the required version",
+  (version) => {
+    expect(nodeVersionProblem(version)).toBe(`error: wafsync needs Node.js 22.19 or newer, but this is ${version}`);
+  },
+);
 
 test("package.json names the same version", async () => {
   const text = await readFile(join(import.meta.dirname, "../../package.json"), "utf8");
@@ -24,13 +27,13 @@ describe("the bundle", () => {
   const old = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } });`;
   const nodeParameters = ["--import", `data:text/javascript,${encodeURIComponent(old)}`];
 
-  test.each(["plan -f .", "logs --help", "--version"])("refuses `wafsync %s` on an old Node.js", async (line) => {
+  test.each(["plan -f .", "logs --help", "--version"])("rejects `wafsync %s` on an old Node.js", async (line) => {
     const refused = await runWafsync(line.split(" "), { program: program(), nodeParameters });
     expect(refused).toEqual({
       code: 2,
       signal: undefined,
       stdout: "",
-      stderr: "error: wafsync needs Node.js 22.19 or newer, this is 20.20.2\n",
+      stderr: "error: wafsync needs Node.js 22.19 or newer, but this is 20.20.2\n",
     });
   });
 

@@ -1,5 +1,5 @@
-// What each command really loads of the bundle, from which its start-up time and its memory follow. Bytes and packages are
-// the same on every machine and under any load, as milliseconds are not.
+// Which parts of the bundle each command loads, because they determine its start-up time and memory. Unlike milliseconds, bytes
+// and packages are the same on every machine and under any load.
 import { mkdir, readFile, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -10,7 +10,7 @@ import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
-/** Run before the program: writes down, at the end, the address of every module that was loaded. */
+/** Loaded before the program: at the end, it records the URL of every module that was loaded. */
 function recorderOf(file: string): string {
   const script = `
     import { writeFileSync } from "node:fs";
@@ -28,12 +28,12 @@ interface Metafile {
 }
 
 interface Loaded {
-  /** The npm packages that have code in the files that were loaded, in order. */
+  /** The npm packages with code in the loaded files, in order. */
   readonly packages: readonly string[];
-  /** Of the program and its chunks. */
+  /** The size of the program and its chunks. */
   readonly kibibytes: number;
   readonly files: number;
-  /** The files of the program's own source. */
+  /** The source files of the program. */
   readonly sources: readonly string[];
   /** Modules of Node.js. */
   readonly builtins: readonly string[];
@@ -89,7 +89,7 @@ describe("the bundle", () => {
   ];
 
   test.each(["--version", "--help", "plan --help", "operator --help", "no-such-command"])(
-    "loads only the parser of command lines for `wafsync %s`",
+    "loads only the command line parser for `wafsync %s`",
     async (line) => {
       const { packages, kibibytes, files } = await loadedBy(line.split(" "));
       expect(packages).toEqual(base);
@@ -102,15 +102,15 @@ describe("the bundle", () => {
     const { code, packages, kibibytes, files, builtins } = await loadedBy(["plan", ...folder.from]);
     expect(code).toBe(1);
     expect(packages).toEqual(directory);
-    // The schema, the reasons and the decisions of every kind.
+    // These bytes contain the schema, the reasons and the decisions of every kind.
     expect(kibibytes).toBeLessThan(1475);
-    // Each command that shares a part of this with others cuts it into more files, of the same bytes.
+    // Each command that shares a part of this code splits it into more files, with the same number of bytes.
     expect(files).toBeLessThan(62);
     expect(builtins).toContain("node:net");
     expect(builtins.filter((name) => name === "node:http2" || name === "node:tls")).toEqual([]);
   });
 
-  test("loads for a cache clear and for logs only what talks to the WAF", async () => {
+  test("loads only the WAF client for a cache clear and for logs", async () => {
     const clear = await loadedBy(["clear-cache", ...access()]);
     expect(clear.code).toBe(0);
     expect(clear.packages).toEqual(waf);
@@ -120,7 +120,7 @@ describe("the bundle", () => {
     expect(logs.packages).not.toContain("echarts");
   });
 
-  test("loads charts for the report, and the Kubernetes client for what happens in a cluster", async () => {
+  test("loads charts for the report, and the Kubernetes client for commands on a cluster", async () => {
     const report = await loadedBy(["report", ...access(), "--out", join(scratch.path, "report.html")]);
     expect(report).toMatchObject({ code: 0, packages: expect.arrayContaining(["echarts"]) });
     expect(report.packages).not.toContain("@kubernetes/client-node");
@@ -129,7 +129,7 @@ describe("the bundle", () => {
     expect(cluster.packages).not.toContain("echarts");
   });
 
-  test("loads nothing of the page but its port for an operator that nobody visits", async () => {
+  test("loads only the server of the page for an operator whose page nobody opens", async () => {
     const operator = await loadedBy(["operator", "--kubeconfig", "missing.yaml"]);
     expect(operator.packages).not.toContain("echarts");
     expect(operator.sources.filter((path) => /cli\/(?:page|targets|report)\//u.test(path))).toEqual([
@@ -138,7 +138,7 @@ describe("the bundle", () => {
     ]);
   });
 
-  test("keeps compiled code in the cache folder of the user, and prints nothing about it", async () => {
+  test("keeps compiled code in the user's cache folder, without any output", async () => {
     const options = { program: bundle().program, environment: { HOME: scratch.path }, isIsolated: true };
     await mkdir(join(scratch.path, ".cache"));
     for (let run = 1; run <= 2; run += 1) {
@@ -149,7 +149,7 @@ describe("the bundle", () => {
   });
 
   test.each(["/dev/null", "/proc", "/proc/1/nowhere", "/nowhere/at/all", "relative"])(
-    "works the same, and as silently, where no cache folder can be created, such as %s",
+    "works the same, without any output, if no cache folder can be created, as in %s",
     async (place) => {
       for (const environment of [{ HOME: place }, { XDG_CACHE_HOME: place }, { XDG_CACHE_HOME: `${place}/cache` }]) {
         const options = { program: bundle().program, environment, workingDirectory: scratch.path, isIsolated: true };

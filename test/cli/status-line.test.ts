@@ -23,7 +23,7 @@ function screen(isInteractive: boolean, columns = 100): Screen {
   };
 }
 
-test("On a terminal one line shows how much is done, how fast, and how long it still takes", async () => {
+test("On a terminal, one line shows the progress, the rate and the remaining time", async () => {
   const clock = createVirtualClock();
   const { terminal, current, written } = screen(true);
   const line = new StatusLine(terminal, clock, { label: "shop/main" });
@@ -37,7 +37,7 @@ test("On a terminal one line shows how much is done, how fast, and how long it s
   expect(written().endsWith("10/s  15 s left\n\n")).toBe(true);
 });
 
-test("A line is never longer than the terminal is wide, so that it can be redrawn in place", async () => {
+test("A line always fits on the terminal, so that it can be redrawn in place", async () => {
   const clock = createVirtualClock();
   const { terminal, current } = screen(true, 40);
   const line = new StatusLine(terminal, clock, { label: "shop/main" });
@@ -60,7 +60,7 @@ test("A wait is shown until the next call is done", async () => {
   expect(current()).not.toContain("waiting");
 });
 
-test("Nothing stays on the terminal of a wait before the first call", async () => {
+test("A wait before the first call leaves nothing on the terminal", async () => {
   const clock = createVirtualClock();
   const { terminal, current, written } = screen(true);
   const line = new StatusLine(terminal, clock, { label: "shop/main" });
@@ -71,7 +71,7 @@ test("Nothing stays on the terminal of a wait before the first call", async () =
   expect(written()).not.toContain("\n");
 });
 
-test("Elsewhere there is a plain line every five seconds, without anything that moves the cursor", async () => {
+test("Without a terminal, a plain line is printed every five seconds, without cursor movements", async () => {
   const clock = createVirtualClock();
   const { terminal, written } = screen(false);
   const line = new StatusLine(terminal, clock, { label: "shop/main" });
@@ -83,7 +83,7 @@ test("Elsewhere there is a plain line every five seconds, without anything that 
   expect(written()).toBe("shop/main 50/120 41 %  10/s  7 s left\nshop/main 100/120 83 %  10/s  2 s left\n");
 });
 
-test("A known total is shown from the start, and what comes on top of it does not make it more than all", async () => {
+test("A known total is shown from the start, and additional items never exceed 100 %", async () => {
   const clock = createVirtualClock();
   const { terminal, current } = screen(true);
   const line = new StatusLine(terminal, clock, { unit: "rows" });
@@ -98,7 +98,7 @@ test("A known total is shown from the start, and what comes on top of it does no
   expect(current()).toBe("");
 });
 
-test("Without a total the line says how much is done", async () => {
+test("Without a total, the line shows how much is done", async () => {
   const clock = createVirtualClock();
   const { terminal, current } = screen(true);
   const line = new StatusLine(terminal, clock, { label: "2026-06-10", unit: "rows" });
@@ -106,7 +106,7 @@ test("Without a total the line says how much is done", async () => {
   expect(current()).toBe("2026-06-10 1,234 rows");
 });
 
-test("Elsewhere a wait is a plain line of its own, with what it is about", () => {
+test("Without a terminal, a wait is a separate plain line with its label", () => {
   const { terminal, written } = screen(false);
   const line = new StatusLine(terminal, createVirtualClock(), { label: "shop/main" });
   line.wait("waiting 2 s: no connection");
@@ -114,7 +114,7 @@ test("Elsewhere a wait is a plain line of its own, with what it is about", () =>
   expect(written()).toBe("shop/main: waiting 2 s: no connection\nTrying again in 2 s.\n");
 });
 
-test("On a narrow terminal the bar gets shorter, and then the label: speed and time left stay", async () => {
+test("On a narrow terminal, the bar shrinks first and then the label; the rate and the remaining time stay", async () => {
   const clock = createVirtualClock();
   let columns = 100;
   const shown = screen(true);

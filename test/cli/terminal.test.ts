@@ -1,4 +1,4 @@
-// Commands on a terminal, which `script` of util-linux stands in for: what a person sees and types.
+// Commands on a terminal, which `script` of util-linux provides: what a user sees and types.
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "@jest/globals";
@@ -13,7 +13,7 @@ import type { WafFolder } from "../support/worlds/waf-folder.ts";
 const controlC = "\u0003";
 const controlD = "\u0004";
 
-test("Lines for a terminal obey nothing but wafsync's own styles", () => {
+test("Lines for a terminal contain only wafsync's own styles", () => {
   const written: string[] = [];
   const stream = { write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream;
   terminalOn(stream).line("\u001b[1mbold\u001b[22m \u001b[2Jgone \u001b[8mhidden \u202eturned");
@@ -59,7 +59,7 @@ describeWithProgram("script", "On a terminal", (script) => {
     return folder;
   }
 
-  test("approve asks in short lines, and takes nothing but a yes for one", async () => {
+  test("approve asks in short lines, and accepts only a yes", async () => {
     await using folder = await folderOnHold();
     const answers = [
       ["n\n", 1, "Nothing was approved."],
@@ -79,7 +79,7 @@ describeWithProgram("script", "On a terminal", (script) => {
     expect(folder.simulator.waf(testKey).blocklist).toHaveLength(2);
   });
 
-  test("status --watch shows the screen anew, names a command that works, and ends at Ctrl-C", async () => {
+  test("status --watch redraws the screen, prints a command that works, and stops on Ctrl-C", async () => {
     await using folder = await folderOnHold();
     const watched = await onTerminal(["status", "-f", folder.path, "--watch"], [[/To see and approve them/, controlC]]);
     expect(watched.code).toBe(130);

@@ -11,7 +11,7 @@ const { version } = JSON.parse(await readFile(join(import.meta.dirname, "../../p
   version: string;
 };
 
-/** What the bundle knows of its commit is in test/build.test.ts. */
+/** test/build.test.ts tests the commit of the bundle. */
 const sources = join(import.meta.dirname, "../../src/cli/main.ts");
 
 function kubeconfig(server: string): string {
@@ -49,7 +49,7 @@ describe("wafsync version", () => {
     await scratch[Symbol.asyncDispose]();
   });
 
-  test("prints wafsync, its commit and Node.js, and asks no server where there is no kubeconfig", async () => {
+  test("prints the versions of wafsync and Node.js and the commit, and contacts no server without a kubeconfig", async () => {
     const { code, stdout, stderr } = await run([]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toBe(`wafsync      ${version}
@@ -73,12 +73,12 @@ Node.js      ${process.versions.node} (${process.platform}-${process.arch})
     });
   });
 
-  test("does not ask with --client", async () => {
+  test("does not contact the server with --client", async () => {
     const { stdout } = await run(["--client"], { KUBECONFIG: join(scratch.path, "config.yaml") });
     expect(stdout).not.toContain("API server");
   });
 
-  test("warns of a server that does not answer, and fails only if the cluster was named", async () => {
+  test("warns if the server does not respond, and fails only if the options select the cluster", async () => {
     const gone = join(scratch.path, "gone.yaml");
     const unnamed = await run([], { KUBECONFIG: gone });
     expect(unnamed).toMatchObject({

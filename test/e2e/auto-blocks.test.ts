@@ -1,4 +1,4 @@
-// An automatic block through its whole life, with the program as users run it: suggested, enforced, explained, ended.
+// The whole life cycle of an automatic block, with the program as users run it: suggested, enforced, explained, expired.
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parse } from "yaml";
@@ -36,7 +36,7 @@ function attack({ simulator }: WafFolder, client: string, count: number): void {
   }
 }
 
-test("an attacker is suggested, then blocked, explained by why, and let go on time", async () => {
+test("an attacker is suggested, then blocked, explained by why, and unblocked on time", async () => {
   await using folder = await wafFolder({}, "  logs: {interval: 10s}\n");
   const waf = folder.simulator.waf(testKey);
   await folder.files.write("partners.yaml", ruleDocument("partners", { action: "Allow", addresses: [partner] }));
@@ -46,7 +46,7 @@ test("an attacker is suggested, then blocked, explained by why, and let go on ti
   attack(folder, partner, 60);
 
   const running = startWafsync(["run", ...folder.from]);
-  await running.hasPrinted(/BlockSuggested.*Suggests to block 1 client: 203\.0\.113\.66\./);
+  await running.hasPrinted(/BlockSuggested.*Suggests blocking 1 client: 203\.0\.113\.66\./);
   expect(waf.blocklist).toEqual([]);
   const report = await runWafsync(["report", ...folder.from, "--since", "24h", "--out", "-"]);
   expect([report.code, report.stderr]).toEqual([0, expect.not.stringContaining("error")]);
@@ -80,7 +80,7 @@ test("an attacker is suggested, then blocked, explained by why, and let go on ti
   const plan = await runWafsync(["plan", ...folder.from]);
   expect([plan.code, plan.stdout]).toEqual([0, expect.stringContaining("Nothing to do")]);
 
-  // Another command and another process keep the entry until its time ends.
+  // Another command and another process keep the entry until it expires.
   expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
   expect(waf.blocklist).toEqual([attacker]);
   const ended = { program: later, environment: { WAFSYNC_TEST_LATER_MS: String(31 * 60_000) } };
@@ -94,7 +94,7 @@ test("an attacker is suggested, then blocked, explained by why, and let go on ti
   for (const spelling of keySpellings()) expect(printed).not.toContain(spelling);
 });
 
-test("a block that its rule of addresses allows later is lifted, and a deleted WafAutoBlock takes its entries along", async () => {
+test("an address that a rule allows later is unblocked, and a deleted WafAutoBlock's entries are removed", async () => {
   await using folder = await wafFolder({}, "  logs: {interval: 10s}\n");
   const waf = folder.simulator.waf(testKey);
   await folder.files.write("attackers.yaml", autoBlock("Enforce"));

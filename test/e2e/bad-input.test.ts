@@ -1,5 +1,5 @@
-// Everything that a person may write wrongly, all in one folder, as the real command tells it: where it stands, in which
-// field, and what to write instead.
+// Everything that users may write wrongly, all in one folder. The real command reports the place, the field, and what to write
+// instead.
 import { mkdir } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
@@ -27,7 +27,7 @@ interface Case {
   readonly lines: readonly string[];
 }
 
-/** By the name of the file. */
+/** The cases by the name of their file. */
 const cases: Readonly<Record<string, Case>> = {
   "unknown-field.yaml": {
     content: rule("unknown-field").replace("action:", "acton:"),
@@ -73,7 +73,7 @@ const cases: Readonly<Record<string, Case>> = {
   "bad-url.yaml": {
     content: instanceDocument("waf.example", { name: "bad-url" }),
     lines: [
-      "error: bad-url.yaml:6: spec.baseUrl: write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, perhaps a port and a path, but no user, password, query or fragment",
+      "error: bad-url.yaml:6: spec.baseUrl: write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, optionally a port and a path, but no user, password, query or fragment",
     ],
   },
   "missing-secret.yaml": {
@@ -145,7 +145,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-describe("What is wrong is told with its place, and with what to write instead", () => {
+describe("Errors are reported with their place, and with what to write instead", () => {
   test.each(Object.entries(cases))("%s", (file, { lines }) => {
     const told = `${planned.stderr}${planned.stdout}`.split("\n");
     const isAbout = (line: string): boolean => line.replace(/^(?:error| +) ?/, "").startsWith(`${file}:`);
@@ -153,7 +153,7 @@ describe("What is wrong is told with its place, and with what to write instead",
     expect(about).toEqual(lines);
   });
 
-  test("in one line each: no stack, no punctuation twice, no key", () => {
+  test("in one line each: without a stack, doubled punctuation or a key", () => {
     const told = `${planned.stderr}${planned.stdout}`;
     expect(told).not.toMatch(/\n\s+at |node:|unexpected/);
     expect(told).not.toMatch(/\.\.|;;|,,|\?\.|\.:|: :|undefined|\[object/);
@@ -162,12 +162,12 @@ describe("What is wrong is told with its place, and with what to write instead",
     expect(new Set(kinds)).toEqual(new Set(["error:", ""]));
   });
 
-  test("and `plan` ends with 2, since what was left out is not in the plan", () => {
+  test("and `plan` exits with 2, because invalid objects are not in the plan", () => {
     expect(planned.code).toBe(2);
   });
 });
 
-test("What is right beside it is applied, and nothing is removed", async () => {
+test("Valid objects are applied, and nothing is removed", async () => {
   const waf = folder.simulator.waf(testKey);
   waf.add("blocklist", ["198.51.100.9"]);
   const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
@@ -185,15 +185,10 @@ test("What is right beside it is applied, and nothing is removed", async () => {
   });
 });
 
-describe("What is wrong with the command itself", () => {
+describe("Errors in the command itself", () => {
   test.each([
-    ["a folder that is not there", ["plan", "-f", "nowhere"], "there is no folder nowhere", "Set -f"],
-    [
-      "a file in the place of the folder",
-      ["plan", "-f", "secret.yaml"],
-      "secret.yaml is a file, not a folder",
-      "Set -f",
-    ],
+    ["a missing folder", ["plan", "-f", "nowhere"], "folder nowhere does not exist", "Set -f"],
+    ["a file instead of the folder", ["plan", "-f", "secret.yaml"], "secret.yaml is a file, not a folder", "Set -f"],
     ["no folder", ["plan"], "error: no folder given", "Set -f"],
     ["two folders", ["plan", "waf", "-f", "other"], "error: two folders given: other and waf", "once for each"],
     ["a command that does not exist", ["plant", "-f", "."], "unknown command 'plant'", "Did you mean plan?"],
@@ -206,7 +201,7 @@ describe("What is wrong with the command itself", () => {
       "--allow-insecure-http",
     ],
     [
-      "a base URL that is not among the allowed ones",
+      "a base URL that is not allowed",
       ["plan", "-f", ".", "--allow-insecure-http", "--allowed-base-urls", "https://waf.example.com"],
       "is not one of the allowed base URLs",
       "--allowed-base-urls https://waf.example.com",
@@ -224,7 +219,7 @@ describe("What is wrong with the command itself", () => {
       "WAFSYNC_API_KEY",
     ],
     [
-      "a key file that is not there",
+      "a missing key file",
       ["clear-cache", "--base-url", "https://waf.example.com", "--key-file", "lost"],
       "cannot read the key file lost",
       "",
@@ -236,12 +231,12 @@ describe("What is wrong with the command itself", () => {
       "--allow-insecure-http",
     ],
     [
-      "a number out of its range",
+      "a number out of range",
       ["clear-cache", "--base-url", "https://a.example", "--retries", "-1"],
       "Write a whole number from 0 to 20",
       "--help",
     ],
-  ])("%s ends with 2 and a hint", async (_, parameters, problem, hint) => {
+  ])("%s exits with 2 and a hint", async (_, parameters, problem, hint) => {
     await mkdir(`${folder.path}/empty`, { recursive: true });
     await folder.files.write("key", testKey);
     const { code, stdout, stderr } = await runWafsync(parameters, { workingDirectory: folder.path });

@@ -1,5 +1,5 @@
-// A typing error in a reference, or in the namespace of an object, looks like a deletion to the instance that the object was
-// attached to. Played with the example of a folder, by the program as people run it.
+// To an instance, a typo in a reference or in the namespace of an attached object looks like a deletion. Tested with the example
+// of a folder, and with the program as users run it.
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -59,27 +59,32 @@ test.each([
     "name it in spec.instanceRef.namespace",
   ],
   ["metadata.namespace", "namespace: shop", "namespace: shpo", "shpo/scanners", "It may be WafIpRule shop/scanners"],
-])("a slip in %s holds what the rule owned, and says what to correct", async (_, from, to, name, hint) => {
-  await using example = await appliedExample();
-  await example.edit("scanners.yaml", from, to);
-  const planned = await example.run("plan");
-  expect(planned.code).toBe(2);
-  expect(planned.stdout).toContain("3 on hold");
-  const applied = await example.run("apply");
-  expect(applied.code).toBe(2);
-  expect(applied.stdout).toMatch(/3 removals from the blocklist \(.*\) are on hold because of an invalid reference: /);
-  expect(applied.stdout).toContain(`WafIpRule ${name} (scanners.yaml:`);
-  expect(applied.stdout).toContain(hint);
-  expect(applied.stdout).toContain("They were last declared by WafIpRule shop/scanners.");
-  expectBlocked(example);
+])(
+  "a typo in %s puts the removals of the rule's entries on hold, and says what to correct",
+  async (_, from, to, name, hint) => {
+    await using example = await appliedExample();
+    await example.edit("scanners.yaml", from, to);
+    const planned = await example.run("plan");
+    expect(planned.code).toBe(2);
+    expect(planned.stdout).toContain("3 on hold");
+    const applied = await example.run("apply");
+    expect(applied.code).toBe(2);
+    expect(applied.stdout).toMatch(
+      /3 removals from the blocklist \(.*\) are on hold because of an invalid reference: /,
+    );
+    expect(applied.stdout).toContain(`WafIpRule ${name} (scanners.yaml:`);
+    expect(applied.stdout).toContain(hint);
+    expect(applied.stdout).toContain("They were last declared by WafIpRule shop/scanners.");
+    expectBlocked(example);
 
-  await example.edit("scanners.yaml", /namespace: shpo/, "namespace: shop");
-  await example.edit("scanners.yaml", "name: shpo", "name: shop");
-  expect((await example.run("apply")).code).toBe(0);
-  expectBlocked(example);
-});
+    await example.edit("scanners.yaml", /namespace: shpo/, "namespace: shop");
+    await example.edit("scanners.yaml", "name: shpo", "name: shop");
+    expect((await example.run("apply")).code).toBe(0);
+    expectBlocked(example);
+  },
+);
 
-test("removals on hold because of a broken reference are done after an approval, including origins", async () => {
+test("removals on hold because of a broken reference happen after an approval, including origins", async () => {
   await using example = await appliedExample();
   await example.edit("scanners.yaml", /(instanceRef:\n {4}name:) shop/, "$1 shpo");
   await example.edit("origins.yaml", /(instanceRef:\n {4}name:) shop/, "$1 shpo");
@@ -99,7 +104,7 @@ test("removals on hold because of a broken reference are done after an approval,
   expect(example.waf.origins).toEqual([]);
 });
 
-test("a rule that refers to another instance in the folder was moved, and puts nothing on hold", async () => {
+test("a rule that is moved to another instance in the folder puts nothing on hold", async () => {
   await using example = await appliedExample();
   const other = [
     "---\napiVersion: v1\nkind: Secret\nmetadata: {name: blog-key, namespace: shop}\nstringData: {apiKey: KEY}\n".replace(

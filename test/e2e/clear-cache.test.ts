@@ -32,11 +32,11 @@ function parameters(...more: readonly string[]): string[] {
   return ["clear-cache", "--base-url", folder.simulator.baseUrl, "--allow-insecure-http", ...more];
 }
 
-describe("clear-cache ends with 0", () => {
-  test("when the clear was started, by a key from the environment or from a file", async () => {
+describe("clear-cache exits with 0", () => {
+  test("if the clear was started, with a key from the environment or from a file", async () => {
     expect(await runWafsync(parameters(), { environment })).toMatchObject({
       code: 0,
-      stdout: `The clear of the cache of ${testDomain} has been started.\n`,
+      stdout: `The WAF has started to clear the cache of ${testDomain}.\n`,
       stderr: "",
     });
     const { code, stdout } = await runWafsync(parameters("--key-file", `${folder.path}/key`, "-o", "json"));
@@ -45,24 +45,24 @@ describe("clear-cache ends with 0", () => {
     expect(folder.simulator.waf(testKey).counters.cacheClears).toBe(2);
   });
 
-  test("after a failure that passed", async () => {
+  test("after a transient failure", async () => {
     folder.simulator.addFaults({ match: onClear, effect: { kind: "ServerError" } });
     const { code, stdout, stderr } = await runWafsync(parameters(), { environment });
     expect(code).toBe(0);
-    expect(stdout).toContain("has been started at attempt 2.");
+    expect(stdout).toContain("(attempt 2).");
     expect(stderr).toMatch(/Retrying in \d s\.\n$/);
   });
 
-  test("when the key belongs to the expected domain", async () => {
+  test("if the key belongs to the expected domain", async () => {
     const finished = await runWafsync(parameters("--expected-domain", testDomain), { environment });
     expect(finished.code).toBe(0);
   });
 });
 
-describe("clear-cache ends with 2", () => {
+describe("clear-cache exits with 2", () => {
   const failures: [string, string[], FaultRule[], string, object][] = [
     [
-      "when the API fails",
+      "if the API fails",
       ["--retries", "0"],
       [{ match: onClear, effect: { kind: "ServerError" } }],
       "1 attempt",
@@ -73,7 +73,7 @@ describe("clear-cache ends with 2", () => {
       },
     ],
     [
-      "when the API gives the key back in its refusal",
+      "if the API's error contains the key",
       [],
       [{ match: onClear, effect: { kind: "EchoKey" } }],
       "[api key]",
@@ -82,7 +82,7 @@ describe("clear-cache ends with 2", () => {
       },
     ],
     [
-      "when the key belongs to another domain",
+      "if the key belongs to another domain",
       ["--expected-domain", "staging.example"],
       [],
       "nothing was cleared",
@@ -106,7 +106,7 @@ describe("clear-cache ends with 2", () => {
     expect(folder.simulator.waf(testKey).counters.cacheClears).toBe(0);
   });
 
-  test("when the key is wrong, after one call, and says so", async () => {
+  test("after one call if the key is invalid, and says so", async () => {
     const wrong = { WAFSYNC_API_KEY: "a-wrong-key-0123456789" };
     const { code, stderr } = await runWafsync(parameters(), { environment: wrong });
     expect(code).toBe(2);
@@ -116,7 +116,7 @@ describe("clear-cache ends with 2", () => {
   });
 });
 
-describe.each(["SIGINT", "SIGTERM"] as const)("%s ends clear-cache within a second with 130", (signal) => {
+describe.each(["SIGINT", "SIGTERM"] as const)("%s stops clear-cache within a second with 130", (signal) => {
   test.each([
     ["while the call hangs", { kind: "Timeout" } as const],
     ["while it waits for the next attempt", { kind: "RateLimited", retryAfterSeconds: 60 } as const],
@@ -134,7 +134,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s ends clear-cache within a seco
   });
 });
 
-describe("In all of this", () => {
+describe("In all these tests", () => {
   test("clear-cache has printed no key", () => {
     expect(everythingPrinted()).toContain("$ wafsync clear-cache ");
     for (const spelling of keySpellings()) expect(everythingPrinted()).not.toContain(spelling);

@@ -1,5 +1,4 @@
-// The commands for a directory as scripts and people meet them: exit codes, JSON, what is printed, and that no key is
-// anywhere.
+// The commands for a directory, as scripts and people use them: exit codes, JSON and printed output, without any key.
 import { stat } from "node:fs/promises";
 import { describe, expect, test } from "@jest/globals";
 import type { RequestHook } from "../../src/simulator/api-server.ts";
@@ -43,7 +42,7 @@ function instanceIn(stdout: string): PrintedInstance {
   return instances[0] as PrintedInstance;
 }
 
-/** Checked when it is closed: the key is in no file but the Secret's. */
+/** When the folder is closed, it checks that only the Secret's file contains the key. */
 async function folderWithRule(instanceSpec?: string, onRequest?: RequestHook): Promise<WafFolder> {
   const folder = await wafFolder({ onRequest }, instanceSpec);
   await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: blocked }));
@@ -59,7 +58,7 @@ async function folderWithRule(instanceSpec?: string, onRequest?: RequestHook): P
   };
 }
 
-test("plan ends with 1 while there are changes and with 0 when there are none; it writes nothing", async () => {
+test("plan exits with 1 while there are changes and with 0 if there are none; it writes nothing", async () => {
   await using folder = await folderWithRule();
   const { simulator, from } = folder;
   const planned = await runWafsync(["plan", ...from]);
@@ -121,14 +120,14 @@ test("an annotation without quotes is reported as an error, and the instance sti
 });
 
 describe("a cache clear", () => {
-  test("is counted by an apply that does nothing else", async () => {
+  test("is counted by an apply without other changes", async () => {
     await using folder = await wafFolder();
     await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
     expect((await runWafsync(["apply", ...folder.from])).stdout).toContain("shop/main: 1 cache clear; blocklist");
     expect((await runWafsync(["apply", ...folder.from])).stdout).toContain("shop/main: nothing to change; blocklist");
   });
 
-  test("is in the plan until it is done; apply waits for its second attempt", async () => {
+  test("is in the plan until it is complete; apply waits for its second attempt", async () => {
     await using folder = await wafFolder();
     await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
     const planned = await runWafsync(["plan", ...folder.from]);
@@ -161,7 +160,7 @@ describe("a cache clear", () => {
     ]);
   });
 
-  test("that was given up is no change any more, apply ends with 1, and only an object that is created anew is tried", async () => {
+  test("that failed permanently is no longer a change, apply exits with 1, and only a new object is tried again", async () => {
     await using folder = await wafFolder();
     const document = cacheClearDocument("after-release", "release-1").replace(
       "trigger:",
@@ -183,8 +182,8 @@ describe("a cache clear", () => {
   });
 });
 
-describe("apply ends with 1 when something is left for a person", () => {
-  test("an entry that the API refused", async () => {
+describe("apply exits with 1 if a person has to act", () => {
+  test("an entry that the API rejected", async () => {
     await using folder = await folderWithRule();
     folder.simulator.addFaults({
       match: { method: "POST", ip: "192.0.2.2" },
@@ -198,7 +197,7 @@ describe("apply ends with 1 when something is left for a person", () => {
     expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual(["192.0.2.1", "2001:db8::1"]);
   });
 
-  test("removals that are held, with what to write to approve them", async () => {
+  test("removals on hold, with the annotation that approves them", async () => {
     const guards = "  guards: {maxRemovals: 1}\n";
     await using folder = await folderWithRule(guards);
     const waf = folder.simulator.waf(testKey);
@@ -222,7 +221,7 @@ describe("apply ends with 1 when something is left for a person", () => {
   });
 });
 
-test("apply does its work, and ends as always, when nobody reads its output any more", async () => {
+test("apply does its work and exits as usual if its output is no longer read", async () => {
   await using folder = await folderWithRule();
   const running = startWafsync(["apply", ...folder.from]);
   running.child.stdout?.destroy();
@@ -233,7 +232,7 @@ test("apply does its work, and ends as always, when nobody reads its output any 
 
 describe("a wrong key", () => {
   test.each(["plan", "apply", "run --once"])(
-    "ends %s with 2 after a call or three, and says what to do",
+    "makes %s exit with 2 after one to three calls, and say what to do",
     async (command) => {
       await using folder = await folderWithRule();
       await folder.files.write("secret.yaml", secretDocument(wrongKey));
@@ -246,11 +245,11 @@ describe("a wrong key", () => {
     },
   );
 
-  test("lets run wait, and go on as soon as the file has the right one", async () => {
+  test("makes run wait, and continue as soon as the file has the right key", async () => {
     await using folder = await folderWithRule();
     await folder.files.write("secret.yaml", secretDocument(wrongKey));
     const running = startWafsync(["run", ...folder.from]);
-    await running.hasPrinted(/Warning +WafInstance shop\/main +BadApiKey: .*Put the right key into the Secret/);
+    await running.hasPrinted(/Warning +WafInstance shop\/main +BadApiKey: .*Store the correct key in the Secret/);
     await folder.files.write("secret.yaml", secretDocument());
     await running.hasPrinted(/shop\/main: 3 added/);
     expect(folder.simulator.unauthorized()).toBeLessThanOrEqual(3);
@@ -260,7 +259,7 @@ describe("a wrong key", () => {
 });
 
 describe("run", () => {
-  test("keeps a second process out of its state directory, and corrects what others change", async () => {
+  test("keeps a second process out of its state directory, and corrects changes by other writers", async () => {
     await using folder = await folderWithRule("  resyncInterval: 1s\n");
     const waf = folder.simulator.waf(testKey);
     const running = startWafsync(["run", ...folder.from]);
@@ -285,7 +284,7 @@ describe("run", () => {
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
   });
 
-  test("begins a call that waits for its interval as soon as the file has a shorter one", async () => {
+  test("starts a call that waits for its interval as soon as the file has a shorter interval", async () => {
     await using folder = await folderWithRule();
     await folder.files.write(
       "main.yaml",
@@ -301,7 +300,7 @@ describe("run", () => {
     expect((await running.ended).code).toBe(0);
   });
 
-  test("prints one JSON object a line with -o json, and goes on while files are wrong", async () => {
+  test("prints one JSON object per line with -o json, and continues while files are invalid", async () => {
     await using folder = await folderWithRule();
     const running = startWafsync(["run", ...folder.from, "-o", "json"]);
     await running.hasPrinted(/"added":3/);
@@ -320,7 +319,7 @@ describe("run", () => {
     expect(lines.at(-1)?.objects.map(({ ready }) => ready)).toEqual(["True", "True", "True"]);
   });
 
-  test.each(["SIGINT", "SIGTERM"] as const)("ends within a second after %s while a call hangs", async (signal) => {
+  test.each(["SIGINT", "SIGTERM"] as const)("stops within a second after %s while a call hangs", async (signal) => {
     const hangs = Promise.withResolvers<void>();
     let posts = 0;
     await using folder = await folderWithRule(undefined, ({ method }) => {
@@ -340,7 +339,7 @@ describe("run", () => {
   });
 });
 
-describe("In all of this", () => {
+describe("In all these tests", () => {
   test("no command has printed a key", () => {
     const text = everythingPrinted();
     expect(text).toContain("$ wafsync run ");

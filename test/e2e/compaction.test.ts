@@ -1,4 +1,4 @@
-// Compaction and capacity as people meet them: what `plan`, `apply`, `why` and `status` print, and what the WAF shows.
+// Compaction and capacity from a user's view: the output of `plan`, `apply`, `why` and `status`, and the lists of the WAF.
 import { expect, test } from "@jest/globals";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { instanceDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
@@ -6,7 +6,7 @@ import { instanceDocument, ruleDocument, testKey, wafFolder } from "../support/w
 const net = "203.0.113.0/24";
 const inside = "203.0.113.7";
 
-test("an entry inside another one needs no call, and plan, why and the status of its rule name what covers it", async () => {
+test("an entry inside another one needs no call, and plan, why and its rule's status name the entry that covers it", async () => {
   await using folder = await wafFolder();
   await folder.files.write("nets.yaml", ruleDocument("nets", { addresses: [net] }));
   await folder.files.write("hosts.yaml", ruleDocument("hosts", { addresses: [inside] }));
@@ -34,7 +34,7 @@ test("an entry inside another one needs no call, and plan, why and the status of
   expect(waf.blocklist).toEqual([inside]);
 });
 
-test("with Exact, why names the merged entry and the rule; what does not fit is left out and said", async () => {
+test("with Exact, why names the merged entry and the rule; entries that do not fit are omitted and reported", async () => {
   const exact = "  blocklist: {compaction: Exact, maxEntries: 2}\n  guards: {maxRemovalPercent: 100}\n";
   await using folder = await wafFolder({}, exact);
   await folder.files.write("a.yaml", ruleDocument("a", { addresses: ["203.0.113.6", inside, "198.51.100.1"] }));

@@ -1,5 +1,5 @@
-// WAFs whose lists show a write late, and writes that take effect after they timed out: nothing that wafsync added is left
-// behind as a foreign entry.
+// WAFs whose lists show writes late, and writes that take effect after they timed out: wafsync leaves none of its entries on the
+// WAF as unmanaged ones.
 import { expect, test } from "@jest/globals";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
@@ -12,7 +12,7 @@ async function eventually(what: string, isSo: () => boolean): Promise<void> {
   await waitFor(what, 40_000, async () => isSo() || undefined);
 }
 
-test("an entry that a stale list does not show is removed once it does", async () => {
+test("an entry that a stale list does not show is removed as soon as it appears", async () => {
   await using folder = await wafFolder();
   const waf = folder.simulator.waf(testKey);
   await folder.files.write("rule.yaml", ruleDocument("scanners", { addresses: [address] }));
@@ -27,13 +27,13 @@ test("an entry that a stale list does not show is removed once it does", async (
   expect((await runWafsync(["plan", ...folder.from])).code).toBe(0);
 });
 
-test("an addition that takes effect after it timed out is removed when its rule went meanwhile, without being asked again", async () => {
+test("an addition that takes effect after it timed out is removed without another run if its rule was deleted in the meantime", async () => {
   await using folder = await wafFolder({}, "  requestTimeout: 500ms\n  consistencyWindow: 4s\n");
   const waf = folder.simulator.waf(testKey);
   const running = startWafsync(["run", ...folder.from]);
   await running.hasPrinted(/shop +main/);
   folder.simulator.addFaults({ match: { method: "POST" }, effect: { kind: "Late", delayMs: 3_000 } });
-  // The second attempt is refused, so that nothing but the late write adds the entry.
+  // The second attempt is rejected, so that only the late write adds the entry.
   folder.simulator.addFaults({ match: { method: "POST", nth: 2 }, times: 100, effect: { kind: "ServerError" } });
   await folder.files.write("rule.yaml", ruleDocument("scanners", { addresses: [address] }));
   await eventually("the first attempt", () => waf.requestCount("POST /api/blocklist_ip") >= 1);

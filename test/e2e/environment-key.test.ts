@@ -1,4 +1,4 @@
-// The API key of the environment goes to the base URL that was named with it, whatever the author of a folder writes.
+// The API key in the environment is sent only to the base URL that was set with it, whatever the author of a folder writes.
 import { describe, expect, test } from "@jest/globals";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
 import { instanceDocument, ruleDocument, testDomain, testKey } from "../support/worlds/waf-folder.ts";
@@ -14,14 +14,14 @@ async function folderWith(url: string, more: Readonly<Record<string, string>> = 
   });
 }
 
-describe("The API key of the environment", () => {
+describe("The API key in the environment", () => {
   test.each([
     ["plan", ["plan"]],
     ["apply", ["apply"]],
     ["run", ["run", "--once"]],
     ["logs", ["logs"]],
     ["report", ["report", "--out", "-"]],
-  ])("is not sent by %s to a server that a pull request names", async (_, command) => {
+  ])("is not sent by %s to a server in a pull request", async (_, command) => {
     await using hostile = await startSimulatorFor();
     await using mine = await startSimulatorFor();
     await using files = await folderWith(hostile.baseUrl);
@@ -39,7 +39,7 @@ describe("The API key of the environment", () => {
     expect(hostile.wafs()[0]?.counters.requests).toBe(0);
   });
 
-  test("is sent to the base URL next to it, however that is written, or to one that is allowed", async () => {
+  test("is sent to the base URL that was set with it, in any spelling, or to an allowed one", async () => {
     await using mine = await startSimulatorFor();
     await using files = await folderWith(mine.baseUrl);
     const plan = ["plan", "-f", files.path, "--allow-insecure-http"];

@@ -1,17 +1,17 @@
-// What a folder tells about entries: in its events, in the table, and in the statuses.
+// What a folder reports about entries, in its events, in the table and in the statuses.
 import { join } from "node:path";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
-/** As `kubectl create configmap … --dry-run=client -o yaml` of kubectl 1.32 writes it. */
+/** The output of `kubectl create configmap … --dry-run=client -o yaml` of kubectl 1.32. */
 function dryRunConfigMap(text: string): string {
   const lines = text.split("\n").map((line) => `    ${line}`);
   return `apiVersion: v1\ndata:\n  list: |\n${lines.join("\n")}\nkind: ConfigMap\nmetadata:\n  creationTimestamp: null\n  name: feed\n  namespace: shop\n`;
 }
 
-test("events.ndjson names the entries, the rule and their number, of additions and of removals", async () => {
+test("events.ndjson names the entries, their number and the rule, for additions and removals", async () => {
   await using folder = await wafFolder();
   const events = async (): Promise<Record<string, unknown>[]> => {
     const text = await readFile(join(folder.files.path, ".wafsync/events.ndjson"), "utf8");

@@ -1,4 +1,5 @@
-// What Secrets give to a feed reaches its server, and nothing else: neither an output nor a file, whatever the server makes of it.
+// The values of Secrets for a feed are sent only to its server. They never appear in an output or a file, whatever the server
+// responds.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +12,7 @@ const token = "t0k3n-of.the,feeds_0123456789";
 const password = "p4ssw0rd-of-feeds";
 const basic = Buffer.from(`reader:${password}`).toString("base64");
 const bouncerKey = "b0unc3r-key-0123456789";
-/** No part of a secret that would help to guess the rest. */
+/** Parts of a secret that are long enough to help guess the rest. */
 const leaks = /t0k3n|feeds_012|p4ssw0rd|cmVhZGVyOnA|b0unc3r/iu;
 
 const secrets = `apiVersion: v1
@@ -41,7 +42,7 @@ function sent({ headers }: IncomingMessage): string {
 
 type Echo = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** As it is, and in a place where it is cut off. */
+/** The secret as it is, and at a position where it is truncated. */
 const paths = (text: string): readonly string[] =>
   [0, 60, 170, 185, 190].map((length) => `/${"x".repeat(length)}/${encodeURIComponent(text)}`);
 
@@ -91,7 +92,7 @@ const echoes: readonly (readonly [string, Echo])[] = [
   ["a connection that breaks", ({ socket }) => socket.destroy()],
 ];
 
-test("headers from Secrets, which the server repeats wherever it can", async () => {
+test("headers from Secrets are not leaked by a server that repeats them", async () => {
   await using folder = await wafFolder();
   await using server = await FeedServer.start();
   await folder.files.write("secret.yaml", `${await readFile(join(folder.path, "secret.yaml"), "utf8")}---\n${secrets}`);
@@ -119,7 +120,7 @@ test("headers from Secrets, which the server repeats wherever it can", async () 
   expect(everythingPrinted()).not.toMatch(leaks);
 });
 
-test("a key for CrowdSec, which the server repeats wherever it can", async () => {
+test("a key for CrowdSec is not leaked by a server that repeats it", async () => {
   await using folder = await wafFolder();
   await using server = await FeedServer.start();
   await folder.files.write("secret.yaml", `${await readFile(join(folder.path, "secret.yaml"), "utf8")}---\n${secrets}`);
@@ -156,7 +157,7 @@ test("a key for CrowdSec, which the server repeats wherever it can", async () =>
   expect(everythingPrinted()).not.toMatch(leaks);
 });
 
-/** Every file but the Secret. */
+/** Every file except the Secret. */
 async function stateOf(folder: { everyFile(): Promise<string>; readonly path: string }): Promise<string> {
   const secret = await readFile(join(folder.path, "secret.yaml"), "utf8");
   return (await folder.everyFile()).replace(secret, "");

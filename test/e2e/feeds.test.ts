@@ -1,4 +1,4 @@
-// A list on the web through its whole life, from the first fetch to its disappearance, with the program as users run it.
+// The whole life cycle of a list on the web, from the first fetch to its deletion, with the program as users run it.
 import { gzipSync } from "node:zlib";
 import { readFile, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -51,7 +51,7 @@ function countOf(addresses: readonly string[]): string {
   return addresses.length.toLocaleString("en-US");
 }
 
-/** The list on the WAF is this one, and nothing is wrong. */
+/** Expects this list on the WAF, and no errors. */
 function applied(what: string, list: readonly string[]): object {
   return {
     what,
@@ -64,7 +64,7 @@ function applied(what: string, list: readonly string[]): object {
   };
 }
 
-/** The list on the WAF stays this one, and the status says why. */
+/** Expects that this list stays on the WAF, and that the status says why. */
 function kept(what: string, list: readonly string[], reason: string, message: string): object {
   const stays = `Rules continue to use the last good content: ${countOf(list)} entries.`;
   return {
@@ -81,15 +81,15 @@ function kept(what: string, list: readonly string[], reason: string, message: st
 const later = join(import.meta.dirname, "../support/processes/wafsync-later.ts");
 const minuteMs = 60_000;
 
-/** Guards of the instance that never object, so that only those of the feed are tested. */
+/** Guards of the instance that allow everything, so that only the guards of the feed are tested. */
 const noGuards = "  guards: {maxRemovals: 100000, maxRemovalPercent: 100}\n";
 
 class FeedWorld {
   readonly folder: WafFolder;
   readonly server: FeedServer;
-  /** Known even after the server has stopped. */
+  /** Remains known after the server has stopped. */
   readonly url: string;
-  /** How much later it is for the next command, and how much sooner its timers fire. */
+  /** How far the clock of the next command is ahead, so that its timers fire earlier. */
   laterMs = 0;
   haste = 1;
   #asked = 0;
@@ -104,7 +104,7 @@ class FeedWorld {
     return this.folder.simulator.waf(testKey).blocklist.toSorted();
   }
 
-  /** Fetches now, and brings the WAF to what came of it. */
+  /** Fetches now, and applies the result to the WAF. */
   async apply(annotations: Readonly<Record<string, string>> = {}) {
     this.#asked += 1;
     const asked = { "wafsync.dev/requested-at": String(this.#asked), ...annotations };
@@ -113,7 +113,7 @@ class FeedWorld {
     return await runWafsync(["apply", ...this.folder.from, "--allow-private-feeds"], { program: later, environment });
   }
 
-  /** Fetches, and says what came of it. */
+  /** Fetches, and returns the reported result. */
   async seen(what: string, annotations: Readonly<Record<string, string>> = {}) {
     const { code, stderr } = await this.apply(annotations);
     const status = await this.status();
@@ -126,7 +126,7 @@ class FeedWorld {
   }
 }
 
-test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken in every way, and deleted", async () => {
+test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken in many ways, and deleted", async () => {
   await using folder = await wafFolder({}, noGuards);
   const server = await FeedServer.start();
   const world = new FeedWorld(folder, server);
@@ -178,14 +178,14 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
       () => server.serves("<!DOCTYPE html><title>Just a moment...</title>", page),
     ],
     [
-      "a page that is only called one",
+      "a list with the content type of a page",
       "ContentOnHold",
       "content type text/html",
       () => server.serves(text(list), page),
     ],
-    ["cut in half", "ContentOnHold", `shrank from ${countOf(whole)} to`, () => server.serves(text(half))],
+    ["truncated to half", "ContentOnHold", `shrank from ${countOf(whole)} to`, () => server.serves(text(half))],
     [
-      "cut off in the middle",
+      "truncated in the middle of a line",
       "Unavailable",
       "is incomplete",
       () =>
@@ -233,7 +233,7 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
   await server.stop();
 });
 
-test("a long list, the real one of IPsum's level 3: fetched, changed by a percent, and cut in half", async () => {
+test("a long list, IPsum's real level 3: fetched, changed by one percent, and truncated to half", async () => {
   const level3 = await readSharedList("ipsum-level-3.txt");
   if (level3 === undefined) return;
   const lines = level3.toString().trim().split("\n");
@@ -249,8 +249,8 @@ test("a long list, the real one of IPsum's level 3: fetched, changed by a percen
   server.serves(changed.join("\n"));
   expect(await world.seen("1 % changed")).toEqual(applied("1 % changed", changed));
   server.serves(changed.slice(0, changed.length / 2).join("\n"));
-  expect(await world.seen("cut in half")).toEqual(
-    kept("cut in half", changed, "ContentOnHold", `shrank from ${countOf(changed)} to`),
+  expect(await world.seen("truncated to half")).toEqual(
+    kept("truncated to half", changed, "ContentOnHold", `shrank from ${countOf(changed)} to`),
   );
   await server.stop();
 });
@@ -277,7 +277,7 @@ test("two feeds on one list: while one fails, what the other no longer lists is 
   await Promise.all([one.stop(), other.stop()]);
 });
 
-test("a feed with networks that must not be blocked: they are rejected one by one, and the rest is applied", async () => {
+test("a feed with networks that must not be blocked: each of them is rejected, and the rest is applied", async () => {
   await using folder = await wafFolder({}, "  guards: {neverBlock: [198.51.100.7]}\n");
   const server = await FeedServer.start();
   const world = new FeedWorld(folder, server);
@@ -306,7 +306,7 @@ test("a feed with networks that must not be blocked: they are rejected one by on
   await server.stop();
 });
 
-test("a feed with private networks: counted and left out, and the rule is in order", async () => {
+test("a feed with private networks: they are counted and not applied, and the rule is Ready", async () => {
   await using folder = await wafFolder();
   const server = await FeedServer.start();
   const world = new FeedWorld(folder, server);
@@ -320,7 +320,7 @@ test("a feed with private networks: counted and left out, and the rule is in ord
   await server.stop();
 });
 
-test("a plan fetches feeds and stores nothing; without the flag, inner addresses are refused", async () => {
+test("a plan fetches feeds and stores nothing; without the flag, internal addresses are rejected", async () => {
   await using folder = await wafFolder();
   const server = await FeedServer.start();
   server.serves("192.0.2.1\n");
@@ -358,7 +358,7 @@ test("the stored content of a feed is deleted with the feed, and kept while a fi
   await server.stop();
 });
 
-test("a header from a Secret reaches the server, and no output or file", async () => {
+test("a header from a Secret is sent to the server, and appears in no output or file", async () => {
   await using folder = await wafFolder();
   const server = await FeedServer.start();
   server.fails(403);

@@ -1,5 +1,5 @@
-// The guards on entries as people meet them: what `plan` prints, what `apply` writes, and what becomes of entries that a
-// guard begins to refuse.
+// The guards on entries from a user's view: what `plan` prints, what `apply` writes, and what happens to entries that a guard
+// starts to reject.
 import { describe, expect, test } from "@jest/globals";
 import { instanceDocument, originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
@@ -28,7 +28,7 @@ async function writeInstance({ files, simulator }: WafFolder, spec: string): Pro
 }
 
 describe("Special-purpose networks", () => {
-  test("are rejected from Block and Allow with what to write, and the rest is applied", async () => {
+  test("are rejected in Block and Allow rules with what to write, and the rest is applied", async () => {
     await using folder = await wafFolder();
     await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["192.0.2.1", "10.0.0.0/8"] }));
     await folder.files.write("allow.yaml", ruleDocument("allow", { action: "Allow", addresses: ["fd00:1::/48"] }));
@@ -44,7 +44,7 @@ describe("Special-purpose networks", () => {
     expect([waf.blocklist, waf.allowlist]).toEqual([["192.0.2.1"], []]);
   });
 
-  test("are written if the instance allows it, and removed when it no longer does, unless a guard puts this on hold", async () => {
+  test("are written if the instance allows it, and removed when it no longer does, unless a guard puts the removal on hold", async () => {
     await using folder = await wafFolder({}, special);
     await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["192.0.2.1", "10.0.0.0/8"] }));
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
@@ -66,7 +66,7 @@ describe("Special-purpose networks", () => {
   });
 });
 
-test("An Allow entry has its own width, and the message names its field", async () => {
+test("An Allow entry has its own width limit, and the message names its field", async () => {
   await using folder = await wafFolder();
   await folder.files.write("allow.yaml", ruleDocument("allow", { action: "Allow", addresses: ["198.18.0.0/15"] }));
   await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["203.0.0.0/15"] }));
@@ -80,7 +80,7 @@ test("An Allow entry has its own width, and the message names its field", async 
 describe("A Block entry around a protected address", () => {
   const rule = ruleDocument("wide", { addresses: ["192.0.2.0/29", "198.51.100.0/30"] });
 
-  test("is rejected by default, with the other way out", async () => {
+  test("is rejected by default, with a hint about the alternative", async () => {
     await using folder = await wafFolder({}, neverBlock);
     await folder.files.write("wide.yaml", rule);
     const { code, stdout } = await runWafsync(["plan", ...folder.from]);
@@ -146,7 +146,7 @@ describe("A Block entry around a protected address", () => {
 });
 
 describe("Many small removals", () => {
-  test("by one command after the other are put on hold like one large removal", async () => {
+  test("by several commands are put on hold like one large removal", async () => {
     const addresses = Array.from({ length: 12 }, (_, index) => `192.0.2.${index + 1}`);
     await using folder = await wafFolder();
     const declare = async (from: number): Promise<void> =>
@@ -159,7 +159,9 @@ describe("Many small removals", () => {
     expect(waf.blocklist).toHaveLength(9);
     await declare(4);
     const held = await runWafsync(["apply", ...folder.from]);
-    expect(held.stdout + held.stderr).toContain("per plan and within 1h, in which 3 entries were removed before");
+    expect(held.stdout + held.stderr).toContain(
+      "per plan and within 1h, and 3 entries were already removed in this time",
+    );
     expect(waf.blocklist).toHaveLength(9);
   });
 });

@@ -1,4 +1,4 @@
-// What `plan`, `apply` and `run --once` say of everything that is not as declared, through the bundle that ships.
+// What `plan`, `apply` and `run --once` report about differences from the declared state, with the bundle that ships.
 import { describe, expect, test } from "@jest/globals";
 import { builtProgram } from "../support/processes/built-program.ts";
 import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
@@ -39,7 +39,7 @@ async function planned(folder: WafFolder): Promise<PrintedPlan> {
 describe("Drift", () => {
   const all = testAddresses(15);
 
-  test.each(["apply", "run --once"])("is named by plan and reported by %s", async (command) => {
+  test.each(["apply", "run --once"])("is shown by plan and reported by %s", async (command) => {
     await using folder = await wafFolder();
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all }));
     expect((await run(folder, command)).code).toBe(0);
@@ -50,20 +50,20 @@ describe("Drift", () => {
     expect(plan.code).toBe(1);
     expect(plan.stdout).toContain("was removed by another writer and will be added again for WafIpRule shop/feed");
     expect(plan.stdout).toContain("Plan: 14 to add (14 removed by another writer), 0 to remove, one call each.");
-    // A plan takes nothing away from what the next command knows.
+    // A plan does not change what the next command knows.
     expect((await planned(folder)).driftCount).toBe(14);
 
     const applied = await run(folder, command);
     expect(applied.code).toBe(0);
     expect(applied.stdout).toContain("shop/main: 14 added, 0 removed");
     expect(applied.stdout).toMatch(
-      /warning: DriftDetected: 14 declared entries had been removed by another writer and are added again: 198\./,
+      /warning: DriftDetected: Another writer removed 14 declared entries, and wafsync adds them again: 198\./,
     );
     expect((await run(folder, command)).stdout).not.toContain("DriftDetected");
     expect((await run(folder, "plan")).code).toBe(0);
   });
 
-  test("is not what a rule stopped declaring, nor what was never added", async () => {
+  test("does not include entries that a rule no longer declares, or that were never added", async () => {
     await using folder = await wafFolder();
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all.slice(0, 2) }));
     expect((await run(folder, "apply")).code).toBe(0);
@@ -75,7 +75,7 @@ describe("Drift", () => {
     expect(plan.stdout).not.toContain("another writer");
   });
 
-  test("is not what an apply that was killed had not added yet", async () => {
+  test("does not include entries that a killed apply had not added yet", async () => {
     const reached = Promise.withResolvers<void>();
     await using folder = await wafFolder({
       onRequest: ({ method, parameters }) => {
@@ -96,7 +96,7 @@ describe("Drift", () => {
     expect(plan.stdout).not.toContain("another writer");
   });
 
-  test("is found by an apply after a run that was stopped", async () => {
+  test("is detected by an apply after a stopped run", async () => {
     await using folder = await wafFolder();
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all }));
     const following = startWafsync(["run", ...folder.from], { program: program() });
@@ -104,12 +104,12 @@ describe("Drift", () => {
     following.child.kill("SIGTERM");
     expect((await following.ended).code).toBe(0);
     folder.simulator.waf(testKey).remove("blocklist", all.slice(0, 1));
-    expect((await run(folder, "apply")).stdout).toContain("DriftDetected: 1 declared entry had been removed");
+    expect((await run(folder, "apply")).stdout).toContain("DriftDetected: Another writer removed 1 declared entry");
   });
 });
 
-describe("What the API refused", () => {
-  test("is in the plan after an apply that ended with 1: an origin", async () => {
+describe("A rejected write", () => {
+  test("is in the plan after an apply that exited with 1: an origin", async () => {
     await using folder = await wafFolder();
     await folder.files.write("origin.yaml", originDocument("standby", "standby.shop.example"));
     folder.simulator.addFaults({
@@ -129,7 +129,7 @@ describe("What the API refused", () => {
     });
   });
 
-  test("is in the plan after an apply that ended with 1: an entry", async () => {
+  test("is in the plan after an apply that exited with 1: an entry", async () => {
     await using folder = await wafFolder();
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: testAddresses(3) }));
     const [, second = ""] = testAddresses(3);
@@ -149,7 +149,7 @@ describe("What the API refused", () => {
 describe("An entry that another writer added", () => {
   const address = "192.0.2.7";
 
-  test("satisfies a rule with an end, and plan and apply say that it stays", async () => {
+  test("satisfies a rule that expires, and plan and apply say that it stays", async () => {
     await using folder = await wafFolder();
     folder.simulator.waf(testKey).add("blocklist", [address]);
     const rule = (expiresAt: string): string =>
@@ -175,7 +175,7 @@ describe("An entry that another writer added", () => {
     expect(folder.simulator.waf(testKey).blocklist).toEqual([address]);
   });
 
-  test("is nothing to name where the declared set is the whole list", async () => {
+  test("is not reported if the policy is Exclusive", async () => {
     await using folder = await wafFolder({}, "  blocklist: {policy: Exclusive}\n");
     folder.simulator.waf(testKey).add("blocklist", [address]);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: [address] }));
@@ -184,7 +184,7 @@ describe("An entry that another writer added", () => {
   });
 });
 
-describe("Everything else that is not as declared", () => {
+describe("Every other difference from the declared state", () => {
   test("is in a plan that exits with 1 or 2: adoption, conflict, hold, cache clear, suspension", async () => {
     await using folder = await wafFolder({}, "  guards: {maxRemovals: 0}\n");
     const addresses = testAddresses(4);
@@ -229,7 +229,7 @@ describe("Everything else that is not as declared", () => {
     expect(applied.stdout).toMatch(/WafIpRule +shop +feed +0\/1,413 +False +SourceMissing/);
   });
 
-  test("when an apply is stopped half-way, the table agrees with the summary", async () => {
+  test("when an apply is stopped halfway, the table agrees with the summary", async () => {
     const reached = Promise.withResolvers<void>();
     let posts = 0;
     await using folder = await wafFolder({

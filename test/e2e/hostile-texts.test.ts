@@ -1,4 +1,4 @@
-// Nothing that a WAF, or the author of a folder, writes commands the terminal or the pipeline that wafsync runs in.
+// No string of a WAF, or of the author of a folder, can control the terminal or the pipeline in which wafsync runs.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -16,11 +16,11 @@ import { runWafsync } from "../support/processes/wafsync-process.ts";
 
 const escape = "\u001b";
 const hostile = `x${escape}]0;title\u0007${escape}[8m\u009b2J\u202e\u2066\r\n::stop-commands::token\u2028\u200b`;
-/** Whatever is not seen, but for the end of a line, and a command of GitHub's runner at the start of one. */
+/** Invisible characters except line breaks, and commands of GitHub's runner at the start of a line. */
 const harmful = /(?![\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^::/mu;
 
 let waf: ScriptedWaf;
-/** What the WAF answers to reads of lists, and to all writes. */
+/** The WAF's responses to reads of lists, and to all writes. */
 let list: readonly string[] = [];
 let message = "done";
 let domain = "shop.example";
@@ -57,7 +57,7 @@ async function stateIn(folder: string): Promise<string> {
   ).join("");
 }
 
-describe("A text that commands a terminal is shown, and not obeyed,", () => {
+describe("A control sequence for terminals is shown as text", () => {
   test.each([["plan"], ["apply"], ["plan", "-o", "json"], ["apply", "-o", "json"]])(
     "in an entry of a list: %s %s %s",
     async (...command) => {
@@ -68,7 +68,7 @@ describe("A text that commands a terminal is shown, and not obeyed,", () => {
     },
   );
 
-  test("in the white space around an entry, which is a part of its spelling", async () => {
+  test("in the whitespace around an entry, which is a part of its spelling", async () => {
     [list, message, domain] = [["\r\n::stop-commands::token", "\n192.0.2.9\t"], "done", "shop.example"];
     const spec = "  blocklist: {policy: Exclusive}\n  guards: {maxRemovalPercent: 100}\n";
     const planned = await output(["plan"], { "main.yaml": instanceDocument(waf.baseUrl, { spec }) });
@@ -95,7 +95,7 @@ describe("A text that commands a terminal is shown, and not obeyed,", () => {
     expect(printed).toContain("stop-commands");
   });
 
-  test("in the names of files, and in what files say", async () => {
+  test("in the names and the contents of files", async () => {
     [list, message, domain] = [[], "done", "shop.example"];
     const printed = await output(["plan"], {
       [`${hostile.replaceAll("/", "")}.yaml`]: ruleDocument("named", { addresses: ["192.0.2.2"] }),

@@ -1,5 +1,5 @@
-// An incident in a folder, through the bundle that ships: block an address while a long list is being loaded, see why, find it in
-// the history, end it; take over a list that was made by hand; approve removals.
+// An incident in a folder, with the bundle that ships: block an address while a long list is being applied, see why it is
+// blocked, find it in the history, and unblock it; import a manually maintained list; approve removals.
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -49,7 +49,7 @@ interface Happened {
   }[];
 }
 
-/** How many calls the WAF got between the file of the address and its own call. */
+/** How many calls the WAF received between the creation of the address's file and its own call. */
 async function callsBefore({ path, simulator }: WafFolder, address: string): Promise<number> {
   const { ctimeMs } = await stat(join(path, `main-block-${address.replaceAll(".", "-")}.yaml`));
   const later = simulator.requests().filter(({ timeMs }) => timeMs > ctimeMs);
@@ -62,7 +62,7 @@ async function happenedTo(folder: WafFolder, address: string): Promise<readonly 
 }
 
 describe("An urgent address", () => {
-  test("is blocked within three calls of a list that is being loaded, explained, found in the history, and unblocked", async () => {
+  test("is blocked within three calls while a long list is being applied, explained, found in the history, and unblocked", async () => {
     await using folder = await wafFolder({ latencyMs: 20 });
     const waf = folder.simulator.waf(testKey);
     waf.add("blocklist", addresses(500, 60_000));
@@ -99,11 +99,11 @@ describe("An urgent address", () => {
     expect(await readdir(folder.path)).not.toContain("main-block-203-0-113-9.yaml");
     expect((await run(folder, `why ${urgent}`)).code).toBe(1);
 
-    // Long enough for the command to see it on the list, on a busy machine too.
+    // Long enough for the command to see it on the list, even on a busy machine.
     const brief = `${Math.ceil(slow(5_000) / 1_000)}s`;
     expect((await run(folder, `block ${urgent} --for ${brief}`)).code).toBe(0);
     await waitFor("the end of the block", 30_000, async () => !waf.has("blocklist", urgent) || undefined);
-    // Neither of them has waited for the list.
+    // Neither command waited for the list.
     expect(waf.blocklist.length).toBeLessThan(10_500);
     running.child.kill("SIGTERM");
     await running.ended;
@@ -113,7 +113,7 @@ describe("An urgent address", () => {
     );
   });
 
-  test("is blocked without a running process, before and without everything else that is declared", async () => {
+  test("is blocked without a running process, before all other declared entries and without them", async () => {
     await using folder = await wafFolder();
     const waf = folder.simulator.waf(testKey);
     await folder.files.write("big.yaml", ruleDocument("big", { addresses: addresses(200) }));
@@ -138,7 +138,7 @@ describe("An urgent address", () => {
     expect(await readdir(folder.path)).toEqual(["main.yaml", "secret.yaml"]);
   });
 
-  test("inside a network that was blocked by command is let out of it, and the rest stays blocked", async () => {
+  test("inside a network that a command blocked is excluded from it, and the rest stays blocked", async () => {
     await using folder = await wafFolder();
     const waf = folder.simulator.waf(testKey);
     expect((await run(folder, "block 198.18.7.0/30")).code).toBe(0);
@@ -148,7 +148,7 @@ describe("An urgent address", () => {
     expect((await run(folder, "why 198.18.7.3")).code).toBe(0);
   });
 
-  test("that another rule blocks is not touched: where the rule is is said, and an exception can be made", async () => {
+  test("that another rule blocks stays blocked: the command shows the place of the rule, and can make an exception", async () => {
     await using folder = await wafFolder();
     await folder.files.write("rule.yaml", ruleDocument("team", { addresses: ["203.0.113.0/24"] }));
     expect((await run(folder, "apply")).code).toBe(0);
@@ -164,7 +164,7 @@ describe("An urgent address", () => {
 });
 
 describe("A manually maintained list", () => {
-  test("is taken over by import and apply without a call that writes", async () => {
+  test("is adopted by import and apply without a write", async () => {
     await using folder = await wafFolder();
     const waf = folder.simulator.waf(testKey);
     const lists = handMadeLists();
@@ -180,7 +180,7 @@ describe("A manually maintained list", () => {
     const imported = await start("import", ...wafWords, "--out", out);
     expect([imported.code, imported.stderr]).toEqual([
       0,
-      expect.stringContaining("Declared 1,313 of the blocklist and 100 of the allowlist"),
+      expect.stringContaining("Declared 1,313 entries of the blocklist and 100 of the allowlist"),
     ]);
 
     await mkdir(join(scratch.path, "other"));
@@ -200,7 +200,7 @@ describe("A manually maintained list", () => {
     expect((await start("import", ...wafWords, "--out", out)).stderr).toContain("is not empty");
   });
 
-  test("is written to no file if it changes while it is read, or if an answer is cut", async () => {
+  test("is written to no file if it changes during the import, or if a response is truncated", async () => {
     let reads = 0;
     await using folder = await wafFolder({
       onRequest: ({ method, path }) => {
@@ -227,7 +227,7 @@ describe("A manually maintained list", () => {
 });
 
 describe("Removals on hold", () => {
-  test("are listed by who wanted them last, and approved without a loss of comments", async () => {
+  test("are grouped by the rule that last declared them, and approved without losing comments", async () => {
     await using folder = await wafFolder();
     const waf = folder.simulator.waf(testKey);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(40) }));

@@ -1,4 +1,4 @@
-// A process that is asked to stop, or is killed, at whatever moment: it ends in time, and the next one goes on from there.
+// A process that is stopped or killed at any moment exits in time, and the next process continues its work.
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const addresses = Array.from({ length: 60 }, (_, index) => `203.0.113.${index + 
 const foreign = "198.51.100.7";
 const endsWithinMs = 1000;
 
-/** Brings the folder to its declared state, and proves that each address was added once, and is owned. */
+/** Brings the folder to its declared state, and checks that each address was added once and is managed. */
 async function expectGoesOn(folder: WafFolder): Promise<void> {
   const { simulator, files, from } = folder;
   simulator.clearFaults();
@@ -38,11 +38,11 @@ async function expectGoesOn(folder: WafFolder): Promise<void> {
 interface Interrupted {
   readonly folder: WafFolder;
   readonly finished: FinishedProcess;
-  /** How late the process ended, if it did. */
+  /** How long the process took to exit; undefined if it did not. */
   readonly delay: string | undefined;
 }
 
-/** A folder whose process gets the signal as soon as the simulator sees the request that `when` chooses. */
+/** A folder whose process gets the signal as soon as the simulator receives the request that `when` selects. */
 async function interruptedAt(
   signal: NodeJS.Signals,
   when: (record: Readonly<RequestRecord>, count: number) => boolean,
@@ -98,16 +98,16 @@ const moments: readonly (readonly [
   ["at the first write", (_, count) => count === 4, []],
   ["in the middle of the writes", (_, count) => count === 33, []],
   ["at the last write", (_, count) => count === 3 + addresses.length, []],
-  ["during the read that verifies", (_, count) => count === 4 + addresses.length, []],
+  ["during the read that verifies the writes", (_, count) => count === 4 + addresses.length, []],
   ["while a write is answered slowly", (record, count) => isPost(record) && count === 23, [slowWrite]],
-  ["while it waits as told by a 429", (record, count) => isPost(record) && count === 23, [askedToWait]],
+  ["while it waits because of a 429", (record, count) => isPost(record) && count === 23, [askedToWait]],
   ["while it backs off", (_, count) => count === 1, [unreachable]],
 ];
 
 describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
-  // The two are handled alike: for the second one, every fourth moment is enough.
+  // Both signals are handled alike, so every fourth moment is enough for the second one.
   const chosen = signal === "SIGINT" ? moments : moments.filter((_, index) => index % 4 === 3);
-  test.each(chosen)("%s ends the process within a second, and the next one goes on", async (_, when, faults) => {
+  test.each(chosen)("%s, the process exits within a second, and the next one continues", async (_, when, faults) => {
     const { folder, finished, delay } = await interruptedAt(signal, when, faults);
     await using _folder = folder;
     expect(delay).toBeUndefined();
@@ -117,7 +117,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     await expectGoesOn(folder);
   });
 
-  test("ends `plan` while a read hangs, and does not say that there is nothing to do", async () => {
+  test("stops `plan` while a read hangs, and does not report that there is nothing to do", async () => {
     const hangs = Promise.withResolvers<void>();
     await using folder = await wafFolder({
       onRequest: ({ path }) => {
@@ -131,11 +131,11 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
       code: 130,
       signal: undefined,
       stdout: "",
-      stderr: "Stopped before the plan was made.\n",
+      stderr: "Stopped before the plan was complete.\n",
     });
   });
 
-  test("ends `run` while it has nothing to do", async () => {
+  test("stops `run` while it has nothing to do", async () => {
     await using folder = await wafFolder({});
     folder.simulator.waf(testKey).add("blocklist", [foreign]);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));
@@ -145,7 +145,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     await expectGoesOn(folder);
   });
 
-  test("ends a process that has only just started", async () => {
+  test("stops a process that has just started", async () => {
     await using folder = await wafFolder({});
     folder.simulator.waf(testKey).add("blocklist", [foreign]);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));
@@ -158,7 +158,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
 
 describe("A process that is killed", () => {
   test.each([1, 4, 5, 34, 3 + addresses.length, 4 + addresses.length])(
-    "at request %d leaves nothing that is not owned, and the next one goes on",
+    "at request %d leaves no unmanaged entry, and the next one continues",
     async (nth) => {
       const { folder } = await interruptedAt("SIGKILL", (_, count) => count === nth);
       await using _folder = folder;

@@ -1,4 +1,4 @@
-// `why` on a WAF whose logs are in use: the last blocked request of an address.
+// `why` on a WAF with `spec.logs` enabled: the last blocked request of an address.
 import { expect, test } from "@jest/globals";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
@@ -19,7 +19,7 @@ async function why(folder: WafFolder, address: string): Promise<string> {
   return (await runWafsync(["why", address, ...folder.from])).stdout;
 }
 
-test("why shows the last blocked request of an address or network, of today or yesterday", async () => {
+test("why shows the last blocked request of an address or network from today or yesterday", async () => {
   await using folder = await wafFolder({}, "  logs: {enabled: true}\n");
   const longAgo = block(folder, "/login", 23);
   expect(await why(folder, "192.0.2.1")).toContain(
@@ -30,10 +30,10 @@ test("why shows the last blocked request of an address or network, of today or y
   block(folder, "/other", 0.0005, "198.51.100.7");
   const found = await why(folder, "192.0.2.0/24");
   expect(found).toMatch(new RegExp(`^Last blocked request from 192\\.0\\.2\\.1: ${last}  GET /a{100,130}…  403 `, "m"));
-  expect(await why(folder, "192.0.2.9")).toMatch(/^No request was blocked since \d{4}-\d\d-\d\d\.$/m);
+  expect(await why(folder, "192.0.2.9")).toMatch(/^No request has been blocked since \d{4}-\d\d-\d\d\.$/m);
 });
 
-test("why says if the logs cannot be read, and asks for none where they are not in use", async () => {
+test("why says if the logs cannot be read, and does not read them unless they are enabled", async () => {
   await using folder = await wafFolder({}, "  logs: {enabled: true}\n");
   const effect = { kind: "SuccessFalse", status: 404, message: "No WAF configured for this account" } as const;
   folder.simulator.addFaults({ match: { path: "/api/logs/query" }, effect, times: 2 });

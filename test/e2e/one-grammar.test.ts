@@ -1,4 +1,4 @@
-// The options that mean the same in every command, and the spellings of earlier versions, by the whole program.
+// The options that have the same meaning in every command, and the options of earlier versions, with the whole program.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -37,7 +37,7 @@ describe("The options of all commands", () => {
   const folder = ["-f", "waf", "--allow-insecure-http"];
   const days = ["--since", "2026-06-10", "--until", "2026-06-11"];
 
-  test("say what is missing where neither a folder nor a cluster is given", async () => {
+  test("include one that is required: the error says so if neither a folder nor a cluster is given", async () => {
     const environment = { HOME: files.path };
     for (const command of ["status", "why 192.0.2.1", "block 192.0.2.1", "history", "approve"]) {
       const { code, stderr } = await runWafsync(command.split(" "), { environment });
@@ -45,14 +45,14 @@ describe("The options of all commands", () => {
     }
   });
 
-  test("take a folder as an argument, too", async () => {
+  test("accept a folder as an argument, too", async () => {
     const named = await run("plan", ...folder);
     expect(named.code).toBe(1);
     expect(await run("plan", "waf", "--allow-insecure-http")).toEqual(named);
     expect(await run("plan", "--allow-insecure-http", "waf", "-f", "waf")).toEqual(named);
   });
 
-  test("read exactly the rows between two moments", async () => {
+  test("select exactly the rows between two times", async () => {
     const whole = rows((await run("logs", ...folder, ...days)).stdout);
     expect(whole).toHaveLength(200);
     const part = await run("logs", ...folder, "--since", "2026-06-10T06:30", "--until", "2026-06-11T18:00");
@@ -76,16 +76,16 @@ describe("The options of all commands", () => {
     expect(page.stdout).toContain("2026-06-10 06:30 to 2026-06-11 18:00");
   });
 
-  test("write a file in the format of its name", async () => {
+  test("write a file in the format of its extension", async () => {
     expect(await run("logs", ...folder, ...days, "--out", "rows.csv")).toMatchObject({ code: 0 });
     expect(await readFile(join(files.path, "rows.csv"), "utf8")).toMatch(/^timestamp,/u);
     expect(await run("logs", ...folder, ...days, "--out", "named.csv", "-o", "ndjson")).toMatchObject({ code: 0 });
     expect(await readFile(join(files.path, "named.csv"), "utf8")).toMatch(/^\{/u);
   });
 
-  test("continue a file with moments only where they are the same", async () => {
+  test("resume a file with times only if they are the same", async () => {
     const moments = ["--since", "2026-06-10T06:30", "--until", "2026-06-11"];
-    // Stops after the first day, so that there is something to continue.
+    // Stops after the first day, so that there is something to resume.
     world.simulator.addFaults({
       match: { path: "/api/logs/query", nth: 3 },
       times: 100,
@@ -112,7 +112,7 @@ describe("The options of all commands", () => {
     expect(rows(await readFile(join(files.path, "resumed.ndjson"), "utf8"))).toEqual(whole);
   });
 
-  test("are taken in their former spelling, with a warning on stderr and the same result", async () => {
+  test("are accepted under their former names, with a warning on stderr and the same result", async () => {
     const now = await run("logs", ...folder, ...days, "-o", "ndjson");
     const former = ["--directory", "waf", "--allow-insecure-http", "--from", "2026-06-10", "--to", "2026-06-11"];
     const then = await run("logs", ...former, "--format", "ndjson");

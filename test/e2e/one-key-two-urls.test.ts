@@ -1,9 +1,9 @@
-// One key is one WAF, however its URL is written: two instances with it never call side by side.
+// One key is one WAF, however its URL is written: two instances with the same key never make concurrent calls.
 import { expect, test } from "@jest/globals";
 import { instanceDocument, ruleDocument, wafFolder } from "../support/worlds/waf-folder.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 
-test("two instances with one key and two spellings of its URL: the first is active, the other reports why it is not", async () => {
+test("of two instances with one key and two spellings of its URL, the first is active, and the other reports why it is not", async () => {
   await using folder = await wafFolder({ overlap: "Record", latencyMs: 5 });
   const addresses = Array.from({ length: 12 }, (_, index) => `192.0.2.${index}`);
   await folder.files.write("rule.yaml", ruleDocument("many", { addresses }));

@@ -1,10 +1,10 @@
-// The wafsync processes of one machine take turns with a key: calls never overlap, and nobody starves.
+// The wafsync processes of one machine take turns with a key: calls never overlap, and no process starves.
 import { expect, test } from "@jest/globals";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 
-test("plan, clear-cache, logs and report come in between the calls of a run, and no calls overlap", async () => {
+test("plan, clear-cache, logs and report make calls between the calls of a run, and no calls overlap", async () => {
   await using folder = await wafFolder({ overlap: "Record", latencyMs: 20 });
   const addresses = Array.from({ length: 250 }, (_, index) => `192.0.2.${index}`);
   await folder.files.write("rule.yaml", ruleDocument("many", { addresses }));
@@ -20,7 +20,7 @@ test("plan, clear-cache, logs and report come in between the calls of a run, and
     runWafsync(["report", ...source, "--out", "-"], { environment }),
   ]);
   expect(ends.map(({ code }) => code)).toEqual([1, 0, 0, 0]);
-  // They did not wait for the end of the run.
+  // The commands did not wait for the end of the run.
   expect(waf?.blocklist.length).toBeLessThan(250);
   running.child.kill("SIGTERM");
   await running.ended;

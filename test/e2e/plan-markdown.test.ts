@@ -1,5 +1,5 @@
-// `plan -o markdown`, as a pipeline posts it on a pull request: what comes first, what is folded, and that nothing of what
-// files and the API say can become markup.
+// `plan -o markdown`, as a pipeline posts it on a pull request: the order, the folded lists, and that no string of a file or the
+// API becomes markup.
 import { execFile } from "node:child_process";
 import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ async function comment(folder: WafFolder): Promise<FinishedProcess> {
   return await run(folder, "plan", "-o", "markdown");
 }
 
-/** What a browser shows. */
+/** The text that a browser shows. */
 function textOf(markdown: string): string {
   return markdown
     .replaceAll(/<[^>]*>/g, "")
@@ -43,7 +43,7 @@ function textOf(markdown: string): string {
 }
 
 describe("The comment", () => {
-  test("begins with the counts, folds long lists and shows short ones", async () => {
+  test("starts with the counts, folds long lists and shows short ones", async () => {
     await using folder = await wafFolder();
     await folder.files.write("old.yaml", ruleDocument("old", { addresses: ["192.0.2.1"] }));
     expect((await run(folder, "apply")).code).toBe(0);
@@ -66,7 +66,7 @@ describe("The comment", () => {
     expect(stdout).toContain("blocklist: declared by WafIpRule shop/feed (1,413 to add)");
   });
 
-  test("has at most 60,000 characters, and says how many lines are left out", async () => {
+  test("has at most 60,000 characters, and says how many lines are omitted", async () => {
     await using folder = await wafFolder();
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(9_000) }));
     const { code, stdout } = await comment(folder);
@@ -81,7 +81,7 @@ describe("The comment", () => {
     expect(stdout.match(/<details/g)).toHaveLength(stdout.match(/<\/details>/g)?.length ?? 0);
   });
 
-  test("says when there is nothing to do, and when there is no instance at all", async () => {
+  test("says if there is nothing to do, and if there is no instance", async () => {
     await using folder = await wafFolder();
     const synced = await comment(folder);
     expect([synced.code, synced.stdout]).toEqual([
@@ -95,7 +95,7 @@ describe("The comment", () => {
     expect(empty.stdout).toContain("so there is nothing to plan.");
   });
 
-  test("contains the errors of files and of the API, since it stands alone", async () => {
+  test("contains the errors of files and of the API, because it must be self-contained", async () => {
     await using folder = await wafFolder();
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: ["192.0.2.1", "not an address"] }));
     await folder.files.write("bad.yaml", "a: [");
@@ -109,8 +109,8 @@ describe("The comment", () => {
   });
 });
 
-describe("The script of the page about pipelines", () => {
-  /** Runs it as a job does, with a `gh` that keeps the comment. */
+describe("The script in the guide to pipelines", () => {
+  /** Runs the script as a job does, with a `gh` that stores the comment. */
   async function job(folder: WafFolder): Promise<{ readonly code: number; readonly comment: string }> {
     const page = await readFile(join(import.meta.dirname, "../../docs/guides/pipelines.md"), "utf8");
     const script = /^```sh\n(?<script>code=0\n.*?)^```$/ms.exec(page)?.groups?.["script"] ?? "";
@@ -142,7 +142,7 @@ describe("The script of the page about pipelines", () => {
     return { code, comment: await readFile(join(folder.path, "posted"), "utf8") };
   }
 
-  test("posts the plan and passes while there are changes, and fails if something is wrong", async () => {
+  test("posts the plan and passes while there are changes, and fails if there is an error", async () => {
     await using folder = await wafFolder();
     for (const file of ["main.yaml", "secret.yaml"]) {
       await folder.files.write(`waf/${file}`, await readFile(join(folder.path, file), "utf8"));
@@ -155,7 +155,7 @@ describe("The script of the page about pipelines", () => {
     );
     expect(passed.comment).toContain("**Plan: 1 to add, 0 to remove, one call each.**");
 
-    // What a pull request proposes cannot send the key elsewhere.
+    // A pull request cannot send the key to another server.
     await folder.files.write("waf/main.yaml", instanceDocument("http://127.0.0.1:9"));
     const failed = await job(folder);
     expect(failed.code).toBe(1);
@@ -164,9 +164,9 @@ describe("The script of the page about pipelines", () => {
   });
 });
 
-test("No text of a file or of the API becomes markup", async () => {
+test("No string of a file or of the API becomes markup", async () => {
   await using folder = await wafFolder();
-  // A domain can't be any text: it is refused, and not repeated.
+  // A domain with such characters is rejected, and not printed.
   folder.simulator.waf(testKey).changeDomain(hostile);
   const refused = (await comment(folder)).stdout;
   expect(refused).toContain("domain: is not a host");
@@ -197,7 +197,7 @@ test("No text of a file or of the API becomes markup", async () => {
   expect(count(/<details/g)).toBe(count(/<\/details>/g));
   expect(count(/<pre/g)).toBe(count(/<\/pre>/g));
   expect(count(/<!--/g)).toBe(1);
-  // Of Markdown, only what wafsync writes itself: the heading, bold counts, and the rest inside HTML blocks without blank lines.
+  // The only Markdown is wafsync's own: the heading and bold counts. Everything else is inside HTML blocks without blank lines.
   expect(count(/^#/gm)).toBe(1);
   expect(stdout).not.toMatch(/[|`@[\]\p{Cf}]/u);
   expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);

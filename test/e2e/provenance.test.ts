@@ -41,7 +41,7 @@ test("adoption is planned, counted and recorded, without a write to the WAF", as
   expect(record).toMatch(/^ {2}[0-9a-z]{10} Adopted \S+ WafIpRule:shop\/office$/m);
 });
 
-test("1,413 foreign entries are adopted by one plan that shows this, without a write to the WAF", async () => {
+test("1,413 unmanaged entries are adopted by one plan, which shows this, without a write to the WAF", async () => {
   await using folder = await wafFolder();
   const waf = folder.simulator.waf(testKey);
   const addresses = publicBlocklist();
@@ -57,7 +57,7 @@ test("1,413 foreign entries are adopted by one plan that shows this, without a w
   expect([waf.blocklist.length, writesTo(waf)]).toEqual([1_413, 0]);
 });
 
-test("a missing ConfigMap holds only its own entries, also through the whole program", async () => {
+test("a missing ConfigMap puts only the removals of its own entries on hold", async () => {
   await using folder = await wafFolder();
   const waf = folder.simulator.waf(testKey);
   const list = (text: string): string =>
@@ -79,7 +79,7 @@ test("a missing ConfigMap holds only its own entries, also through the whole pro
   expect(planned.stdout).not.toContain("192.0.2.1  on hold");
 });
 
-test("a new Allow rule does not lift a block that stands, whatever its name", async () => {
+test("a new Allow rule does not override an existing block, whatever its name", async () => {
   await using folder = await wafFolder();
   await folder.files.write("rule.yaml", ruleDocument("scanners", { addresses: ["192.0.2.17"] }));
   expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
@@ -91,7 +91,7 @@ test("a new Allow rule does not lift a block that stands, whatever its name", as
   expect(folder.simulator.waf(testKey).allowlist).toEqual([]);
 });
 
-/** The folder, with everything that names the instance `shop/main` moved to `edge/front`. */
+/** The folder, in which all references to the instance `shop/main` are changed to `edge/front`. */
 async function moveTo(folder: WafFolder, continues: boolean): Promise<void> {
   for (const file of await readdir(folder.files.path)) {
     if (!file.endsWith(".yaml")) continue;
@@ -119,7 +119,7 @@ test("an instance renamed and moved to another namespace keeps 1,413 entries and
 
   await moveTo(folder, false);
   const warned = await runWafsync(["plan", ...folder.from]);
-  expect(warned.stderr).toContain("write the annotation wafsync.dev/continues: shop/main on the new instance");
+  expect(warned.stderr).toContain("add the annotation wafsync.dev/continues: shop/main to the new instance");
   await moveTo(folder, true);
   const planned = await runWafsync(["plan", ...folder.from]);
   expect(planned).toMatchObject({

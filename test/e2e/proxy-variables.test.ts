@@ -1,5 +1,5 @@
-// The variables that name a proxy change nothing: a proxy would resolve names by itself, so no address could be checked before a
-// connection, and it would see the hosts that wafsync calls.
+// Proxy variables have no effect: a proxy would resolve names itself, so wafsync could not check addresses before it connects,
+// and the proxy would see the hosts that wafsync calls.
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { describe, expect, test } from "@jest/globals";
@@ -8,7 +8,7 @@ import { instanceDocument, ruleDocument, testDomain, testKey } from "../support/
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 
-/** Counts who connects, and answers nobody. */
+/** Counts connections, and never responds. */
 async function aProxy() {
   const seen = { connections: 0 };
   const server = createServer((socket) => {
@@ -23,11 +23,11 @@ async function aProxy() {
 
 function variablesFor(url: string): Record<string, string> {
   const names = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"];
-  // Node.js itself reads them only with this one.
+  // Node.js itself reads the proxy variables only if this one is set.
   return { ...Object.fromEntries(names.map((name) => [name, url])), NO_PROXY: "", NODE_USE_ENV_PROXY: "1" };
 }
 
-describe("With the variables that name a proxy, wafsync", () => {
+describe("With proxy variables, wafsync", () => {
   test("calls the WAF directly", async () => {
     await using proxy = await aProxy();
     const waf = await startSimulator({ keys: [{ key: testKey, domain: testDomain }] });
@@ -41,7 +41,7 @@ describe("With the variables that name a proxy, wafsync", () => {
     await waf.close();
   });
 
-  test("fetches feeds directly, and still refuses those at inner addresses", async () => {
+  test("fetches feeds directly, and still rejects feeds at internal addresses", async () => {
     await using proxy = await aProxy();
     const waf = await startSimulator({ keys: [{ key: testKey, domain: testDomain }] });
     const feed = `apiVersion: wafsync.dev/v1alpha1\nkind: WafFeed\nmetadata: {name: list, namespace: shop}\nspec:\n  http: {url: "${proxy.url.replace("http://127.0.0.1", "https://localhost")}/list.txt"}\n`;

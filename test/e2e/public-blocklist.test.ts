@@ -1,4 +1,4 @@
-// The main job as a user runs it: a list of 1,413 addresses as public feeds have them, the program as a process of its own.
+// The main use case: a list of 1,413 addresses, as in public feeds, and the program as a separate process.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -12,14 +12,14 @@ const addresses = publicBlocklist();
 const urgent = "192.0.2.99";
 
 describe("a public blocklist", () => {
-  test("is applied by one call an address, left alone by a second run, and shrinks by exactly what is taken out", async () => {
+  test("is applied with one call per address, unchanged by a second run, and shrinks by exactly the removed addresses", async () => {
     await using folder = await wafFolder();
     await folder.files.write("feed.yaml", configMapDocument("feed", addresses));
     await folder.files.write("rule.yaml", ruleDocument("feed", { configMap: "feed" }));
     const waf = folder.simulator.waf(testKey);
     const runOnce = async () => await runWafsync(["run", ...folder.from, "--once"]);
 
-    // On a busy machine it takes long enough to show how far it is.
+    // On a busy machine, it takes long enough to show its progress.
     expect(await runOnce()).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(/^(?:shop\/main [\d,]+\/1,413 .*\n)*$/),
@@ -43,12 +43,12 @@ describe("a public blocklist", () => {
     expect(waf.overlaps).toBe(0);
   });
 
-  test("lets one urgent address that appears in the folder overtake within three calls", async () => {
+  test("lets an urgent address that is added to the folder go first within three calls", async () => {
     const blocked: string[] = [];
     const latencyMs = slow(20);
     let folderPath = "";
     await using folder = await wafFolder({
-      // Awaited by the simulator: the file is there before the call of this moment is answered, after the latency.
+      // The simulator awaits this, so the file exists before the response to the current call.
       onRequest: async ({ method, path, parameters }) => {
         const { ip } = parameters;
         if (method !== "POST" || path !== "/api/blocklist_ip") return;
@@ -64,7 +64,7 @@ describe("a public blocklist", () => {
     await folder.files.write("rule.yaml", ruleDocument("feed", { configMap: "feed" }));
     expect(await runWafsync(["run", ...folder.from, "--once"])).toMatchObject({ code: 0 });
     const waf = folder.simulator.waf(testKey);
-    // The call under way when the file appeared, and at most two more, came before it.
+    // Only the call in progress when the file appeared, and at most two more, came first.
     expect(blocked.indexOf(urgent) - 199).toBeLessThanOrEqual(3);
     expect(waf.blocklist).toHaveLength(1414);
     expect(waf.overlaps).toBe(0);

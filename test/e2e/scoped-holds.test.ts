@@ -1,10 +1,10 @@
-// One line that can't be read holds the removals of its own rule, and of no other one. Played by the program as people run it.
+// One unreadable line puts only the removals of its own rule on hold. Tested with the program as users run it.
 import { expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { configMapDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
-test("an odd line of one rule holds its own removals, and lets another rule remove and expire", async () => {
+test("an invalid line of one rule puts its own removals on hold, and lets another rule remove entries and expire", async () => {
   await using folder = await wafFolder();
   const waf = folder.simulator.waf(testKey);
   const expiresAtMs = Math.ceil(Date.now() / 1000) * 1000 + 6_000;

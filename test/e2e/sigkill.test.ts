@@ -1,5 +1,5 @@
-// The bundle that ships, killed without warning at random moments while it works on a directory. Whatever was being done, the
-// record and the WAF agree, and the next process goes on from there.
+// The bundle that ships is killed without warning at random moments while it reconciles a directory. Afterwards, the record and
+// the WAF always agree, and the next process continues the work.
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const guards = "  guards: {maxRemovals: 10000, maxRemovalPercent: 100}\n";
 
 const program = builtProgram();
 
-/** Declares something else at random, and says what should be on the blocklist then. */
+/** Changes the declared state at random, and returns the expected blocklist. */
 async function declareAtRandom({ files }: WafFolder, random: () => number): Promise<Set<string>> {
   const wanted = new Set<string>();
   for (const name of rulesOf) {
@@ -38,11 +38,11 @@ async function declareAtRandom({ files }: WafFolder, random: () => number): Prom
 
 async function owned({ files }: WafFolder): Promise<Set<string>> {
   const text = await readFile(join(files.path, ".wafsync/inventory/shop/main.yaml"), "utf8").catch(() => "");
-  // The record also counts removals, further back on their lines.
+  // The record also counts removals, in a later position of their lines.
   return new Set(text.match(/^ {2}203\.0\.113\.\d+/gm)?.map((line) => line.trim()));
 }
 
-test(`the bundle is killed ${kills} times, and nothing is lost or forgotten`, async () => {
+test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, async () => {
   const random = seededRandom(seed);
   let requests = 0;
   let reached: () => void = () => undefined;
@@ -63,7 +63,7 @@ test(`the bundle is killed ${kills} times, and nothing is lost or forgotten`, as
   let wanted = new Set<string>();
   for (let kill = 0; kill < kills; kill += 1) {
     wanted = await declareAtRandom(folder, random);
-    // Some die while they start, most between two requests or during one.
+    // Some processes die while they start, most of them between two requests or during one.
     const after = random() < 0.15 ? 0 : 1 + Math.floor(random() * 30);
     const moreMs = random() * (after === 0 ? 300 : 8);
     requests = 0;
@@ -76,7 +76,7 @@ test(`the bundle is killed ${kills} times, and nothing is lost or forgotten`, as
     running.child.kill("SIGKILL");
     await once(running.child, "exit");
     killedAt.push(requests);
-    // The call that was on its way may still arrive.
+    // The call that was in flight may still arrive.
     await realDelay(10);
     const known = await owned(folder);
     const unowned = waf.blocklist.filter((text) => !known.has(text) && !foreign.includes(text));
@@ -84,7 +84,7 @@ test(`the bundle is killed ${kills} times, and nothing is lost or forgotten`, as
     expect(waf.blocklist).toEqual(expect.arrayContaining(foreign));
   }
   simulator.settings.latencyMs = 0;
-  // The second run looks at the lists again: what was removed leaves the record.
+  // The second run reads the lists again, so that removed entries leave the record.
   for (const _ of ["first", "second"]) {
     const once = await runWafsync(["run", "--from", path, "--allow-insecure-http", "--once"], { program: program() });
     expect(once.code).toBe(0);

@@ -1,4 +1,5 @@
-// A folder from a repository whose state directory is, or holds, a symbolic link: commands say so, and touch nothing behind it.
+// A folder from a repository whose state directory is, or contains, a symbolic link: commands report this, and never touch the
+// target of the link.
 import { mkdir, readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -31,7 +32,7 @@ test("apply refuses a state directory that is a link, and names it", async () =>
 });
 
 test("apply writes neither to the WAF nor through a link in its state directory", async () => {
-  // A former state directory, as a repository may hold it.
+  // A former state directory, which a repository may contain.
   const inventories = join(world.path, ".wafsync/inventory");
   await mkdir(inventories, { recursive: true });
   await symlink(elsewhere.path, join(inventories, "shop"));

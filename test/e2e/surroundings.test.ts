@@ -1,5 +1,5 @@
-// Surroundings that fail: disks that are full, folders that can't be written, a state directory that is deleted or taken. Each is one
-// clear sentence, and never a stack trace or a lost record.
+// Failures of the environment: full disks, folders that can't be written, a state directory that is deleted or taken over. Each
+// is reported in one clear sentence, without a stack trace, and never loses a record.
 import { open, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -18,19 +18,19 @@ beforeAll(async () => {
 afterAll(async () => await world[Symbol.asyncDispose]());
 
 describe("A full disk", () => {
-  test("behind stdout ends no command early, and the exit code says that results are missing", async () => {
+  test("behind stdout stops no command early, and the exit code says that results are missing", async () => {
     await using full = await open("/dev/full", "w");
     const { code, stderr } = await runWafsync(["apply", ...world.from], { files: { stdout: full.fd } });
     expect(blocked()).toEqual(["192.0.2.1"]);
     expect(code).toBe(2);
     expect(stderr.split("\n").filter((line) => line.startsWith("error"))).toEqual([
-      "error: stdout cannot be written (ENOSPC), so results are missing there",
+      "error: cannot write to stdout (ENOSPC): results are lost",
     ]);
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
   test.each([["--version"], ["logs", "-f", "."], ["plan", "--help"]])(
-    "behind stdout of `%s` is no success",
+    "behind stdout of `%s` is an error",
     async (...line) => {
       await using full = await open("/dev/full", "w");
       const options = { files: { stdout: full.fd }, workingDirectory: world.path };
@@ -38,11 +38,11 @@ describe("A full disk", () => {
         [...line, ...(line[0] === "logs" ? ["--allow-insecure-http"] : [])],
         options,
       );
-      expect([code, stderr]).toEqual([2, expect.stringContaining("error: stdout cannot be written (ENOSPC)")]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("error: cannot write to stdout (ENOSPC)")]);
     },
   );
 
-  test("behind stdout and stderr does not end run, which goes on with the WAF", async () => {
+  test("behind stdout and stderr does not stop run, which continues to reconcile", async () => {
     await using full = await open("/dev/full", "w");
     const running = startWafsync(["run", ...world.from], { files: { stdout: full.fd, stderr: full.fd } });
     await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.2"));
@@ -53,7 +53,7 @@ describe("A full disk", () => {
 });
 
 describe("The state directory", () => {
-  test("on a mount that can't be written is one sentence, which names --state", async () => {
+  test("on a read-only mount is reported in one sentence, which names --state", async () => {
     const { code, stderr } = await runWafsync(["apply", ...world.from, "--state", "/sys/wafsync"]);
     expect(code).toBe(2);
     expect(stderr).toBe(
@@ -61,7 +61,7 @@ describe("The state directory", () => {
     );
   });
 
-  test("may not be the folder itself, by whatever path", async () => {
+  test("may not be the folder itself, whatever its path", async () => {
     const { code, stderr } = await runWafsync([
       "apply",
       ...world.from,
@@ -74,7 +74,7 @@ describe("The state directory", () => {
     ]);
   });
 
-  test("that is deleted while run uses it comes back with the record: entries stay managed", async () => {
+  test("that is deleted while run uses it is written again with the record: entries stay managed", async () => {
     const state = join(world.path, ".wafsync");
     await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.2"));
     const running = startWafsync(["run", ...world.from]);
@@ -89,7 +89,7 @@ describe("The state directory", () => {
     expect(await readFile(join(state, "inventory/shop/main.yaml"), "utf8")).toContain("192.0.2.1");
   });
 
-  test("that another container takes over while run uses it is left to it, and the WAF with it", async () => {
+  test("that another container takes over while run uses it is no longer written, and neither is the WAF", async () => {
     const state = join(world.path, ".wafsync");
     await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.3"));
     const running = startWafsync(["run", ...world.from]);

@@ -1,4 +1,4 @@
-// `wafsync ui` on a folder, as a process: its page and its JSON say what the commands say, and it only reads.
+// `wafsync ui` on a folder, as a process: its page and its JSON show the same as the commands, and it only reads.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { summarySchema } from "../../src/api/summary.ts";
 import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
@@ -33,7 +33,7 @@ describe("wafsync ui of a folder", () => {
     await folder[Symbol.asyncDispose]();
   });
 
-  test("has a summary as JSON that fits its published schema and what status reports", async () => {
+  test("has a JSON summary that matches its published schema and the output of status", async () => {
     const summary = JSON.parse((await get("/summary")).text) as unknown;
     const { totals, instances } = summarySchema.parse(summary);
     expect(totals).toMatchObject({ instances: 1, ready: 1, blocked: 2, allowed: 1, pending: 0, onHold: 0 });
@@ -43,25 +43,22 @@ describe("wafsync ui of a folder", () => {
     expect(instances[0]).toMatchObject(reported);
   });
 
-  test.each([listed, "198.51.100.3", "2001:db8::1"])(
-    "explains %s exactly as why does, also as JSON",
-    async (address) => {
-      const why = await runWafsync(["why", address, ...folder.from]);
-      const shown = textOf((await get(`/why?address=${encodeURIComponent(address)}`)).text);
-      const lines = why.stdout.split("\n").filter((line) => line.trim() !== "");
-      expect(lines.filter((line) => !shown.includes(line))).toEqual([]);
-      const json = await runWafsync(["why", address, ...folder.from, "-o", "json"]);
-      expect(await page.json(`/why.json?address=${encodeURIComponent(address)}`)).toEqual(JSON.parse(json.stdout));
-    },
-  );
+  test.each([listed, "198.51.100.3", "2001:db8::1"])("explains %s exactly like why, also as JSON", async (address) => {
+    const why = await runWafsync(["why", address, ...folder.from]);
+    const shown = textOf((await get(`/why?address=${encodeURIComponent(address)}`)).text);
+    const lines = why.stdout.split("\n").filter((line) => line.trim() !== "");
+    expect(lines.filter((line) => !shown.includes(line))).toEqual([]);
+    const json = await runWafsync(["why", address, ...folder.from, "-o", "json"]);
+    expect(await page.json(`/why.json?address=${encodeURIComponent(address)}`)).toEqual(JSON.parse(json.stdout));
+  });
 
-  test("explains what a file says now, not what it said when the page was opened", async () => {
+  test("explains the current content of files, not their content when the page was opened", async () => {
     await folder.files.write("new.yaml", ruleDocument("new", { addresses: ["203.0.113.99"] }));
     expect(textOf((await get("/why?address=203.0.113.99")).text)).toContain("It is declared but not on the list yet.");
     await folder.files.remove("new.yaml");
   });
 
-  test("says what is wrong with an address, and what there is not", async () => {
+  test("reports invalid addresses and missing pages", async () => {
     const wrong = await get("/why?address=%3Cscript%3E");
     expect([wrong.status, textOf(wrong.text)]).toEqual([400, expect.stringContaining("is not an address or network")]);
     expect(wrong.text).not.toContain("<script>");
@@ -100,7 +97,7 @@ describe("wafsync ui of a folder", () => {
     expect(approved.stderr).toBe("");
   });
 
-  test("shows what attackers wrote into the log as text, once read from the WAF, without markup or hidden characters", async () => {
+  test("shows strings of attackers in the log as text, without markup or invisible characters, and reads the log once", async () => {
     const waf = folder.simulator.waf(testKey);
     for (const entry of hostileRows(new Date().toISOString())) waf.addLogEntry(entry as never, 0);
     const long = { ...hostileRows(new Date().toISOString())[0], request_path: `/${"<b>".repeat(35_000)}` };
@@ -141,7 +138,7 @@ describe("wafsync ui of a folder", () => {
     expect(told).toContain(testDomain);
   });
 
-  test("ends with 0 when a signal stops it, having printed nothing but its address", async () => {
+  test("exits with 0 after a signal, and prints only its address", async () => {
     await using other = await servePage(folder.from);
     expect(await other.end()).toMatchObject({
       code: 0,
@@ -153,7 +150,7 @@ describe("wafsync ui of a folder", () => {
   test.each([
     ["0", "--bind-address 0 serves nothing"],
     ["nonsense", "is not an address with a port"],
-  ])("refuses the address %s", async (bind, problem) => {
+  ])("rejects the address %s", async (bind, problem) => {
     const { code, stderr } = await runWafsync(["ui", ...folder.from, "--bind-address", bind]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { isPublicAddress } from "../../src/net/address-policy.ts";
 
-describe("An address on the public Internet is public:", () => {
+describe("An address on the public internet is public:", () => {
   test.each([
     "1.1.1.1",
     "9.255.255.255",
@@ -26,7 +26,7 @@ describe("An address on the public Internet is public:", () => {
   });
 });
 
-describe("An address of a special-purpose network is not public, however it is written:", () => {
+describe("An address of a special-purpose network is not public, regardless of its spelling:", () => {
   test.each([
     "0.0.0.0",
     "10.0.0.1",
@@ -82,7 +82,7 @@ describe("An address of a special-purpose network is not public, however it is w
   });
 });
 
-describe("A text that is not one plain address is not public:", () => {
+describe("A string that is not a plain address is not public:", () => {
   test.each([
     "",
     "localhost",

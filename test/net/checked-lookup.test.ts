@@ -39,7 +39,7 @@ function answering(...answers: readonly (readonly string[])[]): ResolveHost & { 
   return counted;
 }
 
-/** The code of the error by which the connection ends; undefined if it is made. */
+/** The error code of the failed connection; undefined if it succeeds. */
 async function connectBy(lookup: LookupFunction, port: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const socket = connect({ host: "waf.example", port, lookup });
@@ -57,14 +57,14 @@ async function askFor(lookup: LookupFunction, options: { all?: boolean; family?:
 }
 
 describe("A checked lookup", () => {
-  test("refuses a name that resolves to an inner address, and no connection is made", async () => {
+  test("rejects a name that resolves to an internal address, and makes no connection", async () => {
     const server = await aServer();
     const lookup = createCheckedLookup(isPublicAddress, answering(["127.0.0.1"]));
     expect(await connectBy(lookup, server.port)).toBe(addressRefused);
     expect(server.connections).toBe(0);
   });
 
-  test("refuses a name with one inner address among public ones, whatever its place", async () => {
+  test("rejects a name with one internal address among public ones, regardless of the order", async () => {
     const server = await aServer();
     for (const answer of [
       ["1.1.1.1", "127.0.0.1"],
@@ -78,7 +78,7 @@ describe("A checked lookup", () => {
     expect(server.connections).toBe(0);
   });
 
-  test("asks the resolver once and connects to the address that was checked, also if the answer changes then", async () => {
+  test("resolves the name once and connects to the checked address, even if the DNS response changes afterwards", async () => {
     const server = await aServer();
     const resolve = answering(["127.0.0.1"], ["169.254.169.254"]);
     const checked: string[] = [];
@@ -88,14 +88,14 @@ describe("A checked lookup", () => {
     expect(checked).toEqual(["127.0.0.1"]);
   });
 
-  test("checks each connection anew", async () => {
+  test("checks each connection separately", async () => {
     const server = await aServer();
     const lookup = createCheckedLookup((address) => address === "127.0.0.1", answering(["127.0.0.1"], ["127.0.0.2"]));
     expect(await connectBy(lookup, server.port)).toBeUndefined();
     expect(await connectBy(lookup, server.port)).toBe(addressRefused);
   });
 
-  test("answers in each form that Node.js asks for", async () => {
+  test("supports each form of result that Node.js requests", async () => {
     const lookup = createCheckedLookup(isPublicAddress, answering(["2606:4700::1", "1.1.1.1"]));
     expect(await askFor(lookup, {})).toEqual([null, "2606:4700::1", 6]);
     expect(await askFor(lookup, { family: 4 })).toEqual([null, "1.1.1.1", 4]);
@@ -108,7 +108,7 @@ describe("A checked lookup", () => {
     ]);
   });
 
-  test("hands on the error of the resolver, and an empty answer is one", async () => {
+  test("passes on the error of the resolver, and treats an empty response as an error", async () => {
     const failing: ResolveHost = (_, __, callback) =>
       callback(Object.assign(new Error("no"), { code: "EAI_AGAIN" }), []);
     expect(await connectBy(createCheckedLookup(isPublicAddress, failing), 1)).toBe("EAI_AGAIN");

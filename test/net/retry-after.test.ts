@@ -41,7 +41,7 @@ describe("Retry-After", () => {
   });
 
   test.each([-300_000, 300_000, -7_200_000, 7_200_000])(
-    "as a date is compared with the Date of the server, also if the own clock is off by %i ms",
+    "as a date is compared with the server's Date, even if the local clock is off by %i ms",
     (offMs) => {
       const headers = { retryAfter: "Fri, 06 Nov 2026 08:49:37 GMT", date: "Fri, 06 Nov 2026 08:49:00 GMT" };
       expect(parseRetryAfter(headers, nowMs + offMs)).toBe(37_000);
@@ -50,11 +50,11 @@ describe("Retry-After", () => {
     },
   );
 
-  test("as a date is compared with the own clock if the server sends no valid Date", () => {
+  test("as a date is compared with the local clock if the server sends no valid Date", () => {
     expect(parseRetryAfter({ retryAfter: "Fri, 06 Nov 2026 08:49:37 GMT", date: "today" }, nowMs)).toBe(37_000);
   });
 
-  test("is never outside its bounds, whatever the header", () => {
+  test("is never outside its bounds, regardless of the header", () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -70,7 +70,7 @@ describe("Retry-After", () => {
     );
   });
 
-  test("gives back the delay of any date within the hour", () => {
+  test("results in the exact delay for any date within the hour", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 3600 }),

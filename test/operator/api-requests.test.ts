@@ -1,4 +1,4 @@
-// What the operator asks of the API server, as the API server itself wrote it down: few writes, however much there is.
+// The operator's requests to the API server, according to its audit log: few writes, however many objects there are.
 import { expect, test } from "@jest/globals";
 import type { AuditedRequest } from "../support/control-plane/audit-log.ts";
 import { countByVerb, mostForOneObject, requestsOf } from "../support/control-plane/audit-log.ts";
@@ -9,7 +9,7 @@ import { operatorUser } from "../support/worlds/operator-world.ts";
 const instanceCount = 12;
 const rulesOfInstance = 3;
 const statusWritesMax = 3;
-/** One on the rule and one on the instance. */
+/** One event on the rule and one on the instance. */
 const eventsOfChange = 2;
 const writing = new Set(["create", "update", "patch", "delete"]);
 
@@ -20,7 +20,7 @@ await describeOperator(
       return await requestsOf(operatorUser, world().cluster.directory);
     }
 
-    /** What changed something in the namespace, by verb and resource, once its events are written. */
+    /** The write requests in the namespace, by verb and resource, once the events are written. */
     async function writesDuring(namespace: string, act: () => Promise<void>): Promise<ReadonlyMap<string, number>> {
       const { length: before } = await requests();
       await act();
@@ -28,7 +28,7 @@ await describeOperator(
       let writes = new Map<string, number>();
       await world().eventually("the events of the change are written", async () => {
         const made = (await requests()).slice(before).filter(({ verb, object }) => {
-          // The history is written in batches, some seconds later.
+          // The history is written in batches a few seconds later.
           return writing.has(verb) && object.startsWith(`${namespace}/`) && !object.endsWith("-history");
         });
         writes = countByVerb(made);
@@ -56,7 +56,7 @@ await describeOperator(
       expect(made.filter(({ status }) => status === 409)).toEqual([]);
     });
 
-    test("a new rule costs a few writes, and as many next to sixty other rules as next to none", async () => {
+    test("a new rule costs a few writes, and the same number with sixty other rules as with none", async () => {
       for (const others of [0, 60]) {
         const { namespace } = await world().newInstance("change");
         const existing = Array.from({ length: others }, (_, index) =>

@@ -1,5 +1,5 @@
-// Whatever becomes of the API server, the operator recovers by itself: nothing is removed that nobody took back, and nothing
-// runs in circles meanwhile.
+// The operator recovers by itself from every fault of the API server: it removes no entry that is still declared, and makes no busy
+// loops meanwhile.
 import { setTimeout as realDelay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { definitionsDirectory, installDefinitions } from "../support/builders/cluster-objects.ts";
@@ -38,7 +38,7 @@ await describeOperator(
 
     afterAll(async () => await proxy.close());
 
-    /** A rule is added and another one taken back, and both come true; nothing else is removed. */
+    /** One rule is created and another one deleted. Both changes take effect, and nothing else is removed. */
     async function expectRecovery(name: string, address: string): Promise<void> {
       await world().apply(rule(namespace, name, [address]));
       await world().eventually(`${name} is blocked`, () => waf.view.has("blocklist", address));
@@ -50,7 +50,7 @@ await describeOperator(
       expect((await world().operator.health("/readyz")).status).toBe(200);
     }
 
-    /** With fresh back-offs, so that the faults of one test do not slow the next one down. */
+    /** Starts with fresh backoffs, so that the faults of one test do not delay the next one. */
     async function restartOperator(): Promise<void> {
       await world().operator.end();
       await world().startOperator({ port: proxy.port });
@@ -61,7 +61,7 @@ await describeOperator(
       await expectRecovery("restart", "203.0.113.1");
     });
 
-    test("connections that are cut, while rules come and go", async () => {
+    test("broken connections while rules are created and deleted", async () => {
       await restartOperator();
       for (let place = 0; place < 20; place += 1) {
         await world().apply(rule(namespace, `cut-${place}`, [`203.0.113.${100 + place}`]));
@@ -77,7 +77,7 @@ await describeOperator(
       await world().allReady(namespace);
     });
 
-    test("an outage with edits, after which the changes in between are compacted away: no busy loop, and one new list", async () => {
+    test("an outage with edits that are compacted before it ends: no busy loop, and one new list", async () => {
       await restartOperator();
       const relists = 'wafsync_watch_relists_total{kind="wafiprules"}';
       const relistsBefore = (await world().operator.metric(relists)) ?? 0;
@@ -90,7 +90,7 @@ await describeOperator(
       await world().apply(rule(namespace, "changes", ["203.0.113.203"]), rule(namespace, "comes", ["203.0.113.204"]));
       await world().cluster.compactEtcd();
       await world().cluster.restartApiServer("SIGKILL");
-      // Six watches, each with a back-off that begins below a second.
+      // Six watches, each with a backoff that starts below a second.
       expect(proxy.accepted() - acceptedBefore).toBeLessThan(60);
       expect((await cpuSeconds()) - cpuBefore).toBeLessThan(1);
       expect(waf.view.blocklist).toHaveLength(52);
@@ -107,7 +107,7 @@ await describeOperator(
       await world().eventually("only the constant ones are left", () => waf.view.blocklist.length === 50);
     });
 
-    test("the definitions deleted and installed again: nothing is removed, and what is declared again is ours again", async () => {
+    test("CRDs that are deleted and reinstalled: nothing is removed, and declared entries are managed again", async () => {
       await restartOperator();
       const { cluster } = world();
       const owned = await world().newInstance("owned", { deletionPolicy: "Delete" });

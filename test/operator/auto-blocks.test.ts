@@ -1,4 +1,4 @@
-// Automatic blocks in a cluster: judged by the leader, over crashes, and for guests only as far as the owner grants it.
+// Automatic blocks in a cluster: judged by the leader, across crashes, and for guests only as far as the owner grants this.
 import { beforeAll, expect, test } from "@jest/globals";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import type { Manifest } from "../support/builders/manifests.ts";
@@ -38,7 +38,7 @@ await describeOperator("automatic blocks", (world) => {
     return { status: object?.status ?? {}, of: (type: string) => conditionOf(object, type) };
   }
 
-  test("an attacker is suggested, then blocked, also after the operator was killed; each row counts once", async () => {
+  test("an attacker is suggested, then blocked, even after the operator was killed; each row counts once", async () => {
     const { namespace, waf } = await world().newInstance("auto", { logs });
     attack(waf, attacker, 30);
     await world().apply(autoBlock(namespace, { mode: "Suggest" }));
@@ -54,7 +54,7 @@ await describeOperator("automatic blocks", (world) => {
     attack(waf, "2001:db8::66", 25);
     await world().eventually("the second block", () => waf.view.has("blocklist", "2001:db8::66"));
     expect(waf.view.has("blocklist", attacker)).toBe(true);
-    // The object itself has not changed, so its generation does not tell whether the status is about the second block yet.
+    // The object itself has not changed, so its generation does not show whether the status already covers the second block.
     await world().eventually("the status", async () => (await statusOf(namespace)).status["synced"] === "2/2");
     const { status, of } = await statusOf(namespace);
     expect(status).toMatchObject({
@@ -68,7 +68,7 @@ await describeOperator("automatic blocks", (world) => {
     await world().eventually("the list is empty", () => waf.view.blocklist.length === 0);
   });
 
-  test("a guest needs the grant, and blocks neither what the owner allows nor more or longer than granted", async () => {
+  test("a guest needs a grant, and blocks neither addresses that the owner allows nor more or longer than granted", async () => {
     const guest = await world().newNamespace("auto-guest");
     const access = (kinds: readonly string[]) => [
       { namespaces: { names: [guest] }, kinds, maxEntries: 1, maxTtl: "10m" },

@@ -1,5 +1,5 @@
-// What happens to a WAF over the weeks: namespaces that may attach or may not, rules that expire, people who change the
-// lists by hand, keys that are rotated, teams that go.
+// The life of a WAF over weeks: namespaces with and without access, rules that expire, people who change the lists manually, rotated
+// keys, and teams that leave.
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "@jest/globals";
@@ -25,7 +25,7 @@ await describeOperator("the life of a WAF", (world) => {
     return (await world().events(namespace)).map(({ reason }) => reason);
   }
 
-  test("a rule of a namespace that is not allowed waits, and attaches as soon as the label of its namespace says so", async () => {
+  test("a rule of a namespace without access waits, and attaches as soon as its namespace has the required label", async () => {
     const namespaces = { from: "Selector", selector: { matchLabels: { team: "shop" } } };
     const { namespace, waf } = await world().newInstance("allowed", { access: [{ namespaces }] });
     const elsewhere = await world().newNamespace("elsewhere");
@@ -52,7 +52,7 @@ await describeOperator("the life of a WAF", (world) => {
     });
   });
 
-  test("entries that the guards carve and reject are in the status of the rule, and the rest is on the WAF", async () => {
+  test("carved and rejected entries are in the status of the rule, and the others are on the WAF", async () => {
     const guards = { neverBlock: ["203.0.113.5"], onNeverBlock: "Carve" };
     const { namespace, waf } = await world().newInstance("guarded", { guards });
     await world().apply(rule(namespace, "wide", ["203.0.113.0/29", "10.0.0.0/8"]));
@@ -75,7 +75,7 @@ await describeOperator("the life of a WAF", (world) => {
     expect(waf.view.has("blocklist", "10.0.0.0/8")).toBe(true);
   });
 
-  test("a rule without its instance says so, and attaches when that comes", async () => {
+  test("a rule without its instance reports this, and attaches when the instance is created", async () => {
     const namespace = await world().newNamespace("late");
     const waf = world().newWaf();
     await world().apply(rule(namespace, "early", ["203.0.113.3"]));
@@ -93,13 +93,13 @@ await describeOperator("the life of a WAF", (world) => {
     expect(waf.view.blocklist).toEqual(["203.0.113.3"]);
   });
 
-  test("a rule that is created again with a slip in its reference holds what it wanted, until it is corrected or approved", async () => {
+  test("a rule that is recreated with a typo in its reference puts its removals on hold until it is corrected or they are approved", async () => {
     const { namespace, waf } = await world().newInstance("slip", { resyncInterval: "1h" });
     const right = rule(namespace, "scanners", addresses(2));
     const other = { ...instance(namespace, ""), metadata: { name: "waf", namespace } };
     await world().apply(right, rule(namespace, "other", addresses(2, 10)), origin(namespace, "spare", "b.example"));
     await world().allReady(namespace);
-    // The reference is immutable, so a slip gets in with an object that is replaced.
+    // The reference is immutable, so a typo requires a replaced object.
     await world().patch(other, { spec: { suspend: true } });
     await world().remove(right);
     const slip = { instanceRef: { name: "wav" } };
@@ -120,7 +120,7 @@ await describeOperator("the life of a WAF", (world) => {
     await world().remove(right);
   });
 
-  test("an odd line of one rule holds its own removals until they are approved, and lets another rule remove and expire", async () => {
+  test("an invalid line of a rule puts only its own removals on hold, until they are approved; other rules remove and expire", async () => {
     const { namespace, waf } = await world().newInstance("odd", { resyncInterval: "1h" });
     const list = (lines: readonly string[]) =>
       configMap(namespace, "feed", lines.join("\n"), { "wafsync.dev/watch": "true" });
@@ -171,7 +171,7 @@ await describeOperator("the life of a WAF", (world) => {
     await world().eventually("an event says so", async () => (await reasonsOfEvents(namespace)).includes("Expired"));
   });
 
-  test("what people change by hand is corrected within the resync, and an event says so", async () => {
+  test("manual changes are corrected at the next resync, and an event reports this", async () => {
     const { namespace, waf } = await world().newInstance("drift", { resyncInterval: "1s" });
     await world().apply(rule(namespace, "declared", addresses(3)));
     await world().allReady(namespace);
@@ -192,7 +192,7 @@ await describeOperator("the life of a WAF", (world) => {
     await world().patch(instance(namespace, ""), { spec: { resyncInterval: "1h" } });
   });
 
-  test("a rotated key is taken up without a restart", async () => {
+  test("a rotated key is used without a restart", async () => {
     const { namespace, waf } = await world().newInstance("rotation", { resyncInterval: "1h" });
     await world().apply(rule(namespace, "before", ["203.0.113.7"]));
     await world().allReady(namespace);
@@ -204,7 +204,7 @@ await describeOperator("the life of a WAF", (world) => {
     await world().allReady(namespace);
   });
 
-  test("a ConfigMap with the label is followed at once", async () => {
+  test("changes of a ConfigMap with the label take effect immediately", async () => {
     const { namespace, waf } = await world().newInstance("feed", {
       resyncInterval: "1h",
       guards: { maxRemovalPercent: 100 },
@@ -223,7 +223,7 @@ await describeOperator("the life of a WAF", (world) => {
   });
 
   describe("at the end", () => {
-    test("a deleted instance takes what it added with it, and leaves what others added", async () => {
+    test("a deleted instance removes its managed entries, and leaves foreign ones", async () => {
       const { namespace, waf } = await world().newInstance("goodbye", { deletionPolicy: "Delete" });
       waf.view.add("blocklist", ["203.0.113.50"]);
       await world().apply(rule(namespace, "ours", addresses(40)), origin(namespace, "standby", "standby.example.com"));
@@ -241,7 +241,7 @@ await describeOperator("the life of a WAF", (world) => {
       );
     });
 
-    test("a namespace that is deleted in one go ends, and its entries leave the WAF, while nothing else is touched", async () => {
+    test("a namespace can be deleted as a whole: its entries leave the WAF, and nothing else changes", async () => {
       await world().atRest();
       const { namespace, waf } = await world().newInstance("leaving", { deletionPolicy: "Delete" });
       await world().apply(
@@ -250,7 +250,7 @@ await describeOperator("the life of a WAF", (world) => {
       );
       await world().allReady(namespace);
       expect(waf.view.blocklist).toHaveLength(50);
-      // Both take ten seconds.
+      // Each of the two takes ten seconds.
       const [restless] = await Promise.all([
         world().restless(),
         world().cluster.expectKubectl(["delete", "namespace", namespace, `--timeout=${slow(80)}s`]),
@@ -260,7 +260,7 @@ await describeOperator("the life of a WAF", (world) => {
     });
   });
 
-  test("an operator of one namespace needs Roles alone, and leaves the other namespaces alone", async () => {
+  test("an operator of one namespace needs only Roles, and ignores other namespaces", async () => {
     await world().operator.end();
     const { cluster } = world();
     const team = await world().newNamespace("team");

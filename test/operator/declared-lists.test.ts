@@ -1,5 +1,5 @@
-// The main promise: whatever is created, edited, renamed and deleted, while the operator runs or is stopped, the lists end as
-// declared, with no call too many. What is urgent does not wait for what is long.
+// The main promise: whatever is created, edited, renamed and deleted, while the operator runs or is stopped, the lists match the
+// declared state in the end, without unnecessary calls. Urgent entries do not wait for long lists.
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
@@ -9,7 +9,7 @@ import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 
-/** Guards are not what is tested here. */
+/** The guards are not the subject of these tests. */
 const unguarded = { guards: { maxRemovals: 100_000, maxRemovalPercent: 100 } };
 
 interface Writes {
@@ -22,7 +22,7 @@ function writesOf(waf: TestWaf): Writes {
   return { added: calls["POST /api/blocklist_ip"] ?? 0, removed: calls["DELETE /api/blocklist_ip"] ?? 0 };
 }
 
-/** One rule with one address for each place. */
+/** One rule with one address for each number. */
 function rulesFor(namespace: string, places: readonly number[], prefix = "rule"): Manifest[] {
   return places.map((place) => rule(namespace, `${prefix}-${place}`, addresses(1, place)));
 }
@@ -42,7 +42,7 @@ await describeOperator("declared lists", (world) => {
     await world().startOperator();
   }
 
-  /** Waits for the list and for the status of every object, and gives the writes that it took. */
+  /** Waits for the list and for the status of every object, and returns the writes that this took. */
   async function settle(namespace: string, waf: TestWaf, declared: readonly string[], before: Writes): Promise<Writes> {
     const wanted = [...declared].sort();
     await world().eventually(`${wanted.length} entries on the list`, () => {
@@ -79,19 +79,19 @@ await describeOperator("declared lists", (world) => {
       before = writesOf(waf);
     });
 
-    test("what is created is added", async () => {
+    test("created entries are added", async () => {
       await during(async () => await world().apply(...rulesFor(namespace, places)));
       expect(await settle(namespace, waf, addresses(count), before)).toEqual({ added: count, removed: 0 });
     });
 
-    test("what is edited is exchanged", async () => {
+    test("edited entries are replaced", async () => {
       const changed = edited.map((place) => rule(namespace, `rule-${place}`, addresses(1, place + 10_000)));
       await during(async () => await world().apply(...changed));
       const exchanged = { added: edited.length, removed: edited.length };
       expect(await settle(namespace, waf, declared, before)).toEqual(exchanged);
     });
 
-    test("what is renamed costs no call", async () => {
+    test("renamed rules cost no call", async () => {
       const renamed = edited.map((place) => rule(namespace, `renamed-${place}`, addresses(1, place + 10_000)));
       const gone = rulesFor(namespace, edited);
       await during(async () => {
@@ -107,24 +107,24 @@ await describeOperator("declared lists", (world) => {
         expect(writes.length).toBeGreaterThan(count);
         expect(Math.max(...writes.map(([, times]) => times))).toBeLessThan(8);
         expect(writes.reduce((sum, [, times]) => sum + times, 0)).toBeLessThan(3 * writes.length);
-        // Of all rules that change in a run, 20 get an event of their own.
+        // At most 20 rules that change in a run get their own event.
         expect((await world().events(namespace)).length).toBeLessThan(300);
       });
 
-      test("once all is synced, nothing is written any more", async () => {
+      test("once everything is synced, nothing more is written", async () => {
         await world().atRest();
         expect(await world().restless()).toEqual([]);
       });
     }
 
-    test("what is deleted is removed", async () => {
+    test("the entries of deleted rules are removed", async () => {
       const path = `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafiprules`;
       await during(async () => void (await world().requests.expect({ method: "DELETE", path })));
       expect(await settle(namespace, waf, [], before)).toEqual({ added: 0, removed: count });
     });
   });
 
-  test("in any order, with the operator stopped now and then, it ends as declared", async () => {
+  test("in any order, with the operator stopped repeatedly, the lists match the declared state in the end", async () => {
     const namespace = await world().newNamespace("walk");
     const waf = world().newWaf();
     const random = seededRandom(20_261_121);
@@ -161,7 +161,7 @@ await describeOperator("declared lists", (world) => {
       },
     ];
     for (let step = 0; step < 150; step += 1) {
-      // The instance comes after its first rules, and its Secret last.
+      // The instance is created after its first rules, and its Secret last.
       if (step === 20) await world().apply(instance(namespace, world().simulator.baseUrl, unguarded));
       if (step === 30) await world().apply(keySecret(namespace, waf.key));
       if (step === 60 || step === 110) await world().operator.end(step === 60 ? "SIGKILL" : "SIGTERM");
@@ -203,7 +203,7 @@ await describeOperator("declared lists", (world) => {
     expect(writesOf(waf)).toEqual({ added: 1_414, removed: 0 });
   });
 
-  test("neighbours are merged where the owner asks for it, and what a list has no room for is told", async () => {
+  test("adjacent networks are merged if the owner requests it, and entries beyond the capacity of a list are reported", async () => {
     const { namespace, waf } = await world().newInstance("compaction", unguarded);
     const object = instance(namespace, "");
     const neighbours = addresses(8);

@@ -1,5 +1,5 @@
-// WAFs whose logs never end or never come, next to one of an honest team. `WAFSYNC_HOSTILE=large` uses the default limit of a million
-// rows, and prints what the operator needed.
+// WAFs whose logs never end or never arrive, next to the WAF of an honest team. `WAFSYNC_HOSTILE=large` uses the default limit of a
+// million rows, and prints the operator's resource usage.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { instance, keySecret } from "../support/builders/manifests.ts";
 import { startEndlessLogs } from "../support/fakes/endless-logs.ts";
@@ -12,7 +12,7 @@ import { conditionOf } from "../support/worlds/operator-world.ts";
 const isLarge = process.env["WAFSYNC_HOSTILE"] === "large";
 const rowsMax = isLarge ? 1_000_000 : 20_000;
 const endlessCount = isLarge ? 1 : 3;
-/** More than runs of log forwarding that have a worker. */
+/** More than log forwarding has workers. */
 const silentCount = 12;
 const rowsOfOwner = 1_200;
 const timeMsMax = isLarge ? 300_000 : 60_000;
@@ -28,7 +28,7 @@ await describeOperator("logs without end", (world) => {
   });
   afterAll(async () => await hostile.close());
 
-  test("end in a condition, with bounded output and memory, and the logs of others are forwarded", async () => {
+  test("result in a condition, with bounded output and memory, and the logs of others are forwarded", async () => {
     const { namespace: owner, waf } = await world().newInstance("owner", { logs });
     const operator = await world().startOperator({
       nodeParameters: (await readImage()).nodeParameters,
@@ -66,7 +66,7 @@ await describeOperator("logs without end", (world) => {
     );
     expect(memory).toBeLessThan(memoryMax);
 
-    // A change does not begin a new hour, and neither does turning forwarding off and on.
+    // A change does not start a new hour, and neither does turning forwarding off and on.
     const [attacker = ""] = attackers;
     const pages = hostile.pages(endlessKeys[0] ?? "");
     await world().patch(instance(attacker, ""), { spec: { logs: { enabled: false } } });

@@ -1,4 +1,4 @@
-// Feeds in a cluster: fetched by the leader, remembered in WafRecords, used across namespaces where the feed allows it.
+// Feeds in a cluster: fetched by the leader, stored in WafRecords, and used across namespaces if the feed allows it.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { someAddresses } from "../support/builders/declare-feed.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
@@ -7,7 +7,7 @@ import { FeedServer } from "../support/fakes/feed-server.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
 
-/** Guards of the instance never object here: those of the feed are tested. */
+/** The guards of the instance never apply here, because these tests are about the guards of feeds. */
 const unguarded = { guards: { maxRemovals: 100_000, maxRemovalPercent: 100 } };
 const parameters = ["--allow-private-feeds"];
 

@@ -1,4 +1,4 @@
-// What guests of a shared WAF were seen to do to its owner and to each other: each attack, tried on a real API server.
+// Attacks of a shared WAF's guests on its owner and on each other, each on a real API server.
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, cacheClear, origin, rule } from "../support/builders/manifests.ts";
@@ -13,7 +13,7 @@ await describeOperator("a WAF with guests", (world) => {
     await world().startOperator();
   });
 
-  /** An instance and a guest of it, with this grant. */
+  /** An instance and one of its guests, with this grant. */
   async function shared(prefix: string, grant: object) {
     const guest = await world().newNamespace(`${prefix}-guest`);
     const { namespace, waf } = await world().newInstance(prefix, {
@@ -39,7 +39,7 @@ await describeOperator("a WAF with guests", (world) => {
     );
   }
 
-  test("an origin of a guest lifts no block, not even with the right to declare origins", async () => {
+  test("an origin of a guest lifts no block, not even with the permission to declare origins", async () => {
     const { namespace, guest, waf, of } = await shared("lifting", { kinds: allKinds });
     await world().apply(rule(namespace, "scanners", ["192.0.2.66", "198.51.100.0/24"]));
     await world().allReady(namespace);
@@ -66,7 +66,7 @@ await describeOperator("a WAF with guests", (world) => {
     expect(callsOf(waf)["GET /clear"] ?? 0).toBe(0);
   });
 
-  test("an Allow rule of a guest lifts no block of the owner, however old or wide it is", async () => {
+  test("an Allow rule of a guest lifts no block of the owner, regardless of its age and width", async () => {
     const { namespace, guest, waf, of } = await shared("conflict", { actions: ["Block", "Allow"] });
     const partner = rule(guest, "partner", ["203.0.113.9", "203.0.113.10"], { ...of, action: "Allow" });
     await world().apply(partner);
@@ -98,7 +98,7 @@ await describeOperator("a WAF with guests", (world) => {
     const annotated = { ...greedy, metadata: { ...greedy.metadata, annotations: { "wafsync.dev/adopt": "true" } } };
     await world().apply(annotated);
     await becomes(annotated, "Accepted", "False NotGranted");
-    // A rule is judged before the WAF is read for the first time.
+    // A rule is validated before the WAF is read for the first time.
     await becomes(annotated, "Synced", "True Synced");
     await world().remove(annotated);
     const after = rule(guest, "after", ["203.0.113.51"], of);
@@ -108,7 +108,7 @@ await describeOperator("a WAF with guests", (world) => {
     expect(waf.view.blocklist).toEqual(["203.0.113.50", "203.0.113.51"]);
   });
 
-  test("a broken reference of a guest holds no removal of the owner", async () => {
+  test("a broken reference of a guest puts no removal of the owner on hold", async () => {
     const { namespace, guest, waf, of } = await shared("broken", {});
     await world().apply(rule(namespace, "scanners", addresses(20)));
     await world().allReady(namespace);
@@ -120,7 +120,7 @@ await describeOperator("a WAF with guests", (world) => {
     await world().eventually("the owner's removal is done", () => waf.view.blocklist.length === 19);
   });
 
-  test("3,000 addresses of the highest priority of a guest delay an address of the owner by a few calls", async () => {
+  test("3,000 addresses of a guest with the highest priority delay an address of the owner by a few calls", async () => {
     const { namespace, guest, waf, of } = await shared("priority", { maxEntries: 3_000 });
     world().simulator.settings.latencyMs = 20;
     await world().apply(rule(guest, "flood", addresses(3_000), { ...of, priority: 1_000_000 }));
@@ -132,7 +132,7 @@ await describeOperator("a WAF with guests", (world) => {
     world().simulator.settings.latencyMs = 0;
   });
 
-  test("a guest clears the cache no more often than was granted", async () => {
+  test("a guest clears the cache no more often than granted", async () => {
     const { guest, waf, of } = await shared("clearing", { kinds: allKinds, cacheClear: { minInterval: "1h" } });
     await world().apply(cacheClear(guest, "first", of));
     await becomes(cacheClear(guest, "first"), "Complete", "True Cleared");

@@ -1,5 +1,5 @@
-// Many hostile guests and strangers at once. They may get nothing done, but they must not delay the owner's urgent addresses,
-// fill the memory, block the event loop or unblock anything of the owner's. `WAFSYNC_HOSTILE=large` takes 200 guests and 3,000 rules.
+// Many hostile guests and strangers at the same time. They must not delay the owner's urgent addresses, fill the memory, block the
+// event loop or unblock any entry of the owner. `WAFSYNC_HOSTILE=large` uses 200 guests and 3,000 rules.
 import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:net";
 import { setTimeout as realDelay } from "node:timers/promises";
@@ -17,7 +17,7 @@ const guestCount = isLarge ? 200 : 40;
 const rulesOfGuest = 15;
 const strangerCount = isLarge ? 50 : 10;
 const hangingCount = 70;
-/** 200 are enough for a 99th percentile, which is the third slowest. Of fewer, all have to be in time. */
+/** 200 are enough for a 99th percentile, which is the third slowest. With fewer, all must be in time. */
 const urgentCount = isLarge ? 200 : 20;
 const memoryMax = 512 * 1024 * 1024;
 const urgentMsMax = 2_000;
@@ -28,7 +28,7 @@ afterEach(() => {
 });
 
 await describeOperator("hostile guests", (world) => {
-  test("an urgent address of the owner is called within 2 s, and nothing of the owner's is unblocked", async () => {
+  test("the call for an urgent address of the owner starts within 2 s, and no entry of the owner is unblocked", async () => {
     const access = [
       {
         namespaces: { from: "Selector", selector: { matchLabels: { waf: "guest" } } },
@@ -42,7 +42,7 @@ await describeOperator("hostile guests", (world) => {
     const kept = addresses(20);
     await world().apply(rule(owner, "kept", kept));
     await world().allReady(owner);
-    // What the start took does not count.
+    // The time of the start does not count.
     await loopDelay(world().operator);
 
     const hanging = await aHangingWaf();
@@ -81,7 +81,7 @@ await describeOperator("hostile guests", (world) => {
     expect(memory).toBeLessThan(memoryMax);
     expect(kept.filter((address) => !waf.view.has("blocklist", address))).toEqual([]);
     expect(waf.view.allowlist).toEqual([]);
-    await world().eventually("a stranger is told", async () => {
+    await world().eventually("a stranger is notified", async () => {
       const told = conditionOf(await world().read("WafIpRule", strangers[1] ?? "", "rule-0"), "Accepted");
       return told?.reason === "NotAllowed";
     });
@@ -104,7 +104,7 @@ await describeOperator("hostile guests", (world) => {
     return names;
   }
 
-  /** Changes labels and annotations of what is there, again and again. */
+  /** Repeatedly changes labels and annotations of existing objects. */
   async function labelStorm(attackers: readonly string[], signal: AbortSignal): Promise<void> {
     for (let round = 0; !signal.aborted; round += 1) {
       const attacker = attackers[round % attackers.length] ?? "";
@@ -161,7 +161,7 @@ function hangingInstances(namespace: string, port: number): Manifest[] {
   ];
 }
 
-/** Accepts connections and never answers. */
+/** Accepts connections and never responds. */
 async function aHangingWaf(): Promise<{ readonly port: number; readonly close: () => void }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -1,5 +1,6 @@
-// WAFs that attack the operator by their answers, one attack at a time, on a real API server. During each, an urgent address of
-// another team's instance must be called within 2 s, and the status of the attacker's own instance must say what is wrong.
+// WAFs that attack the operator with their responses, one attack at a time, on a real API server. During each attack, the call for
+// an urgent address of another team's instance must start within 2 s, and the status of the attacker's own instance must report the
+// problem.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { findFreePorts } from "../support/control-plane/free-ports.ts";
 import { instance, keySecret, rule } from "../support/builders/manifests.ts";
@@ -16,7 +17,7 @@ import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
 const urgentMsMax = 2_000;
 const memoryMax = 512 * 1024 * 1024;
 const logs = { enabled: true, interval: "10s", lookback: "1d" };
-/** Whatever a viewer of statuses does not see. */
+/** Characters that are invisible to a reader of the status. */
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 await describeOperator("a hostile WAF", (world) => {
@@ -33,7 +34,7 @@ await describeOperator("a hostile WAF", (world) => {
   });
   afterAll(async () => await hostile.close());
 
-  /** An instance of an attacker. */
+  /** An attacker's instance. */
   async function attack(
     key: string,
     answers: HostileAnswers,
@@ -73,7 +74,7 @@ await describeOperator("a hostile WAF", (world) => {
     ["an escape", `${"-".repeat(1000)}b`, String.raw`\\\-`],
     ["a reference of HTML", `${"&".repeat(1000)}b`, "&amp;"],
     ["percent signs", `${"a".repeat(1000)}b`, "%61"],
-  ])("can't freeze the operator by a key and a body that are slow to search: %s", async (_, key, piece) => {
+  ])("can't freeze the operator with a key and a body that are slow to search: %s", async (_, key, piece) => {
     const body = piece.repeat(Math.floor(60_000 / piece.length));
     const namespace = await attack(key, { origins: text(500, body), list: text(500, body) });
     await world().eventually("the answer came", () => hostile.requests(key) > 0);
@@ -93,7 +94,7 @@ await describeOperator("a hostile WAF", (world) => {
     expect(await memory()).toBeLessThan(memoryMax);
   });
 
-  test("can't end the log forwarding of others by a row of 200,000 nested brackets", async () => {
+  test("can't stop the log forwarding of others with a row of 200,000 nested brackets", async () => {
     const timestamp = new Date().toISOString();
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
     const row = JSON.stringify(anEntry({ timestamp, request_path: "/deep" })).replace(/\}$/, `,"extra":${deep}}`);
@@ -121,7 +122,7 @@ await describeOperator("a hostile WAF", (world) => {
     await world().apply(keySecret(namespace, next));
     await world().apply(rule(namespace, "refused", ["192.0.2.3"]));
     const refused = async () => JSON.stringify((await world().read("WafIpRule", namespace, "refused"))?.status ?? {});
-    await world().eventually("the refusal is told", async () => (await refused()).includes("No: "));
+    await world().eventually("the refusal is reported", async () => (await refused()).includes("No: "));
     const told = `${await refused()}${JSON.stringify(await world().events(namespace))}${await ready(namespace)}`;
     expect(told.toLowerCase()).not.toContain(former);
     expect(told).toContain("[api key]");
@@ -146,14 +147,16 @@ await describeOperator("a hostile WAF", (world) => {
     await world().apply(rule(messages, "refused", ["192.0.2.3"]));
     await becomes(entries, /^False .*invisible character/);
     await becomes(domains, /^False/);
-    await world().eventually("the refusal is told", async () => (await textsOf(messages)).includes("stop-commands"));
+    await world().eventually("the refusal is reported", async () =>
+      (await textsOf(messages)).includes("stop-commands"),
+    );
     for (const namespace of [entries, messages, domains]) {
-      for (const told of stringsIn(JSON.parse(await textsOf(namespace)))) expect(told).not.toMatch(invisible);
+      for (const text of stringsIn(JSON.parse(await textsOf(namespace)))) expect(text).not.toMatch(invisible);
     }
     await ownerIsServed();
   });
 
-  test("can't blind its status by a domain of 300 characters", async () => {
+  test("can't make its status unwritable with a domain of 300 characters", async () => {
     const domain = `${"a".repeat(60)}.`.repeat(5);
     const namespace = await attack("a-key-of-long-domains-1", {
       origins: json(200, { success: true, domain: `${domain}example`, origin: "origin.example" }),
@@ -176,13 +179,13 @@ await describeOperator("a hostile WAF", (world) => {
     await other.close();
   });
 
-  test("and strangers who change labels again and again cause no call", async () => {
+  test("strangers who repeatedly change labels cause no call", async () => {
     await world().atRest();
     const stranger = await world().newNamespace("stranger");
     const mine = rule(stranger, "mine", ["192.0.2.4"], { instanceRef: { name: "waf", namespace: owner.namespace } });
     await world().apply(mine);
     const accepted = async () => conditionOf(await world().read("WafIpRule", stranger, "mine"), "Accepted")?.reason;
-    await world().eventually("the stranger is told", async () => (await accepted()) === "NotAllowed");
+    await world().eventually("the stranger is notified", async () => (await accepted()) === "NotAllowed");
     const before = writesAndLists(owner.waf);
     for (let round = 0; round < 200; round += 1) {
       await world().patch(mine, { metadata: { labels: { round: String(round) } } });
@@ -196,8 +199,8 @@ await describeOperator("a hostile WAF", (world) => {
   }
 });
 
-await describeOperator("an operator that may not call inner addresses", (world) => {
-  test("says the same of open and of closed ports, and connects to none", async () => {
+await describeOperator("an operator that may not call internal addresses", (world) => {
+  test("reports the same message for open and closed ports, and connects to none", async () => {
     await world().startOperator({ callsLoopback: false });
     const open = await startHostileWafs();
     const [closed] = await findFreePorts(1);
@@ -222,7 +225,7 @@ await describeOperator("an operator that may not call inner addresses", (world) 
 
   async function reason(namespace: string): Promise<string> {
     const read = async () => conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready");
-    await world().eventually("the failure is told", async () => (await read())?.status === "False");
+    await world().eventually("the failure is reported", async () => (await read())?.status === "False");
     const found = await read();
     return `${found?.reason}: ${found?.message.replaceAll(/http:[^ ]*[\w\]]/g, "URL")}`;
   }

@@ -1,5 +1,5 @@
-// The commands for people against a real API server, each with the rights of whoever calls: a responder, who may write rules of one
-// namespace and read neither Secrets nor records, and an administrator.
+// The commands for people with a real API server, each with the permissions of its caller: a responder, who may write rules in one
+// namespace but read neither Secrets nor records, and an administrator.
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, configMap, rule } from "../support/builders/manifests.ts";
 import { handMadeLists } from "../support/builders/hand-made-lists.ts";
@@ -54,7 +54,7 @@ await describeOperator("the commands of an incident", (world) => {
     });
   });
 
-  test("a responder blocks an address among 500 foreign ones, sees why, and ends it", async () => {
+  test("a responder blocks an address among 500 foreign ones, sees why it is blocked, and ends the block", async () => {
     waf.view.add(
       "blocklist",
       addresses(500).map((text) => text.replace("198.18", "198.19")),
@@ -92,7 +92,7 @@ await describeOperator("the commands of an incident", (world) => {
     expect(await world().read("WafIpRule", namespace, "waf-block-203-0-113-9")).toBeUndefined();
   });
 
-  test("an address is blocked within three calls of a list that is being loaded, and ends early or by itself before that list does", async () => {
+  test("an address is blocked within three calls while a list is being loaded, and the block ends early or expires before the load does", async () => {
     const { simulator, cluster } = world();
     const loading = await world().newInstance("loading");
     const { view } = loading.waf;
@@ -132,7 +132,7 @@ await describeOperator("the commands of an incident", (world) => {
 
     expect((await admin("unblock", urgent)).code).toBe(0);
     expect(view.has("blocklist", urgent)).toBe(false);
-    // Long enough for the command to see it on the list, on a busy machine too.
+    // Long enough for the command to see the entry on the list, even on a busy machine.
     expect((await admin("block", urgent, "--for", `${Math.ceil(slow(5_000) / 1_000)}s`)).code).toBe(0);
     await world().eventually("the block has ended", () => !view.has("blocklist", urgent));
     expect(view.blocklist.length).toBeLessThan(10_500);
@@ -143,7 +143,7 @@ await describeOperator("the commands of an incident", (world) => {
     simulator.settings.latencyMs = 0;
   });
 
-  /** How many writes the WAF had got when the next rule of a command was created. */
+  /** The number of writes that the WAF had received when the next rule of a command was created. */
   async function callsWhenCreated(within: string, view: TestWaf["view"], signal: AbortSignal): Promise<number> {
     const path = `/apis/wafsync.dev/v1alpha1/namespaces/${within}/wafiprules?watch=1&timeoutSeconds=120`;
     for await (const line of world().requests.stream(path, signal)) {
@@ -154,7 +154,7 @@ await describeOperator("the commands of an incident", (world) => {
     throw new Error("no rule of a command was created");
   }
 
-  test("an administrator finds an address of a ConfigMap in the lists, with its line, and all of it in the history", async () => {
+  test("an administrator finds an address of a ConfigMap on the lists, with its line, and its complete history", async () => {
     const { kubeconfig } = world().cluster;
     await world().apply(
       configMap(namespace, "list", "# a feed\n192.0.2.0/26 # bad\n"),
@@ -191,7 +191,7 @@ await describeOperator("the commands of an incident", (world) => {
     ]);
   });
 
-  test("a responder sees what is on hold and approves exactly that", async () => {
+  test("a responder sees the removals on hold and approves exactly these", async () => {
     await world().apply(rule(namespace, "big", addresses(10)));
     await world().eventually("the removals are on hold", async () => {
       const status = await world().read("WafInstance", namespace, "waf");
@@ -208,7 +208,7 @@ await describeOperator("the commands of an incident", (world) => {
     await world().allReady(namespace);
   });
 
-  test("1,413 entries that were made by hand are taken over by import and kubectl, without a call that writes", async () => {
+  test("1,413 manually created entries are adopted with import and kubectl, without a write to the WAF", async () => {
     const { cluster, simulator } = world();
     const taken = await world().newNamespace("taken");
     const { view, key } = world().newWaf();
@@ -219,7 +219,7 @@ await describeOperator("the commands of an incident", (world) => {
     const imported = await runWafsync(["import", ...wafWords], { environment: { WAFSYNC_API_KEY: key } });
     expect([imported.code, imported.stderr]).toEqual([
       0,
-      expect.stringContaining("Declared 1,313 of the blocklist and 100 of the allowlist"),
+      expect.stringContaining("Declared 1,313 entries of the blocklist and 100 of the allowlist"),
     ]);
     const secret = ["create", "secret", "generic", "main-waf-key", "-n", taken, `--from-literal=apiKey=${key}`];
     await cluster.expectKubectl(secret);
@@ -235,7 +235,7 @@ await describeOperator("the commands of an incident", (world) => {
     expect((await world().events(taken)).map(({ reason }) => reason)).toContain("EntriesAdopted");
   });
 
-  test("a user who can't write rules learns which permission is missing, and nothing is written", async () => {
+  test("a user who can't write rules is told which permission is missing, and nothing is written", async () => {
     const { cluster } = world();
     const other = await world().newNamespace("elsewhere");
     await cluster.expectKubectl(["create", "serviceaccount", "nobody", "-n", other]);
@@ -248,7 +248,7 @@ await describeOperator("the commands of an incident", (world) => {
     expect(waf.view.has("blocklist", urgent)).toBe(false);
   });
 
-  test("the page of the operator explains an address as why does, and shows every WAF of the cluster", async () => {
+  test("the operator's page explains an address like wafsync why, and shows every WAF of the cluster", async () => {
     const { cluster, operator } = world();
     await world().allReady(namespace);
     const instance = `${namespace}/waf`;
@@ -272,7 +272,7 @@ await describeOperator("the commands of an incident", (world) => {
     expect([requests.status, requests.text.includes("spec.logs.enabled is not set")]).toEqual([400, true]);
   });
 
-  test("wafsync ui shows a responder one namespace, and what is missing", async () => {
+  test("wafsync ui shows a responder one namespace, and what it can't read", async () => {
     await using page = await servePage(["--kubeconfig", responder, "-n", namespace, "--allow-insecure-http"]);
     const summary = await page.json("/summary");
     expect(summary).toMatchObject({ where: `in namespace ${namespace}`, totals: { instances: 1 } });
@@ -281,7 +281,7 @@ await describeOperator("the commands of an incident", (world) => {
     expect(why).toContain("You are not allowed to get Secret");
   });
 
-  test("a viewer without rights sees an explanation in wafsync ui, and no data", async () => {
+  test("a viewer without permissions sees an explanation in wafsync ui, and no data", async () => {
     const { cluster } = world();
     const other = await world().newNamespace("blind");
     await cluster.expectKubectl(["create", "serviceaccount", "nobody", "-n", other]);

@@ -1,4 +1,4 @@
-// Blocked requests on the operator's standard output, from a real API server and a simulated WAF.
+// Blocked requests on the operator's stdout, with a real API server and a simulated WAF.
 import { beforeAll, expect, test } from "@jest/globals";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import { instance } from "../support/builders/manifests.ts";
@@ -20,7 +20,7 @@ function rowsOf(printed: string, namespace: string): readonly string[] {
     .sort();
 }
 
-/** Nothing for a line that is not whole: a process may have been killed within it, or still be writing it. */
+/** Ignores an incomplete line, which a killed process may have left, or a running process may still be writing. */
 function parseLine(line: string): readonly Readonly<Record<string, unknown>>[] {
   try {
     return line.startsWith("{") ? [JSON.parse(line) as Readonly<Record<string, unknown>>] : [];
@@ -36,7 +36,7 @@ await describeOperator("the forwarding of logs", (world) => {
     operator = await world().startOperator();
   });
 
-  /** Puts entries of so many minutes ago into the logs of the WAF. @returns their paths */
+  /** Adds entries from this many minutes ago to the logs of the WAF. @returns their paths */
   function block(waf: TestWaf, count: number, minutesAgo: number, start = 0): string[] {
     const timeMs = Date.now() - minutesAgo * 60_000;
     return Array.from({ length: count }, (_, index) => {
@@ -47,7 +47,7 @@ await describeOperator("the forwarding of logs", (world) => {
     });
   }
 
-  test("every blocked request comes out once as a line of JSON, over restarts, and status and metrics say so", async () => {
+  test("every blocked request is written once as a JSON line, across restarts, and status and metrics report it", async () => {
     const { namespace, waf } = await world().newInstance("logs", { logs });
     const wanted: string[] = [];
     const add = (count: number, minutesAgo: number): void => {
@@ -82,7 +82,7 @@ await describeOperator("the forwarding of logs", (world) => {
       client_ip: "192.0.2.1",
       block_reason: "SQL Injection 942100",
     });
-    // Nothing of the operator's own log is on standard output.
+    // stdout contains nothing of the operator's own log.
     expect(first.stdout).not.toContain('"msg"');
     operator = await world().startOperator();
   });
@@ -103,7 +103,7 @@ await describeOperator("the forwarding of logs", (world) => {
     });
   });
 
-  test("a reader that goes away is told of, nothing is lost by it, and the WAF is kept as before", async () => {
+  test("a missing reader is reported and loses no entries, and the WAF is reconciled as before", async () => {
     const { namespace, waf } = await world().newInstance("reader", { logs });
     await world().allReady(namespace);
     operator.process.child.stdout?.destroy();
@@ -123,7 +123,7 @@ await describeOperator("the forwarding of logs", (world) => {
     });
   });
 
-  test("of two replicas the leader alone forwards, and the other goes on where it stopped", async () => {
+  test("of two replicas, only the leader forwards, and the other replica continues where it stopped", async () => {
     await operator.end();
     const elected = ["--leader-elect", "--lease-namespace", "wafsync-system", "--lease-name", "logs"];
     const first = await world().startOperator({ podName: "first", parameters: elected });
@@ -134,7 +134,7 @@ await describeOperator("the forwarding of logs", (world) => {
     await world().eventually("the leader forwards", () => {
       return rowsOf(first.process.printed(), namespace).length === wanted.length;
     });
-    // While it is being told to stop, there is more to forward.
+    // There are further entries to forward while it is asked to stop.
     wanted.push(...block(waf, 2500, 50, wanted.length));
     await world().patch(instance(namespace, ""), { metadata: { annotations: { "wafsync.dev/requested-at": "now" } } });
     const { stdout } = await first.end();
@@ -148,7 +148,7 @@ await describeOperator("the forwarding of logs", (world) => {
     operator = await world().startOperator();
   });
 
-  test("an instance without a collector says what is missing, and forwarding can be turned off", async () => {
+  test("an instance without a collector reports what is missing, and forwarding can be turned off", async () => {
     const { namespace, waf } = await world().newInstance("otlp", { logs: { ...logs, output: "OTLP" } });
     block(waf, 1, 60);
     const condition = async () => {

@@ -1,4 +1,4 @@
-// An instance that is deleted, created again, renamed or moved: its entries stay on the WAF and stay managed.
+// An instance that is deleted, recreated, renamed or moved: its entries stay on the WAF and stay managed.
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, cacheClear, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
@@ -58,7 +58,7 @@ await describeOperator("an instance under another name", (world) => {
       const former = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
       return former?.reason === "Continued" && former.message.includes(`${target}/front`);
     });
-    // Its rules still refer to the former instance: nothing of theirs is removed meanwhile.
+    // Its rules still refer to the former instance: their entries are not removed meanwhile.
     await world().eventually("the new instance holds removals", async () => {
       const held = conditionOf(await world().read("WafInstance", target, "front"), "RemovalsHeld");
       return held?.message.includes(`continues WafInstance ${namespace}/waf, which the object refers to`) === true;
@@ -85,7 +85,7 @@ await describeOperator("an instance under another name", (world) => {
     });
   });
 
-  test("leaves its entries when it is deleted, and manages them again when it is back", async () => {
+  test("leaves its entries when it is deleted, and manages them again when it is recreated", async () => {
     const { namespace, waf } = await world().newInstance("back");
     const feed = rule(namespace, "feed", addresses(20));
     await world().apply(feed);

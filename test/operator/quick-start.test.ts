@@ -1,5 +1,5 @@
-// What a newcomer does with a cluster, from the manifests on: all objects of the examples become ready, everything that
-// kubectl shows is as the documentation says, and afterwards nothing moves.
+// The first steps of a newcomer in a cluster, from the manifests on: all objects of the examples become ready, the output of kubectl
+// matches the documentation, and afterwards nothing changes.
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
@@ -33,7 +33,7 @@ await describeOperator("the quick start", (world) => {
       .replaceAll("http://127.0.0.1:8080", simulator.baseUrl)
       .replaceAll("demo-key-0123456789", shop.key)
       .replaceAll("www.example.com", shop.domain);
-    // The first pass waits for the WAF until all objects are there, so that one event sums everything up.
+    // The first run waits for the WAF until all objects exist, so that one event summarizes everything.
     simulator.settings.latencyMs = slow(1_000);
     await cluster.expectKubectl(["apply", "-f", "-"], { input });
     simulator.settings.latencyMs = 0;
@@ -45,12 +45,12 @@ await describeOperator("the quick start", (world) => {
     expect(shop.view.counters.cacheClears).toBe(1);
   });
 
-  test("everything that kubectl shows is as the documentation says", async () => {
+  test("the output of kubectl matches the documentation", async () => {
     const { cluster, simulator } = world();
     const commands = await runPage(statusPage, {
       apply: async (yaml) => {
         await cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", "-f", "-"], { input: yaml });
-        // Long enough for the operator to see it; then until it has dealt with it.
+        // Long enough for the operator to see the change; then until it has handled it.
         await realDelay(slow(1_000));
         const isSettled = async (): Promise<boolean> => (await world().objects("shop")).every(isAtRest);
         await world().eventually("all is settled", isSettled);
@@ -66,7 +66,7 @@ await describeOperator("the quick start", (world) => {
     );
   });
 
-  test("the figures of the first pass are in the metrics, and every series is there", async () => {
+  test("the figures of the first run are in the metrics, and every series exists", async () => {
     const { operator } = world();
     const calls =
       'wafsync_waf_requests_total{waf_instance="shop/shop",method="POST",endpoint="/api/blocklist_ip",code="200"}';
@@ -79,7 +79,7 @@ await describeOperator("the quick start", (world) => {
     expect((await operator.health("/readyz")).status).toBe(200);
   });
 
-  test("held removals are let through by the command that the message gives", async () => {
+  test("the command in the message approves the removals on hold", async () => {
     const { cluster } = world();
     const held = conditionOf(await world().read("WafInstance", "shop", "shop"), "RemovalsHeld")?.message ?? "";
     const [, command = ""] = held.split("kubectl ");
@@ -97,7 +97,7 @@ await describeOperator("the quick start", (world) => {
     ]);
   });
 
-  test("a reconcile that is asked for by annotation is done at once, and said so", async () => {
+  test("a reconcile run that an annotation requests starts immediately, and is acknowledged", async () => {
     shop.view.remove("blocklist", ["192.0.2.17"]);
     const annotate = ["annotate", "wafinstance", "shop", "-n", "shop", "wafsync.dev/requested-at=noon"];
     await world().cluster.expectKubectl(annotate);
@@ -107,7 +107,7 @@ await describeOperator("the quick start", (world) => {
     });
   });
 
-  test("a rule with 10,000 addresses is taken and synced, and its status stays small", async () => {
+  test("a rule with 10,000 addresses is accepted and synced, and its status stays small", async () => {
     const namespace = await world().newNamespace("large");
     const waf = world().newWaf();
     await world().apply(
@@ -123,7 +123,7 @@ await describeOperator("the quick start", (world) => {
     expect(conditionOf(large, "Synced")).toMatchObject({ status: "True", reason: "Synced" });
   });
 
-  test("once all is synced, nothing is written any more", async () => {
+  test("once everything is synced, nothing more is written", async () => {
     expect(await world().restless()).toEqual([]);
   });
 });

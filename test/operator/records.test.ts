@@ -1,5 +1,5 @@
-// What wafsync remembers, against those who may not change it: tenants with the roles edit and admin of the namespace. And the
-// ways out that the documentation prints, run as they stand there.
+// The records of wafsync, which tenants with the roles edit and admin of the namespace must not be able to change, and the recovery
+// steps of the documentation, which are run as printed.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -33,12 +33,12 @@ interface StoredRecord {
 }
 type Data = Readonly<Record<string, string>>;
 
-await describeOperator("what wafsync remembers", (world) => {
+await describeOperator("the records of wafsync", (world) => {
   const records = (namespace: string): string => `/apis/${apiVersion}/namespaces/${namespace}/wafrecords`;
 
   async function stored(namespace: string): Promise<StoredRecord[]> {
     const { items } = (await world().requests.expect({ path: records(namespace) })) as { items: StoredRecord[] };
-    // The history is written in batches, some time after the others, and decides nothing.
+    // The history is written in batches, later than the other records, and affects no decisions.
     return items.filter(({ spec }) => spec.type !== "History");
   }
 
@@ -47,7 +47,7 @@ await describeOperator("what wafsync remembers", (world) => {
     return ((await world().requests.expect({ path })) as { metadata: { uid: string } }).metadata.uid;
   }
 
-  /** An inventory as wafsync 0.1 had it, with everything that one can give it. */
+  /** An inventory in the format of wafsync 0.1, with values for all of its sections. */
   async function leaveConfigMap(namespace: string, data: Data, token?: string): Promise<number> {
     const owner = { apiVersion, kind: "WafInstance", name: "waf", uid: await uidOf(namespace), controller: true };
     const metadata = {
@@ -61,7 +61,7 @@ await describeOperator("what wafsync remembers", (world) => {
     return (await world().cluster.request({ method: "POST", path, body }, token)).status;
   }
 
-  /** Names the entries of others as managed, and approves their removal. */
+  /** Declares foreign entries as managed, and approves their removal. */
   function forgery(domain: string): Data {
     const blocklist = foreign.map((entry) => `${entry}\n`).join("");
     const sections = { allowlist: "", origins: "", refused: "", disputes: "", triggers: "" };
@@ -128,12 +128,12 @@ await describeOperator("what wafsync remembers", (world) => {
       expect(await stored(namespace)).toEqual(before);
     });
 
-    test("by a ConfigMap as version 0.1 had it, however much the operator is asked to move those", async () => {
+    test("by a ConfigMap of version 0.1, even if the operator is asked to migrate such ConfigMaps", async () => {
       const { namespace, waf } = await syncedInstance("forge-old");
       const token = await tenant(namespace, "edit");
       expect(await leaveConfigMap(namespace, forgery(waf.domain), token)).toBe(201);
       await world().operator.end();
-      // An instance that no operator has seen yet, and nothing else tells it from one of 0.1.
+      // An instance that no operator has seen yet, which nothing else distinguishes from one of 0.1.
       const fresh = await world().newInstance("forge-fresh", { guards: { maxRemovalPercent: 100 } });
       fresh.waf.view.add("blocklist", foreign);
       const freshToken = await tenant(fresh.namespace, "edit");
@@ -154,7 +154,7 @@ await describeOperator("what wafsync remembers", (world) => {
     });
   });
 
-  test("it is what kubectl shows, with columns, and not among what users declare", async () => {
+  test("are shown by kubectl, with columns, but not among the kinds that users declare", async () => {
     const { namespace } = await syncedInstance("shown");
     const { cluster } = world();
     const table = await cluster.expectKubectl(["get", "wafrec", "-n", namespace]);
@@ -167,8 +167,8 @@ await describeOperator("what wafsync remembers", (world) => {
     expect(explained.replaceAll(/\s+/g, " ")).toContain("Written by wafsync; do not edit.");
   });
 
-  describe("the documented way out", () => {
-    test("of a damaged record ends, and the instance begins anew", async () => {
+  describe("the documented recovery", () => {
+    test("of a damaged record works, and the instance starts from scratch", async () => {
       const { namespace, waf } = await syncedInstance("damaged", { deletionPolicy: "Delete" });
       const path = `${records(namespace)}/waf-inventory-1`;
       const contentType = "application/merge-patch+json";
@@ -191,7 +191,7 @@ await describeOperator("what wafsync remembers", (world) => {
       expect(waf.view.blocklist).toHaveLength(8);
     });
 
-    test.each(["Delete", "Retain"])("of a namespace without an operator ends with the policy %s", async (policy) => {
+    test.each(["Delete", "Retain"])("of a namespace without an operator works with the policy %s", async (policy) => {
       const { namespace, waf } = await syncedInstance(`ending-${policy.toLowerCase()}`, { deletionPolicy: policy });
       const isKept = policy === "Delete";
       const [record] = await stored(namespace);
@@ -204,7 +204,7 @@ await describeOperator("what wafsync remembers", (world) => {
         namespace,
         name: "waf",
       });
-      // With Retain, nothing but the finalizer of the instance is in the way.
+      // With Retain, only the finalizer of the instance has to be removed.
       const ended = await runShell(cluster, isKept ? commands : (commands.split("\n")[0] ?? ""));
       expect([ended.code, ended.stderr]).toEqual([0, ""]);
       await cluster.expectKubectl(["wait", "--for=delete", `namespace/${namespace}`, `--timeout=${slow(60)}s`]);
@@ -220,7 +220,7 @@ await describeOperator("what wafsync remembers", (world) => {
     });
     afterAll(async () => await rm(folder, { recursive: true, force: true }));
 
-    /** Puts back what 0.1 would have left: the same inventory in a ConfigMap, and no WafRecord. */
+    /** Restores the state of 0.1: the same inventory in a ConfigMap, and no WafRecord. */
     async function backToConfigMaps(namespace: string): Promise<void> {
       const [record] = await stored(namespace);
       const { data, format, part, parts } = record?.spec ?? { data: {}, format: 0, part: 0, parts: 0 };
@@ -264,7 +264,7 @@ await describeOperator("what wafsync remembers", (world) => {
       });
     }
 
-    test("it is ignored without the option, an event reports it, and the commands in the event remove it", async () => {
+    test("are ignored without the option, an event reports them, and the commands in the event remove them", async () => {
       const { namespace } = await syncedInstance("obsolete");
       await world().operator.end();
       await backToConfigMaps(namespace);
@@ -284,7 +284,7 @@ await describeOperator("what wafsync remembers", (world) => {
       expect(await world().cluster.expectKubectl(left)).toBe("");
     });
 
-    test("it is moved with the option, also after a start without it, and its entries are managed again", async () => {
+    test("are migrated with the option, even after a start without it, and their entries are managed again", async () => {
       const { namespace, waf } = await syncedInstance("moved");
       await world().operator.end();
       await backToConfigMaps(namespace);

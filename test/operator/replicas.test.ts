@@ -1,5 +1,5 @@
-// Two replicas with leader election: one works, the other waits with warm caches. Whatever ends the first one, the second goes
-// on, and never do both call the WAF.
+// Two replicas with leader election: one works, and the other waits with warm caches. However the first one ends, the second one
+// continues, and they never both call the WAF.
 import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { addresses, rule } from "../support/builders/manifests.ts";
@@ -12,9 +12,9 @@ import { startUnreliableProxy } from "../support/fakes/unreliable-proxy.ts";
 
 const lease = ["--leader-elect", "--lease-namespace", "wafsync-system"];
 const leaseMs = 30_000;
-/** For what a dead leader may still have had on its way. */
+/** The time for calls that a dead leader may still have had in flight. */
 const settleMs = 10_000;
-/** With the intervals of looking. */
+/** Includes the intervals between two checks. */
 const takeoverMsMax = 55_000;
 
 await describeOperator("two replicas", (world) => {
@@ -27,14 +27,14 @@ await describeOperator("two replicas", (world) => {
     return (await operator.metric('leader_election_master_status{name="wafsync-operator"}')) === 1;
   }
 
-  /** When the leader began to renew the Lease for the last time. */
+  /** When the leader started its last renewal of the Lease. */
   async function lastRenewalMs(): Promise<number> {
     const path = "/apis/coordination.k8s.io/v1/namespaces/wafsync-system/leases/wafsync-operator";
     const { spec } = (await world().requests.expect({ path })) as { readonly spec: { readonly renewTime: string } };
     return Date.parse(spec.renewTime);
   }
 
-  test("one works, and the other one is ready without doing anything", async () => {
+  test("one works, and the other one is ready and idle", async () => {
     first = await world().startOperator({ parameters: lease, podName: "wafsync-0" });
     await world().eventually("the first one leads", async () => await leads(first));
     second = await world().startOperator({ parameters: lease, podName: "wafsync-1" });
@@ -46,7 +46,7 @@ await describeOperator("two replicas", (world) => {
     expect(second.log().filter(({ msg }) => msg === "reconcile finished")).toEqual([]);
   });
 
-  test("the leader that is asked to end gives the Lease back, and the other one goes on at once", async () => {
+  test("a leader that is asked to stop releases the Lease, and the other replica continues immediately", async () => {
     await within(15_000, async () => {
       const { code } = await first.end("SIGTERM");
       expect(code).toBe(0);
@@ -57,7 +57,7 @@ await describeOperator("two replicas", (world) => {
     await world().allReady(namespace);
   });
 
-  test("the leader that is killed in the middle of its work is followed within the Lease, and nothing is done twice", async () => {
+  test("a leader that is killed in the middle of its work is replaced within the Lease, and nothing is done twice", async () => {
     first = await world().startOperator({ parameters: lease, podName: "wafsync-2" });
     const { settings } = world().simulator;
     settings.latencyMs = 20;
@@ -66,7 +66,7 @@ await describeOperator("two replicas", (world) => {
     await second.end("SIGKILL");
     settings.latencyMs = 0;
     const renewedMs = await lastRenewalMs();
-    // The call that was on its way may still arrive.
+    // The call in flight may still arrive.
     await realDelay(slow(200));
     const { requests } = waf.view.counters;
     expect(requests).toBeLessThan(500);
@@ -80,7 +80,7 @@ await describeOperator("two replicas", (world) => {
     expect(callsOf(waf)["DELETE /api/blocklist_ip"]).toBeUndefined();
   });
 
-  test("the leader that loses sight of the API server writes no more and ends, before another one may begin", async () => {
+  test("a leader that loses the connection to the API server stops writing and ends before another replica may start", async () => {
     await first.end("SIGTERM");
     const proxy = await startUnreliableProxy(Number(new URL(world().cluster.url).port));
     const quick = { timesAsFast: fast(5), parameters: ["fast-lease"] };

@@ -1,6 +1,6 @@
-// Two, three and five replicas that share the shards while they write: killed, paused, cut off from the API server, joined by
-// others, and restarted with another number of shards. Never do two of them call one WAF, and within a Lease after every fault,
-// each instance is worked on again.
+// Two, three and five replicas that share the shards while they write: killed, paused, disconnected from the API server, joined by
+// others, and restarted with another number of shards. No two of them ever call one WAF at the same time, and within a Lease after
+// every fault, each instance is reconciled again.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { fast } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
@@ -31,7 +31,7 @@ await describeOperator("shards under stress", (world) => {
     await replicas.evenlyShared(shards);
   }
 
-  /** In the middle of many calls, after which every instance is worked on again. */
+  /** Causes a fault in the middle of many calls. Afterwards, every instance must be reconciled again. */
   async function strikes(strike: () => Promise<void>): Promise<void> {
     await replicas.declareMany(addressesOfWave);
     await replicas.pass(2_000);
@@ -76,7 +76,7 @@ await describeOperator("shards under stress", (world) => {
       await start(lease, count, shards);
     });
 
-    test("one is cut off from the API server, and ends before others take its Leases", async () => {
+    test("one is disconnected from the API server, and ends before others take its Leases", async () => {
       const cutOff = victim();
       await strikes(async () => {
         cutOff.network.fallSilent();
@@ -85,7 +85,7 @@ await describeOperator("shards under stress", (world) => {
       await start(lease, count, shards);
     });
 
-    test("all are replaced one by one, as a rolling update does it", async () => {
+    test("all are replaced one by one, as in a rolling update", async () => {
       await strikes(async () => {
         for (const old of replicas.living) {
           await replicas.start(lease, shards);
@@ -97,7 +97,7 @@ await describeOperator("shards under stress", (world) => {
     });
   });
 
-  test("replicas with 1 shard, with 4 and with 1 again follow one another without overlap", async () => {
+  test("replicas with 1 shard, then 4, then 1 replace one another without overlap", async () => {
     const lease = "stress-resharding";
     await replicas.start(lease, 1);
     await replicas.everyInstanceWorks();

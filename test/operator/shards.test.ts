@@ -1,5 +1,5 @@
-// Replicas that share the shards, in short: rebalanced, killed, released, and with a rotated key. Never do two of them call one
-// WAF. shards-under-stress.test.ts has more replicas and more faults.
+// A short test of replicas that share the shards: rebalanced, killed, released, and with a rotated key. No two of them ever call one
+// WAF at the same time. shards-under-stress.test.ts has more replicas and more faults.
 import { afterAll, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { shardOfKey } from "../../src/plan/shards/shard-of-key.ts";
@@ -32,7 +32,7 @@ await describeOperator("shards", (world) => {
     await replicas.proxy.close();
   });
 
-  test("a single replica holds all shards, and works on every instance", async () => {
+  test("a single replica holds all shards, and reconciles every instance", async () => {
     replicas = await ShardReplicas.begin(world(), fast(10), 6);
     first = await replicas.start(lease, shards);
     await replicas.everyInstanceWorks();
@@ -50,7 +50,7 @@ await describeOperator("shards", (world) => {
     expect(replicas.overlaps()).toEqual([]);
   });
 
-  test("a second instance with a key is seen by the replica that has the key, and by no other", async () => {
+  test("a second instance with the same key is reconciled only by the replica that has the key", async () => {
     for (const { waf } of replicas.instances.slice(0, 2)) {
       const namespace = await world().newNamespace("duplicates");
       const duplicate = instance(namespace, replicas.proxy.url);
@@ -89,7 +89,7 @@ await describeOperator("shards", (world) => {
     expect(replicas.overlaps()).toEqual([]);
   });
 
-  test("a key that was rotated moves the instance to the other replica within a lease", async () => {
+  test("a rotated key moves the instance to the other replica within a lease", async () => {
     const holders = replicas.holders(shards);
     const moved = replicas.instances.find(({ waf }) => holders.get(shardOf(waf)) === first.name);
     if (moved === undefined) throw new Error("the first replica works on no instance");
@@ -105,7 +105,7 @@ await describeOperator("shards", (world) => {
     expect(replicas.overlaps()).toEqual([]);
   });
 
-  test("what a killed replica worked on is taken over within a lease", async () => {
+  test("the instances of a killed replica are taken over within a lease", async () => {
     await first.operator.end("SIGKILL");
     await replicas.everyInstanceWorks();
     // A shard without instances may be taken over last.
@@ -113,7 +113,7 @@ await describeOperator("shards", (world) => {
     expect(replicas.overlaps()).toEqual([]);
   });
 
-  test("a replica that is asked to end leaves its shards to another one at once", async () => {
+  test("a replica that is asked to stop releases its shards to another one immediately", async () => {
     await replicas.start(lease, shards);
     await replicas.evenlyShared(shards);
     expect(await second.operator.end("SIGTERM")).toMatchObject({ code: 0 });

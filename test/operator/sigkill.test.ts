@@ -1,5 +1,5 @@
-// The bundle that ships, killed without warning at random moments while it works on a real API server. What it wrote ahead is what the
-// next process goes on from.
+// The shipped bundle, killed without warning at random moments while it works with a real API server. The next process continues
+// from the records that it wrote ahead.
 import { once } from "node:events";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
@@ -36,7 +36,7 @@ await describeOperator("an operator that is killed", (world) => {
       await realDelay(random() * 8);
       operator.process.child.kill("SIGKILL");
       if (operator.process.child.signalCode === null) await once(operator.process.child, "exit");
-      // The call that was on its way may still arrive.
+      // The call in flight may still arrive.
       await realDelay(20);
       const known = await owned(world(), namespace);
       const unowned = waf.view.blocklist.filter((text) => !known.has(text) && text !== foreign);
@@ -71,11 +71,11 @@ async function declareAtRandom(world: OperatorWorld, namespace: string, random: 
   return wanted;
 }
 
-/** What the inventory names. */
+/** The entries in the inventory. */
 async function owned(world: OperatorWorld, namespace: string): Promise<Set<string>> {
   const body = await world.requests.expect({ path: `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafrecords` });
   const records = (body as { items: { spec: { type: string } }[] }).items;
   const inventories = records.filter(({ spec }) => spec.type === "Inventory");
-  // The record also counts removals, further back on their lines: a line of a list begins with its entry.
+  // The record also counts removals, at the end of their lines. Only a line of a list begins with its entry.
   return new Set(inventories.flatMap(({ spec }) => JSON.stringify(spec).match(/(?<=["n])203\.0\.113\.\d+/g) ?? []));
 }

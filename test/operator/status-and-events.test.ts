@@ -1,5 +1,5 @@
-// What the operator tells about entries: events with their names, who approved, which rules have expired or have no entries,
-// how changes of a ConfigMap are noticed.
+// The operator's reports about entries: events with their names, who approved removals, which rules have expired or have no entries,
+// and how changes of a ConfigMap are noticed.
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, configMap, instance, rule } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
@@ -7,7 +7,7 @@ import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { KubeEvent } from "../support/worlds/operator-world.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
 
-await describeOperator("what the operator tells", (world) => {
+await describeOperator("the reports of the operator", (world) => {
   beforeAll(async () => {
     await world().startOperator();
   });
@@ -29,7 +29,7 @@ await describeOperator("what the operator tells", (world) => {
     return `${ready?.status} ${ready?.reason}`;
   }
 
-  test("events name the entries and the rule, and approvals who set the annotation", async () => {
+  test("events name the entries and the rule, and events about approvals name who set the annotation", async () => {
     const { namespace, waf } = await world().newInstance("named", { guards: { maxRemovals: 2 } });
     await world().apply(rule(namespace, "feed", addresses(14)), rule(namespace, "short", ["203.0.113.1"]));
     await world().allReady(namespace);
@@ -65,7 +65,7 @@ await describeOperator("what the operator tells", (world) => {
     });
     await world().apply(rule(namespace, "feed", addresses(10)));
     const resumed = await told(namespace, "WafInstance", "waf", "RemovalsResumed");
-    expect(resumed).toMatchObject({ type: "Normal", message: "No removal is on hold any longer." });
+    expect(resumed).toMatchObject({ type: "Normal", message: "No removals are on hold any longer." });
   });
 
   test("kubectl shows which rule has no entries, which has expired, and how many entries were rejected", async () => {
@@ -114,7 +114,7 @@ await describeOperator("what the operator tells", (world) => {
     const { namespace } = await world().newInstance("leaving", { deletionPolicy: "Delete" });
     await world().apply(rule(namespace, "old", ["203.0.113.1"]));
     await world().allReady(namespace);
-    // Nobody answers there, so the deletion takes its time.
+    // The WAF does not respond, so the deletion takes a while.
     await world().patch(instance(namespace, ""), { spec: { baseUrl: "http://127.0.0.1:1" } });
     await world().remove(instance(namespace, ""));
     await world().apply(rule(namespace, "late", ["203.0.113.2"]));

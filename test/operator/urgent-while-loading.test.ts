@@ -1,5 +1,5 @@
-// A rule for one address does not wait for 10,000 others, on 50 WAFs that are all being loaded at the same time: it is called within
-// two calls of its lane and 250 ms. `WAFSYNC_URGENT=small` takes 5 WAFs and 10 rules.
+// A rule for one address does not wait for 10,000 others, on 50 WAFs that are all being loaded at the same time: its call starts within
+// two calls of its lane and 250 ms. `WAFSYNC_URGENT=small` uses 5 WAFs and 10 rules.
 import { setTimeout as realDelay } from "node:timers/promises";
 import { afterEach, expect, test } from "@jest/globals";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";
@@ -13,25 +13,25 @@ const isSmall = process.env["WAFSYNC_URGENT"] === "small";
 const wafCount = isSmall ? 5 : 50;
 const urgentCount = isSmall ? 10 : 100;
 const loadedCount = 10_000;
-/** Enough on each list to be sure that it is being loaded, and few enough to be loading for minutes. */
+/** With this many entries on a list, its load has certainly begun, and still takes minutes. */
 const begunCount = 20;
 const callMs = 50;
 const callsMax = 2;
 const delayMsMax = 250;
 const startMsMax = 180_000;
-/** Between two urgent rules: none meets the one before. */
+/** The time between two urgent rules, so that they do not overlap. */
 const pauseMs = 100;
 
 interface Loading {
   readonly namespace: string;
   readonly domain: string;
-  /** Requests that the WAF got so far. */
+  /** The number of requests that the WAF has received so far. */
   calls: number;
 }
 
 interface Arrival {
   readonly atMs: number;
-  /** Requests that the WAF had got before. */
+  /** The number of requests that the WAF had received before. */
   readonly before: number;
 }
 
@@ -97,7 +97,7 @@ await describeOperator("an urgent rule", (world) => {
     console.log(
       `${urgentCount} urgent rules next to ${wafCount} lists: ${Math.round(slowest[worst] ?? 0)} ms (99 of 100), ${Math.round(slowest[median] ?? 0)} ms (median); calls between: ${most[worst]} (99 of 100), ${most[0]} (most)`,
     );
-    // All were being loaded until the end.
+    // All lists were being loaded until the end.
     expect(leastLoaded).toBeGreaterThan(0);
     expect(most[worst]).toBeLessThanOrEqual(callsMax);
     expect(slowest[worst]).toBeLessThan(slow(delayMsMax));

@@ -33,9 +33,9 @@ await describeWithControlPlane("the demo on a cluster", (cluster) => {
     expect(await ended).toBe(0);
     process.removeListener("exit", kill);
     expect(text).toContain("outcome=Stopped");
-    expect(text).toContain("Everything is gone.");
+    expect(text).toContain("Everything was removed.");
     expect(existsSync(dirname(kubeconfig))).toBe(false);
-    const url = /it serves (\S+)/.exec(text)?.[1] ?? "";
+    const url = /the API server is at (\S+)/.exec(text)?.[1] ?? "";
     await expect(fetch(`${url}/readyz`)).rejects.toThrow("fetch failed");
   });
 });

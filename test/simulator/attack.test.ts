@@ -11,14 +11,14 @@ function rowsOf(day: number, seed = 1): LogEntry[] {
   return Array.from({ length: rowCount }, (_, row) => makeLogEntry(logDay, row));
 }
 
-/** How many rows each value has, the most frequent one first. */
+/** The number of rows for each value, the most frequent value first. */
 function counts(values: readonly string[]): (readonly [value: string, count: number])[] {
   const counted = new Map<string, number>();
   for (const value of values) counted.set(value, (counted.get(value) ?? 0) + 1);
   return [...counted].sort(([, one], [, other]) => other - one);
 }
 
-/** The /24 of an IPv4 address, the /64 of an IPv6 address. */
+/** The /24 of an IPv4 address, or the /64 of an IPv6 address. */
 function networkOf(address: string): string {
   return address.includes(":") ? (address.split("::")[0] ?? "") : address.split(".").slice(0, 3).join(".");
 }
@@ -26,14 +26,14 @@ function networkOf(address: string): string {
 const days = [0, 1, 2, 3, 4, 5, 6, 7].map((day) => rowsOf(firstDay + day));
 
 describe("The scenario Attack", () => {
-  test("gives the same rows for the same seed, and others for another one", () => {
+  test("generates the same rows for the same seed, and different rows for another seed", () => {
     expect(rowsOf(firstDay)).toEqual(days[0]);
     expect(rowsOf(firstDay, 2)).not.toEqual(days[0]);
     const logDay = { seed: 1, day: firstDay, rowCount, lateMsMax: 0, scenario: "Attack" } as const;
     expect(makeLogEntry(logDay, 4321)).toEqual(days[0]?.[4321]);
   });
 
-  test("logs in the order of time, within the day", () => {
+  test("logs rows in the order of their times, within the day", () => {
     for (const [index, rows] of days.entries()) {
       const times = rows.map(({ timestamp }) => Date.parse(timestamp));
       expect(times).toEqual(times.toSorted((one, other) => one - other));
@@ -42,7 +42,7 @@ describe("The scenario Attack", () => {
     }
   });
 
-  test("has the fields and the forms of the API", () => {
+  test("has the fields and formats of the API", () => {
     const fields = Object.keys(makeLogEntry({ seed: 1, day: 1, rowCount: 1, lateMsMax: 0 }, 0)).sort();
     const address = /^(?:192\.0\.2|198\.51\.100|203\.0\.113|198\.1[89]\.\d+)\.\d+$|^2001:db8:[0-9a-f:]+$/u;
     const isRight = (row: LogEntry): boolean =>
@@ -55,7 +55,7 @@ describe("The scenario Attack", () => {
     expect(days.flat().filter((row) => !isRight(row))).toEqual([]);
   });
 
-  test("has waves on most days: hours with many times the requests of the others, from a few networks", () => {
+  test("has waves on most days: hours with many times more requests than others, from a few networks", () => {
     const peaks = days.map((rows) => {
       const hours = counts(rows.map(({ timestamp }) => timestamp.slice(0, 13)));
       const median = hours[Math.floor(hours.length / 2)]?.[1] ?? 0;
@@ -69,7 +69,7 @@ describe("The scenario Attack", () => {
     expect(shares.filter((share) => share > 0.4).length).toBeGreaterThanOrEqual(4);
   });
 
-  test("has a background of many clients, and each client one country and one program", () => {
+  test("has background traffic from many clients, each with one country and one user agent", () => {
     for (const rows of days) expect(new Set(rows.map(({ client_ip }) => client_ip)).size).toBeGreaterThan(400);
     const background = days.flat().filter(({ client_ip }) => /^198\.1[89]\./u.test(client_ip));
     const identities = new Map<string, Set<string>>();
@@ -82,7 +82,7 @@ describe("The scenario Attack", () => {
     expect(changing).toBeLessThan(identities.size / 20);
   });
 
-  test("brings the same networks back on the next day", () => {
+  test("continues with the same networks on the next day", () => {
     const top = days.map(
       (rows) =>
         new Set(

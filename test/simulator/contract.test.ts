@@ -40,7 +40,7 @@ describe("keys", () => {
     });
   });
 
-  test("a key in the wrong place is no key", async () => {
+  test("a key in the wrong place does not count", async () => {
     await withSimulator({}, async ({ call, simulator }) => {
       const inQuery = await call("POST", `/api/blocklist_ip?api_key=${encodedKey}&ip=192.0.2.1`);
       expect([inQuery.status, inQuery.json]).toEqual([403, missingKey]);
@@ -56,7 +56,7 @@ describe("keys", () => {
     });
   });
 
-  test("each key reaches its own WAF alone", async () => {
+  test("each key gives access only to its own WAF", async () => {
     const keys = [
       { key: "staging-key", domain: "staging.example" },
       { key: "production-key", domain: "www.example" },
@@ -69,7 +69,7 @@ describe("keys", () => {
     });
   });
 
-  test("a replaced key is wrong at once, and the new one has the same WAF", async () => {
+  test("a replaced key is invalid immediately, and the new one belongs to the same WAF", async () => {
     await withSimulator({}, async ({ call, read, simulator }) => {
       simulator.waf(apiKey).add("blocklist", ["192.0.2.1"]);
       simulator.replaceKey(apiKey, "rotated-key");
@@ -83,7 +83,7 @@ describe("keys", () => {
 describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
   const other = list === "blocklist" ? "allowlist" : "blocklist";
 
-  test("is read as a bare array, written one by one, and shares nothing with the other list", async () => {
+  test("is read as a bare array, written entry by entry, and independent of the other list", async () => {
     await withSimulator({}, async ({ read, write, simulator }) => {
       expect((await read(`/api/${list}_ips`)).text).toBe("[]");
       for (const ip of ["192.0.2.1", "2001:db8::/32"]) {
@@ -99,7 +99,7 @@ describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
     });
   });
 
-  test("refuses what changes nothing, with the domain", async () => {
+  test("rejects writes that change nothing, with the domain in the response", async () => {
     await withSimulator({}, async ({ write, simulator }) => {
       simulator.waf(apiKey).add(list, ["10.1.2.3/8"]);
       const refusals = [
@@ -116,7 +116,7 @@ describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
     });
   });
 
-  test("takes parameters by their exact names only", async () => {
+  test("accepts parameters only by their exact names", async () => {
     await withSimulator({}, async ({ write, simulator }) => {
       for (const form of [{}, { IP: "192.0.2.1" }, { ips: "192.0.2.1" }, { ip: "" }]) {
         const reply = await write("POST", `/api/${list}_ip`, form);
@@ -127,14 +127,14 @@ describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
     });
   });
 
-  test("can be told to take any spelling in a deletion", async () => {
+  test("can be configured to accept any spelling in a deletion", async () => {
     await withSimulator({ deletionSpelling: "Any" }, async ({ write, simulator }) => {
       simulator.waf(apiKey).add(list, ["10.1.2.3/8"]);
       expect((await write("DELETE", `/api/${list}_ip`, { ip: "10.0.0.0/8" })).status).toBe(200);
     });
   });
 
-  test("is removed from in the spelling that it shows, whatever that is", async () => {
+  test("accepts removals in the spelling that it shows, whatever that is", async () => {
     await withSimulator({ spelling: "Expanded" }, async ({ read, write, simulator }) => {
       await write("POST", `/api/${list}_ip`, { ip: "2001:db8::1" });
       const [shown] = (await read(`/api/${list}_ips`)).json as string[];
@@ -146,7 +146,7 @@ describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
   });
 });
 
-describe("verbs and paths", () => {
+describe("methods and paths", () => {
   test.each([
     ["POST", "/api/blocklist_ips", 405],
     ["DELETE", "/api/allowlist_ips", 405],
@@ -161,7 +161,7 @@ describe("verbs and paths", () => {
     ["GET", "/api/origins//", 404],
     ["POST", `/clear/${encodedKey}/index.html`, 404],
     ["GET", "/", 404],
-  ])("%s %s is refused", async (method, path, status) => {
+  ])("%s %s is rejected", async (method, path, status) => {
     await withSimulator({}, async ({ call, simulator }) => {
       const reply = await call(method, path, method === "GET" ? {} : { form: { api_key: apiKey, ip: "192.0.2.1" } });
       expect([reply.status, reply.json]).toEqual([status, failure]);
@@ -170,7 +170,7 @@ describe("verbs and paths", () => {
     });
   });
 
-  test("a parameter that is given twice is refused", async () => {
+  test("a repeated parameter is rejected", async () => {
     await withSimulator({}, async ({ call }) => {
       const form = `api_key=${encodedKey}&ip=192.0.2.1&ip=192.0.2.2`;
       const reply = await call("POST", "/api/blocklist_ip", { form });
@@ -178,7 +178,7 @@ describe("verbs and paths", () => {
     });
   });
 
-  test("a base path stands in front of every path", async () => {
+  test("a base path is a prefix of every path", async () => {
     await withSimulator({ basePath: "/v1/" }, async ({ read, call, simulator }) => {
       expect(simulator.baseUrl).toMatch(/\/v1$/u);
       expect((await read("/api/origins")).status).toBe(200);
@@ -188,7 +188,7 @@ describe("verbs and paths", () => {
     });
   });
 
-  test("a body that is too long is a 413, and nothing happens", async () => {
+  test("a body that is too long is a 413 without effect", async () => {
     await withSimulator({}, async ({ call, simulator }) => {
       const reply = await call("POST", "/api/blocklist_ip", {
         form: `api_key=${encodedKey}&ip=192.0.2.1&x=${"x".repeat(70_000)}`,
@@ -227,7 +227,7 @@ describe("the cache", () => {
 });
 
 describe("origins", () => {
-  test("a read shows the primary alone, whatever was added", async () => {
+  test("a read shows only the primary, whatever was added", async () => {
     await withSimulator({}, async ({ read, write, simulator }) => {
       const answers = [
         await write("POST", "/api/origins", { origin: "Origin-2.shop.example", origin_type: "alternate" }),
@@ -274,7 +274,7 @@ describe("origins", () => {
     });
   });
 
-  test("another host becomes primary, and the one until now can then be removed", async () => {
+  test("another host becomes primary, and the former primary can then be removed", async () => {
     await withSimulator({}, async ({ read, write, simulator }) => {
       await write("POST", "/api/origins", { origin: "b.example", origin_type: "backup" });
       simulator.waf(apiKey).makePrimary("b.example");

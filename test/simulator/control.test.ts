@@ -59,7 +59,7 @@ test("the state shows lists, origins, counters and settings, and no key anywhere
   });
 });
 
-test("entries are edited behind the API's back", async () => {
+test("entries are edited without the API", async () => {
   await withSimulator({ keys: twoKeys }, async ({ read, control, simulator }) => {
     const added = await control("POST", "/entries", { domain, entries: ["192.0.2.1", "10.1.2.3/8", "192.0.2.1/32"] });
     expect(added.json).toEqual({
@@ -78,7 +78,7 @@ test("entries are edited behind the API's back", async () => {
   });
 });
 
-test("faults are queued, shown and removed", async () => {
+test("faults are queued, listed and removed", async () => {
   await withSimulator({}, async ({ read, control }) => {
     const rule = { match: { method: "GET", nth: 2 }, times: 3, effect: { kind: "SuccessFalse", status: 503 } };
     expect((await control("POST", "/faults", [rule, { effect: { kind: "RateLimited" } }])).status).toBe(200);
@@ -133,7 +133,7 @@ test("rows of logs are added and scroll ids forgotten", async () => {
   });
 });
 
-describe("mistakes at the control port", () => {
+describe("invalid requests to the control port", () => {
   test.each([
     ["POST", "/faults", { effect: { kind: "Timeuot" } }, /effect\.kind must be one of Timeout/u],
     ["POST", "/faults", { effects: { kind: "Timeout" } }, /unknown field effects/u],
@@ -145,7 +145,7 @@ describe("mistakes at the control port", () => {
     ["POST", "/faults", {}, /effect is missing/u],
     ["POST", "/entries", { domain: "unknown.example", entries: [] }, /domain must be one of shop\.example/u],
     ["POST", "/entries", { domain, list: "greylist", entries: [] }, /list must be one of/u],
-    ["POST", "/entries", { domain, entries: "192.0.2.1" }, /entries must be of the kind: strings/u],
+    ["POST", "/entries", { domain, entries: "192.0.2.1" }, /entries must be of type strings/u],
     ["POST", "/entries", { entries: [] }, /domain must be one of shop\.example, second\.example/u],
     ["POST", "/latency", { latencyMs: -1 }, /latencyMs/u],
     ["POST", "/latency", { latencyMs: 1e9 }, /latencyMs must be at most/u],
@@ -164,7 +164,7 @@ describe("mistakes at the control port", () => {
     });
   });
 
-  test("an unknown command is a 404, a text that is no JSON a 400, and / explains the port", async () => {
+  test("an unknown command is a 404, invalid JSON is a 400, and / explains the port", async () => {
     await withSimulator({}, async ({ control, simulator }) => {
       expect((await control("POST", "/fault", {})).status).toBe(404);
       expect((await control("PUT", "/faults", {})).status).toBe(404);
@@ -187,11 +187,11 @@ describe("start and stop", () => {
         { key: "b", domain: "x.example" },
       ],
     ],
-  ])("the keys %j are refused", async (keys) => {
+  ])("the keys %j are rejected", async (keys) => {
     await expect(startSimulator({ keys })).rejects.toThrow(RangeError);
   });
 
-  test("a port that is taken is an error with its code, and leaves nothing behind", async () => {
+  test("a port in use is an error with its code, and leaves nothing open", async () => {
     await withSimulator({}, async ({ simulator }) => {
       const controlPort = Number(new URL(simulator.controlUrl).port);
       await expect(startSimulator({ keys: [{ key: "a" }], controlPort })).rejects.toMatchObject({ code: "EADDRINUSE" });
@@ -226,9 +226,9 @@ describe("start and stop", () => {
 describe("the control port", () => {
   test.each([
     ["another origin", { origin: "https://evil.example", "content-type": "text/plain" }],
-    ["a name of its own that leads here", { host: "rebound.evil.example:8081" }],
-    ["a name that only begins with an address", { host: "127.0.0.1.evil.example" }],
-  ])("answers no web page from %s", async (_, headers) => {
+    ["a host name of its own that resolves to this machine", { host: "rebound.evil.example:8081" }],
+    ["a host name that only starts with an address", { host: "127.0.0.1.evil.example" }],
+  ])("rejects a web page from %s", async (_, headers) => {
     await withSimulator({}, async ({ simulator, control }) => {
       await control("POST", "/entries", { domain, list: "blocklist", entries: ["192.0.2.1"] });
       expect(await statusOf(`${simulator.controlUrl}/reset`, "POST", headers)).toBe(403);
@@ -238,7 +238,7 @@ describe("the control port", () => {
   });
 
   test.each(["localhost:8081", "127.0.0.1", "[::1]:8081", "simulator:8081", "simulator.shop.svc.cluster.local"])(
-    "answers to %s",
+    "accepts the host %s",
     async (host) => {
       await withSimulator({}, async ({ simulator }) => {
         expect(await statusOf(`${simulator.controlUrl}/state`, "GET", { host })).toBe(200);
@@ -247,7 +247,7 @@ describe("the control port", () => {
   );
 });
 
-/** With headers that other clients do not let one choose. */
+/** Sends headers that other clients do not let callers set. */
 async function statusOf(url: string, method: string, headers: Readonly<Record<string, string>>): Promise<number> {
   const sent = request(url, { method, headers });
   sent.end();

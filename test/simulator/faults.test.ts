@@ -13,10 +13,10 @@ async function writeThrough(caller: Caller, effect: FaultEffect): Promise<Reply>
   return await caller.write("POST", "/api/blocklist_ip", { ip });
 }
 
-/** A caller whose answer never comes whole gives up this long after the simulator has its request. */
+/** If a response is never complete, the caller gives up this long after the simulator received the request. */
 const silenceMs = 300;
 
-/** What a write meets whose answer never comes whole: the code of the error, or that the caller had to give up. */
+/** The result of a write whose response is never complete: the code of the error, or that the caller gave up. */
 async function brokenWrite(caller: Caller, effect: FaultEffect, arrived: Promise<void>): Promise<string> {
   const giveUp = new AbortController();
   if (effect.kind === "Timeout") void arrived.then(() => setTimeout(() => giveUp.abort(), silenceMs));
@@ -83,7 +83,7 @@ test.each<[FaultEffect, string | undefined]>([
   });
 });
 
-test("an error page is HTML, a redirect says where to, and the key is echoed in both spellings", async () => {
+test("an error page is HTML, a redirect has a location, and the key is echoed plain and encoded", async () => {
   await withSimulator({}, async (caller) => {
     const page = await writeThrough(caller, { kind: "ServerError" });
     expect([page.headers["content-type"], page.text]).toEqual([
@@ -98,7 +98,7 @@ test("an error page is HTML, a redirect says where to, and the key is echoed in 
   });
 });
 
-test("a wrong domain comes with an answer that is true otherwise", async () => {
+test("a wrong domain is in an otherwise true response", async () => {
   await withSimulator({}, async (caller) => {
     const reply = await writeThrough(caller, { kind: "WrongDomain", domain: "other.example" });
     expect(reply.json).toMatchObject({ success: true, domain: "other.example" });
@@ -107,7 +107,7 @@ test("a wrong domain comes with an answer that is true otherwise", async () => {
   });
 });
 
-test("half of the JSON arrives as a whole answer", async () => {
+test("half of the JSON arrives as a complete response", async () => {
   await withSimulator({}, async (caller) => {
     expect(await writeThrough(caller, { kind: "CutJson" })).toMatchObject({ status: 200, json: undefined });
     await expectEffect(caller, true);
@@ -116,7 +116,7 @@ test("half of the JSON arrives as a whole answer", async () => {
   });
 });
 
-test("a list comes as an object with numbered fields", async () => {
+test("a list is sent as an object with numbered fields", async () => {
   await withSimulator({}, async ({ read, simulator }) => {
     simulator.waf(apiKey).add("allowlist", ["192.0.2.1", "192.0.2.2"]);
     simulator.addFaults({ match: { path: "/api/allowlist_ips" }, effect: { kind: "ListAsObject" } });
@@ -124,7 +124,7 @@ test("a list comes as an object with numbered fields", async () => {
   });
 });
 
-test("a list comes as it was before its last writes, or some time ago; edits behind the API's back are never hidden", async () => {
+test("a list is sent as it was before its last writes, or some time ago; edits without the API are never hidden", async () => {
   let nowMs = now;
   await withSimulator({ clock: { ...clock, nowMs: () => nowMs } }, async ({ read, write, simulator }) => {
     const shown = async (effect: Omit<FaultEffect, "kind">): Promise<unknown> => {
@@ -163,7 +163,7 @@ test("a late write takes effect after the client has given up", async () => {
   });
 });
 
-test("a huge body has the size that was asked for, and is given up when the client hangs up", async () => {
+test("a huge body has the requested size, and ends when the client disconnects", async () => {
   await withSimulator({}, async (caller) => {
     const reply = await writeThrough(caller, { kind: "HugeBody", bytes: 3_000_000 });
     expect(reply.text.length).toBeGreaterThanOrEqual(3_000_000);
@@ -178,7 +178,7 @@ test("a huge body has the size that was asked for, and is given up when the clie
   });
 });
 
-test("a slow answer is the true one, after the delay", async () => {
+test("a slow response is the true one, after the delay", async () => {
   const slept: number[] = [];
   const watched = { nowMs: () => now, sleep: async (delayMs: number) => void slept.push(delayMs) };
   await withSimulator({ clock: watched, latencyMs: 5 }, async (caller) => {
@@ -187,7 +187,7 @@ test("a slow answer is the true one, after the delay", async () => {
   });
 });
 
-test("every kind can be played at every endpoint, and none breaks the simulator", async () => {
+test("every kind works at every endpoint, and none breaks the simulator", async () => {
   const quiet: ReadonlySet<FaultKind> = new Set(["Timeout", "Reset", "TruncatedBody", "Late"]);
   await withSimulator({}, async ({ read, call, write, simulator }) => {
     for (const kind of faultKinds.filter((one) => !quiet.has(one))) {
@@ -203,13 +203,13 @@ test("every kind can be played at every endpoint, and none breaks the simulator"
   });
 });
 
-test("kinds that need the true answer can't come before the effect", () => {
+test("kinds that need the true response can't occur before the effect", () => {
   expect(isAfterEffect({ kind: "CutJson", afterEffect: false })).toBe(true);
   expect(isAfterEffect({ kind: "HugeBody", afterEffect: false })).toBe(false);
   expect(isAfterEffect({ kind: "Timeout" })).toBe(false);
 });
 
-describe("which requests go wrong", () => {
+describe("the requests that a fault applies to", () => {
   const effect: FaultEffect = { kind: "SuccessFalse", status: 503 };
   const statuses = async (caller: Caller) => {
     const replies = [
@@ -239,14 +239,14 @@ describe("which requests go wrong", () => {
     });
   });
 
-  test("rules come in their order, each for a request of its own", async () => {
+  test("rules apply in their order, each to a separate request", async () => {
     await withSimulator({}, async (caller) => {
       caller.simulator.addFaults({ effect }, { effect: { kind: "RateLimited" } }, { match: { nth: 2 }, effect });
       expect(await statuses(caller)).toEqual([503, 429, 503, 200, 200]);
     });
   });
 
-  test("cleared faults do not come", async () => {
+  test("cleared faults never occur", async () => {
     await withSimulator({}, async (caller) => {
       caller.simulator.addFaults({ effect, times: 100 });
       caller.simulator.clearFaults();
@@ -254,14 +254,14 @@ describe("which requests go wrong", () => {
     });
   });
 
-  test("more than a thousand waiting faults are refused", async () => {
+  test("more than a thousand pending faults are rejected", async () => {
     await withSimulator({}, async ({ simulator }) => {
       expect(() => simulator.addFaults(...Array.from({ length: 1001 }, () => ({ effect })))).toThrow(/faults/u);
     });
   });
 });
 
-test("a client that hangs up does not undo its request", async () => {
+test("a client that disconnects does not undo its request", async () => {
   const hold = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
   const slow = {

@@ -17,7 +17,7 @@ async function next({ read }: Caller, page: Reply): Promise<Reply> {
   return await read("/api/logs/scroll", { scroll_id: (page.json as LogPage)._scroll_id ?? "" });
 }
 
-/** A query, and the scroll after it, which goes wrong. */
+/** A query, and a scroll after it that fails. */
 async function secondPage(caller: Caller, kind: LogFaultKind): Promise<{ first: LogPage; reply: Reply | undefined }> {
   caller.simulator.setLogFaults({ pages: [2], kinds: [kind] });
   const first = await query(caller);
@@ -31,7 +31,7 @@ function rowsOf(reply: Reply | undefined): LogPage["hits"]["hits"] {
   return page?.hits.hits ?? [];
 }
 
-describe("pages of logs that go wrong", () => {
+describe("pages of logs that fail", () => {
   test.each<[LogFaultKind, number | undefined]>([
     ["ServerError", 502],
     ["NotJson", 200],
@@ -47,7 +47,7 @@ describe("pages of logs that go wrong", () => {
     });
   });
 
-  test("a page comes again, with half of its rows, or with a broken entry", async () => {
+  test("a page is sent again, with half of its rows, or with a malformed entry", async () => {
     await withSimulator(options, async (caller) => {
       const repeated = await secondPage(caller, "RepeatedPage");
       expect(rowsOf(repeated.reply)).toEqual(repeated.first.hits.hits);
@@ -58,7 +58,7 @@ describe("pages of logs that go wrong", () => {
     });
   });
 
-  test("are as many as was asked for, the same ones with the same seed, and calls of other kinds are none of them", async () => {
+  test("have the requested share, are the same with the same seed, and do not include other calls", async () => {
     await withSimulator(options, async (caller) => {
       const run = async (): Promise<string> => {
         const answers: string[] = [];
@@ -89,7 +89,7 @@ describe("pages of logs that go wrong", () => {
 });
 
 describe("the control port", () => {
-  test("sets faults of pages, and ends them", async () => {
+  test("sets faults of pages, and removes them", async () => {
     await withSimulator(options, async (caller) => {
       const set = { pages: [1], kinds: ["ServerError"], seed: 3, percent: 0 };
       expect((await caller.control("POST", "/log-faults", set)).status).toBe(200);
@@ -107,7 +107,7 @@ describe("the control port", () => {
     });
   });
 
-  test("changes the logs: rows a day, how late they are, what the plan keeps, and how they end", async () => {
+  test("changes the logs: rows per day, lateness, retention, and the last page", async () => {
     await withSimulator(options, async (caller) => {
       const totalOf = async (): Promise<number> => ((await query(caller)).json as LogPage).hits.total.value;
       expect(await totalOf()).toBe(20);

@@ -30,7 +30,7 @@ async function readAll(caller: Caller, start: string, end: string, perPage?: num
   return pages;
 }
 
-test("pages follow one another by new scroll ids, and together hold every row once", async () => {
+test("each page has a new scroll id, and all pages together contain every row once", async () => {
   await withSimulator(options(), async (caller) => {
     const [whole] = await readAll(caller, "2026-06-10", "2026-06-12");
     const pages = await readAll(caller, "2026-06-10", "2026-06-12", 70);
@@ -65,7 +65,7 @@ test("an entry has the documented fields", async () => {
   });
 });
 
-test("the same seed gives the same rows, another one others, and identical rows occur", () => {
+test("the same seed gives the same rows, another seed different ones, and identical rows occur", () => {
   const logDay = { seed: 7, day: 20_000, rowCount: 2000, lateMsMax: 0 };
   const rows = Array.from({ length: 2000 }, (_, row) => JSON.stringify(makeLogEntry(logDay, row)));
   expect(rows[1500]).toBe(JSON.stringify(makeLogEntry(logDay, 1500)));
@@ -74,7 +74,7 @@ test("the same seed gives the same rows, another one others, and identical rows 
   expect(new Set(rows).size).toBeGreaterThan(1900);
 });
 
-test("an account without rows answers an empty page that is the end", async () => {
+test("an account without rows returns one empty page", async () => {
   await withSimulator(options({ logRowsPerDay: 0 }), async (caller) => {
     expect(await query(caller, "2026-06-10", "2026-06-12")).toEqual({
       _scroll_id: null,
@@ -83,7 +83,7 @@ test("an account without rows answers an empty page that is the end", async () =
   });
 });
 
-test("the end can be an empty page instead", async () => {
+test("the last page can be empty instead", async () => {
   await withSimulator(options({ logEmptyLastPage: true }), async (caller) => {
     const pages = await readAll(caller, "2026-06-10", "2026-06-10", 50);
     expect(pages.map(({ hits }) => hits.hits.length)).toEqual([50, 50, 0]);
@@ -105,7 +105,7 @@ describe("refusals", () => {
     });
   });
 
-  test("365 days, both ends included, are taken", async () => {
+  test("365 days, including both ends, are accepted", async () => {
     await withSimulator(options(), async ({ read }) => {
       const reply = await read("/api/logs/query", { start_date: "2025-06-02", end_date: "2026-06-01", per_page: "1" });
       expect(reply.status).toBe(200);
@@ -123,14 +123,14 @@ describe("refusals", () => {
     ["/api/logs/query", { end_date: "2026-06-01" }, "start_date"],
     ["/api/logs/query", { start_date: "2026-06-01" }, "end_date"],
     ["/api/logs/scroll", { _scroll_id: "x" }, "scroll_id"],
-  ])("%s with %j misses a parameter", async (path, query, name) => {
+  ])("%s with %j lacks a parameter", async (path, query, name) => {
     await withSimulator(options(), async ({ read }) => {
       const reply = await read(path, query);
       expect([reply.status, reply.json]).toEqual([400, { success: false, message: `Missing parameter ${name}` }]);
     });
   });
 
-  test("a scroll id is invalid when it is unknown, used already, forgotten, or of another key", async () => {
+  test("a scroll id is invalid if it is unknown, already used, forgotten, or belongs to another key", async () => {
     const keys = [
       { key: apiKey, domain },
       { key: "other-key", domain: "other.example" },
@@ -153,7 +153,7 @@ describe("refusals", () => {
     });
   });
 
-  test("an account without a WAF is a 404 for the logs, and for nothing else", async () => {
+  test("an account without a WAF gets a 404 only for the logs", async () => {
     await withSimulator(options({ keys: [{ key: apiKey, domain, hasWaf: false }] }), async ({ read }) => {
       const message = "No WAF configured for this account";
       const reply = await read("/api/logs/query", { start_date: "2026-06-01", end_date: "2026-06-01" });
@@ -164,7 +164,7 @@ describe("refusals", () => {
   });
 });
 
-test.each(plans)("the plan %s keeps its days, and an older day simply holds nothing", async (plan) => {
+test.each(plans)("the plan %s keeps its days, and older days are empty", async (plan) => {
   await withSimulator(options({ logRowsPerDay: 1, keys: [{ key: apiKey, domain, plan }] }), async (caller) => {
     const start = new Date(noon - 364 * 86_400_000).toISOString().slice(0, 10);
     const beforeToday = await query(caller, start, "2026-06-14");
@@ -172,7 +172,7 @@ test.each(plans)("the plan %s keeps its days, and an older day simply holds noth
   });
 });
 
-test("rows that are late appear later, between those that were there, and then stay", async () => {
+test("late rows appear later, between existing rows, and then stay", async () => {
   const now = { now: noon };
   await withSimulator(options({ logLateMsMax: 3_600_000 }, now), async (caller) => {
     const early = (await query(caller, "2026-06-15", "2026-06-15")).hits;
@@ -187,7 +187,7 @@ test("rows that are late appear later, between those that were there, and then s
   });
 });
 
-test("entries can be put in by hand, to be seen from a time on", async () => {
+test("entries can be added, and become visible at a given time", async () => {
   const now = { now: noon };
   await withSimulator(options({ logRowsPerDay: 2 }, now), async (caller) => {
     const entry = makeLogEntry({ seed: 1, day: Math.floor(noon / 86_400_000) - 3, rowCount: 10, lateMsMax: 0 }, 4);

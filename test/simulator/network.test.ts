@@ -93,7 +93,7 @@ test("every mode spells the same network, and Mixed uses more than one mode", ()
   expect(new Set(styles).size).toBeGreaterThan(1);
 });
 
-test("an address is written back as it was read", () => {
+test("an address is formatted as it was parsed", () => {
   const network = parseNetwork("2001:db8::ff:0:1");
   expect(network && formatAddress(6, network.hostValue, "Short")).toBe("2001:db8::ff:0:1");
 });

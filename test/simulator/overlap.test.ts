@@ -3,7 +3,7 @@ import { apiKey, domain, withSimulator } from "../support/processes/call-simulat
 
 const manyCalls = 150;
 
-test("requests one after another never overlap", async () => {
+test("sequential requests never overlap", async () => {
   await withSimulator({}, async ({ read, write, simulator }) => {
     for (let index = 0; index < manyCalls; index += 1) {
       await write("POST", "/api/blocklist_ip", { ip: `192.0.2.${index}` });
@@ -16,7 +16,7 @@ test("requests one after another never overlap", async () => {
   });
 });
 
-test("an overlapping request is refused without effect, and counted", async () => {
+test("an overlapping request is rejected without effect, and counted", async () => {
   const arrived = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const onRequest = async ({ sequence }: { sequence: number }) => {
@@ -38,7 +38,7 @@ test("an overlapping request is refused without effect, and counted", async () =
   });
 });
 
-test("in the mode Record an overlapping request takes effect and is counted", async () => {
+test("in the mode Record, an overlapping request takes effect and is counted", async () => {
   await withSimulator({ overlap: "Record", latencyMs: 20 }, async ({ write, simulator }) => {
     const ips = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
     const replies = await Promise.all(ips.map((ip) => write("POST", "/api/blocklist_ip", { ip })));
@@ -48,7 +48,7 @@ test("in the mode Record an overlapping request takes effect and is counted", as
   });
 });
 
-test("requests that are sent at once overlap without any latency too", async () => {
+test("concurrent requests overlap even without latency", async () => {
   await withSimulator({ overlap: "Record" }, async ({ read, simulator }) => {
     await Promise.all([read("/api/origins"), read("/api/origins")]);
     await Promise.all(Array.from({ length: 20 }, () => read("/api/blocklist_ips")));
@@ -56,7 +56,7 @@ test("requests that are sent at once overlap without any latency too", async () 
   });
 });
 
-test("requests of two keys do not overlap", async () => {
+test("requests with different keys do not overlap", async () => {
   const keys = [
     { key: apiKey, domain },
     { key: "other-key", domain: "other.example" },
@@ -68,7 +68,7 @@ test("requests of two keys do not overlap", async () => {
   });
 });
 
-test("a request that the client gave up does not overlap the next one", async () => {
+test("a request that the client gives up does not overlap the next one", async () => {
   let giveUp = new AbortController();
   await withSimulator({ onRequest: ({ fault }) => void (fault === "Timeout" && giveUp.abort()) }, async (caller) => {
     const { call, read, simulator } = caller;

@@ -17,7 +17,7 @@ function recorded(level: LogLevel = "debug") {
 }
 
 describe("the log", () => {
-  test("writes one JSON object a line, with level, time, message and fields", () => {
+  test("writes one JSON object per line, with level, time, message and fields", () => {
     const { logger, lines, parsed } = recorded();
     logger.warn("the lane backs off", { instance: "shop/main", delayMs: 500, message: "503" });
     expect(lines[0]?.endsWith("}\n")).toBe(true);
@@ -33,7 +33,7 @@ describe("the log", () => {
     ]);
   });
 
-  test("leaves out what is below its level", () => {
+  test("omits messages below its level", () => {
     const { logger, parsed } = recorded("warn");
     logger.debug("a");
     logger.info("b");
@@ -42,19 +42,19 @@ describe("the log", () => {
     expect(parsed().map(({ msg }) => msg)).toEqual(["c", "d"]);
   });
 
-  test("adds the fields of a child to its lines, and of a grandchild too", () => {
+  test("adds the fields of a child and of a grandchild to their lines", () => {
     const { logger, parsed } = recorded();
     logger.child({ instance: "shop/main" }).child({ pass: 7 }).info("a pass ends", { writes: 3 });
     expect(parsed()[0]).toMatchObject({ instance: "shop/main", pass: 7, writes: 3 });
   });
 
-  test("renames a field that would hide one of its own", () => {
+  test("renames a field that would hide one of the logger's own", () => {
     const { logger, parsed } = recorded();
     logger.info("a", { level: 9, msg: "b", time: 0 });
     expect(parsed()[0]).toMatchObject({ level: "info", msg: "a", level_: 9, msg_: "b", time_: 0 });
   });
 
-  test("takes the secret out of messages, fields, names of fields, children, errors and their causes", () => {
+  test("redacts secrets in messages, fields, names of fields, children, errors and their causes", () => {
     const { logger, lines } = recorded();
     const cause = new TypeError(`fetch ${secret} failed`);
     const error = Object.assign(new Error(`GET /x?api_key=${secret}`, { cause }), { url: `/clear/${secret}` });
@@ -82,7 +82,7 @@ describe("the log", () => {
     });
   });
 
-  test("bounds depth, number and length of what it writes", () => {
+  test("limits the depth, number and length of values", () => {
     const { logger, lines, parsed } = recorded();
     interface Ring {
       self?: Ring;
@@ -101,7 +101,7 @@ describe("the log", () => {
     expect(lines[0]?.length).toBeLessThan(logTextLengthMax * 2);
   });
 
-  test("survives whatever it is given", () => {
+  test("never fails, whatever is logged", () => {
     const { logger, parsed } = recorded();
     const hostile = {
       get trap(): never {
@@ -132,6 +132,6 @@ describe("the log", () => {
   });
 });
 
-test("the silent logger and its children say nothing and never fail", () => {
+test("the silent logger and its children write nothing and never fail", () => {
   expect(() => silentLogger.child({ a: 1 }).error("a", { b: 2 })).not.toThrow();
 });

@@ -1,11 +1,11 @@
-// What a new metric must not be forgotten in: a series before anything happened, and code that writes it.
+// Every metric needs a series before anything happens, and code that writes it.
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { describeMetrics, exampleText } from "../../scripts/generate-deploy-metrics.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { readSourceTree } from "../support/tidy/source-tree.ts";
 
-/** Its labels come from the WAF, so its series cannot be foreseen. */
+/** The labels of this metric come from the WAF, so its series are not known in advance. */
 const unforeseeable = ["wafsync_blocked_requests_total"];
 
 test("Every metric of wafsync has a series from the start, unless its labels come from outside", async () => {

@@ -103,7 +103,7 @@ describe("instances", () => {
     );
   });
 
-  test("lists, plans and writes show the last figures", async () => {
+  test("lists, plans and writes show the latest figures", async () => {
     const metrics = make();
     metrics.addInstance("edge/shop");
     metrics.listSeen("edge/shop", "blocklist", {
@@ -168,7 +168,7 @@ describe("instances", () => {
     expect(await seriesOf()).toEqual([]);
   });
 
-  test("so many instances have metrics, the first ones, and another one when one of them is deleted", async () => {
+  test("a limited number of instances has metrics, and when one of them is deleted, another one gets them", async () => {
     const registry = new Registry();
     const series = new InstanceSeries(registry);
     const ready = series.gauge({ name: "ready", help: "Ready.", labelNames: [], initial: [{}] });
@@ -185,7 +185,7 @@ describe("instances", () => {
     expect(linesOf(await registry.metrics(), "ready")).toContain(`ready{waf_instance="${late}"} 1`);
   });
 
-  test("a deleted instance leaves no series behind, and late figures bring none back", async () => {
+  test("a deleted instance leaves no series, and late figures do not create them again", async () => {
     const metrics = make();
     metrics.addInstance("edge/stays");
     const before = await metrics.text();
@@ -201,7 +201,7 @@ describe("instances", () => {
   });
 });
 
-test("feeds show what they have and how their fetches went, and a deleted feed leaves no series behind", async () => {
+test("feeds show their entries and the results of fetches, and a deleted feed leaves no series", async () => {
   const metrics = make();
   const before = await metrics.text();
   metrics.feedSeen("edge/threats", { entries: 0, confirmedAtMs: undefined, isStale: false });
@@ -222,7 +222,7 @@ test("feeds show what they have and how their fetches went, and a deleted feed l
   expect(await metrics.text()).toBe(before);
 });
 
-test("automatic blocks show whom they list, and a deleted one leaves no series behind", async () => {
+test("automatic blocks show how many clients they list, and a deleted one leaves no series", async () => {
   const metrics = make();
   const before = await metrics.text();
   metrics.autoBlockSeen("edge/attackers", { listed: 3, leftOut: 1, rows: 400 });
@@ -262,7 +262,7 @@ test("a queue is measured as it works", async () => {
   }
 });
 
-test("the Lease, watches and dropped events are shown as they are at the scrape", async () => {
+test("the Lease, watches and dropped events are shown as of the scrape", async () => {
   const metrics = make();
   const health = { isSynced: false, relists: 0 };
   metrics.watch("WafIpRule", () => health);

@@ -28,7 +28,7 @@ async function start(script: Script, options: Parameters<typeof clientFor>[1] = 
   return { server, ...client };
 }
 
-/** The code and status of a fault, after checking that nothing of the key is in it. */
+/** The code and status of a fault, after checking that it contains no part of the key. */
 function faultIn(result: WafResult<unknown>) {
   const printed = JSON.stringify(result);
   for (const part of [testKey, encodeURIComponent(testKey), "7f3a9c0d"]) expect(printed).not.toContain(part);
@@ -80,7 +80,7 @@ describe("the requests", () => {
     expect(server.connections()).toBe(1);
   });
 
-  test("hang below the path of the base URL", async () => {
+  test("are below the path of the base URL", async () => {
     const { server, lane } = await start(accepted);
     const { waf } = clientFor(`${server.baseUrl}/waf/v1/`, { lane });
     await waf.clearCache();
@@ -92,10 +92,10 @@ describe("the requests", () => {
   });
 });
 
-describe("an answer beyond the limits of the process", () => {
+describe("a response beyond the limits of the process", () => {
   const limits = { listEntriesMax: 3, bodyBytesMax: 2 * 1_048_576 };
 
-  test("is a list of too many entries", async () => {
+  test("is a list with too many entries", async () => {
     const { server, waf } = await start(json(200, ["192.0.2.1", "192.0.2.2", "192.0.2.3"]), { limits });
     expect(await read(waf)).toMatchObject({ ok: true });
     server.answer(json(200, ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]));
@@ -105,7 +105,7 @@ describe("an answer beyond the limits of the process", () => {
     });
   });
 
-  test("is a body of too many bytes, which is cut off", async () => {
+  test("is a body with too many bytes, whose download is aborted", async () => {
     const { waf } = await start(text(200, `["${"x".repeat(3 * 1_048_576)}"]`), { limits });
     expect(faultIn(await read(waf))).toMatchObject({
       code: "TooLarge",
@@ -114,8 +114,8 @@ describe("an answer beyond the limits of the process", () => {
   });
 });
 
-describe("a former key that the API repeats", () => {
-  test("is refused where it stands for data, and taken out of rows of logs", async () => {
+describe("a former key that the API returns", () => {
+  test("is rejected in data, and redacted in log rows", async () => {
     const former = "the-former-key-0123456789-abcdefghij";
     const formerKeys = [new ApiKey("another-former-key-0"), new ApiKey(former)];
     const host = `${former}.example`;
@@ -134,7 +134,7 @@ describe("a former key that the API repeats", () => {
     expect(page).toMatchObject({ ok: true, value: { entries: [{ request_path: "/?api_key=[api key]" }] } });
   });
 
-  test("is in no message, and no half of it is left where a message is cut", async () => {
+  test("is in no message, and no part of it remains where a message is truncated", async () => {
     const former = "the-former-key-0123456789-abcdefghij";
     const redactor = new Redactor();
     redactor.add(new ApiKey(former));
@@ -151,8 +151,8 @@ describe("a former key that the API repeats", () => {
   });
 });
 
-describe("documented answers", () => {
-  test("of origins give the primary, which is the first host if there ever is a list", async () => {
+describe("documented responses", () => {
+  test("for origins contain the primary, which is the first host if there is a list", async () => {
     const { server, waf } = await start(json(200, { success: true, domain, origin: "a.example", more: { of: "it" } }));
     expect(await waf.readOrigins()).toEqual({
       ok: true,
@@ -164,21 +164,21 @@ describe("documented answers", () => {
     });
   });
 
-  test("of lists give the spelling of the API", async () => {
+  test("for lists contain the API's spelling", async () => {
     const { server, waf } = await start(json(200, ["192.0.2.1/32", "2001:DB8::/32"]));
     expect(await read(waf)).toEqual({ ok: true, value: ["192.0.2.1/32", "2001:DB8::/32"] });
     server.answer(json(200, []));
     expect(await read(waf)).toEqual({ ok: true, value: [] });
   });
 
-  test("of writes give the domain and the API's words, which origins leave out", async () => {
+  test("for writes contain the domain and the API's message, which is missing for origins", async () => {
     const { server, waf } = await start(accepted);
     expect(await write(waf)).toEqual({ ok: true, value: { domain, message: "done" } });
     server.answer(json(200, { success: true, domain }));
     expect(await waf.removeOrigin("a.example")).toEqual({ ok: true, value: { domain, message: "" } });
   });
 
-  test("of logs give the page, and null as the end", async () => {
+  test("for logs contain the page, and null at the end", async () => {
     const entry = {
       timestamp: "2026-01-01T00:00:00Z",
       client_ip: "192.0.2.1",
@@ -236,7 +236,7 @@ describe("documented answers", () => {
 const html = "<!doctype html><html><body>Bad gateway</body></html>";
 const failure = (message: string) => ({ success: false, domain, message });
 
-describe("what an answer means to a read and to a write", () => {
+describe("the meaning of a response for a read and for a write", () => {
   const cases: readonly (readonly [string, Script, string, string])[] = [
     ["403 for a wrong key", json(403, { success: false, message: "Bad API Key Value" }), "BadApiKey", "BadApiKey"],
     [
@@ -295,15 +295,15 @@ describe("what an answer means to a read and to a write", () => {
   test.each(cases)("%s", async (_, script, codeOfRead, codeOfWrite) => {
     const { server, waf } = await start(script);
     expect([faultIn(await read(waf)).code, faultIn(await write(waf)).code]).toEqual([codeOfRead, codeOfWrite]);
-    // Redirects are not followed, and nothing is tried again.
+    // Redirects are not followed, and there are no retries.
     expect(server.requests).toHaveLength(2);
     expect(server.overlap()).toBe(1);
-    // And the lane goes on as if nothing had been.
+    // The lane continues normally.
     server.answer(accepted);
     expect(await write(waf)).toMatchObject({ ok: true });
   });
 
-  test("an interim answer is not the answer", async () => {
+  test("an interim response is not the final response", async () => {
     const { waf } = await start((request, response, socket) => {
       response.writeEarlyHints({ link: "</style.css>; rel=preload" });
       json(200, ["192.0.2.1"])(request, response, socket);
@@ -311,15 +311,18 @@ describe("what an answer means to a read and to a write", () => {
     expect(await read(waf)).toEqual({ ok: true, value: ["192.0.2.1"] });
   });
 
-  test.each([401, 500, 503])("words of a failure %i that end with a full stop get no second one", async (status) => {
-    const { waf } = await start(json(status, failure("The API key is invalid.")));
-    const quoted = `The WAF answered ${status}: The API key is invalid`;
-    expect(faultIn(await read(waf))).toMatchObject({ message: `${quoted}.` });
-    const message = `${quoted}: whether the write took effect is not known.`;
-    expect(faultIn(await write(waf))).toMatchObject({ message });
-  });
+  test.each([401, 500, 503])(
+    "a message of a failure %i that ends with a full stop gets no second one",
+    async (status) => {
+      const { waf } = await start(json(status, failure("The API key is invalid.")));
+      const quoted = `The WAF answered ${status}: The API key is invalid`;
+      expect(faultIn(await read(waf))).toMatchObject({ message: `${quoted}.` });
+      const message = `${quoted}: it is unknown whether the write took effect.`;
+      expect(faultIn(await write(waf))).toMatchObject({ message });
+    },
+  );
 
-  test("the words of a rejection are returned in one line", async () => {
+  test("the message of a rejection is returned in one line", async () => {
     const { server, waf } = await start(json(400, failure("Invalid\nIP \u001B[31maddress")));
     expect(faultIn(await write(waf))).toEqual({ code: "Rejected", status: 400, message: "Invalid IP [31maddress" });
     server.answer(json(400, failure("x".repeat(5_000))));
@@ -339,8 +342,8 @@ describe("what an answer means to a read and to a write", () => {
   });
 });
 
-describe("limits of an answer", () => {
-  test("stop a write's body that is too large", async () => {
+describe("the limits of a response", () => {
+  test("stop a response to a write that is too large", async () => {
     const { waf } = await start(json(200, { success: true, domain, message: "x".repeat(writeBodyBytesMax) }));
     expect(faultIn(await write(waf))).toMatchObject({
       code: "OutcomeUnknown",
@@ -348,7 +351,7 @@ describe("limits of an answer", () => {
     });
   });
 
-  test("stop a body that never ends, whatever its status", async () => {
+  test("stop a body that never ends, regardless of the status", async () => {
     const endless: Script = (_, response) => {
       response.writeHead(500);
       const more = (): void => void (!response.destroyed && response.write("x".repeat(65_536), more));
@@ -373,7 +376,7 @@ describe("deadlines", () => {
     ["half a body", raw('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n["', { stayOpen: true })],
   ];
 
-  test.each(slow)("end a read at its time-out when there is %s", async (_, script) => {
+  test.each(slow)("end a read at its timeout when there is %s", async (_, script) => {
     const clock = createVirtualClock();
     const { server, waf, lanes } = await start(script, { clock, requestTimeoutMs: 25_000 });
     const result = read(waf);
@@ -388,7 +391,7 @@ describe("deadlines", () => {
     expect(clock.sleeperCount()).toBe(0);
   });
 
-  test.each(slow)("end a write after ten seconds at most when there is %s", async (_, script) => {
+  test.each(slow)("end a write after at most ten seconds when there is %s", async (_, script) => {
     const clock = createVirtualClock();
     const { server, waf } = await start(script, { clock, requestTimeoutMs: 25_000 });
     const result = write(waf);
@@ -397,7 +400,7 @@ describe("deadlines", () => {
     expect(faultIn(await result)).toMatchObject({ code: "OutcomeUnknown" });
   });
 
-  test("count from the start of the request, so that a body that drips does not extend them", async () => {
+  test("count from the start of the request, so a slow body does not extend them", async () => {
     const clock = createVirtualClock();
     let drip = (): void => undefined;
     const dripping: Script = (_, response) => {
@@ -414,7 +417,7 @@ describe("deadlines", () => {
     expect(faultIn(await result)).toMatchObject({ code: "TimedOut" });
   });
 
-  test("do not count the time that a call waits for its turn", async () => {
+  test("do not include the time that a call waits for its turn", async () => {
     const clock = createVirtualClock();
     const { server, waf, lane } = await start(accepted, { clock, requestTimeoutMs: 1_000 });
     lane.pauseUntil(clock.monotonicMs() + 60_000);
@@ -425,7 +428,7 @@ describe("deadlines", () => {
     expect(await result).toMatchObject({ ok: true });
   });
 
-  test("are kept by the HTTP client too, should the clock stand still", async () => {
+  test("are also enforced by the HTTP client, in case the clock stands still", async () => {
     const { waf } = await start(silent, { clock: createVirtualClock(), requestTimeoutMs: 1 });
     expect(faultIn(await read(waf))).toMatchObject({ code: "TimedOut" });
   });
@@ -442,7 +445,7 @@ describe("when nothing can have been sent", () => {
     expect(faultIn(await read(waf))).toMatchObject({ code: "Unavailable" });
   });
 
-  test("so does a host that does not exist", async () => {
+  test("so does an unknown host", async () => {
     const { waf, lanes } = clientFor("http://waf.invalid");
     closers.push(async () => await lanes.close());
     expect(faultIn(await write(waf))).toMatchObject({
@@ -451,7 +454,7 @@ describe("when nothing can have been sent", () => {
     });
   });
 
-  test("so does a TLS handshake that never ends, and what was dropped is never sent later", async () => {
+  test("so does a TLS handshake that never ends, and the dropped request is never sent later", async () => {
     let received = "";
     const tcp = createServer((socket) => {
       socket.on("data", (chunk) => (received += chunk.toString("latin1")));
@@ -477,7 +480,7 @@ describe("when nothing can have been sent", () => {
 });
 
 describe("a signal", () => {
-  test("that aborts while a write is under way leaves its outcome unknown, and closes the connection", async () => {
+  test("that aborts while a write is in flight leaves its outcome unknown, and closes the connection", async () => {
     const { server, waf } = await start(silent);
     const controller = new AbortController();
     const result = waf.addEntry("blocklist", "192.0.2.1", { signal: controller.signal });
@@ -489,7 +492,7 @@ describe("a signal", () => {
     expect(server.connections()).toBe(2);
   });
 
-  test("that aborts while a read is under way withdraws it", async () => {
+  test("that aborts while a read is in flight cancels it", async () => {
     const { server, waf } = await start(silent);
     const controller = new AbortController();
     const result = waf.readList("blocklist", { signal: controller.signal });
@@ -517,7 +520,7 @@ describe("a signal", () => {
 });
 
 describe("the permit", () => {
-  test("is asked for each write, by operation, and stops it before anything is sent", async () => {
+  test("is requested for each write, by operation, and stops it before anything is sent", async () => {
     const asked: string[] = [];
     const permit = (operation: string) => {
       asked.push(operation);
@@ -541,7 +544,7 @@ describe("the permit", () => {
     expect(asked).toHaveLength(5);
   });
 
-  test("stops reads as well where several processes divide the keys among themselves", async () => {
+  test("also stops reads if several processes divide the keys among themselves", async () => {
     let isHeld = false;
     const permitRead = () =>
       isHeld ? ({ permitted: true } as const) : ({ permitted: false, reason: "Another one holds the shard." } as const);
@@ -552,7 +555,7 @@ describe("the permit", () => {
     expect(await read(waf)).toEqual({ ok: true, value: [] });
   });
 
-  test("is asked when the turn has come and not when the call was made", async () => {
+  test("is requested when the turn starts, and not when the call is made", async () => {
     let isLeader = true;
     const permit = () =>
       isLeader ? ({ permitted: true } as const) : ({ permitted: false, reason: "The lease is lost." } as const);
@@ -570,7 +573,7 @@ describe("the permit", () => {
 });
 
 describe("429", () => {
-  test("holds all that use the lane for as long as the API asks", async () => {
+  test("pauses all users of the lane for as long as the API asks", async () => {
     const clock = createVirtualClock();
     const { server, waf, lane } = await start(text(429, "", { "retry-after": "7" }), { clock });
     const { waf: other } = clientFor(server.baseUrl, { clock, lane });
@@ -588,7 +591,7 @@ describe("429", () => {
     expect(await next).toMatchObject({ ok: true });
   });
 
-  test("without a delay, or with one that means nothing, holds nothing", async () => {
+  test("without a valid delay pauses nothing", async () => {
     const { server, waf } = await start(text(429, "", { "retry-after": "soon" }));
     expect(faultIn(await read(waf))).toEqual({
       code: "RateLimited",
@@ -599,7 +602,7 @@ describe("429", () => {
     expect(await read(waf)).toMatchObject({ ok: true });
   });
 
-  test("with a date asks for the time from the Date of the same answer, however wrong the own clock is", async () => {
+  test("with a date asks for the time since the Date of the same response, however wrong the local clock is", async () => {
     const headers = { "retry-after": "Sun, 22 Nov 2026 10:00:02 GMT", date: "Sun, 22 Nov 2026 10:00:00 GMT" };
     const { waf } = await start(text(429, "", headers), {
       clock: createVirtualClock({ startMs: Date.UTC(2031, 0, 1) }),
@@ -607,7 +610,7 @@ describe("429", () => {
     expect(faultIn(await write(waf))).toMatchObject({ code: "RateLimited", retryAfterMs: 2_000 });
   });
 
-  test("counts as such when its body does not arrive, and 503 hands its delay on", async () => {
+  test("counts as rate limiting even if its body does not arrive, and 503 passes on its delay", async () => {
     const { server, waf } = await start(raw("HTTP/1.1 429 Too Many\r\nretry-after: 0\r\ncontent-length: 9\r\n\r\nx"));
     expect(faultIn(await write(waf))).toMatchObject({ code: "RateLimited", retryAfterMs: 0 });
     server.answer(text(503, "", { "retry-after": "3" }));
@@ -624,32 +627,32 @@ describe("a key that the API echoes", () => {
     Buffer.from(testKey).toString("base64"),
   ];
 
-  test.each(spellings)("as %s is in no result", async (spelt) => {
+  test.each(spellings)("as %s is in no result", async (spelled) => {
     const { server, waf } = await start(accepted);
     const bodies = [
-      failure(`Key ${spelt} is bad`),
-      { success: true, domain, message: `Hello ${spelt}` },
-      { success: true, domain: spelt, origin: spelt },
-      [spelt],
-      spelt,
-      { [spelt]: 1 },
+      failure(`Key ${spelled} is bad`),
+      { success: true, domain, message: `Hello ${spelled}` },
+      { success: true, domain: spelled, origin: spelled },
+      [spelled],
+      spelled,
+      { [spelled]: 1 },
     ];
     for (const status of [200, 302, 400, 403, 404, 409, 429, 500]) {
       for (const body of bodies) {
-        server.answer(json(status, body, { "retry-after": "0", location: `/x?${encodeURIComponent(spelt)}` }));
+        server.answer(json(status, body, { "retry-after": "0", location: `/x?${encodeURIComponent(spelled)}` }));
         faultIn(await read(waf));
         faultIn(await write(waf));
         faultIn(await waf.readOrigins());
         faultIn(await waf.scrollLogs("x"));
       }
     }
-    server.answer(text(500, `${"x".repeat(290)}${spelt}`));
+    server.answer(text(500, `${"x".repeat(290)}${spelled}`));
     faultIn(await read(waf));
-    server.answer(raw(`HTTP/1.1 200 ${encodeURIComponent(spelt)}\r\nbroken ${encodeURIComponent(spelt)}\r\n\r\n`));
+    server.answer(raw(`HTTP/1.1 200 ${encodeURIComponent(spelled)}\r\nbroken ${encodeURIComponent(spelled)}\r\n\r\n`));
     faultIn(await write(waf));
   });
 
-  test("is taken out of messages, and refused where it stands for data", async () => {
+  test("is redacted in messages, and rejected in data", async () => {
     const { server, waf } = await start(json(200, { success: true, domain, message: `Key ${testKey}` }));
     expect(await write(waf)).toEqual({ ok: true, value: { domain, message: "Key [api key]" } });
     server.answer(json(200, ["192.0.2.1", testKey]));
@@ -658,14 +661,14 @@ describe("a key that the API echoes", () => {
     expect(faultIn(await write(waf))).toMatchObject({ code: "OutcomeUnknown" });
   });
 
-  test("leaves data alone when it is so short that it may be there by chance", async () => {
+  test("is ignored in data if it is so short that it may occur by chance", async () => {
     const { waf } = await start(json(200, ["2001:db8::/32"]), { key: new ApiKey("2001") });
     expect(await read(waf)).toEqual({ ok: true, value: ["2001:db8::/32"] });
   });
 });
 
-describe("what is told of each call", () => {
-  test("is what metrics need, without key, host or address", async () => {
+describe("the record of each call", () => {
+  test("contains what metrics need, without key, host or address", async () => {
     const calls: CallRecord[] = [];
     const { server, waf } = await start(accepted, { onCall: (call) => calls.push(call) });
     await write(waf);

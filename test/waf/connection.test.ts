@@ -22,7 +22,7 @@ async function aWaf(script = json(200, [])) {
   return { server, port: Number(new URL(server.baseUrl).port) };
 }
 
-/** Resolves a name to these addresses, one answer after the other. */
+/** Resolves a name to these addresses, one response after another. */
 function resolving(...answers: readonly string[]): ResolveHost {
   const left = [...answers];
   return (_, __, callback) => callback(null, [{ address: left.shift() ?? "", family: 4 }]);
@@ -59,7 +59,7 @@ describe("A client that checks addresses", () => {
     },
   );
 
-  test("does not connect to a name that has an inner address, and connects once it has an allowed one", async () => {
+  test("does not connect to a name with an internal address, and connects once it has an allowed one", async () => {
     const { server, port } = await aWaf();
     const isAllowed = (address: string) => address === "127.0.0.1";
     const waf = clientFor(`http://waf.example:${port}`, isAllowed, resolving("169.254.169.254", "127.0.0.1"));
@@ -70,7 +70,7 @@ describe("A client that checks addresses", () => {
 });
 
 describe("A client that hides causes", () => {
-  test("says the same of a refused address, a closed port, an unknown name and a server of another protocol", async () => {
+  test("returns the same message for a rejected address, a closed port, an unknown name and a server with another protocol", async () => {
     const { port } = await aWaf(raw("220 mail.example ESMTP\r\n"));
     const [closed] = await findFreePorts(1);
     const everything = () => true;
@@ -85,7 +85,7 @@ describe("A client that hides causes", () => {
     const sentences = faults.map(({ code, message }) => `${code} ${message.replaceAll(/https?:[^ ]*\w/g, "URL")}`);
     expect(new Set(sentences)).toEqual(
       new Set([
-        "Unavailable wafsync cannot connect to URL. Check the host, its certificate and the network; the cause is in the log of wafsync. Internal addresses require --allowed-base-urls or --allow-private-networks.",
+        "Unavailable wafsync cannot connect to URL. Check the host, its certificate and the network; wafsync's log contains the cause. Internal addresses require --allowed-base-urls or --allow-private-networks.",
       ]),
     );
     expect(new Set(faults.map(({ cause }) => cause)).size).toBeGreaterThan(2);

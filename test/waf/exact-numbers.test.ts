@@ -17,30 +17,30 @@ const texts = [
   '"12345678901234567890"',
 ];
 
-describe("A number of JSON", () => {
-  test.each(texts)("%s comes out as it came, in a list, in an object and by itself", (text) => {
+describe("A JSON number", () => {
+  test.each(texts)("%s stays unchanged, in a list, in an object and by itself", (text) => {
     for (const json of [`[${text}]`, `{"a":{"b":${text}}}`]) {
       expect(JSON.stringify(parseExactly(json, new Set()))).toBe(json);
     }
   });
 
-  test("that is calculated with stays a number", () => {
+  test("that is used in calculations stays a number", () => {
     expect(parseExactly('{"size": 9223372036854775808}', new Set(["size"]))).toEqual({ size: 2 ** 63 });
   });
 });
 
-describe("A log row with a field of 64 bits", () => {
+describe("A log row with a 64-bit field", () => {
   const keys = new OwnKeys(new ApiKey("9876543210987654321"));
   const page = (id: string) =>
     `{"_scroll_id":null,"hits":{"total":{"value":1},"hits":[${jsonLineOf(row("/a")).slice(0, -1)},"request_id":${id},"list":[${id}]}]}}`;
 
-  test("is handed on exactly", () => {
+  test("is passed on exactly", () => {
     const answer = readLogAnswer(page("12345678901234567890"), keys, String);
     const [entry] = answer.ok ? answer.value.entries : [];
     expect(jsonLineOf(entry ?? {})).toContain('"request_id":12345678901234567890,"list":[12345678901234567890]}');
   });
 
-  test("shows no API key that is a number", () => {
+  test("contains no API key that is a number", () => {
     const answer = readLogAnswer(page("9876543210987654321"), keys, String);
     expect(answer).toMatchObject({ ok: true });
     expect(JSON.stringify(answer)).not.toContain("9876543210987654321");

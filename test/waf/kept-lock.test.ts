@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-/** A lane whose lock writes down what happens to it, and is wanted by another process when the test says so. */
+/** A lane whose lock records its calls, and that another process wants when the test says so. */
 function createLockedLane({ minRequestIntervalMs = 0 } = {}) {
   const events: string[] = [];
   const other = { isWaiting: false };
@@ -46,7 +46,7 @@ async function idle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await nextTurn();
 }
 
-test("The lock of a key is kept for calls that follow one another, and released when none follows", async () => {
+test("The lock of a key is kept for consecutive calls, and released when none follows", async () => {
   const { events, call } = createLockedLane();
   await call("first");
   await call("second");
@@ -93,7 +93,7 @@ test("A lane that closes releases the lock", async () => {
   expect(events).toEqual(["acquire", "first", "release"]);
 });
 
-test("A call that fails keeps the lock no longer than one that succeeds", async () => {
+test("A failed call keeps the lock no longer than a successful one", async () => {
   const { events, lanes } = createLockedLane();
   const lane = lanes.acquire({
     baseUrl: "http://127.0.0.1:1",

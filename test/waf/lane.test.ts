@@ -22,7 +22,7 @@ function createLane({ waitingMax = 100, minRequestIntervalMs = 0 } = {}) {
   return { clock, lanes, lane: lanes.acquire({ baseUrl, key, minRequestIntervalMs }) };
 }
 
-/** Runs turns that end when the test says so, and notes their order. */
+/** Runs turns that end when the test says so, and records their order. */
 function createRecorder(lane: HeldLane) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
@@ -41,7 +41,7 @@ function createRecorder(lane: HeldLane) {
 }
 
 describe("a lane", () => {
-  test("runs one turn at a time, in the order they came", async () => {
+  test("runs one turn at a time, in order of arrival", async () => {
     const { clock, lane } = createLane();
     const { begun, turn, endOne } = createRecorder(lane);
     const turns = ["a", "b", "c"].map(async (name) => await turn(name));
@@ -74,7 +74,7 @@ describe("a lane", () => {
     expect(begun).toEqual(["running", "normal 1", "normal 2", "bulk 1", "bulk 2"]);
   });
 
-  test("lets whoever makes one call after the other go on before a bulk turn", async () => {
+  test("lets a caller with sequential calls continue before a bulk turn", async () => {
     const { clock, lane } = createLane();
     const order: string[] = [];
     const write = async (name: string) => await lane.run({ urgency: "Normal" }, async () => order.push(name));
@@ -87,7 +87,7 @@ describe("a lane", () => {
     expect(order).toEqual(["write 1", "write 2", "write 3", "bulk"]);
   });
 
-  test("gives a bulk turn its turn once it has waited for very long", async () => {
+  test("runs a bulk turn once it has waited very long", async () => {
     const { clock, lane } = createLane();
     const { begun, turn, endOne } = createRecorder(lane);
     const turns = [turn("running"), turn("bulk", "Bulk")];
@@ -101,7 +101,7 @@ describe("a lane", () => {
     expect(begun).toEqual(["running", "bulk", "normal"]);
   });
 
-  test("withdraws a waiting turn whose signal aborts, and no other", async () => {
+  test("cancels a waiting turn whose signal aborts, and no other", async () => {
     const { clock, lane } = createLane();
     const { begun, turn, endOne } = createRecorder(lane);
     const controller = new AbortController();
@@ -116,7 +116,7 @@ describe("a lane", () => {
     expect(await turn("d", "Normal", controller.signal)).toBe("Aborted");
   });
 
-  test("leaves a turn that runs to itself when its signal aborts", async () => {
+  test("does not interrupt a running turn when its signal aborts", async () => {
     const { clock, lane } = createLane();
     const { turn, endOne } = createRecorder(lane);
     const controller = new AbortController();
@@ -127,7 +127,7 @@ describe("a lane", () => {
     expect(await running).toBe("a");
   });
 
-  test("refuses turns beyond its bound", async () => {
+  test("rejects turns beyond its limit", async () => {
     const { clock, lane } = createLane({ waitingMax: 2 });
     const { turn, endOne } = createRecorder(lane);
     const turns = ["a", "b", "c"].map(async (name) => await turn(name));
@@ -139,7 +139,7 @@ describe("a lane", () => {
     expect(await Promise.all(turns)).toEqual(["a", "b", "c"]);
   });
 
-  test("keeps the least time between two starts", async () => {
+  test("keeps the minimum time between two starts", async () => {
     const { clock, lane } = createLane({ minRequestIntervalMs: 500 });
     const starts: number[] = [];
     const turns = Array.from(
@@ -153,7 +153,7 @@ describe("a lane", () => {
     expect(starts).toEqual([0, 500, 1000, 1500]);
   });
 
-  test("keeps the longest interval that a holder asks for, until that holder lets go", async () => {
+  test("keeps the longest interval of its holders, until that holder releases the lane", async () => {
     const { clock, lanes, lane } = createLane({ minRequestIntervalMs: 100 });
     const slow = lanes.acquire({ baseUrl, key, minRequestIntervalMs: 1_000 });
     const starts: number[] = [];
@@ -167,7 +167,7 @@ describe("a lane", () => {
     expect(starts).toEqual([0, 1_000, 1_100]);
   });
 
-  test("lets a turn that waits for its time begin as soon as its holder asks for a shorter interval", async () => {
+  test("starts a waiting turn as soon as its holder sets a shorter interval", async () => {
     const { clock, lane } = createLane({ minRequestIntervalMs: 60_000 });
     const { begun, turn, endOne } = createRecorder(lane);
     const turns = ["a", "b"].map(async (name) => await turn(name));
@@ -184,7 +184,7 @@ describe("a lane", () => {
     await Promise.all(turns);
   });
 
-  test("is held as a whole until the time it is paused until, and never for less than was asked before", async () => {
+  test("is paused as a whole until the given time, and never for less than an earlier pause", async () => {
     const { clock, lanes, lane } = createLane();
     const other = lanes.acquire({ baseUrl, key, minRequestIntervalMs: 0 });
     lane.pauseUntil(clock.monotonicMs() + 3_000);
@@ -199,7 +199,7 @@ describe("a lane", () => {
     await running;
   });
 
-  test("passes a failure on to its caller and goes on with the next turn", async () => {
+  test("passes a failure on to its caller and continues with the next turn", async () => {
     const { lane } = createLane();
     const failing = lane.run({ urgency: "Normal" }, () => {
       throw Object.assign(new Error("broken"), { code: "Broken" });
@@ -210,8 +210,8 @@ describe("a lane", () => {
   });
 });
 
-describe("the registry of lanes", () => {
-  test("gives one lane for one key, however the base URL is spelled, and another for another key", async () => {
+describe("the lane registry", () => {
+  test("has one lane for each key, regardless of the spelling of the base URL", async () => {
     const { lanes } = createLane();
     const same = [
       "http://127.0.0.1:1/",
@@ -230,7 +230,7 @@ describe("the registry of lanes", () => {
     expect(lanes.size).toBe(2);
   });
 
-  test("closes a lane when its last holder lets go, and gives the holders who come meanwhile the same one", async () => {
+  test("closes a lane when its last holder releases it, and gives holders that arrive meanwhile the same lane", async () => {
     const { clock, lanes, lane } = createLane();
     const { turn, endOne } = createRecorder(lane);
     const running = turn("running");
@@ -251,7 +251,7 @@ describe("the registry of lanes", () => {
     expect(lanes.size).toBe(0);
   });
 
-  test("closing refuses what waits and what comes later, and waits for what runs", async () => {
+  test("rejects waiting and later turns when it closes, and waits for the running turn", async () => {
     const { clock, lanes, lane } = createLane();
     const { turn, endOne } = createRecorder(lane);
     const running = turn("running");
@@ -271,7 +271,7 @@ describe("the registry of lanes", () => {
 });
 
 describe("a lane over a real connection", () => {
-  test("never overlaps the calls of two spellings of its URL, and closes each connection with its last holder", async () => {
+  test("never overlaps calls with two spellings of its URL, and closes each connection with its last holder", async () => {
     const closed: string[] = [];
     let running = 0;
     let runningMax = 0;
@@ -309,7 +309,7 @@ describe("a lane over a real connection", () => {
     expect(lanes.size).toBe(0);
   });
 
-  test("lets 50 callers and two clients of one key never overlap, over one connection", async () => {
+  test("never overlaps the calls of 50 callers and two clients with one key, over one connection", async () => {
     const waf = await startScriptedWaf((_, response) => {
       setImmediate(() =>
         json(200, { success: true, domain: "shop.example", message: "done" })(_, response, response.socket as never),

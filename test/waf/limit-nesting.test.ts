@@ -5,25 +5,25 @@ function nested(levels: number): unknown {
   return JSON.parse(`${'{"a":['.repeat(levels)}1${"]}".repeat(levels)}`);
 }
 
-describe("A value from outside", () => {
-  test("stays the same object if nothing in it lies too deep", () => {
+describe("An external value", () => {
+  test("stays the same object if it is not nested too deeply", () => {
     const value = { a: [1, { b: null }], c: "text" };
     expect(limitNesting(value, 3)).toBe(value);
   });
 
-  test("loses what lies too deep, and nothing else", () => {
+  test("loses only the parts that are nested too deeply", () => {
     const value = { a: [1, { b: [2] }], c: "text" };
     expect(limitNesting(value, 3)).toEqual({ a: [1, { b: cutMark }], c: "text" });
     expect(limitNesting(value, 1)).toEqual({ a: cutMark, c: "text" });
   });
 
-  test("of more levels than there is stack can be written as JSON afterwards", () => {
+  test("with more levels than the stack allows can be written as JSON afterwards", () => {
     const value = nested(100_000);
     expect(() => JSON.stringify(value)).toThrow(RangeError);
     expect(JSON.stringify(limitNesting(value, 20))).toContain(cutMark);
   });
 
-  test("keeps a field that is called __proto__ a field", () => {
+  test("keeps a field named __proto__", () => {
     const value = JSON.parse(`{"__proto__":{"a":{"b":1}}}`) as unknown;
     expect(JSON.stringify(limitNesting(value, 2))).toBe(`{"__proto__":{"a":"${cutMark}"}}`);
   });

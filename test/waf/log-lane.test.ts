@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { readLogs } from "../../src/reconcile/logs/read-logs.ts";
 import { dayNumber, logKey, logWorld } from "../support/worlds/log-world.ts";
 
-test("a write does not wait for the logs, but for the page that is on its way", async () => {
+test("a write waits only for the page of logs in flight, and not for the remaining pages", async () => {
   let wanted: (() => void) | undefined;
   await using world = await logWorld({
     now: "2026-06-16T00:00:00Z",
@@ -12,7 +12,7 @@ test("a write does not wait for the logs, but for the page that is on its way", 
     },
   });
   const written = Promise.withResolvers<void>();
-  // A second caller of the same lane asks while the first scroll is under way.
+  // A second caller of the same lane makes a call while the first scroll is in flight.
   wanted = () => {
     wanted = undefined;
     void world.waf.addEntry("blocklist", "192.0.2.1").then(() => written.resolve());

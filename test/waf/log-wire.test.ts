@@ -25,12 +25,12 @@ describe("a page of logs", () => {
     [{ _scroll_id: null, hits: { total: { value: -1 }, hits: [] } }, "hits.total.value"],
     [{ _scroll_id: null, hits: { total: { value: 0 }, hits: {} } }, "hits.hits"],
     [page(Array.from({ length: logPageLengthMax + 1 }, () => 0)), "hits.hits"],
-    [[], "the answer"],
-  ])("%#: is none without its parts", (value, place) => {
+    [[], "the body"],
+  ])("%#: is rejected if a part is missing", (value, place) => {
     expect(read(value)).toEqual({ ok: false, problem: expect.stringContaining(place) });
   });
 
-  test("has its rows as they came, and fields that nobody knows", () => {
+  test("contains its rows unchanged, including undocumented fields", () => {
     const odd = { ...row("/"), ja4: { hash: [1] } };
     expect(entriesOf([row("/a"), odd])).toEqual({ scrollId: null, total: 2, entries: [row("/a"), odd], broken: [] });
   });
@@ -60,14 +60,14 @@ describe("a page of logs", () => {
     ["block_reason", null],
     ["country", {}],
     ["cache_hit", "no"],
-  ])("tells a broken %s, %j, by its position and without its content", (field, value) => {
+  ])("reports a malformed %s, %j, by its position and without its content", (field, value) => {
     const { entries, broken } = entriesOf([row("/a"), { ...row("/secret"), [field]: value }, row("/b")]);
     expect(entries).toEqual([row("/a"), row("/b")]);
     expect(broken).toEqual([{ position: 1, problem: expect.stringContaining(field) }]);
     expect(broken[0]?.problem).not.toContain("secret");
   });
 
-  test("cuts fields that nobody knows and that are nested beyond all use", () => {
+  test("truncates undocumented fields that are nested too deeply", () => {
     const [entry] = [JSON.stringify({ ...row("/"), deep: 0 })];
     const deep = entry?.replace('"deep":0', `"deep":${"[".repeat(200_000)}${"]".repeat(200_000)}`);
     const parsed = parseAnswer(logAnswer, `{"_scroll_id":null,"hits":{"total":{"value":1},"hits":[${deep}]}}`);
@@ -76,7 +76,7 @@ describe("a page of logs", () => {
     expect(JSON.stringify(parsed.value).length).toBeLessThan(1000);
   });
 
-  test.each([[null], ["text"], [[]], [7]])("tells an entry that is %j", (entry) => {
+  test.each([[null], ["text"], [[]], [7]])("reports an entry that is %j", (entry) => {
     expect(entriesOf([entry]).broken).toEqual([{ position: 0, problem: "is not an object" }]);
   });
 });

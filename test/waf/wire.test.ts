@@ -18,13 +18,13 @@ function problemOf(schema: z.ZodType, value: unknown): string {
 }
 
 describe("a list", () => {
-  test("may be as long as the bound and not longer", () => {
+  test("may be as long as the limit and no longer", () => {
     const items = Array.from({ length: listLengthMax }, () => "1");
     expect(problemOf(listAnswer, items)).toBe("none");
-    expect(problemOf(listAnswer, [...items, "1"])).toContain("the answer:");
+    expect(problemOf(listAnswer, [...items, "1"])).toContain("the body:");
   });
 
-  test("names the first item that is wrong, without repeating it", () => {
+  test("is rejected with the position of the first invalid item, without its content", () => {
     expect(problemOf(listAnswer, ["1", "x".repeat(listItemLengthMax)])).toBe("none");
     expect(problemOf(listAnswer, ["1", "x".repeat(listItemLengthMax + 1), 7])).toBe(
       "1: is not a string of at most 512 characters",
@@ -32,23 +32,26 @@ describe("a list", () => {
     expect(problemOf(listAnswer, ["1", null])).toMatch(/^1: /);
   });
 
-  test.each(["1.2.3.4\u001b[2J", "\u009b31m", "1\n+ 2", "1\u202e2", "1\u200b", "\ud800"])("has no %j in it", (item) => {
-    expect(problemOf(listAnswer, ["1", item])).toBe("1: contains an invisible character");
-  });
+  test.each(["1.2.3.4\u001b[2J", "\u009b31m", "1\n+ 2", "1\u202e2", "1\u200b", "\ud800"])(
+    "must not contain %j",
+    (item) => {
+      expect(problemOf(listAnswer, ["1", item])).toBe("1: contains an invisible character");
+    },
+  );
 
   test.each([" 192.0.2.1\t", "\n192.0.2.1", "münchen", ""])(
-    "may have %j in it, which is no address or a spelling of one",
+    "may contain %j, which is not an address, or a spelling of one",
     (item) => {
       expect(problemOf(listAnswer, ["1", item])).toBe("none");
     },
   );
 
   test.each([[{}], [null], ["[]"], [{ success: true, domain, ips: [] }], [0]])("is not %j", (value) => {
-    expect(problemOf(listAnswer, value)).toContain("the answer:");
+    expect(problemOf(listAnswer, value)).toContain("the body:");
   });
 });
 
-describe("other answers", () => {
+describe("other responses", () => {
   test.each([
     [{ success: true, domain }],
     [{ success: true, domain, origin: null }],
@@ -57,16 +60,16 @@ describe("other answers", () => {
     [{ success: true, domain, origin: Array.from({ length: hostsMax + 1 }, () => "a.example") }],
     [{ success: "true", domain, origin: "a.example" }],
     [{ success: true, origin: "a.example" }],
-  ])("%#: origins need a domain and a host", (value) => {
+  ])("%#: origins require a domain and a host", (value) => {
     expect(problemOf(originsAnswer, value)).not.toBe("none");
   });
 
   test.each([
     ["a terminal's escape", "shop\u001b[2Jexample"],
-    ["an escape of one character", "shop\u009b31mexample"],
+    ["a one-character escape sequence", "shop\u009b31mexample"],
     ["a line break", "shop.example\n::stop-commands::x"],
-    ["a turn of the direction of writing", "shop\u202eelpmaxe"],
-    ["a mark that nobody sees", "shop\u200e.example"],
+    ["a change of the writing direction", "shop\u202eelpmaxe"],
+    ["an invisible mark", "shop\u200e.example"],
     ["a space", "shop example"],
     ["HTML", "<b>shop.example</b>"],
     ["more than 253 characters", `${"a".repeat(246)}.example`],
@@ -96,11 +99,11 @@ describe("other answers", () => {
     [{ success: true, domain: "" }],
     [{ success: true, domain, message: 1 }],
     [[]],
-  ])("%j accepts no write", (value) => {
+  ])("%j is not a successful write", (value) => {
     expect(problemOf(writeAnswer, value)).not.toBe("none");
   });
 
-  test("what is not JSON is told apart from an HTML page", () => {
+  test("an HTML page is distinguished from other invalid JSON", () => {
     expect(parseAnswer(listAnswer, " <html>")).toEqual({ ok: false, problem: "it is an HTML page" });
     expect(parseAnswer(listAnswer, "[")).toEqual({ ok: false, problem: "it is not JSON" });
   });

@@ -1,5 +1,5 @@
-// Argo CD as processes of the box: Redis, the repository server, the application controller and the ApplicationSet controller,
-// with what its installation manifests would have applied.
+// Runs Argo CD as processes in the box: Redis, the repository server, the application controller and the ApplicationSet
+// controller, with the objects that its installation manifests would apply.
 import { once } from "node:events";
 import { mkdir, readFile, symlink } from "node:fs/promises";
 import { connect } from "node:net";
@@ -17,7 +17,7 @@ const redisPort = "6399";
 const deploy = join(import.meta.dirname, "..", "..", "deploy", "argocd");
 const settings = { namespace: "argocd", labels: { "app.kubernetes.io/part-of": "argocd" } };
 
-/** Resolves when all of it runs; the caller ends it. */
+/** Resolves when everything runs. The caller must end it. */
 export async function startArgocd(world: World): Promise<Supervisor> {
   const programs = world.programs.argocd;
   if (programs === undefined) throw new Error("there is no Argo CD: run `npm run test:world -- test/world/argocd`");
@@ -42,7 +42,7 @@ export async function startArgocd(world: World): Promise<Supervisor> {
     ARGOCD_PLUGINSOCKFILEPATH: join(directory, "plugins"),
     ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH: "true",
   };
-  // The supervisor starts programs with the environment of this process, so `env` gives them theirs.
+  // The supervisor starts programs with the environment of this process, so `env` sets their own variables.
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const start = (part: string, args: readonly string[]): Promise<void> => {
     const leadingArguments = ["--ignore-environment", ...assignments, join(names, `argocd-${part}`)];
@@ -55,11 +55,11 @@ export async function startArgocd(world: World): Promise<Supervisor> {
     "--metrics-port=8192",
     "--disable-tls",
     "--client-ca-path=",
-    // Three minutes by default.
+    // The default is three minutes.
     "--revision-cache-expiration=3s",
     `--redis=${redis}`,
   ]);
-  // The controller keeps what it could not read for minutes.
+  // The controller caches failed reads for minutes.
   await supervisor.waitUntil("the repository server", () => listens(repoServerPort));
   const shared = [`--kubeconfig=${world.cluster.kubeconfig}`, "--namespace=argocd"];
   await start("application-controller", [
@@ -132,14 +132,14 @@ interface ApplicationManifest {
   readonly spec: Record<string, unknown>;
 }
 
-/** The documents of a file of deploy/argocd, with another repository in the place of the example's. */
+/** The documents of a file in deploy/argocd, with another repository instead of the example's. */
 export async function readManifests(file: string, repository: string): Promise<ApplicationManifest[]> {
   const text = await readFile(join(deploy, file), "utf8");
   const local = text.replaceAll(/https:\/\/git\.example\.com\/platform\/[a-z]+\.git/g, repository);
   return parseAllDocuments(local).map((document) => document.toJS() as ApplicationManifest);
 }
 
-/** What an Application reports. */
+/** The reported state of an Application. */
 export interface ApplicationStatus {
   readonly sync?: { readonly status?: string; readonly revision?: string };
   readonly health?: { readonly status?: string };
@@ -159,7 +159,7 @@ export async function applicationStatus(world: World, name: string): Promise<App
   return (answer.body as { status?: ApplicationStatus }).status ?? {};
 }
 
-/** Argo CD reads a repository every three minutes; this is what the button Refresh does. */
+/** Does the same as the button Refresh: by default, Argo CD reads a repository only every three minutes. */
 export async function refresh(world: World, name: string): Promise<void> {
   const annotation = "argocd.argoproj.io/refresh=hard";
   await world.cluster.expectKubectl(["annotate", "--overwrite", "application", name, "-n", "argocd", annotation]);

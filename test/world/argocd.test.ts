@@ -1,4 +1,4 @@
-// Argo CD brings the operator and the WAFs of a team from Git, with the files of deploy/argocd: docs/guides/argocd.md.
+// Argo CD deploys the operator and the WAFs of a team from Git, with the files of deploy/argocd: docs/guides/argocd.md.
 import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -25,7 +25,7 @@ import { describeInWorld } from "./world.ts";
 
 const deploy = join(import.meta.dirname, "..", "..", "deploy");
 const stepMs = 240_000;
-/** Three minutes apart by default: as many as in nine minutes. */
+/** By default, refreshes are three minutes apart: this many correspond to nine minutes. */
 const resyncCount = 3;
 
 await describeInWorld("Argo CD", (world) => {
@@ -86,7 +86,7 @@ await describeInWorld("Argo CD", (world) => {
       spec: { instanceRef: { name: "shop" }, action: "Block", addresses },
     });
 
-  test("the Application of the operator becomes Synced and Healthy, in a namespace that it labels", async () => {
+  test("the operator's Application becomes Synced and Healthy, in a namespace that it labels", async () => {
     const [operator] = await readManifests("applications/application.yaml", source());
     const spec = operator?.spec as {
       source: Record<string, unknown> & { targetRevision: string; helm: Record<string, unknown> };
@@ -105,7 +105,7 @@ await describeInWorld("Argo CD", (world) => {
     });
   });
 
-  test("the Application of the WAFs is Healthy when all is on the WAF, and wrote in the order of its waves", async () => {
+  test("the Application of the WAFs is Healthy when everything is on the WAF, in the order of its sync waves", async () => {
     const [namespace, secret] = shopObjects("shop", waf);
     await applyObjects(cluster, namespace, secret);
     const [, wafs] = await readManifests("applications/application.yaml", source());
@@ -133,7 +133,7 @@ await describeInWorld("Argo CD", (world) => {
     expect(firstBlock).toBeGreaterThan(Math.max(lastAllow, lastOrigin));
   });
 
-  test("a wrong key shows as Degraded with the reason, and the right one as Healthy", async () => {
+  test("an invalid key is shown as Degraded with the reason, and a valid one as Healthy", async () => {
     await replaceKey(cluster, "shop", "not-the-key-of-this-waf");
     const { resources = [] } = await waitForApplication(
       "wafs",
@@ -158,7 +158,7 @@ await describeInWorld("Argo CD", (world) => {
     await waitUntilBlocked(waf, "192.0.2.200");
   });
 
-  test("a refused entry shows as Degraded, and names the entry", async () => {
+  test("a rejected entry is shown as Degraded, with the name of the entry", async () => {
     await commit({ "shop/more.yaml": rule("more", ["192.0.2.200", "192.0.2.5"]) });
     const degraded = ({ resources = [] }: ApplicationStatus): boolean =>
       resources.some(({ name, health }) => name === "more" && health?.status === "Degraded");
@@ -168,7 +168,7 @@ await describeInWorld("Argo CD", (world) => {
     await waitForApplication("wafs", "Healthy", healthy);
   });
 
-  test("removals on hold show as Suspended, and the action's annotation approves them", async () => {
+  test("removals on hold are shown as Suspended, and the action's annotation approves them", async () => {
     const addresses = Array.from({ length: 120 }, (_, index) => `203.0.113.${index + 100}`);
     await commit({ "shop/more.yaml": rule("more", addresses) });
     await waitUntilBlocked(waf, "203.0.113.219");
@@ -240,7 +240,7 @@ await describeInWorld("Argo CD", (world) => {
     expect(await cluster.expectKubectl(trigger)).toMatch(/[0-9a-f]{40}/);
   });
 
-  test("the ApplicationSet makes an Application for each team, and a folder that goes leaves what it applied", async () => {
+  test("the ApplicationSet creates an Application for each team, and a deleted folder leaves its objects in place", async () => {
     for (const name of ["red", "blue"])
       await applyObjects(cluster, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
     const config = (team: string): string =>
@@ -260,7 +260,7 @@ await describeInWorld("Argo CD", (world) => {
     await cluster.expectKubectl(["get", "configmap", "of-the-team", "-n", "blue"]);
   });
 
-  test("nothing drifts: all stays Synced over resyncs, and the operator's Application as well", async () => {
+  test("nothing drifts: both Applications stay Synced over several resyncs", async () => {
     const syncEnd = async (name: string): Promise<string | undefined> =>
       (await applicationStatus(world, name)).operationState?.finishedAt;
     for (const name of ["wafs", "wafsync"]) {
@@ -275,12 +275,12 @@ await describeInWorld("Argo CD", (world) => {
           (status) => healthy(status) && status.reconciledAt !== seen,
         );
       }
-      // A drift would have been healed by another sync.
+      // Self-healing would have corrected drift with another sync.
       expect(await syncEnd(name)).toBe(before);
     }
   });
 
-  test("deleting the Application with its finalizer takes its rules off the WAF", async () => {
+  test("deleting the Application with its finalizer removes the entries of its rules from the WAF", async () => {
     await cluster.expectKubectl(["delete", "application", "wafs", "-n", "argocd", "--timeout=120s"]);
     await waitFor("the end of the instance", stepMs, async () => {
       const gone = await cluster.runKubectl(["get", "wafinstance", "shop", "-n", "shop"]);

@@ -1,4 +1,4 @@
-// The Debian packages that the world needs, downloaded and unpacked into the cache: nothing is installed on the machine.
+// Downloads the Debian packages that the world needs and unpacks them into the cache. Nothing is installed on the machine.
 import { createHash } from "node:crypto";
 import { access, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ export type UnpackResult =
   | { readonly state: "Unpacked"; readonly folder: string }
   | { readonly state: "Failed"; readonly problem: string };
 
-/** Packages that the machine has are not downloaded, but for those that are wanted themselves. */
+/** Dependencies that are installed on the machine are not downloaded; the requested packages always are. */
 export async function unpackDebianPackages(cache: string, report: Report): Promise<UnpackResult> {
   const simulated = await run("apt-get", ["install", "--simulate", "--no-install-recommends", ...wanted]);
   if (simulated.code !== 0) return failed("apt-get knows not all packages (try apt-get update)", simulated);

@@ -1,4 +1,4 @@
-// Flux's source-controller and kustomize-controller as processes of the box.
+// Runs Flux's source-controller and kustomize-controller as processes in the box.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Supervisor } from "../support/control-plane/supervisor.ts";
@@ -8,7 +8,7 @@ import type { World } from "./world-description.ts";
 
 const storageAddress = "127.0.0.1:9790";
 
-/** Resolves when both are started; the caller ends them. */
+/** Resolves when both have started. The caller must end them. */
 export async function startFlux(world: World): Promise<Supervisor> {
   const sources = world.programs["source-controller"];
   const kustomizations = world.programs["kustomize-controller"];

@@ -1,4 +1,4 @@
-// Flux brings the operator and the WAFs of a team from Git, with the files of deploy/flux: docs/guides/flux.md.
+// Flux deploys the operator and the WAFs of a team from Git, with the files of deploy/flux: docs/guides/flux.md.
 import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -74,7 +74,7 @@ await describeInWorld("Flux", (world) => {
     await cluster.expectKubectl(["annotate", "--overwrite", "gitrepository", "fleet", "-n", "flux-system", request]);
   }
 
-  /** Waits until `Ready` of a Kustomization is as wanted, for the newest commit; gives its message. */
+  /** Waits until `Ready` of a Kustomization has the wanted status for the newest commit. Returns its message. */
   async function waitForReady(name: string, status: string, reason: string): Promise<string> {
     const revision = await repository.head();
     let last: unknown;
@@ -133,14 +133,14 @@ await describeInWorld("Flux", (world) => {
     expect(blocked(waf)).toEqual(["198.51.100.7"]);
   });
 
-  test("a refused entry fails the health check early, and names the rule", async () => {
+  test("a rejected entry fails the health check early, with the name of the rule", async () => {
     await commit({ "wafs/scanners.yaml": rule(["198.51.100.7", "192.0.2.5"]) });
     expect(await waitForReady("wafs", "False", "HealthCheckFailed")).toContain("WafIpRule/shop/scanners");
     await commit({ "wafs/scanners.yaml": rule(["198.51.100.7"]) });
     await waitForReady("wafs", "True", "ReconciliationSucceeded");
   });
 
-  test("a wrong key fails the health check, and the right one passes it", async () => {
+  test("an invalid key fails the health check, and a valid one passes it", async () => {
     await replaceKey(cluster, "shop", "not-the-key-of-this-waf");
     const notReady = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].status}=False';
     await cluster.expectKubectl(["wait", notReady, "--timeout=120s", "wafinstance/shop", "-n", "shop"]);

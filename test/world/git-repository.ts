@@ -1,11 +1,11 @@
-// A Git repository as a team keeps it: files are written and committed, and Argo CD reads it from its folder.
+// A team's Git repository: files are written and committed, and Argo CD reads them from its folder.
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { runToEnd } from "../support/control-plane/run-to-end.ts";
 
 export interface GitRepository {
   readonly folder: string;
-  /** Writes the files, removes those whose content is undefined, and commits; gives the commit. */
+  /** Writes the files, removes files whose content is undefined, and commits. Returns the commit. */
   commit(files: Readonly<Record<string, string | undefined>>): Promise<string>;
   /** The newest commit. */
   head(): Promise<string>;

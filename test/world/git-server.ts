@@ -1,4 +1,4 @@
-// Serves a Git repository over HTTP by git's own CGI program: Flux reads neither folders nor git's plain protocol.
+// Serves a Git repository over HTTP with Git's own CGI program, because Flux reads neither folders nor Git's plain protocol.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface GitServer {
-  /** In front of `/.git`. */
+  /** The prefix of `/.git`. */
   readonly url: string;
   close(): void;
 }

@@ -70,7 +70,7 @@ await describeInWorld("the chart on a node", (world) => {
     await waitUntilBlocked(waf, "192.0.2.17");
   });
 
-  test("an upgrade to an image that does not exist leaves both pods, and a rollback ends it", async () => {
+  test("an upgrade to an image that does not exist leaves both pods running, and a rollback undoes it", async () => {
     await helm("upgrade", ...release, "--reset-then-reuse-values", "--set", "image.tag=no-such-tag");
     await waitFor("a pod of the new image", stepMs, async () =>
       (await operatorPods(cluster, namespace)).length === 3 ? true : undefined,
@@ -85,7 +85,7 @@ await describeInWorld("the chart on a node", (world) => {
     expect(await operatorPods(cluster, namespace)).toHaveLength(2);
   });
 
-  test("an upgrade with --reset-then-reuse-values keeps the values, and drops nothing of the chart", async () => {
+  test("an upgrade with --reset-then-reuse-values keeps the values, and all objects of the chart", async () => {
     await helm(
       "upgrade",
       ...release,
@@ -103,7 +103,7 @@ await describeInWorld("the chart on a node", (world) => {
     expect([values.replicaCount, values.scope]).toEqual([1, "namespaced"]);
   });
 
-  test("uninstalling the release leaves the CRDs, the objects and what is on the WAF", async () => {
+  test("uninstalling the release leaves the CRDs, the objects and the entries on the WAF", async () => {
     await helm("uninstall", "team-wafsync", "--namespace", namespace, "--wait");
     await cluster.expectKubectl(["get", "wafiprule", "scanners", "-n", namespace]);
     await cluster.expectKubectl(["get", "customresourcedefinition", "wafinstances.wafsync.dev"]);

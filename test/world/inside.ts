@@ -1,5 +1,5 @@
-// Runs inside the box: starts the control plane and the node, runs the suites, and ends. The box takes down what is left.
-//   node inside.ts PLAN.json JEST-ARGUMENT…
+// Runs inside the box: starts the control plane and the node, runs the suites, and exits. The box stops all remaining processes.
+// node inside.ts PLAN.json JEST-ARGUMENT…
 import { spawn } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { hostAddress, startNode } from "./node.ts";
 import type { WorldDescription } from "./world-description.ts";
 import { worldVariable } from "./world-description.ts";
 
-/** What was prepared outside of the box. */
+/** The paths that were prepared outside of the box. */
 export interface WorldPlan {
   readonly scratch: string;
   /** The binary of the control plane. */
@@ -42,7 +42,7 @@ try {
       "--bind-address=0.0.0.0",
       // The box has no DNS that knows the name of the node.
       "--kubelet-preferred-address-types=InternalIP",
-      // No controller takes the taint of a new node away.
+      // No controller removes the taint of a new node.
       "--disable-admission-plugins=TaintNodesByCondition",
     ],
   });

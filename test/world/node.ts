@@ -1,4 +1,4 @@
-// Starts the one node of the world: containerd, kubelet and kube-scheduler, with pods on a bridge of the box.
+// Starts the only node of the world: containerd, kubelet and kube-scheduler, with pods on a bridge in the box.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -17,7 +17,7 @@ export interface NodeOptions {
   readonly directory: string;
   readonly cluster: ClusterAccess;
   readonly supervisor: Supervisor;
-  /** The folder of the programs node and pause. */
+  /** The folder with the programs `node` and `pause`. */
   readonly programs: string;
   readonly pauseImage: string;
   /** Docker archives. */
@@ -131,7 +131,7 @@ const kubeletConfiguration = {
   resolvConf: "",
   clusterDNS: [],
   imageGCHighThresholdPercent: 100,
-  // The disk of the machine is not the world's to judge.
+  // The free disk space of the machine must not affect the node.
   evictionHard: {
     "memory.available": "0%",
     "nodefs.available": "0%",

@@ -45,7 +45,7 @@ await describeInWorld("the operator on a node", (world) => {
     await waf.close();
   });
 
-  /** What the kernel says of the first process of a pod's container. */
+  /** The kernel's status of the first process in a pod's container. */
   async function kernelStatus(): Promise<Record<string, string>> {
     const [id = 0] = await processesWith("/wafsync/wafsync.mjs operator");
     const { readFile } = await import("node:fs/promises");
@@ -53,7 +53,7 @@ await describeInWorld("the operator on a node", (world) => {
     return Object.fromEntries(lines.map((line) => line.split(":\t") as [string, string]));
   }
 
-  test("the overlay gives two pods that are ready, and a rule is on the WAF", async () => {
+  test("the overlay creates two ready pods, and the entries of a rule are on the WAF", async () => {
     const pods = await operatorPods(cluster);
     expect(pods).toHaveLength(2);
     expect(pods.map(({ status }) => status.containerStatuses?.[0]?.ready)).toEqual([true, true]);
@@ -74,7 +74,7 @@ await describeInWorld("the operator on a node", (world) => {
     expect((await cluster.runKubectl(exec)).stderr).toContain("EROFS");
   });
 
-  test("a new leader takes over when the leader is killed, and writes what changed meanwhile", async () => {
+  test("a new leader takes over when the leader is killed, and writes pending changes", async () => {
     const leader = await leaderPod(cluster);
     const [held] = await leaderProcess(leader.metadata.uid);
     kill(held ?? 0, "SIGKILL");
@@ -109,7 +109,7 @@ await describeInWorld("the operator on a node", (world) => {
     await rolledOut(cluster, operatorNamespace);
   });
 
-  test("a leader that loses the API server ends, starts again and goes on when the API server is back", async () => {
+  test("a leader that loses the API server exits, restarts, and continues when the API server is back", async () => {
     const before = await operatorPods(cluster);
     const count = (pods: typeof before): number =>
       pods.reduce((sum, { status }) => sum + (status.containerStatuses?.[0]?.restartCount ?? 0), 0);
@@ -141,7 +141,7 @@ await describeInWorld("the operator on a node", (world) => {
     expect(after.filter(({ metadata }) => before.includes(metadata.uid))).toEqual([]);
   });
 
-  test("an update to an image that does not exist leaves both pods running, and a rollback ends it", async () => {
+  test("an update to an image that does not exist leaves both pods running, and a rollback undoes it", async () => {
     const deployment = ["deployment/wafsync", "-n", operatorNamespace];
     await cluster.expectKubectl(["set", "image", ...deployment, "operator=localhost/no-such-image:1"]);
     await waitFor("a pod of the new image", stepMs, async () =>

@@ -1,4 +1,4 @@
-// Finds the programs of others that the world runs: what the cache has, else builds from the Go modules next to this file.
+// Finds the third-party programs that the world runs: in the cache, or built from the Go modules next to this file.
 import { chmod, copyFile, mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { kubernetesLinkerFlags } from "../support/control-plane/build.ts";
@@ -7,7 +7,7 @@ import { findOrBuildByGo } from "../support/control-plane/go-build.ts";
 import type { Report } from "../support/control-plane/program.ts";
 import { runToEnd } from "../support/control-plane/run-to-end.ts";
 
-/** A file of a module that belongs next to its program. */
+/** A file of the module that must be next to the program. */
 interface Extra {
   readonly module: string;
   readonly file: string;
@@ -40,7 +40,7 @@ const argocd = folderBuild(
       module: argocdModule,
       file: `manifests/crds/${name}-crd.yaml`,
     })),
-    // The repository server runs both for each revision; without them, every manifest ends in "permission denied".
+    // The repository server runs both programs for each revision; without them, every manifest fails with "permission denied".
     { module: argocdModule, file: "hack/git-verify-wrapper.sh" },
     { module: argocdModule, file: "hack/gpg-wrapper.sh" },
   ],
@@ -62,7 +62,7 @@ const builds = { node, "source-controller": sourceController, "kustomize-control
 export type WorldProgram = keyof typeof builds;
 export const worldPrograms = Object.keys(builds) as WorldProgram[];
 
-/** May take half an hour on a machine that has never built it. Never rejects for what is merely absent. */
+/** May take half an hour on a machine without a cache. Does not reject if a program is only missing. */
 export async function findWorldProgram(name: WorldProgram, cache: string, report: Report): Promise<BuildResult> {
   return await findOrBuildByGo(builds[name], cache, report);
 }
@@ -100,7 +100,7 @@ async function copyExtras(directory: string, extras: readonly Extra[], folder: s
     if (listed.code !== 0) return `go list -m ${module}: ${listed.stderr}`;
     const copy = join(target, basename(file));
     await copyFile(join(listed.stdout.trim(), file), copy);
-    // A module's zip has no executable files.
+    // Files in a module's zip are not executable.
     await chmod(copy, copy.endsWith(".sh") ? 0o755 : 0o644);
   }
   return undefined;

@@ -1,4 +1,4 @@
-// What the suites of the world do again and again: install the operator, ask for pods, and wait for conditions.
+// Steps that the suites of the world share: installing the operator, reading pods, and waiting for conditions.
 import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { stringify } from "yaml";
@@ -14,7 +14,7 @@ export const domain = "www.example.com";
 export const operatorNamespace = "wafsync-system";
 const stepMs = 180_000;
 
-/** What the API server gives of a pod. */
+/** The fields of a pod that the suites read. */
 export interface Pod {
   readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string };
   readonly spec: { readonly containers: readonly { readonly image: string }[] };
@@ -28,7 +28,7 @@ export interface Pod {
   };
 }
 
-/** A WAF at an address that pods reach. */
+/** A WAF at an address that pods can reach. */
 export async function startWaf(world: World): Promise<Simulator> {
   return await startSimulator({
     host: world.hostAddress,
@@ -36,7 +36,7 @@ export async function startWaf(world: World): Promise<Simulator> {
   });
 }
 
-/** Applies an overlay as docs/installation.md says: from a kustomization of one's own, which names the image. */
+/** Applies an overlay as in docs/installation.md, from the user's own kustomization, which sets the image. */
 export async function applyOverlay(
   world: World,
   overlay: string,
@@ -46,7 +46,7 @@ export async function applyOverlay(
   await world.cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", "-k", folder]);
 }
 
-/** A folder with a kustomization that takes the resources from another folder, and names the image that the node has. */
+/** A folder with a kustomization that uses the resources of another folder, and sets the image that the node has. */
 export async function writeKustomization(
   world: World,
   resources: string,
@@ -64,13 +64,13 @@ export async function writeKustomization(
   return folder;
 }
 
-/** A patch that gives the operator more arguments. */
+/** A patch that adds arguments to the operator. */
 export function withArguments(...args: readonly string[]): { readonly patches: readonly unknown[] } {
   const operations = args.map((value) => ({ op: "add", path: "/spec/template/spec/containers/0/args/-", value }));
   return { patches: [{ target: { kind: "Deployment", name: "wafsync" }, patch: JSON.stringify(operations) }] };
 }
 
-/** For the simulator, which speaks plain HTTP in a private network. */
+/** Required by the simulator, which uses plain HTTP in a private network. */
 export const simulatorArguments = ["--allow-insecure-http", "--allow-private-networks"];
 
 export async function rolledOut(cluster: ClusterAccess, namespace: string, name = "wafsync"): Promise<void> {
@@ -88,7 +88,7 @@ export function operatorPods(cluster: ClusterAccess, namespace = operatorNamespa
   return podsOf(cluster, namespace, "app.kubernetes.io/name=wafsync");
 }
 
-/** The name of the pod that holds the Lease; the holder is the pod's name, and something that tells its starts apart. */
+/** The name of the pod that holds the Lease. The holder identity is the pod's name and a suffix for each start. */
 export async function leaderPod(cluster: ClusterAccess, namespace = operatorNamespace): Promise<Pod> {
   return await waitFor("a leader", stepMs, async () => {
     const args = ["get", "lease", "wafsync-operator", "-n", namespace, "-o", "jsonpath={.spec.holderIdentity}"];
@@ -102,7 +102,7 @@ export async function applyObjects(cluster: ClusterAccess, ...objects: readonly 
   await cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", "-f", "-"], { input });
 }
 
-/** Waits for `Ready`, as a pipeline would. */
+/** Waits for `Ready` like a pipeline. */
 export async function waitUntilReady(cluster: ClusterAccess, namespace: string, ...objects: string[]): Promise<void> {
   await cluster.expectKubectl(["wait", "--for=condition=Ready", "--timeout=120s", "-n", namespace, ...objects]);
 }
@@ -145,13 +145,13 @@ export function blocked(waf: Simulator): string[] {
   return waf.waf(apiKey).blocklist.toSorted();
 }
 
-/** Resolves when the blocklist has the address, or has it no more. */
+/** Resolves when the blocklist contains the address, or no longer contains it. */
 export async function waitUntilBlocked(waf: Simulator, address: string, wanted = true): Promise<void> {
   const what = `${address} ${wanted ? "on" : "off"} the blocklist`;
   await waitFor(what, stepMs, async () => (blocked(waf).includes(address) === wanted ? true : undefined));
 }
 
-/** The processes of the box whose command line has the text: the box has process ids of its own. */
+/** The processes in the box whose command line contains the string. The box has its own process IDs. */
 export async function processesWith(text: string): Promise<number[]> {
   const names = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   const lines = await Promise.all(
@@ -160,7 +160,7 @@ export async function processesWith(text: string): Promise<number[]> {
   return lines.filter(([, line]) => line.replaceAll("\0", " ").includes(text)).map(([id]) => id);
 }
 
-/** Removes the operator and what teams declared, so that the next suite finds a cluster as at the start. */
+/** Removes the operator and the objects of teams, so that the next suite starts with a clean cluster. */
 export async function removeOperator(cluster: ClusterAccess, ...namespaces: readonly string[]): Promise<void> {
   const gone = ["--ignore-not-found", "--wait=true", "--timeout=120s"];
   // The operator has to remove the finalizers of the instances.
@@ -168,18 +168,18 @@ export async function removeOperator(cluster: ClusterAccess, ...namespaces: read
   await cluster.runKubectl(["delete", "namespace", operatorNamespace, ...namespaces, ...gone]);
 }
 
-/** Applies the custom resource definitions of another project, and waits until the server serves them. */
+/** Applies the CRDs of another project, and waits until the API server serves them. */
 export async function applyDefinitions(cluster: ClusterAccess, ...paths: readonly string[]): Promise<void> {
   const files = paths.flatMap((path) => ["-f", path]);
   await cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", ...files]);
-  // kubectl gives up at once on a definition that is so new that it has no conditions yet.
+  // kubectl fails immediately on a CRD that is so new that it has no conditions yet.
   await waitFor("the definitions", stepMs, async () => {
     const ended = await cluster.runKubectl(["wait", "--for=condition=Established", "--timeout=10s", ...files]);
     return ended.code === 0 ? true : undefined;
   });
 }
 
-/** The operator never watches Secrets: a new key is read at the next reconcile, which this requests. */
+/** Requests a reconcile run: the operator does not watch Secrets, so it reads a new key only in the next run. */
 export async function replaceKey(cluster: ClusterAccess, namespace: string, key: string): Promise<void> {
   const metadata = { name: "shop-waf-key", namespace };
   await applyObjects(cluster, { apiVersion: "v1", kind: "Secret", metadata, stringData: { apiKey: key } });

@@ -1,5 +1,5 @@
-// What the suites of the world are given: the cluster with its node, and where the programs of others are. It is a file of
-// plain JSON, because the process that starts the world is not the one that runs the suites.
+// The input of the world's suites: the cluster with its node, and the paths of third-party programs. It is a plain JSON file,
+// because different processes start the world and run the suites.
 import type { ClusterAccess, ClusterDescription } from "../support/control-plane/cluster-access.ts";
 import type { WorldProgram } from "./programs.ts";
 
@@ -7,13 +7,13 @@ export const worldVariable = "WAFSYNC_WORLD";
 
 export interface WorldDescription {
   readonly cluster: ClusterDescription;
-  /** The image of wafsync that the node has, without its tag. */
+  /** The wafsync image on the node, without its tag. */
   readonly imageName: string;
   readonly imageTag: string;
-  /** The address of the box that pods reach. */
+  /** The address of the box that pods can reach. */
   readonly hostAddress: string;
   readonly programs: Readonly<Partial<Record<WorldProgram, string>>>;
-  /** Helm and kustomize, as folders for PATH; empty if they could not be had. */
+  /** The folders of Helm and kustomize for PATH; empty if they are not available. */
   readonly helm?: string;
 }
 

@@ -1,11 +1,11 @@
-// How a suite begins that runs in the world.
+// Starts a suite that runs in the world.
 import { readFile } from "node:fs/promises";
 import { describe } from "@jest/globals";
 import { connectToCluster } from "../support/control-plane/cluster-access.ts";
 import type { World, WorldDescription } from "./world-description.ts";
 import { worldVariable } from "./world-description.ts";
 
-/** To be awaited at the top of a file. Fails outside of `npm run test:world`, so that nobody takes silence for success. */
+/** Must be awaited at the top of a file. Fails outside of `npm run test:world`, so that a suite never passes without running. */
 export async function describeInWorld(title: string, body: (world: World) => void): Promise<void> {
   const file = process.env[worldVariable];
   if (file === undefined || file === "")

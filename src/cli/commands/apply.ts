@@ -5,10 +5,10 @@ import { onFolder, withDirectoryOptions } from "./option-groups.ts";
 
 export function addApplyCommand(program: Command, setExitCode: SetExitCode): void {
   withDirectoryOptions(program.command("apply"))
-    .description("Bring every WAF to its declared state, show the progress, and end.")
+    .description("Bring every WAF to its declared state, show the progress, and exit.")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ wafsync apply -f waf/\n  $ wafsync apply -f waf/ --allow-insecure-http -o json\n\nExit codes: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong, 130 stopped.\n",
+      "\nExamples:\n  $ wafsync apply -f waf/\n  $ wafsync apply -f waf/ --allow-insecure-http -o json\n\nExit codes: 0 complete, 1 incomplete (rejected, on hold, conflict), 2 error, 130 stopped.\n",
     )
     .action(async (directory, options) => {
       const { runApply } = await import("../apply-command.ts");

@@ -5,9 +5,9 @@ import { withTargetOptions } from "./target-options.ts";
 
 export function addApproveCommand(program: Command, setExitCode: SetExitCode): void {
   withTargetOptions(program.command("approve"))
-    .option("-y, --yes", "do not ask", false)
+    .option("-y, --yes", "approve without asking", false)
     .description(
-      "Show the removals on hold, grouped by the rule that last declared the entries, and approve exactly these.",
+      "Show the removals on hold, grouped by the rule that last declared the entries, and approve exactly these removals.",
     )
     .addHelpText(
       "after",
@@ -16,7 +16,7 @@ Examples:
   $ wafsync approve -f waf/
   $ wafsync approve --instance shop/shop --yes
 
-Exit codes: 0 approved, or nothing is on hold; 1 not approved, 2 something is wrong, 130 stopped.
+Exit codes: 0 approved, or nothing is on hold; 1 not approved, 2 error, 130 stopped.
 `,
     )
     .action(async (options) => {

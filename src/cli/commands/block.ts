@@ -6,7 +6,7 @@ import { withTargetOptions } from "./target-options.ts";
 
 function withWaitOptions(command: Command): Command {
   return withTargetOptions(command)
-    .option("--no-wait", "write the rule, and do not wait until the WAF lists the address")
+    .option("--no-wait", "write the rule without waiting until the WAF lists the address")
     .option("--timeout <seconds>", "give up waiting after this time", wholeNumber(1, 3600), 120);
 }
 
@@ -14,7 +14,7 @@ export function addBlockCommand(program: Command, setExitCode: SetExitCode): voi
   withWaitOptions(program.command("block"))
     .argument("<address...>", "addresses and networks")
     .option("--for <duration>", "remove the block after this time, for example 2h or 7d (default: never)")
-    .option("--reason <text>", "the reason, for the description of the rule")
+    .option("--reason <text>", "the reason, which becomes the description of the rule")
     .description("Block addresses now: write a rule with a high priority, and wait until the WAF lists them.")
     .addHelpText(
       "after",
@@ -36,7 +36,7 @@ Exit codes: 0 blocked, 1 declared but not on the blocklist yet, 2 error (nothing
 export function addUnblockCommand(program: Command, setExitCode: SetExitCode): void {
   withWaitOptions(program.command("unblock"))
     .argument("<address...>", "addresses and networks")
-    .option("--allow-for <duration>", "if another rule blocks the address: allow it for this time, for example 1h")
+    .option("--allow-for <duration>", "if another rule blocks the address, allow it for this time, for example 1h")
     .description("Undo `wafsync block`. For other rules that block the address, show what must change.")
     .addHelpText(
       "after",
@@ -46,7 +46,7 @@ Examples:
   $ wafsync unblock 192.0.2.1 --instance shop/shop
   $ wafsync unblock 192.0.2.65 -f waf/ --allow-for 1h
 
-Exit codes: 0 the addresses are not blocked any longer, 1 an address is still blocked, 2 error, 130 stopped.
+Exit codes: 0 no address is blocked any longer, 1 an address is still blocked, 2 error, 130 stopped.
 `,
     )
     .action(async (addresses, options) => {

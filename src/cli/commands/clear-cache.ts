@@ -11,17 +11,18 @@ export function addClearCacheCommand(program: Command, setExitCode: SetExitCode)
     .command("clear-cache")
     .description("Clear the whole cache of one WAF, for pipelines: through an operator, or by a direct call.")
     .addOption(
-      new Option("--instance <namespace/name>", "WafInstance of a cluster; creates a WafCacheClear").conflicts(
-        elsewhere,
-      ),
+      new Option(
+        "--instance <namespace/name>",
+        "the WafInstance in a cluster, for which the command creates a WafCacheClear",
+      ).conflicts(elsewhere),
     )
     .addOption(
       new Option(
         "-n, --namespace <name>",
-        "with --instance: namespace of the WafCacheClear (default: that of the instance)",
+        "with --instance: namespace of the WafCacheClear (default: the namespace of the instance)",
       ),
     )
-    .addOption(new Option("--trigger <text>", "with --instance: clear once for this string, for example a commit"))
+    .addOption(new Option("--trigger <text>", "with --instance: clear only once for this string, for example a commit"))
     .option("--wait", "with --instance: wait until the cache is cleared", false)
     .option(
       "--ttl <seconds>",

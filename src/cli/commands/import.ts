@@ -17,7 +17,7 @@ export function addImportCommand(program: Command, setExitCode: SetExitCode): vo
     .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
     .addOption(new Option("-o, --output <format>", "output format").choices(["table", "json"]).default("table"))
     .description(
-      "Write an instance and rules for the current lists of a WAF, marked for adoption. Changes nothing on the WAF.",
+      "Write an instance and rules for the current lists of a WAF, marked for adoption. Does not change the WAF.",
     )
     .addHelpText(
       "after",

@@ -31,21 +31,30 @@ export function addLogsCommand(program: Command, setExitCode: SetExitCode): void
         "output format (default: by file name; otherwise table on a terminal, ndjson elsewhere)",
       ).choices(formats),
     )
-    .option("--out <file>", "write the rows to a file that must not exist")
-    .option("--resume", "continue an unfinished file", false)
+    .option("--out <file>", "write the rows to this file, which must not exist yet")
+    .option("--resume", "continue an unfinished download", false)
     .option("--country <codes>", "only requests from these countries, for example CN,RU", collectList)
-    .option("--reason <text>", "only requests whose block reason contains this; repeatable", collect)
+    .option("--reason <text>", "only requests whose block reason contains this text; repeatable", collect)
     .option("--client <addresses>", "only requests from these IP addresses or networks", collectList)
-    .option("--network <networks>", "the same for networks; an address stands for its /24 or /64", collectList)
+    .option(
+      "--network <networks>",
+      "like --client, but for networks; an address stands for its /24 or /64",
+      collectList,
+    )
     .option("--status <codes>", "only requests with these HTTP statuses, for example 403 or 4xx", collectList)
     .option(
       "--path <text>",
-      "only requests whose path contains this, or matches it as a whole if it has a *; repeatable",
+      "only requests whose path contains this text; with *, the whole path must match; repeatable",
       collect,
     )
     .option("--follow", "keep printing new rows until stopped", false)
     .option("--interval <seconds>", "with --follow: how often to poll", wholeNumber(5, 86_400), 60)
-    .option("--lookback <days>", "with --follow: how late rows may arrive", wholeNumber(0, 30), 2)
+    .option(
+      "--lookback <days>",
+      "with --follow: read this many earlier days again, because rows can be late",
+      wholeNumber(0, 30),
+      2,
+    )
     .option("--page-size <n>", "rows per call", wholeNumber(1, 10_000), 10_000);
   withLogSourceOptions(command)
     .addHelpText("after", examples)

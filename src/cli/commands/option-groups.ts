@@ -1,4 +1,4 @@
-// What several commands have in common: groups of options, and how the values of options are parsed.
+// Groups of options that several commands share, and the parsers of option values.
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import { logPlans } from "../../plan/logs/retention.ts";
@@ -23,7 +23,7 @@ export function collect(text: string, before: readonly string[] = []): readonly 
   return [...before, text];
 }
 
-/** Values without a comma may be given as a list. */
+/** Like `collect`, but each value may also be a comma-separated list. */
 export function collectList(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, ...text.split(",").map((one) => one.trim())];
 }
@@ -40,7 +40,7 @@ export function withDirectoryOptions(command: Command, formats: readonly string[
     .addOption(new Option("-o, --output <format>", "output format").choices(formats).default("table"));
 }
 
-/** The options of a command on a folder, which may be given with `-f` or as an argument. @throws CommandError without one */
+/** Adds the folder to the options: from `-f`, or from the argument. @throws CommandError if there is no folder */
 export function onFolder<T extends { readonly from?: string }>(
   directory: string | undefined,
   options: T,
@@ -48,7 +48,7 @@ export function onFolder<T extends { readonly from?: string }>(
   const from = options.from ?? directory;
   if (from === undefined) throw new CommandError("no folder given", "Set -f to the folder with the YAML files.");
   if (directory !== undefined && directory !== from) {
-    throw new CommandError(`two folders given: ${from} and ${directory}`, "Run the command once for each of them.");
+    throw new CommandError(`two folders given: ${from} and ${directory}`, "Run the command once for each folder.");
   }
   return { ...options, from };
 }
@@ -60,7 +60,7 @@ export function withLogSourceOptions(command: Command): Command {
     .option("--base-url <url>", "base URL of the WAF's API")
     .option("--key-file <file>", "file that holds the API key (default: the environment variable WAFSYNC_API_KEY)")
     .option("-f, --from <directory>", "folder that declares the WAF, instead of --base-url")
-    .option("--instance <name>", "which WafInstance of the folder, if there are several")
+    .option("--instance <name>", "the WafInstance, if the folder declares several")
     .option("--timeout <seconds>", "give up on a call after this time", wholeNumber(1, 600), 60)
     .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
     .option("--allowed-base-urls <urls>", "call only APIs below these URLs, separated by commas");

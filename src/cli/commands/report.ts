@@ -19,13 +19,22 @@ Exit codes: 0 the report is complete, 1 it is incomplete (the page says what is 
 export function addReportCommand(program: Command, setExitCode: SetExitCode): void {
   const command = program
     .command("report")
-    .description("Make a page about the requests that the WAF blocked: when, why, from where, and whom to block next.")
+    .description(
+      "Write an HTML page about the requests that the WAF blocked: when, why, from where, and which clients to block next.",
+    )
     .option("--since <time>", "start of the period", "7d")
     .option("--until <time>", "end of the period", "today")
-    .option("--client <addresses>", "report on these IP addresses or networks only", collectList)
-    .option("--network <networks>", "report on these networks only; an address stands for its /24 or /64", collectList)
+    .option("--client <addresses>", "report only on these IP addresses or networks", collectList)
+    .option(
+      "--network <networks>",
+      "like --client, but for networks; an address stands for its /24 or /64",
+      collectList,
+    )
     .option("--no-compare", "do not compare with the previous period")
-    .option("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)")
+    .option(
+      "--state <directory>",
+      "with -f: folder for the inventory and status (default: .wafsync in the folder of -f)",
+    )
     .option("--out <file>", "file to write the page to; - for stdout", "report.html")
     .option("--top <n>", "number of rows in each table", wholeNumber(1, 100), 20);
   withLogSourceOptions(command)

@@ -5,8 +5,8 @@ import { onFolder, withDirectoryOptions } from "./option-groups.ts";
 
 export function addRunCommand(program: Command, setExitCode: SetExitCode): void {
   withDirectoryOptions(program.command("run"))
-    .description("Keep every WAF in its declared state, following changes of the files.")
-    .option("--once", "bring every WAF to its declared state once, and end", false)
+    .description("Keep every WAF in its declared state, and apply changes to the files.")
+    .option("--once", "bring every WAF to its declared state once, and exit", false)
     .addHelpText(
       "after",
       "\nExamples:\n  $ wafsync run -f waf/\n  $ wafsync run -f waf/ --once -o json\n\nExit codes with --once: see apply.\n",

@@ -6,9 +6,7 @@ import { withTargetOptions } from "./target-options.ts";
 export function addStatusCommand(program: Command, setExitCode: SetExitCode): void {
   withTargetOptions(program.command("status"))
     .option("-w, --watch", "keep showing the status whenever it changes, until interrupted", false)
-    .description(
-      "Show for every instance what is pending, what is on hold and how to approve it. Does not call the WAF.",
-    )
+    .description("Show what is pending or on hold for every instance, and how to approve it. Does not call the WAF.")
     .addHelpText(
       "after",
       `

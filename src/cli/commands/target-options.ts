@@ -1,8 +1,8 @@
-// The options of commands that support both folders and clusters.
+// Options of commands that support both folders and clusters.
 import type { Command } from "commander";
 import { Option } from "commander";
 
-/** Adds the options that say which folder or cluster a command works on. */
+/** Adds the options that select a folder or a cluster. */
 function withPlaceOptions(command: Command): Command {
   return command
     .option("-f, --from <directory>", "folder with the YAML files; if unset, the command uses a cluster")
@@ -25,14 +25,14 @@ function withCallOptions(command: Command): Command {
 export function withTargetOptions(command: Command, formats: readonly string[] = ["table", "json"]): Command {
   withPlaceOptions(command).option(
     "--instance <name>",
-    "the WafInstance, as NAME or NAMESPACE/NAME (default: all, or the only one)",
+    "the WafInstance, as NAME or NAMESPACE/NAME (default: all instances, or the only one)",
   );
   return withCallOptions(command).addOption(
     new Option("-o, --output <format>", "output format").choices(formats).default("table"),
   );
 }
 
-/** The same for a command that is about all instances and prints nothing. */
+/** Adds the options that `openTarget` reads, for a command that covers all instances and has no output format. */
 export function withAllOfTargetOptions(command: Command): Command {
   return withCallOptions(withPlaceOptions(command));
 }

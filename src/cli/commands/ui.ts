@@ -10,7 +10,7 @@ export function addUiCommand(program: Command, setExitCode: SetExitCode): void {
       "address and port to serve the page at; port 0 takes a free one",
       "127.0.0.1:8082",
     )
-    .description("Serve a read-only page that shows the state of all WAFs, what waits and why. Writes nothing.")
+    .description("Serve a read-only page that shows the state of all WAFs, and what is waiting and why.")
     .addHelpText(
       "after",
       `

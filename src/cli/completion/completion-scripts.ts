@@ -1,5 +1,5 @@
-// The scripts with which a shell queries wafsync for completions. They contain no commands or options, so they stay correct when
-// wafsync is upgraded.
+// The shell scripts that ask wafsync for completions. They contain no commands or options, so they stay correct when wafsync is
+// upgraded.
 
 export type Shell = "bash" | "zsh" | "fish";
 
@@ -60,7 +60,7 @@ _wafsync() {
   esac
 }
 
-# In a folder of fpath this file is the function itself; where it is sourced, it declares the function.
+# In a folder of fpath, this file is the function itself; if it is sourced, it declares the function.
 if [[ \${funcstack[1]} == _wafsync ]]; then _wafsync "$@"; else compdef _wafsync wafsync; fi
 `;
 

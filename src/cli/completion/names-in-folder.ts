@@ -1,5 +1,5 @@
-// The names of the instances that the valid files of a folder declare: sufficient for completion, and much faster than a full
-// check of the folder.
+// Reads the names of instances from the valid files of a folder: sufficient for completion, and much faster than checking the
+// whole folder.
 import { parseAllDocuments } from "yaml";
 import { isNameOfNamespace, isNameOfObject } from "../../model/resource.ts";
 import { listSourceFiles } from "../../source/directory/list-files.ts";
@@ -29,7 +29,7 @@ export function namesIn(text: string): string[] {
   return documents.flatMap((declared) => {
     const { namespace = "default", name } = declared?.metadata ?? {};
     if (declared?.kind !== kind || typeof namespace !== "string" || typeof name !== "string") return [];
-    // A shell would run parts of any other name that it puts on the command line.
+    // A shell would execute parts of any other name that it inserts into the command line.
     return isNameOfNamespace(namespace) && isNameOfObject(name) ? [`${namespace}/${name}`] : [];
   });
 }

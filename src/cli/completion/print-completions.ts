@@ -1,5 +1,5 @@
-// The output for the scripts of `wafsync completion` and for kubectl: one candidate per line, a tab before its description, and a
-// last line with a colon and a number, in the format of the library cobra, which kubectl also uses.
+// Prints candidates for the scripts of `wafsync completion` and for kubectl, in the format of the library cobra, which kubectl
+// uses: one candidate per line with a tab before its description, and a last line with a colon and a number.
 import type { Command } from "commander";
 import { completeWords } from "./complete-words.ts";
 import type { Completion } from "./complete-words.ts";

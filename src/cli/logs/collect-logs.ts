@@ -14,7 +14,7 @@ import type { LogPiece } from "../../reconcile/logs/read-logs.ts";
 import type { LogFormat } from "./log-format.ts";
 import type { LogOutput } from "./log-output.ts";
 
-/** Rows that are formatted at once: enough to be fast, and few compared to a page. */
+/** Rows that are formatted together: enough to be fast, and few compared to a page. */
 const rowsPerWrite = 500;
 
 export interface LogCollection {
@@ -30,12 +30,12 @@ export interface LogCollection {
   readonly watcher: {
     rowsRead(rows: number, day: number): void;
     dayDone(day: number, summary: DaySummary): void;
-    /** With --follow: the next poll retries. */
+    /** With --follow: a read failed, and the next poll retries it. */
     failed(fault: WafFault): void;
   };
 }
 
-/** `NobodyReads`: the output is closed. */
+/** `NobodyReads`: the reader closed the output. */
 export type CollectionEnd =
   | { readonly state: "Done" | "Stopped" | "NobodyReads"; readonly rows: number }
   | { readonly state: "Failed"; readonly rows: number; readonly fault: WafFault };

@@ -1,5 +1,6 @@
-// The checkpoint of a download: a file next to the output that says up to which byte the output is complete and what was read
-// by then. It is written after the output has reached the disk; everything beyond is truncated, never trusted.
+// The checkpoint of a download: a file next to the output that records up to which byte the output is complete, and what was read
+// by then. It is written after the output has reached the disk. When a download resumes, any bytes after that position are
+// truncated.
 import { readFile, rm } from "node:fs/promises";
 import { loadLogCursor } from "../../plan/logs/cursor.ts";
 import type { LogCursor } from "../../plan/logs/cursor.ts";
@@ -38,7 +39,7 @@ export async function removeCheckpoint(outputFile: string): Promise<void> {
   await rm(checkpointPath(outputFile), { force: true });
 }
 
-/** Undefined if there is none. @throws CommandError if it cannot be read */
+/** Undefined if there is no checkpoint. @throws CommandError if it cannot be read */
 export async function loadCheckpoint(outputFile: string): Promise<LogCheckpoint | undefined> {
   const path = checkpointPath(outputFile);
   const text = await readFile(path, "utf8").catch((error: unknown) => {
@@ -80,7 +81,7 @@ function isQuestion(value: unknown): value is LogQuestion {
   return typeof baseUrl === "string" && typeof format === "string" && isDay && typeof filters === "object";
 }
 
-/** The error code of the file system. */
+/** The code of a file system error. */
 export function errorCode(error: unknown): string {
   const code: unknown = Error.isError(error) && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : "unknown error";

@@ -1,18 +1,18 @@
-// What users can do about a call for logs that failed permanently.
+// Turns a permanently failed call for logs into an error that says what users can do.
 import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
 import { CommandError } from "../describe-error.ts";
 
 const hints: Readonly<Partial<Record<WafFaultCode, string>>> = {
   BadApiKey: "Check the key in WAFSYNC_API_KEY, the key file or the Secret, and that it belongs to this base URL.",
   MissingApiKey: "Check whether a proxy removes the query of requests.",
-  NotFound: "The API key is known, but its account has no WAF: use the key of the account that has it.",
+  NotFound: "The API key is valid, but its account has no WAF: use the key of the account that has the WAF.",
   Rejected:
-    "The dates were checked by the API's published rules, which may have changed. Try a shorter range that ends yesterday.",
+    "wafsync checked the dates by the API's published rules, which may have changed. Try a shorter range that ends yesterday.",
   ContractBroken: "Check that --base-url is the address of the API, without /api at the end.",
   TooLarge: "Set a smaller --page-size.",
-  Unavailable: "Try again later: with --out FILE, --resume continues where it stopped.",
+  Unavailable: "Try again later: with --out FILE, --resume continues where the download stopped.",
   TimedOut: "Try again later, with a larger --timeout or a smaller --page-size.",
-  RateLimited: "Try again later: with --out FILE, --resume continues where it stopped.",
+  RateLimited: "Try again later: with --out FILE, --resume continues where the download stopped.",
 };
 
 export function logFaultError(fault: WafFault): CommandError {

@@ -1,11 +1,11 @@
-// Filters log rows. The API has no filters, so rows are filtered after they arrive.
+// Filters log rows after they arrive, because the API has no filters.
 import type { LogEntry } from "../../model/log-entry.ts";
 import { firstAddress, isMapped, readNetwork, unmapped } from "../../model/network.ts";
 import type { Network } from "../../model/network.ts";
 import { countryTest, pathTest, reasonTest, statusTest } from "../../plan/logs/row-tests.ts";
 import type { RowTest } from "../../plan/logs/row-tests.ts";
 
-/** Each is a list of which one has to fit; an empty list lets everything pass. */
+/** A row must match at least one value of each list; an empty list matches every row. */
 export interface LogFilterTexts {
   /** Two letters, in any case. */
   readonly country: readonly string[];
@@ -59,7 +59,7 @@ function clientTest(text: string): RowTest | string {
   };
 }
 
-/** An IPv4 address that is written as IPv6 is that IPv4 address. */
+/** Treats an IPv4-mapped IPv6 address as its IPv4 address. */
 function readClient(text: string): Network | undefined {
   const network = readNetwork(text.trim(), "lenient");
   return network !== undefined && isMapped(network) ? (unmapped(network) ?? network) : network;

@@ -1,5 +1,5 @@
-// Log rows as text. Whatever attackers put into them stays data: a spreadsheet takes no cell for a formula, and a terminal no
-// character for a command.
+// Formats log rows as text. Values that attackers control stay data: a spreadsheet never interprets a cell as a formula, and a
+// terminal never interprets a character as a command.
 import { stringify } from "csv-stringify/sync";
 import { jsonLineOf } from "../../model/json-line.ts";
 import { logEntryFields } from "../../model/log-entry.ts";
@@ -10,17 +10,17 @@ export const logFormats = ["ndjson", "csv", "table", "json"] as const;
 export type LogFormatName = (typeof logFormats)[number];
 
 export interface LogFormat {
-  /** What stands before the first row. */
+  /** Written before the first row. */
   readonly start: string;
   /** @param isFirst whether no row was written before */
   rows(entries: readonly LogEntry[], isFirst: boolean): string;
-  /** What stands after the last row. */
+  /** Written after the last row. */
   end(isEmpty: boolean): string;
 }
 
 /**
- * @param isTerminal whether a terminal will show it
- * @param widthOfLine how wide that terminal is at this moment
+ * @param isTerminal whether the text is for a terminal
+ * @param widthOfLine returns the current width of the terminal
  */
 export function createLogFormat(name: LogFormatName, isTerminal: boolean, widthOfLine?: () => number): LogFormat {
   switch (name) {
@@ -47,15 +47,15 @@ export function createLogFormat(name: LogFormatName, isTerminal: boolean, widthO
 function csvOf(entries: readonly LogEntry[]): string {
   return stringify(entries.map(withoutFormulas), {
     columns: [...logEntryFields],
-    // A cell that begins as a formula gets an apostrophe in front.
+    // A cell that starts like a formula gets an apostrophe in front.
     escape_formulas: true,
-    // An empty text is `""`, and what is missing is nothing.
+    // An empty string is written as `""`, and a missing value as an empty cell.
     quoted_match: /^$/,
     cast: { boolean: String },
   });
 }
 
-/** Line breaks and spaces before a formula hide it from the check of the library, but not from spreadsheets. */
+/** Line breaks and spaces before a formula hide it from the library's check, but not from spreadsheets. */
 const hiddenFormula = /^[\s\p{C}]+[=+\-@＝＋－＠]/u;
 
 function withoutFormulas(entry: LogEntry): LogEntry {
@@ -109,8 +109,8 @@ const pathWidthWanted = 40;
 
 /**
  * Column widths are fixed before the first row, because rows are printed as they arrive; only the client column grows, with the
- * first IPv6 address. On a terminal, longer cells are truncated, so that the columns stay aligned. @param widthOfLine of the
- * terminal at this moment; undefined to disable truncation
+ * first IPv6 address. On a terminal, longer cells are truncated, so that the columns stay aligned. @param widthOfLine returns the
+ * current width of the terminal; undefined to disable truncation
  */
 function createTable(widthOfLine: (() => number) | undefined): LogFormat {
   const layout = layoutFor(widthOfLine?.());

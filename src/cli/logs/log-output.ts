@@ -23,7 +23,7 @@ export function createStreamOutput(stream: Writable): LogOutput {
     hasEnded = true;
     wake?.();
   };
-  // The reader has enough, like `head`: this is not a failure.
+  // The reader closed the stream, like `head`: this is not a failure.
   stream.on("error", end).on("close", end);
   return {
     async write(text) {
@@ -48,17 +48,17 @@ export function createStreamOutput(stream: Writable): LogOutput {
 /** The rows contain personal data (IP addresses). */
 const privateMode = 0o600;
 
-/** The file from `offset` on, truncated there; 0 creates a new file. @throws CommandError */
+/** Opens the file and truncates it at `offset`; 0 creates a new file. @throws CommandError */
 export async function openFileOutput(path: string, offset: number): Promise<LogOutput> {
   const file = await open(path, offset === 0 ? "w" : "r+", privateMode).catch((error: unknown) => {
-    throw new CommandError(`${path} can't be written (${errorCode(error)})`);
+    throw new CommandError(`${path} cannot be written (${errorCode(error)})`);
   });
   const { size } = await file.stat();
   if (size < offset) {
     await file.close();
     throw new CommandError(
-      `cannot resume ${path}: it is shorter than before`,
-      "Remove it and the file that ends in .wafsync-resume, and start again.",
+      `cannot resume ${path}: the file is shorter than when the download stopped`,
+      "Remove the file, and the file next to it that ends in .wafsync-resume. Then start again.",
     );
   }
   await file.truncate(offset);
@@ -69,7 +69,7 @@ function fileOutput(path: string, file: FileHandle, offset: number): LogOutput {
   let position = offset;
   const failed = (error: unknown): never => {
     throw new CommandError(
-      `${path} can't be written (${errorCode(error)})`,
+      `${path} cannot be written (${errorCode(error)})`,
       "The rows up to the last complete day are kept; continue with --resume.",
     );
   };

@@ -1,12 +1,12 @@
-// The requested range of time, validated by the rules of the API before any call. The API supports only whole days; if a time was
-// given, rows outside the range are filtered afterwards.
+// The requested time range, validated by the rules of the API before any call. The API supports only whole days; if a time was
+// given, rows outside the range are dropped after the read.
 import type { DayRange } from "../../plan/logs/cursor.ts";
 import { firstKeptDay, logRetentionDays } from "../../plan/logs/retention.ts";
 import type { LogPlan } from "../../plan/logs/retention.ts";
 import { dayMs, dayOf, formatDay, parseDay } from "../../reconcile/logs/log-days.ts";
 import { CommandError } from "../describe-error.ts";
 
-/** The most days in one query of the API, including both ends. */
+/** The maximum number of days in one query of the API, including both ends. */
 export const rangeDaysMax = 365;
 
 const hourMs = 3_600_000;
@@ -63,7 +63,7 @@ export function isWithin({ sinceMs, untilMs }: Moments, timestamp: string): bool
   return timeMs >= (sinceMs ?? -Infinity) && timeMs < (untilMs ?? Infinity);
 }
 
-/** `2026-11-15 to 2026-11-21`, or with the given times. */
+/** `2026-11-15 to 2026-11-21`, or the same with times if times were given. */
 export function describeRange({ days, sinceMs, untilMs }: LogRange): string {
   const words = (timeMs: number | undefined, day: number): string =>
     timeMs === undefined

@@ -12,7 +12,7 @@ import type { LogSourceOptions } from "./log-source.ts";
 import { parseNetwork } from "./network-option.ts";
 
 export interface LogsOptions extends LogSourceOptions, LogFilterTexts {
-  /** Networks, and addresses that stand for theirs. */
+  /** Networks; an address stands for its network. */
   readonly network: readonly string[];
   readonly since?: string;
   readonly until?: string;
@@ -32,7 +32,7 @@ export interface LogsOptions extends LogSourceOptions, LogFilterTexts {
 
 export interface LogRequest {
   readonly range: LogRange;
-  /** Whether the times were given as dates, so that they must match those of a resumed download. */
+  /** Whether the times are absolute: then they must match the times of a resumed download. */
   readonly isFixed: { readonly since: boolean; readonly until: boolean };
   readonly filter: LogFilter;
   readonly filters: LogFilterTexts;
@@ -88,8 +88,8 @@ function formatOfFile(file: string | undefined): LogFormatName | undefined {
 }
 
 /**
- * The request of a resumed download: dates such as `7d` keep the meaning of its start.
- * @throws CommandError if it is another request
+ * The request of a resumed download: relative dates such as `7d` keep the meaning that they had when the download started.
+ * @throws CommandError if the options differ from those of the unfinished download
  */
 export function resumeQuestion(request: LogRequest, baseUrl: string, before: LogQuestion | undefined): LogQuestion {
   const { range, format, isFollowing, isFixed } = request;
@@ -114,8 +114,8 @@ export function resumeQuestion(request: LogRequest, baseUrl: string, before: Log
   const { since = [formatDay(before.firstDay)], until, ...others } = before.filters;
   const end = before.lastDay === null ? "--follow" : `--until ${until?.[0] ?? formatDay(before.lastDay)}`;
   throw new CommandError(
-    `the unfinished download in ${request.file ?? ""} had other options`,
-    `It was --base-url ${before.baseUrl} --since ${since[0] ?? ""} ${end} -o ${before.format}${filterWords(others)}.`,
+    `the unfinished download in ${request.file ?? ""} was started with other options`,
+    `It was started with --base-url ${before.baseUrl} --since ${since[0] ?? ""} ${end} -o ${before.format}${filterWords(others)}.`,
   );
 }
 

@@ -1,4 +1,4 @@
-// Finds the WAF whose logs to read: given by options, or one of the instances that a directory declares.
+// Finds the WAF whose logs to read: the WAF in the options, or one of the instances that a directory declares.
 import { readEnvironment } from "../../app/config.ts";
 import { baseUrlObjection, readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import { environmentKeyOf } from "../../app/environment-key.ts";
@@ -24,14 +24,14 @@ export interface LogSourceOptions {
 export interface LogSource {
   readonly baseUrl: string;
   readonly key: ApiKey;
-  /** As the instance declares it. */
+  /** The plan that the instance declares. */
   readonly plan: LogPlan | undefined;
   readonly minRequestIntervalMs: number;
   /** The instance of a directory; undefined if the WAF was given by options. */
   readonly instance: ObjectName | undefined;
 }
 
-/** @throws CommandError that names what is missing */
+/** @throws CommandError that names the missing option */
 export async function findLogSource(options: LogSourceOptions): Promise<LogSource> {
   const found = options.from === undefined ? await fromOptions(options) : await fromDirectory(options, options.from);
   const { allowInsecureHttp } = options;
@@ -58,7 +58,10 @@ async function fromOptions({ baseUrl, keyFile, instance }: LogSourceOptions): Pr
 
 async function fromDirectory(options: LogSourceOptions, directory: string): Promise<LogSource> {
   if (options.baseUrl !== undefined || options.keyFile !== undefined) {
-    throw new CommandError("-f cannot be combined with --base-url and --key-file", "Use one of the two ways.");
+    throw new CommandError(
+      "-f cannot be combined with --base-url and --key-file",
+      "Use either -f, or --base-url and --key-file.",
+    );
   }
   const environmentKey = environmentKeyOf(readEnvironment(), readAllowedBaseUrls(options.allowedBaseUrls));
   const source = createDirectorySource({ directory, stateDirectory: undefined, environmentKey, clock: realClock });
@@ -75,10 +78,13 @@ async function fromDirectory(options: LogSourceOptions, directory: string): Prom
 
 function chooseInstance(instances: readonly ObjectName[], wanted: string | undefined, directory: string): ObjectName {
   const names = instances.map(nameKey).join(", ");
-  if (instances.length === 0) throw new CommandError(`${directory} declares no WafInstance`);
+  if (instances.length === 0) {
+    throw new CommandError(`${directory} declares no WafInstance`, "Declare one in it, or set -f to another folder.");
+  }
   const fitting = instances.filter((one) => wanted === undefined || nameKey(one) === wanted || one.name === wanted);
   const [only] = fitting;
   if (only !== undefined && fitting.length === 1) return only;
-  if (fitting.length > 1) throw new CommandError(`there are several instances: ${names}`, "Name one with --instance.");
-  throw new CommandError(`there is no instance ${wanted ?? ""} in ${directory}`, `There is ${names}.`);
+  if (fitting.length > 1)
+    throw new CommandError(`${directory} declares several instances: ${names}`, "Select one with --instance.");
+  throw new CommandError(`${directory} declares no WafInstance ${wanted ?? ""}`, `It declares ${names}.`);
 }

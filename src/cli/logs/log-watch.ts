@@ -1,4 +1,4 @@
-// What users see while logs are read: progress, long waits, and problems of the rows.
+// Shows users what happens while logs are read: progress, long waits, and problems of the rows.
 import { inThousands } from "../../model/sentence.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { DaySummary } from "../../plan/logs/day-reading.ts";
@@ -8,7 +8,7 @@ import { defectWords } from "../../reconcile/logs/read-logs.ts";
 import type { StatusLine } from "../status-line.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** A shorter wait is not shown: it would be over before it is read. */
+/** Shorter waits are not shown: they would be over before anyone could read the message. */
 const waitShownMsMin = 1_000;
 const brokenShownMax = 3;
 /** Enough for two warnings on each day of a year. */
@@ -31,7 +31,7 @@ export class LogWatch {
     return this.#isWhole;
   }
 
-  /** What is missing or malformed, one sentence each. */
+  /** The missing and malformed rows, one sentence each. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }
@@ -63,12 +63,10 @@ export class LogWatch {
       this.#warn(`${date}: ${left} (${examples.join("; ")}${brokenCount > brokenShownMax ? "; …" : ""})`);
     }
     if (came !== total)
-      this.#warn(`${date}: the WAF announces ${inThousands(total)} entries but sends ${inThousands(came)}`);
+      this.#warn(`${date}: the WAF announced ${inThousands(total)} entries but sent ${inThousands(came)}`);
     if (surplus > 0) {
       const rows = surplus === 1 ? "1 entry is" : `${inThousands(surplus)} entries are`;
-      this.#warn(
-        `${date}: ${rows} not in the last answer of the WAF, but in an earlier one, and may be there too often`,
-      );
+      this.#warn(`${date}: ${rows} in an earlier response of the WAF but not in its last one, and may be duplicates`);
     }
   }
 

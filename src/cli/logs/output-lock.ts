@@ -1,5 +1,6 @@
-// Keeps two downloads from writing one file, for example after Ctrl-Z: a folder next to the file holds the claim of the process, as in
-// a state directory. It is removed at the end, and a folder that a killed process left is taken over.
+// Prevents two downloads from writing the same file, for example after Ctrl-Z: a folder next to the file contains the lock of the
+// process, as in a state directory. The folder is removed at the end; if a killed process left one, the next process takes it
+// over.
 import { mkdir, rmdir } from "node:fs/promises";
 import type { Clock } from "../../async/clock.ts";
 import { lockFolder } from "../../source/directory/process-lock.ts";
@@ -9,7 +10,7 @@ import { errorCode } from "./log-checkpoint.ts";
 /** Another process may remove the folder at the same moment. */
 const attemptsMax = 5;
 
-/** @returns what releases the file. @throws CommandError if another process writes it */
+/** @returns a function that releases the file. @throws CommandError if another process is writing it */
 export async function lockOutput(file: string, clock: Clock): Promise<() => Promise<void>> {
   const folder = `${file}.wafsync-lock`;
   for (let attempt = 1; ; attempt += 1) {
@@ -26,7 +27,7 @@ export async function lockOutput(file: string, clock: Clock): Promise<() => Prom
     } catch (error) {
       if (error instanceof CommandError) throw error;
       if (errorCode(error) === "ENOENT" && attempt < attemptsMax) continue;
-      throw new CommandError(`${file} can't be written (${errorCode(error)})`);
+      throw new CommandError(`${file} cannot be written (${errorCode(error)})`);
     }
   }
 }
@@ -34,6 +35,6 @@ export async function lockOutput(file: string, clock: Clock): Promise<() => Prom
 function inUse(file: string, processId: number): CommandError {
   return new CommandError(
     `${file} is being written by process ${processId}`,
-    "Wait until that one has ended, or choose another file.",
+    "Wait until that process has ended, or choose another file.",
   );
 }

@@ -1,4 +1,4 @@
-// The address that the page is served at, as users write it, and which hosts a browser may name.
+// Parses the address that the page is served at, and decides which `Host` headers are accepted.
 import { isIP, isIPv6 } from "node:net";
 import { CommandError } from "../describe-error.ts";
 
@@ -17,7 +17,7 @@ export function parseBindAddress(option: string, text: string): BindAddress | un
   if (isIP(host) === 0 || isIPv6(host) !== (ipv6 !== undefined) || Number(port) > portMax) {
     throw new CommandError(
       `${option} ${JSON.stringify(text)} is not an address with a port`,
-      "Write an IP address and a port, for example 127.0.0.1:8082 or [::1]:8082. Port 0 is any free port.",
+      "Write an IP address and a port, for example 127.0.0.1:8082 or [::1]:8082. Port 0 takes a free one.",
     );
   }
   return { host, port: Number(port) };

@@ -1,5 +1,5 @@
-// The newest blocked requests of one WAF, for people who look at them: read once, kept for a few minutes, and counted from what is
-// kept. However long the logs and their texts are, the number of rows and the length of their texts are limited.
+// Reads the newest blocked requests of one WAF for the page. The number of rows and the length of their strings are limited,
+// however long the logs are.
 import type { ReadingWaf } from "../../app/call-waf.ts";
 import { realClock } from "../../async/clock.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
@@ -9,7 +9,7 @@ import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
 import { readLogs } from "../../reconcile/logs/read-logs.ts";
 
 const daysMax = 2;
-/** In all. */
+/** The maximum for all days together. */
 export const requestRowsMax = 20_000;
 const textLengthMax = 300;
 const networkLengths = { ipv4: 24, ipv6: 64 } as const;
@@ -22,7 +22,7 @@ export interface BlockedRequests {
   readonly gaps: readonly string[];
 }
 
-/** Yesterday and today, today first. @param redact removes keys from the texts of attackers */
+/** Reads today and yesterday, in this order. @param redact removes keys from strings that attackers control */
 export async function readBlockedRequests(
   waf: ReadingWaf,
   redact: (text: string) => string,
@@ -71,7 +71,7 @@ function keptText(text: string): string {
   return `${Buffer.from(text.slice(0, textLengthMax - 1), "utf16le").toString("utf16le")}…`;
 }
 
-/** `192.0.2.0/24` or `2001:db8::/64`; undefined for what is not an address. */
+/** `192.0.2.0/24` or `2001:db8::/64`; undefined if the client is not an address. */
 export function networkOfClient(client: string): string | undefined {
   const read = readAddress(client.trim());
   if (read === undefined) return undefined;

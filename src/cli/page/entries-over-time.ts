@@ -1,4 +1,5 @@
-// How many entries wafsync managed at which time, from the history back from what it manages now: nothing is recorded for it.
+// Computes how many entries wafsync managed over time. It starts with the current number and goes back through the history, so no
+// separate record is needed.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { HistoryEvent, HistoryKind } from "../../model/history.ts";
@@ -6,7 +7,7 @@ import type { HistoryEvent, HistoryKind } from "../../model/history.ts";
 export interface EntriesOverTime {
   readonly startMs: number;
   readonly stepMs: number;
-  /** At the end of each step, the last one being now. */
+  /** The count at the end of each step. The last step ends now. */
   readonly counts: Readonly<Record<ListName, readonly number[]>>;
 }
 
@@ -14,13 +15,13 @@ const stepsMax = 90;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** The first with few enough steps is used. */
+/** The possible lengths of a step: the first one that needs few enough steps is used. */
 const stepsMs = [5 * minuteMs, 30 * minuteMs, hourMs, 6 * hourMs, dayMs] as const;
 
-/** What each event did to the number of managed entries; the others did nothing. */
+/** How each event changes the number of managed entries. Other events do not change it. */
 const effects: Partial<Record<HistoryKind, 1 | -1>> = { Added: 1, Adopted: 1, Removed: -1 };
 
-/** Undefined without any event, because then nothing is known of the past. */
+/** Undefined if there are no events, because the past is unknown then. */
 export function entriesOverTime(
   events: readonly HistoryEvent[],
   now: Readonly<Record<ListName, number>>,
@@ -38,7 +39,7 @@ export function entriesOverTime(
   return { startMs, stepMs, counts: counts as Record<ListName, readonly number[]> };
 }
 
-/** By how much the number changed in each step. */
+/** The change of the number in each step. */
 function changesOf(
   list: ListName,
   events: readonly HistoryEvent[],
@@ -55,7 +56,10 @@ function changesOf(
   return changes;
 }
 
-/** Another writer may have removed managed entries, which leaves a gap: then the past is shown as at least 0. */
+/**
+ * Counts back from the last number. Another writer may have removed managed entries without an event, so counts are limited to at
+ * least 0.
+ */
 function backFrom(last: number, changes: readonly number[]): readonly number[] {
   const counts: number[] = [];
   let count = last;

@@ -1,4 +1,4 @@
-// The history of one WAF, also of the entries that cover one address.
+// The history page of one WAF, with a filter for entries that cover an address.
 import type { Summary } from "../../api/summary.ts";
 import type { AddressCover } from "../../model/address-cover.ts";
 import { html } from "../report/html.ts";

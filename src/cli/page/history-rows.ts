@@ -1,4 +1,4 @@
-// The history of an instance as rows of a table: the same as `wafsync history`.
+// The history of an instance as table rows, with the same content as `wafsync history`.
 import type { AddressCover } from "../../model/address-cover.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import { counted } from "../../model/sentence.ts";
@@ -12,7 +12,7 @@ import { tableHead } from "./table-head.ts";
 export interface ShownHistory {
   /** Newest first. */
   readonly rows: readonly HistoryRow[];
-  /** How many older ones are not shown. */
+  /** How many older rows are not shown. */
   readonly left: number;
 }
 

@@ -1,4 +1,4 @@
-// The page of one WAF: its state, what waits and why, what is on hold, its lists over time, and its history.
+// The page of one WAF: its state, what is waiting and why, removals on hold, its lists over time, and its history.
 import type { InstanceSummary, Summary } from "../../api/summary.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
@@ -49,7 +49,7 @@ export function instancePage(
         "requests",
         "Blocked requests",
         html`<p><a href="${instancePath(name)}/requests">Show the newest blocked requests</a></p>
-          <p class="quiet">This reads the log of the WAF, which takes a moment.</p>`,
+          <p class="quiet">This reads the WAF's log, which takes a moment.</p>`,
       ),
     ],
   });
@@ -152,7 +152,9 @@ function historySections(instance: InstanceSummary, history: ReadHistory, nowMs:
             "lists",
             "Managed entries over time",
             html`${entriesChart(over)}
-              <p class="quiet">From the recorded history: changes by other writers are not part of it.</p>`,
+              <p class="quiet">
+                Computed from the recorded history, which does not include changes by other writers.
+              </p>`,
           ),
         ];
   const rows = newestRows(name, events, undefined, historyRowsMax);

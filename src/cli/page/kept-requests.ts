@@ -1,4 +1,4 @@
-// The blocked requests that people look at: read once from the WAF, and kept for a few minutes for whatever they look at next.
+// Caches the blocked requests that users look at: they are read from the WAF once, and kept for a few minutes.
 import type { Clock } from "../../async/clock.ts";
 import { LruMap } from "../../async/lru-map.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -14,13 +14,13 @@ const instancesMax = 3;
 export interface RequestsOptions {
   readonly target: Target;
   readonly clock: Clock;
-  /** Whether the logs of every WAF are read, or only where `spec.logs` is enabled. */
+  /** Whether the logs of every WAF may be read, or only those of WAFs with `spec.logs` enabled. */
   readonly readsAllLogs: boolean;
 }
 
 interface Kept {
   readonly requests: BlockedRequests;
-  /** Of the monotonic clock. */
+  /** By the monotonic clock. */
   readonly readAtMs: number;
 }
 
@@ -34,7 +34,7 @@ export class KeptRequests {
     this.#options = options;
   }
 
-  /** Undefined if they were not read yet, or too long ago. */
+  /** Undefined if the requests were not read during the last few minutes. */
   get(instance: ObjectName): BlockedRequests | undefined {
     const kept = this.#kept.get(nameKey(instance));
     return kept !== undefined && this.#options.clock.monotonicMs() - kept.readAtMs < keptMs ? kept.requests : undefined;
@@ -66,7 +66,7 @@ export class KeptRequests {
     return called.value;
   }
 
-  /** Ends a read that is under way. */
+  /** Stops a read in progress. */
   close(): void {
     this.#stopping.abort();
     this.#forgetLater();

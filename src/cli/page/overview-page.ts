@@ -1,4 +1,5 @@
-// The first page: sums, every WAF with its state and what it waits for, and the feeds. Those that need attention come first.
+// The overview page: totals, every WAF with its state and what it is waiting for, and the feeds. WAFs and feeds that need
+// attention come first.
 import type { FeedSummary, InstanceSummary, Summary } from "../../api/summary.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
 import { durationInWords } from "../../reconcile/status/trouble.ts";
@@ -13,7 +14,7 @@ const feedsMax = 100;
 const messageLengthMax = 400;
 const order = { False: 0, Unknown: 1, True: 2 } as const;
 const marks = { False: ["bad", "Not ready"], Unknown: ["open", ""], True: ["good", "Ready"] } as const;
-/** Reasons that people need not read. */
+/** Reasons that are replaced by plain words. */
 const plainReasons: Readonly<Record<string, string>> = {
   Ready: "",
   Progressing: "In progress",
@@ -65,7 +66,7 @@ export function overviewPage(summary: Summary, choice: OverviewChoice): string {
 
 function titleOf({ totals: { instances, notReady, unknown }, refused }: Summary): string {
   if (refused !== undefined) return "No access";
-  if (instances === 0) return "There is no WAF";
+  if (instances === 0) return "No WAF is declared";
   const all = counted(instances, "WAF", "WAFs");
   if (notReady > 0) return `${inThousands(notReady)} of ${all} ${notReady === 1 ? "is" : "are"} not ready`;
   if (unknown > 0) return `${inThousands(unknown)} of ${all} ${unknown === 1 ? "is" : "are"} in progress or paused`;
@@ -74,9 +75,9 @@ function titleOf({ totals: { instances, notReady, unknown }, refused }: Summary)
 
 export function refusal(problem: string): Markup {
   return html`<section class="refusal" data-part="refusal">
-    <h1>You can't see this</h1>
+    <h1>You do not have access</h1>
     <p>${shown(problem, 2_000)}</p>
-    <p class="quiet">The page shows what your own permissions allow, and never more.</p>
+    <p class="quiet">The page shows only what your own permissions allow.</p>
   </section>`;
 }
 
@@ -107,7 +108,9 @@ function instanceSection({ instances }: Summary, { page, find }: OverviewChoice)
       ${rows}
     </tbody>
   </table>`;
-  const none = html`<p>${find === "" ? "No WafInstance is declared." : "No WAF has this in its name or domain."}</p>`;
+  const none = html`<p>
+    ${find === "" ? "No WafInstance is declared." : "No WAF has this text in its name or domain."}
+  </p>`;
   return part("instances", "WAFs", [
     ...(instances.length > rowsMax || find !== "" ? [findForm(find)] : []),
     rows.length === 0 ? none : scrolling("WAFs", table),
@@ -202,7 +205,7 @@ function feedRow(feed: FeedSummary, now: string): Markup {
   </tr>`;
 }
 
-/** How long ago the time was when the page was made. */
+/** The age of the time when the page was generated. */
 function ageOf(time: string | undefined, now: string): Markup {
   if (time === undefined) return html`never`;
   const seconds = (Date.parse(now) - Date.parse(time)) / 1000;

@@ -1,5 +1,5 @@
-// What each path of the page answers. Only searches and blocked requests call a WAF, one after the other; everything else is shown
-// as it was reported.
+// Handles the paths of the page. Only searches and blocked requests call a WAF, one at a time; all other pages show the reported
+// state.
 import packageJson from "../../../package.json" with { type: "json" };
 import type { InstanceSummary, Summary } from "../../api/summary.ts";
 import type { Clock } from "../../async/clock.ts";
@@ -29,21 +29,21 @@ import { chooseInstancePage, whyPage } from "./why-page.ts";
 export interface PageParts {
   readonly target: Target;
   readonly isCluster: boolean;
-  /** How commands name the same target: to plan for an instance, and otherwise. */
+  /** The options that select the same target in suggested commands: `wordsOf` for commands that plan, `words` for all others. */
   readonly wordsOf: (instance: SeenInstance) => string;
   readonly words: string;
-  /** Whether the page reads the logs of every WAF, or only where `spec.logs` is enabled. */
+  /** Whether the page may read the logs of every WAF, or only those of WAFs with `spec.logs` enabled. */
   readonly readsAllLogs: boolean;
   readonly clock: Clock;
 }
 
-/** One search reads the lists of at most so many WAFs. */
+/** The maximum number of WAFs whose lists one search reads. */
 const searchedMax = 10;
-/** Further searches are refused while so many wait. */
+/** Further searches are rejected while this many are waiting. */
 const waitingMax = 8;
 
 export interface PreparedPageApp extends PageApp {
-  /** Reads everything once, before anyone asks. Returns the reason if there is nothing to see. */
+  /** Reads everything once, before the first request. Returns the reason if nothing may be read. */
   prepare(): Promise<string | undefined>;
 }
 
@@ -56,7 +56,7 @@ class App implements PreparedPageApp {
   readonly #cache: SummaryCache;
   readonly #turns = new Turns();
   readonly #requests: KeptRequests;
-  /** Pages that were made of a summary: many people may look at the same WAF. */
+  /** Pages that were rendered from a summary: several users may look at the same WAF. */
   readonly #pages = new WeakMap<Summary, Map<string, Promise<string>>>();
   #waiting = 0;
 
@@ -111,7 +111,7 @@ class App implements PreparedPageApp {
       const instance = summary.instances.find((one) => one.instance === `${namespace}/${name}`);
       if (instance !== undefined) return await this.#instance({ namespace, name }, instance, view, { query, summary });
     }
-    return page(404, errorPage(summary, "There is no such page. The WAF may have been removed."));
+    return page(404, errorPage(summary, "This page does not exist. The WAF may have been removed."));
   }
 
   async #instance(
@@ -141,16 +141,16 @@ class App implements PreparedPageApp {
         status: [],
         path: [],
       });
-      if (!parsed.ok) throw new CommandError(`${JSON.stringify(client)} is not a client`, `${parsed.problem}.`);
+      if (!parsed.ok) throw new CommandError(`${JSON.stringify(client)} is not a valid client`, `${parsed.problem}.`);
       const requests = this.#requests.get(name) ?? (await this.#inTurn(async () => await this.#requests.read(name)));
       const { requestsPage } = await import("./requests-page.ts");
       return page(200, requestsPage(summary, requests, { instance: instance.instance, client, fits: parsed.filter }));
     }
-    return page(404, errorPage(summary, "There is no such page."));
+    return page(404, errorPage(summary, "This page does not exist."));
   }
 
   async #instancePage(name: ObjectName, instance: InstanceSummary, summary: Summary): Promise<string> {
-    // The chart library is large, and the first page needs none.
+    // The chart library is large, and the overview page does not need it.
     const { instancePage } = await import("./instance-page.ts");
     return instancePage(summary, instance, await this.#history(name), this.#parts.clock.nowMs());
   }
@@ -189,7 +189,7 @@ class App implements PreparedPageApp {
     );
   }
 
-  /** One WAF is called at a time, however many people search. @throws CommandError if too many wait */
+  /** Calls one WAF at a time, however many users search. @throws CommandError if too many searches are waiting */
   async #inTurn<T>(act: () => Promise<T>): Promise<T> {
     if (this.#waiting >= waitingMax) throw new CommandError("too many searches are waiting", "Try again in a moment.");
     this.#waiting += 1;
@@ -240,7 +240,7 @@ function frameOf({ where, version }: Pick<Summary, "where" | "version">) {
 }
 
 function errorPage(summary: Summary | undefined, problem: string): string {
-  const title = "This did not work";
+  const title = "The request failed";
   const frame = frameOf(summary ?? { where: "", version: packageJson.version });
   const body = html`<section>
     <h1>${title}</h1>

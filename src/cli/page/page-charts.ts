@@ -1,5 +1,5 @@
-// The charts of the page as SVG, drawn like those of the report. A style attribute would need an unsafe policy: the style sheet has
-// the fonts instead.
+// Draws the charts of the page as SVG, like those of the report. Style attributes would need an unsafe content security policy,
+// so the style sheet sets the fonts.
 import { LineChart } from "echarts/charts";
 import { use } from "echarts/core";
 import { listNames } from "../../model/declared.ts";
@@ -19,7 +19,7 @@ const dayMs = 86_400_000;
 const line = { lineStyle: { color: "var(--line)" } };
 const axisLabel = { color: "var(--quiet)", fontSize: 13 };
 
-/** The SVG of the chart library without what the policy of the page forbids. */
+/** The SVG without style attributes, which the page's policy forbids. */
 export function withoutStyles(svg: string): string {
   return svg.replaceAll(/ style="[^"]*"/g, "");
 }
@@ -33,7 +33,7 @@ export function figure(words: string, svg: string, kind = ""): Markup {
   );
 }
 
-/** Both lists as lines, and what the colors mean. */
+/** Both lists as lines, with a legend. */
 export function entriesChart({ startMs, stepMs, counts }: EntriesOverTime): Markup {
   const series = listNames.map((list, place) => ({
     type: "line",

@@ -11,11 +11,13 @@ const linesLengthMax = 4_000;
 
 export interface Frame {
   readonly title: string;
-  /** What the page is about, next to the name of the program. */
+  /** What the page is about; shown next to the name of the program. */
   readonly where: string;
   readonly version: string;
   readonly body: readonly Markup[];
-  /** Undefined for pages that don't update themselves, because that would call a WAF. In words, for screen readers. */
+  /**
+   * The state in words, for screen readers. Undefined for pages that don't update themselves, because an update would call a WAF.
+   */
   readonly live?: string;
   readonly searched?: { readonly address: string; readonly instance: string };
 }
@@ -36,12 +38,12 @@ function asset(type: string, body: string): PageResponse {
   return { status: 200, type, body, isImmutable: true };
 }
 
-/** A line of text from elsewhere, in which nothing is hidden. */
+/** A line of text from an external source, without invisible characters. */
 export function shown(text: string, lengthMax = nameLengthMax): string {
   return visibleText(text, lengthMax);
 }
 
-/** The same for text of several lines. */
+/** The same for several lines of text. */
 export function shownLines(lines: readonly string[]): string {
   return lines.map((line) => visibleText(line, linesLengthMax)).join("\n");
 }
@@ -75,7 +77,7 @@ export function framed(frame: Frame): string {
             ${searchForm(frame)}
           </div>
         </header>
-        <p id="told" role="status"></p>
+        <p id="announcement" role="status"></p>
         ${main}
       </body>
     </html> `;

@@ -1,9 +1,9 @@
-// The only script of the page: it keeps the page up to date. Without it, the page shows the same, and reloads itself.
+// The only script of the page: it keeps the page up to date. Without it, the page shows the same content and reloads itself.
 
 export const pageScript = `"use strict";
 const every = 5000;
 const main = document.querySelector("main[data-live]");
-const told = document.getElementById("told");
+const announcement = document.getElementById("announcement");
 const shown = new Map();
 const sectionsOf = (root) => [...root.querySelectorAll("[data-part]")];
 const isInUse = (part) => part.contains(document.activeElement) && document.activeElement !== part
@@ -23,7 +23,7 @@ function update(fresh) {
     placed.querySelectorAll(".scroll").forEach((box, place) => { box.scrollLeft = left[place] ?? 0; });
   }
   main.dataset.summary = fresh.dataset.summary;
-  if (before !== main.dataset.summary) told.textContent = main.dataset.summary;
+  if (before !== main.dataset.summary) announcement.textContent = main.dataset.summary;
 }
 
 async function poll() {

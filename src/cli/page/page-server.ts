@@ -1,5 +1,5 @@
-// Serves the page over HTTP: read-only, without a session, and only to pages of its own origin. What it serves is loaded with the
-// first request, so that a page that nobody opens costs no memory.
+// Serves the page over HTTP: read-only, without a session, and only to pages of its own origin. The content is loaded with the
+// first request, so a page that nobody opens uses no memory.
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -15,12 +15,12 @@ export interface PageResponse {
   readonly status: number;
   readonly type: string;
   readonly body: string;
-  /** The content of the address never changes. */
+  /** The content at this path never changes. */
   readonly isImmutable?: boolean;
 }
 
 export interface PageApp {
-  /** Must not reject for anything that a request can cause. */
+  /** Must not reject, whatever the request is. */
   handle(request: PageRequest): Promise<PageResponse>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ const connectionsMax = 64;
 /** In characters. */
 const urlLengthMax = 2_048;
 
-/** What browsers may do with every response: run and load only what this server serves, and nothing inline. */
+/** With these headers, browsers run and load only what this server serves, and nothing inline. */
 const headers = {
   "content-security-policy": [
     "default-src 'none'",
@@ -68,7 +68,7 @@ export async function startPageServer({ bind, load, onProblem }: PageServerOptio
     const refusal = refusalOf(request);
     if (refusal !== undefined) return refusal;
     const url = URL.parse(request.url ?? "", "http://localhost");
-    if (url === null) return plain(400, "This is not a path.");
+    if (url === null) return plain(400, "The path is not valid.");
     loading ??= load();
     return await (await loading).handle({ path: url.pathname, query: url.searchParams });
   };
@@ -101,13 +101,13 @@ export async function startPageServer({ bind, load, onProblem }: PageServerOptio
 function refusalOf({ method, headers: sent, url = "" }: IncomingMessage): PageResponse | undefined {
   if (method !== "GET" && method !== "HEAD")
     return plain(405, "This page is read-only: only GET and HEAD are allowed.");
-  if (!isOwnHost(sent.host)) return plain(421, "Open this page by an IP address or as localhost.");
+  if (!isOwnHost(sent.host)) return plain(421, "Open this page with an IP address or localhost as its host name.");
   if (url.length > urlLengthMax) return plain(414, "The address is too long.");
   const site = sent["sec-fetch-site"];
   // Another page must not make wafsync call a WAF, even if it can't read the response.
   const isForeign = site === "cross-site" || site === "same-site";
   if (!isForeign || (url === "/" && sent["sec-fetch-mode"] === "navigate")) return undefined;
-  return plain(403, "Another website linked to this page. Open its address yourself to see it.");
+  return plain(403, "Another website linked to this page. To see the page, open its address yourself.");
 }
 
 function plain(status: number, text: string): PageResponse {

@@ -1,4 +1,4 @@
-// How the page looks, in light and dark, on wide and narrow screens. The charts take their colors from here, too.
+// The style sheet of the page, for light and dark mode, and for wide and narrow screens. The charts use these colors, too.
 
 export const pageStyle = `
 :root {
@@ -78,7 +78,7 @@ figure svg text { font: 13px system-ui, sans-serif; }
 .color-other { background: var(--series-other); }
 details { margin-top: 10px; }
 summary { cursor: pointer; color: var(--accent); }
-#told { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+#announcement { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .lost-note { display: none; }
 .lost .lost-note { display: block; }
 @media (max-width: 620px) {

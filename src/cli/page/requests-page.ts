@@ -1,4 +1,5 @@
-// The newest blocked requests of one WAF: over time, by reason, country, network and client, and what one of them did.
+// The page about the newest blocked requests of one WAF: over time, by reason, country, network and client. It can also show the
+// requests of one client or network.
 import type { Summary } from "../../api/summary.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
@@ -80,7 +81,7 @@ function numbers(rows: readonly LogEntry[], client: string): Markup[] {
   ];
 }
 
-/** Without the seconds of a well-formed time. */
+/** The time without its seconds; an invalid time stays unchanged. */
 function minuteOf(timestamp = ""): string {
   const timeMs = Date.parse(timestamp);
   return Number.isNaN(timeMs) ? timestamp : timeWords(timeMs);
@@ -116,7 +117,7 @@ function charts(summary: LogReportSummary): Markup[] {
   ];
 }
 
-/** With a link to all that one client or network did. */
+/** Rankings; clients and networks link to the page about their requests. */
 function tables(rows: readonly LogEntry[], path: string, client: string): Markup[] {
   const total = rows.length;
   const linked = (name: string): Markup =>

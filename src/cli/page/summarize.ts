@@ -1,4 +1,4 @@
-// The summary of all WAFs from what was reported: the same views as `wafsync status`.
+// Summarizes the reported state of all WAFs, with the same views as `wafsync status`.
 import { formatTime } from "../../api/conditions.ts";
 import type { FeedSummary, InstanceSummary, Summary } from "../../api/summary.ts";
 import { summaryObjectsMax } from "../../api/summary.ts";
@@ -10,7 +10,7 @@ import { attachedByInstance } from "../targets/seen.ts";
 
 export interface SummaryWords {
   readonly version: string;
-  /** How a command that plans names the target of an instance. */
+  /** The options that select the target of an instance in suggested commands that plan. */
   readonly words: (instance: SeenInstance) => string;
   /** Whether objects are changed with kubectl. */
   readonly isCluster: boolean;

@@ -1,13 +1,13 @@
-// The last summary, read again only while people look at the page, and dropped soon after: until then it costs no memory.
+// Caches the last summary. It is read again only while users look at the page, and dropped soon afterwards to free the memory.
 import type { Clock } from "../../async/clock.ts";
 import type { Summary } from "../../api/summary.ts";
 import type { Seen } from "../targets/seen.ts";
 
-/** What was read less than this ago is served as it is. */
+/** A summary that is younger than this is served without a new read. */
 const freshMs = 2_000;
 /** How long a request waits for a newer summary than the one that exists. */
 const patienceMs = 100;
-/** After so long without a request, the summary is dropped. */
+/** The summary is dropped after this time without a request. */
 const idleMs = 60_000;
 
 export interface CachedSummary {
@@ -31,7 +31,7 @@ export class SummaryCache {
     this.#reader = reader;
   }
 
-  /** The summary, at most a few seconds old where reading is quick. Rejects only if there is none at all. */
+  /** The summary, at most a few seconds old if reading is fast. Rejects only if there is no summary at all. */
   async get(): Promise<CachedSummary> {
     const { clock } = this.#reader;
     this.#dropLater();
@@ -40,7 +40,7 @@ export class SummaryCache {
     });
     const cached = this.#cached;
     const ageMs = cached === undefined ? Number.POSITIVE_INFINITY : clock.nowMs() - cached.atMs;
-    // A clock that was set back makes the summary older, not newer.
+    // If the clock was set back, the age is negative, and the summary counts as too old.
     if (cached !== undefined && ageMs >= 0 && ageMs < freshMs) return cached;
     const reading = (this.#reading ??= this.#read());
     if (cached === undefined) return await reading;
@@ -49,7 +49,7 @@ export class SummaryCache {
     return await Promise.race([reading.catch(() => cached), old]).finally(() => patience.abort());
   }
 
-  /** Nothing is dropped later, so that the process can end. */
+  /** Cancels the timer, so that the process can exit. */
   close(): void {
     this.#dropLater();
     this.#cached = undefined;

@@ -1,8 +1,8 @@
-// The heads of the tables of the page.
+// The headers of the page's tables.
 import { html } from "../report/html.ts";
 import type { Markup } from "../report/html.ts";
 
-/** A title, or one whose column has numbers. */
+/** The title of a column; `number` marks a column of numbers. */
 export type Heading = string | { readonly number: string };
 
 export function tableHead(headings: readonly Heading[]): Markup {

@@ -1,4 +1,4 @@
-// The answer to why an address is blocked or allowed: the same lines as `wafsync why` prints.
+// The page that explains why an address is blocked or allowed, with the same lines as `wafsync why`.
 import type { Entry } from "../../model/entry.ts";
 import { listed } from "../../model/sentence.ts";
 import { adviceLines, whyLines } from "../print-why.ts";
@@ -13,7 +13,7 @@ const namesShownMax = 20;
 export interface WhyAnswer {
   readonly address: Entry;
   readonly views: readonly WhyView[];
-  /** How commands name the target of an instance. */
+  /** The options that select the target in suggested commands. */
   readonly words: string;
 }
 

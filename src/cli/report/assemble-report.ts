@@ -1,4 +1,4 @@
-// Puts together what a report shows: what was read from the WAF, and what the folder of the instance adds.
+// Assembles the data of a report from what was read from the WAF, and from the folder of the instance.
 import type { Entry } from "../../model/entry.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { ClientLists, addressesToBlock } from "./report-clients.ts";
@@ -64,7 +64,7 @@ export async function assembleReport(end: CollectedReport, context: ReportContex
   };
 }
 
-/** An empty period is not compared: the plan of the WAF may no longer keep its rows. */
+/** An empty previous period is not compared, because the plan of the WAF may no longer keep its rows. */
 function comparisonOf(
   { before, previousFault }: CollectedReport,
   { previousPeriod, isCompared }: ReportContext,
@@ -82,7 +82,7 @@ function comparisonOf(
   return {
     counts: undefined,
     notes: [
-      `This report has no comparison with the previous period (${previousPeriod}), because the WAF has no such requests in it. Either none were blocked, or the plan of the WAF no longer keeps these logs.`,
+      `This report has no comparison with the previous period (${previousPeriod}), because the WAF returned no such requests for it. Either none were blocked, or the plan of the WAF no longer keeps these logs.`,
     ],
   };
 }

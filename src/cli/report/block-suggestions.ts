@@ -1,4 +1,4 @@
-// The clients that WafAutoBlocks in the mode Suggest found, each WafAutoBlock with a rule to copy.
+// The clients that WafAutoBlocks in the mode Suggest would block, with a rule to copy for each WafAutoBlock.
 import { stringify } from "yaml";
 import type { JudgedEntry } from "../../model/auto-block.ts";
 import { ruleLabel } from "../../model/rule-id.ts";
@@ -12,7 +12,7 @@ import { timeWords } from "./request-words.ts";
 import { ruleToCopy } from "./rule-to-copy.ts";
 import { tableSection } from "./table-section.ts";
 
-/** Those of one WafAutoBlock. */
+/** The suggestions of one WafAutoBlock. */
 export interface BlockSuggestions {
   /** `WafAutoBlock shop/attackers`. */
   readonly label: string;
@@ -21,7 +21,7 @@ export interface BlockSuggestions {
   readonly rule: string;
 }
 
-/** Those that would be blocked now under `mode: Enforce`. */
+/** The clients that would be blocked now with `mode: Enforce`. */
 export function suggestionsIn({ rules }: DesiredState): BlockSuggestions[] {
   return rules.flatMap(({ id, rule: { meta, instance }, judged = [], entries }) => {
     if (judged.length === 0 || entries.size > 0) return [];
@@ -56,7 +56,7 @@ export function suggestionSections(suggestions: readonly BlockSuggestions[]): Ma
       { shown: evidenceOf(client) },
       { shown: timeWords(client.untilMs), value: client.untilMs },
     ]);
-    const advice = "To let wafsync block such clients, set mode: Enforce. To block these once, save this rule.";
+    const advice = "To let wafsync block such clients, set mode: Enforce. To block only these clients, save this rule.";
     return html`${tableSection({ id: `suggested-${place}`, title, columns, rows })}
     ${ruleToCopy({ id: `suggested-rule-${place}`, title: `Block what ${label} suggests`, advice, rule })}`;
   });

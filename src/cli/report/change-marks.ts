@@ -1,11 +1,11 @@
-// The changes to the lists as marks in the chart: the changes of one bar share a number.
+// Marks the changes to the lists in the chart. Changes within one bar share a number.
 import { AddressCover } from "../../model/address-cover.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import { joinEvents } from "../../model/history.ts";
 import type { LogReportSummary } from "./report-statistics.ts";
 import type { FocusView } from "./report-data.ts";
 
-/** The newest are shown. */
+/** Only the newest changes are shown. */
 const changesShownMax = 100;
 
 export interface MarkedChange {

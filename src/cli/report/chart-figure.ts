@@ -1,4 +1,4 @@
-// Charts in a page: a drawing for wide screens, one for narrow screens, and the same numbers as a table for screen readers.
+// Charts in a page: one drawing for wide screens, one for narrow screens, and the same numbers as a table for screen readers.
 import { inThousands } from "../../model/sentence.ts";
 import { barLabel } from "./report-charts.ts";
 import type { Drawings, RankChart, RankedRow, TimeBars } from "./report-charts.ts";
@@ -29,7 +29,7 @@ export function legendOf({ series }: TimeBars): Markup {
   </ul>`;
 }
 
-/** Bars without requests are left out. */
+/** The table omits bars without requests. */
 export function timeTable(label: string, { startMs, barMs, series }: TimeBars): Markup {
   const columns: Column[] = [
     { title: "Time (UTC)", kind: "time", order: "ascending" },

@@ -1,14 +1,14 @@
-// What single clients did: paths, user agents, reasons, methods and statuses of those with the most requests. The memory is bounded:
-// only so many clients are followed, and those with fewer requests are dropped for them. A client that is followed late has
-// fewer rows in its details than requests, which `rows` shows.
+// Counts paths, user agents, reasons, methods and statuses for the clients with the most requests. To limit the memory, only some
+// clients are followed, and the clients with the fewest requests are dropped. If a client is followed late, its details cover
+// only part of its requests, which `rows` shows.
 import type { Entry } from "../../model/entry.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { FrequentCounter } from "./report-counter.ts";
 import { keptPath, keptText } from "./row-texts.ts";
 
-/** Twice as many are followed at most. */
+/** How many clients remain when some are dropped. At most twice as many are followed. */
 const clientsKeptMax = 200;
-/** Of each kind; twice as many are held at most. */
+/** How many strings of each kind are kept. At most twice as many are held. */
 const textsKeptMax = 8;
 
 export const detailKinds = ["paths", "agents", "reasons", "methods", "statuses"] as const;
@@ -28,7 +28,7 @@ export interface ClientDetail extends Readonly<Record<DetailKind, DetailCounts>>
 
 interface Followed extends Readonly<Record<DetailKind, FrequentCounter<undefined>>> {
   rows: number;
-  /** Of the client, in the whole report. */
+  /** The requests of the client in the whole report. */
   count: number;
 }
 
@@ -37,7 +37,7 @@ export class ClientDetails {
   /** A client with fewer requests is not followed. */
   #countMin = 0;
 
-  /** @param count how many requests of the client were counted so far, with this one */
+  /** @param count how many requests of the client were counted so far, including this one */
   add(client: Entry, count: number, entry: LogEntry): void {
     let followed = this.#followed.get(client);
     if (followed === undefined) {

@@ -18,7 +18,7 @@ import type { LogRange } from "../logs/log-range.ts";
 import type { LogWatch } from "../logs/log-watch.ts";
 import { periodOf } from "./report-period.ts";
 
-/** Of the clients and networks that a report is about. */
+/** The maximum number of newest rows in a report about single clients or networks. */
 const newestRowsMax = 50;
 
 export interface ReportPorts extends LogReaderPorts {
@@ -42,7 +42,7 @@ export interface CollectedReport {
   readonly state: "Done";
   readonly summary: LogReportSummary;
   readonly newest: readonly NewestRow[];
-  /** Undefined if it was not read, or could not be read. */
+  /** Undefined if the previous period was not requested or could not be read. */
   readonly before: PreviousPeriod | undefined;
   readonly previousFault: WafFault | undefined;
   readonly domain: string | undefined;
@@ -58,7 +58,7 @@ export type ReportEnd =
 
 type ReadEnd = "Done" | "Stopped" | WafFault;
 
-/** The key is taken out of every text that a report may show. */
+/** Removes the key from every string that the report may show. */
 export async function collectReport(
   ports: ReportPorts,
   key: ApiKey,
@@ -137,7 +137,7 @@ async function readRange(
   return "Done";
 }
 
-/** Before anything is cut: a part of a key would not be found. */
+/** Must run before strings are truncated, because a part of a key would not be recognized. */
 function withoutKey(entry: LogEntry, key: ApiKey): LogEntry {
   return {
     ...entry,

@@ -7,11 +7,11 @@ export interface Column {
   readonly title: string;
   /** A class of the cells: `number` aligns to the right and sorts by value; `words` and `path` take the free space. */
   readonly kind?: "number" | "address" | "path" | "text" | "time" | "words";
-  /** The table is sorted by this column already. */
+  /** Set if the table is already sorted by this column. */
   readonly order?: "ascending" | "descending";
 }
 
-/** `value` is what the script sorts by, if it is not the text of the cell. */
+/** `value` is the sort key, if it differs from the text of the cell. */
 export interface Cell {
   readonly shown: Markup | string;
   readonly value?: number | string;

@@ -1,4 +1,4 @@
-// Networks that must stay reachable, from texts that may contain host names.
+// Networks that must stay reachable, from a list that may also contain host names.
 import { NetworkIndex } from "../../model/entry-set.ts";
 import { parseDeclaredEntry } from "../../model/entry.ts";
 import type { Exemption } from "./report-clients.ts";

@@ -1,4 +1,4 @@
-// The sections of a report about single clients or networks: on which list they are and why, and their newest requests.
+// The sections of a report about single clients or networks: which lists contain them and why, and their newest requests.
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { inThousands, listed } from "../../model/sentence.ts";
@@ -43,7 +43,7 @@ function sentencesOf({ entry, lists, inside }: FocusView): string[] {
 
 function stateSentence(entry: Entry, lists: ListState): string {
   if (lists.state === "NoAddress") return `No entry of the lists covers all of ${entry}.`;
-  if (lists.state === "Unknown") return `A list could not be read, so it may contain ${entry} or not.`;
+  if (lists.state === "Unknown") return `A list could not be read, so it is unknown whether ${entry} is on it.`;
   return `${entry} is ${listWords(entry, lists)}.`;
 }
 

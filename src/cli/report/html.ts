@@ -1,8 +1,8 @@
-// Text made into HTML. Everything that is put into a template is escaped, unless it is markup that was made here.
-// What attackers wrote stays text, whatever characters it has.
+// Builds HTML from templates. Every value in a template is escaped, unless it is `Markup`. Strings that attackers control
+// therefore stay text, whatever characters they contain.
 import { shortened } from "../../model/sentence.ts";
 
-/** HTML that is safe to put into other HTML. */
+/** HTML that is safe to insert into other HTML. */
 export class Markup {
   readonly text: string;
 
@@ -21,14 +21,14 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** A template of HTML; attributes have to be in quotes. */
+/** An HTML template. Attributes must be quoted. */
 export function html(pieces: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(
     pieces.map((piece, index) => piece + (index < parts.length ? textOf(parts[index] ?? "") : "")).join(""),
   );
 }
 
-/** HTML that a library made, which has escaped what it holds. */
+/** HTML from a library that escapes its input. */
 export function trusted(text: string): Markup {
   return new Markup(text);
 }
@@ -42,7 +42,7 @@ function textOf(part: Part): string {
 /** Characters that are invisible, or that change the direction of the text around them. */
 const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}]/gu;
 
-/** One line of at most so many characters, in which nothing is hidden. */
+/** One line of at most `lengthMax` characters, without invisible ones. */
 export function visibleText(text: string, lengthMax: number): string {
   return shortened(text, lengthMax).replaceAll(unseen, "\u{FFFD}");
 }

@@ -1,4 +1,5 @@
-// Estimates the width of a label in a chart, because the fonts of the reader are unknown. Rather too wide than too narrow.
+// Estimates the width of a label in a chart, because the reader's fonts are unknown. The estimate is rather too wide than too
+// narrow.
 
 /** In pixels at a font size of 13. */
 const narrowWidth = 5.5;
@@ -15,7 +16,7 @@ export function labelWidth(text: string): number {
   return Math.ceil(width);
 }
 
-/** The text, cut so that it is no wider than that. */
+/** The text, truncated to at most this width. */
 export function fittingLabel(text: string, widthMax: number): string {
   if (labelWidth(text) <= widthMax) return text;
   let width = otherWidth;

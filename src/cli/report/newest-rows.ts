@@ -2,7 +2,7 @@
 import type { LogEntry } from "../../model/log-entry.ts";
 import { keptText } from "./row-texts.ts";
 
-/** Texts are cut, and nothing else of the row is held. */
+/** Strings are truncated, and other fields of the row are not kept. */
 export interface NewestRow {
   readonly timeMs: number;
   readonly client: string;
@@ -17,7 +17,7 @@ export interface NewestRow {
 export class NewestRows {
   readonly #keptMax: number;
   #rows: NewestRow[] = [];
-  /** An older row is not among the newest. */
+  /** Older rows are not among the newest. */
   #oldestMs = Number.NEGATIVE_INFINITY;
 
   constructor(keptMax: number) {

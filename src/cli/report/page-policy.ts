@@ -1,5 +1,5 @@
-// The content security policy of a page that contains its own styles and scripts: only these run, by their hashes. The page can
-// load nothing and send nothing.
+// The content security policy of a page that contains its own styles and scripts: only these run, identified by their hashes. The
+// page can't load or send anything.
 import { createHash } from "node:crypto";
 
 export interface PageParts {

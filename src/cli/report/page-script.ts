@@ -1,6 +1,6 @@
-// The script of pages about a WAF: it copies texts and sorts tables. Without it, pages show the same content.
+// The script of a report: it copies rules and sorts tables. Without it, the report shows the same content.
 
-/** As a whole, the content of a `<script>`: the policy of a page names it by its hash. */
+/** The exact content of a `<script>` element, whose hash is in the content security policy. */
 export const pageScript = `
 for (const button of document.querySelectorAll("button[data-copies]")) {
   const source = document.getElementById(button.dataset.copies);

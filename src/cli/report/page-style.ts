@@ -1,6 +1,6 @@
-// The styles of pages about a WAF, in light and in dark. Charts use these colors, too.
+// The style sheet of a report, for light and dark mode. The charts use these colors, too.
 
-/** Without inline styles, so the policy of a page can name this text by its hash. */
+/** The exact content of a `<style>` element, whose hash is in the content security policy. */
 export const pageStyle = `
 :root {
   color-scheme: light dark;

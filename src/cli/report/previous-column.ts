@@ -4,7 +4,7 @@ import type { Cell, Column } from "./data-table.ts";
 import type { ComparedKind } from "./previous-period.ts";
 import type { ReportData } from "./report-data.ts";
 
-/** None if there is nothing to compare with. */
+/** No column if there is no previous period to compare with. */
 export function previousColumns(before: ReportData["before"]): Column[] {
   return before === undefined ? [] : [{ title: "Previous", kind: "number" }];
 }

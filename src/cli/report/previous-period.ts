@@ -1,5 +1,5 @@
-// Counts the requests of the previous period a report, of exactly those clients, reasons and so on that the report shows. So the
-// numbers are exact, and the memory is as small as the report.
+// Counts the requests of the previous period, but only for the clients, reasons and other keys that the report shows. The counts
+// are exact, and the memory depends only on the size of the report.
 import { readObservedEntry } from "../../model/entry.ts";
 import { networkOf } from "../../model/client-network.ts";
 import type { LogEntry } from "../../model/log-entry.ts";

@@ -1,4 +1,4 @@
-// The tables of a report that rank texts of requests: reasons, paths, user agents, methods and statuses.
+// The tables of a report that rank properties of requests: reasons, paths, user agents, methods and statuses.
 import { countCell } from "./data-table.ts";
 import type { Cell, Column } from "./data-table.ts";
 import { html } from "./html.ts";

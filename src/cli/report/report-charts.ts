@@ -1,5 +1,5 @@
-// Bar charts as SVG texts. Colors are variables of the page, so that one drawing fits light and dark. Each chart is drawn twice: for
-// wide and for narrow screens. The only importer of the chart library: import this module on demand.
+// Draws bar charts as SVG. Colors are CSS variables of the page, so that one drawing fits light and dark mode. Each chart is
+// drawn twice, for wide and for narrow screens. Loads the chart library: import this module only on demand.
 import { BarChart } from "echarts/charts";
 import { GridComponent, MarkLineComponent } from "echarts/components";
 import { init, use } from "echarts/core";
@@ -39,7 +39,7 @@ const rankSizes = [
   { width: 320, rowHeight: 28, labelWidthMax: 170 },
 ] as const;
 
-/** A chart for each of the two widths of screens. */
+/** The same chart for wide and for narrow screens. */
 export interface Drawings {
   readonly wide: string;
   readonly narrow: string;
@@ -58,7 +58,7 @@ export interface TimeBars {
   readonly barMs: number;
   /** Stacked, from the bottom upwards. */
   readonly series: readonly TimeSeries[];
-  /** Vertical lines at bars, for events. */
+  /** Vertical lines that mark events. */
   readonly marks?: readonly { readonly bar: number; readonly label: string }[];
 }
 

@@ -57,7 +57,7 @@ export class ClientLists {
     };
   }
 
-  /** Of a client or a network. */
+  /** The state of a client or a network. */
   stateOf(entry: Entry): ListState {
     if (isOpaque(entry)) return { state: "NoAddress" };
     const listedBy = this.#listed?.containing(entry);

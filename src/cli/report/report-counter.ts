@@ -1,9 +1,10 @@
-// Counts how often each text comes, with bounded memory, however many different texts there are. Exact as long as they are few;
-// beyond, the frequent ones stay, and it is known by how much a count may be short (the summaries of Misra and Gries).
+// Counts how often each string occurs, with bounded memory, however many different strings there are. Counts are exact while
+// there are few strings. After that, only the frequent ones are kept, and the maximum error of a count is known (Misra-Gries
+// summary).
 
 export interface Ranked<Note> {
   readonly key: string;
-  /** Never more than the truth. */
+  /** Never more than the true count. */
   readonly count: number;
   readonly note: Note;
 }
@@ -19,12 +20,12 @@ export class FrequentCounter<Note> {
   #shortMax = 0;
   #distinctMin = 0;
 
-  /** @param keptMax How many texts survive when there are too many; twice as many are held at most. */
+  /** @param keptMax How many strings are kept when there are too many. At most twice as many are held. */
   constructor(keptMax: number) {
     this.#keptMax = keptMax;
   }
 
-  /** Returns the note of the text, which the caller may change. @param firstNote makes it when the text is new */
+  /** Counts the string and returns its note, which the caller may change. @param firstNote creates the note of a new string */
   add(key: string, firstNote: () => Note): Note {
     const counted = this.#counts.get(key);
     if (counted !== undefined) {
@@ -38,27 +39,27 @@ export class FrequentCounter<Note> {
     return note;
   }
 
-  /** Not more than the true count; 0 for a text that is not kept. */
+  /** Never more than the true count; 0 for a string that is not kept. */
   countOf(key: string): number {
     return this.#counts.get(key)?.count ?? 0;
   }
 
-  /** By so much at most is any count too small: 0 if all of them are exact. */
+  /** The maximum by which any count is too low; 0 if all counts are exact. */
   get shortMax(): number {
     return this.#shortMax;
   }
 
-  /** How many different texts there were: at least so many if `shortMax` is not 0. */
+  /** The number of different strings; if `shortMax` is not 0, there may have been more. */
   get distinctMin(): number {
     return this.#distinctMin;
   }
 
-  /** All that are held, the most frequent first, equal counts by their text. */
+  /** All held strings, the most frequent first; equal counts are in alphabetical order. */
   ranked(): Ranked<Note>[] {
     return [...this.#counts].map(([key, { count, note }]) => ({ key, count, note })).sort(byCountThenKey);
   }
 
-  /** Takes the same from every count, as much as leaves no more than `keptMax` above zero. */
+  /** Subtracts the same number from every count, so that at most `keptMax` counts remain above zero. */
   #shrink(): void {
     const counts = [...this.#counts.values()].map(({ count }) => count).sort((a, b) => b - a);
     const taken = counts[this.#keptMax] ?? 0;

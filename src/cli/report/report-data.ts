@@ -1,4 +1,4 @@
-// What a report shows.
+// The data that a report shows.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { HistoryEvent } from "../../model/history.ts";
@@ -40,16 +40,16 @@ export interface ReportData {
   readonly newest: readonly NewestRow[];
   /** The changes to the lists in the period, oldest first; undefined if there is no history to read. */
   readonly changes: readonly HistoryEvent[] | undefined;
-  /** Whose WAF it is; undefined if the API did not return it. */
+  /** The domain of the WAF; undefined if the API did not return it. */
   readonly domain: string | undefined;
   readonly madeAtMs: number;
   /** A rule that blocks the clients that are not on the blocklist; undefined if there are none. */
   readonly suggestedRule: string | undefined;
-  /** What WafAutoBlocks suggest; empty without a folder. */
+  /** The clients that WafAutoBlocks suggest to block; empty without a folder. */
   readonly suggestions: readonly BlockSuggestions[];
-  /** What the reader should know: rows that are missing, days that are not kept. */
+  /** Why the report is incomplete, such as missing rows, or days that the plan does not keep. */
   readonly warnings: readonly string[];
-  /** What the report does not show, and why; this does not make it incomplete. */
+  /** What the report omits, and why. Unlike `warnings`, this does not make it incomplete. */
   readonly notes: readonly string[];
   readonly version: string;
 }

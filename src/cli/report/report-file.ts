@@ -5,10 +5,10 @@ import { CommandError } from "../describe-error.ts";
 import { errorCode } from "../logs/log-checkpoint.ts";
 import { reportMark } from "./report-mark.ts";
 
-/** The mark of a report stands within its first so many bytes. */
+/** The mark of a report is within the first bytes of the file. */
 const headBytes = 4096;
 
-/** To be called before the long work. @throws CommandError if something else is there */
+/** Call this before the long work starts. @throws CommandError if the file exists and is not a report */
 export async function checkReportFile(path: string): Promise<void> {
   const head = await readHead(path);
   if (head === undefined || head === "" || head.includes(reportMark)) return;
@@ -25,7 +25,7 @@ export async function writeReportFile(path: string, page: string): Promise<void>
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
-    throw new CommandError(`${path} can't be written (${errorCode(error)})`);
+    throw new CommandError(`${path} cannot be written (${errorCode(error)})`);
   }
 }
 
@@ -37,6 +37,6 @@ async function readHead(path: string): Promise<string | undefined> {
     return buffer.toString("utf8", 0, bytesRead);
   } catch (error) {
     if (errorCode(error) === "ENOENT") return undefined;
-    throw new CommandError(`${path} can't be written (${errorCode(error)})`);
+    throw new CommandError(`${path} cannot be written (${errorCode(error)})`);
   }
 }

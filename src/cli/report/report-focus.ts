@@ -6,7 +6,7 @@ import { parseNetwork } from "../logs/network-option.ts";
 import { CommandError } from "../describe-error.ts";
 import { parseAddress } from "../parse-address.ts";
 
-/** Each has a section of its own. */
+/** Each client or network gets its own section. */
 const focusMax = 20;
 
 export interface ReportFocus {
@@ -21,7 +21,7 @@ export function readFocus(clients: readonly string[], networks: readonly string[
   if (entries.length > focusMax) {
     throw new CommandError(
       `a report can be about at most ${focusMax} clients and networks, not ${entries.length}`,
-      "Make several reports, or name a wider network.",
+      "Create several reports, or use a wider network.",
     );
   }
   const parsed = parseLogFilter({ client: entries, country: [], reason: [], status: [], path: [] });

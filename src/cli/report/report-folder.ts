@@ -1,4 +1,5 @@
-// What the folder of an instance adds to a report: what must not be blocked, what rules declare, and the history of the lists.
+// The data that the folder of an instance adds to a report: exemptions, the entries that rules declare, and the history of the
+// lists.
 import { NetworkIndex } from "../../model/entry-set.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { HistoryEvent } from "../../model/history.ts";

@@ -1,3 +1,3 @@
-// By what a file is known for a report.
+// Identifies a file as a report.
 
 export const reportMark = '<meta name="generator" content="wafsync report">';

@@ -15,7 +15,7 @@ export function periodOf({ days, sinceMs, untilMs }: LogRange, nowMs: number): P
   return { startMs: sinceMs, endMs: nowMs > sinceMs ? Math.min(endMs, nowMs) : endMs };
 }
 
-/** As long as the part of the period that has passed. Undefined if none of it has. */
+/** The previous period, as long as the part of the period that has passed. Undefined if no part has passed. */
 export function previousRange(range: LogRange, nowMs: number): LogRange | undefined {
   const { startMs, endMs } = periodOf(range, nowMs);
   const spanMs = Math.min(endMs, nowMs) - startMs;

@@ -1,5 +1,5 @@
-// Sums up blocked requests for a report: over time, by reason, country, client, network, path, user agent, method and status. The
-// memory does not grow with the number of rows, nor with what attackers write into them.
+// Summarizes blocked requests for a report: over time, by reason, country, client, network, path, user agent, method and status.
+// The memory does not grow with the number of rows, nor with their content, which attackers control.
 import { readObservedEntry } from "../../model/entry.ts";
 import type { Entry } from "../../model/entry.ts";
 import { networkOf } from "../../model/client-network.ts";
@@ -12,13 +12,13 @@ import { keptPath, keptText } from "./row-texts.ts";
 import { TimeBars } from "./time-bars.ts";
 import type { Period } from "./time-bars.ts";
 
-/** How many texts of each kind are kept when there are too many. */
+/** How many strings of each kind are kept when there are too many. */
 const keptMax = 10_000;
-/** Of methods and statuses, of which there are few. */
+/** The same limit for methods and statuses, which have few values. */
 const fewKeptMax = 100;
-/** Of the labels of reasons; others count as `Other`. */
+/** The maximum number of labels of reasons; further labels count as `Other`. */
 const categoriesMax = 100;
-/** Of each kind, for one client. */
+/** How many items of each kind the details of a client show. */
 const detailsShownMax = 5;
 export const otherCategory = "Other";
 
@@ -41,16 +41,16 @@ export interface Seen {
 export interface ClientCount extends Seen {
   readonly entry: Entry;
   readonly count: number;
-  /** Of its last request. */
+  /** The country of the client's last request. */
   readonly country: string | null;
-  /** Undefined if there was no space for it. */
+  /** Undefined if the client was not followed. */
   readonly detail: ClientDetail | undefined;
 }
 
 export interface NetworkCount extends Seen {
   readonly entry: Entry;
   readonly count: number;
-  /** How many clients are in it, of those that were kept. */
+  /** How many of the kept clients are in the network. */
   readonly clients: number;
 }
 
@@ -66,7 +66,7 @@ export interface LogReportSummary {
   readonly total: number;
   readonly barsStartMs: number;
   readonly barMs: number;
-  /** Requests of each bar. */
+  /** The number of requests in each bar. */
   readonly overTime: readonly number[];
   /** The labels of the reasons, the most frequent first. Always exact. */
   readonly categories: readonly CategoryCount[];
@@ -74,7 +74,7 @@ export interface LogReportSummary {
   readonly countries: Ranking<Counted>;
   readonly clients: Ranking<ClientCount>;
   readonly networks: Ranking<NetworkCount>;
-  /** Without queries. */
+  /** Paths without their queries. */
   readonly paths: Ranking<Counted>;
   readonly agents: Ranking<Counted>;
   readonly methods: Ranking<Counted>;
@@ -124,7 +124,7 @@ export class LogReport {
 
   /**
    * @param dayStartMs The start of the day under which the API lists the row.
-   * @param timeMs The time of the row, NaN if it is invalid: then it counts for the start of its day.
+   * @param timeMs The time of the row. If it is NaN, because it is invalid, the row counts at the start of its day.
    */
   add(entry: LogEntry, dayStartMs: number, timeMs: number): void {
     this.#total += 1;
@@ -144,7 +144,7 @@ export class LogReport {
     this.#addClient(entry, country, Number.isNaN(timeMs) ? undefined : timeMs);
   }
 
-  /** @param topMax How many of each kind are wanted; of countries, all that were kept are returned. */
+  /** @param topMax The maximum number of items of each kind. It does not limit the countries. */
   summary(topMax: number): LogReportSummary {
     const ranked = (name: (typeof plainCounts)[number], most: number): Ranking<Counted> => {
       const counter = this.#counters[name];
@@ -195,7 +195,7 @@ export class LogReport {
     return series;
   }
 
-  /** Two spellings of one address are one client. */
+  /** Merges clients that are different spellings of one address. */
   #rankedClients(): (Omit<ClientCount, "detail"> & { readonly network: Entry | undefined })[] {
     const clients = new Map<Entry, Omit<ClientCount, "detail"> & { readonly network: Entry | undefined }>();
     for (const { count, note } of this.#clients.ranked()) {

@@ -1,13 +1,13 @@
-// How reports and pages write numbers, times and names of blocked requests.
+// Formats numbers, times and names of blocked requests for reports and pages.
 
-/** `12.3 %`, and `< 0.1 %` for what is not nothing. */
+/** `12.3 %`, or `< 0.1 %` for a small share that is not 0. */
 export function shareWords(count: number, total: number): string {
   if (total === 0) return "0 %";
   const percent = (count / total) * 100;
   return percent > 0 && percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(1)} %`;
 }
 
-/** `+32 %` or `−4 %`, in relation to a number that is not 0. */
+/** The change as `+32 %` or `−4 %`. `before` must not be 0. */
 export function changeWords(count: number, before: number): string {
   const percent = Math.round(((count - before) / before) * 100);
   if (percent === 0) return "±0 %";
@@ -21,7 +21,7 @@ export function timeWords(timeMs: number): string {
 
 const regionNames = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
 
-/** The name of a country by its two letters, as far as there is one. */
+/** The name of a country by its two-letter code, or the code if it has no name. */
 export function countryWords(code: string): string {
   if (code === "") return "Unknown";
   const name = /^[A-Z]{2}$/i.test(code) ? regionNames.of(code.toUpperCase()) : undefined;

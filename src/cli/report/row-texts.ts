@@ -1,5 +1,5 @@
-// The texts of log rows that reports count. Attackers write them and choose their length, so they are cut; otherwise they stay as
-// they are, and are escaped when they are shown.
+// The strings of log rows that reports count. Attackers control their content and length, so they are truncated here, and escaped
+// when they are shown.
 
 /** In characters. */
 export const reportTextLengthMax = 300;
@@ -8,7 +8,7 @@ export function keptText(text: string): string {
   return text.length <= reportTextLengthMax ? text : copyOf(text.slice(0, reportTextLengthMax));
 }
 
-/** Without the query. */
+/** The path without its query. */
 export function keptPath(path: string): string {
   const mark = path.indexOf("?");
   return mark < 0 ? keptText(path) : copyOf(path.slice(0, Math.min(mark, reportTextLengthMax)));

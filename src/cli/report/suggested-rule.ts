@@ -5,7 +5,7 @@ import type { ObjectName } from "../../model/resource.ts";
 import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
 import type { Period } from "./time-bars.ts";
 
-/** Addresses change hands: a rule for good is for a person to decide on. */
+/** Addresses change owners, so only a person should decide on a rule that never expires. */
 const daysBlocked = 7;
 const dayMs = 86_400_000;
 const unknownInstance = "my-waf";
@@ -33,11 +33,11 @@ export function suggestRule(
       instanceRef: { name: instance?.name ?? unknownInstance },
       action: "Block",
       description: `Most blocked requests from ${formatDay(firstDay)} to ${formatDay(lastDay)}`,
-      // And not a time to live, which counts from a creation that a file does not have.
+      // Not a `ttl`, which counts from the creation of the object: a file has no creation time.
       expiresAt: new Date(nowMs + daysBlocked * dayMs).toISOString().replace(/\.\d+/, ""),
       addresses,
     },
   };
-  const named = instance === undefined ? `# Write the name of your WafInstance instead of ${unknownInstance}.\n` : "";
-  return `# Look at the addresses first: one of them may be a proxy that many people share.\n${named}${stringify(rule)}`;
+  const named = instance === undefined ? `# Replace ${unknownInstance} with the name of your WafInstance.\n` : "";
+  return `# Check the addresses first: one of them may be a proxy that many people share.\n${named}${stringify(rule)}`;
 }

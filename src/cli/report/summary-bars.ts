@@ -1,10 +1,10 @@
-// The numbers of a summary as charts draw them: over time by reason, by reason, and by country.
+// The data of the charts, from a summary: over time by reason, by reason, and by country.
 import type { RankedRow, TimeBars, TimeSeries } from "./report-charts.ts";
 import { otherCategory } from "./report-statistics.ts";
 import type { LogReportSummary } from "./report-statistics.ts";
 import { countryWords, reasonWords } from "./request-words.ts";
 
-/** The number of reasons with a color of their own; pages define one more for the others. */
+/** The number of reasons with their own color. Pages define one more color for all other reasons. */
 const coloredMax = 6;
 
 export function timeBarsOf(summary: LogReportSummary, marks: NonNullable<TimeBars["marks"]> = []): TimeBars {

@@ -1,4 +1,4 @@
-// A section of a report that is one table.
+// A section of a report that consists of one table.
 import { inThousands } from "../../model/sentence.ts";
 import { dataTable } from "./data-table.ts";
 import type { Cell, Column } from "./data-table.ts";
@@ -9,7 +9,7 @@ import type { Ranking } from "./report-statistics.ts";
 export interface TableSection {
   readonly id: string;
   readonly title: string;
-  /** Undefined if nothing was left out. */
+  /** Undefined if the table shows everything. */
   readonly ranking?: Ranking<unknown>;
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];

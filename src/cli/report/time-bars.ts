@@ -4,7 +4,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const barsWanted = 72;
-/** The first that gives few enough bars is used; shorter ones than an hour only for less than a day. */
+/** The first length with few enough bars is used. Lengths below an hour are only for periods below a day. */
 const barLengths = [minuteMs, 5 * minuteMs, 15 * minuteMs, 30 * minuteMs, hourMs, 3 * hourMs, 6 * hourMs] as const;
 
 /** In milliseconds since 1970; the end is exclusive. */

@@ -1,4 +1,4 @@
-// Removals on hold as reported by the operator, and their approval with an annotation on the instance.
+// Reads the removals on hold that the operator reports, and approves them with an annotation on the instance.
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";

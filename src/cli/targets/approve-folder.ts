@@ -23,11 +23,14 @@ export async function approveInFile(directory: string, meta: ResourceMeta, hash:
   if (edited === undefined) {
     throw new CommandError(
       `WafInstance ${nameKey(meta)} was not found in ${path}`,
-      `Write into its metadata.annotations: ${annotation}`,
+      `Add this line to its metadata.annotations: ${annotation}`,
     );
   }
   await writeFileAtomically(path, edited, fileMode).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandError(`${path} cannot be written: ${error.code ?? error.message}`, `Write into it: ${annotation}`);
+    throw new CommandError(
+      `${path} cannot be written: ${error.code ?? error.message}`,
+      `Add this annotation to it: ${annotation}`,
+    );
   });
   return path;
 }
@@ -54,7 +57,7 @@ export function withApproval(text: string, name: ObjectName, hash: string): stri
   return undefined;
 }
 
-/** Also of an instance in a List. */
+/** The path of the instance in the document, which may be a List. */
 function pathOfInstance(document: Document, name: ObjectName): (string | number)[] | undefined {
   if (isInstance(document, [], name)) return [];
   const items = document.get("items", true);

@@ -34,7 +34,7 @@ import { policyOf, withLists } from "./target.ts";
 
 export interface ClusterTarget extends Target {
   readonly api: ApiServer;
-  /** Of `-n`, or of the context. */
+  /** The namespace of `-n`, or of the context. */
   readonly namespace: string;
 }
 
@@ -59,9 +59,9 @@ export function openCluster(options: TargetOptions): ClusterTarget {
 export interface ClusterParts {
   readonly api: ApiServer;
   readonly redactor: Redactor;
-  /** Whose instances are listed. */
+  /** The namespace whose instances are listed. */
   readonly namespace: string;
-  /** For the rules of commands, if it is not the one of the instance. */
+  /** The namespace for the rules of commands; undefined for the namespace of the instance. */
   readonly ruleNamespace: string | undefined;
   readonly call: CallWaf;
   readonly keyOf: (gathered: Gathered) => CalledWaf<ApiKey>;
@@ -112,7 +112,7 @@ class OpenedCluster implements ClusterTarget {
       const feed = await readFeed(this.api, name);
       return "problem" in feed ? feed : await viewOfFeed(feed.feed, await records.load(name));
     });
-    // Read-only, both.
+    // Both are read-only.
     const logs = new LogRecords({ api: this.api, holderOf: () => undefined, mayWrite: () => false });
     const gathered = await withRecordedBlocks(fed, async (name) => await logs.load(name));
     const inventories = createInventoryRecords({ api: this.api, holderOf: () => undefined, mayWrite: () => false });

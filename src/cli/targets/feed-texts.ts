@@ -1,4 +1,4 @@
-// The entries that rules get from feeds, from the stored content: these commands fetch nothing.
+// Adds the entries that rules get from feeds, from the stored content. These commands do not fetch feeds.
 import { realClock } from "../../async/clock.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";

@@ -1,4 +1,4 @@
-// The last author of a file, if it is in a Git repository and Git is installed. Only informational.
+// The last author of a file, if it is in a Git repository and Git is installed. For information only.
 import { execFile } from "node:child_process";
 import type { FieldSetter } from "../../model/resource.ts";
 

@@ -1,4 +1,4 @@
-// The clients that WafAutoBlocks listed, from what the log reader recorded: these commands read no logs for it.
+// Adds the clients that WafAutoBlocks listed, from the records of the log reader. These commands do not read logs for this.
 import { realClock } from "../../async/clock.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { ObjectName } from "../../model/resource.ts";

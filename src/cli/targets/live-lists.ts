@@ -1,4 +1,4 @@
-// Calls a WAF for a command, which writes nothing, and reads both of its lists.
+// Calls a WAF for a command that writes nothing, and reads both lists of the WAF.
 import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { baseUrlObjection, connectionsOf } from "../../app/base-url-policy.ts";
 import type { CallWaf, ReadingWaf } from "../../app/call-waf.ts";
@@ -10,7 +10,7 @@ import { readLastBlocked } from "../last-blocked.ts";
 import { processLocks } from "../process-locks.ts";
 import type { LiveLists } from "./target.ts";
 
-/** Each call opens a client of its own, which takes turns with other processes on this machine. */
+/** Each call opens its own client, which takes turns with other processes on this machine. */
 export function commandCalls({
   policy,
   redactor,
@@ -37,7 +37,7 @@ export function commandCalls({
   };
 }
 
-/** @param blocked whose last blocked request is wanted, too */
+/** @param blocked the address or network whose last blocked request is read, too */
 export async function readLists(waf: ReadingWaf, blocked: Entry | undefined): Promise<LiveLists> {
   const blocklist = await waf.readList("blocklist");
   if (!blocklist.ok) return { state: "Unread", why: blocklist.fault.message };

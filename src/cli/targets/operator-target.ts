@@ -1,4 +1,5 @@
-// The instances of the operator that serves the page: objects from its watches, single reads with its permissions, calls in its lanes.
+// The target of the page that the operator serves: objects come from its watches, single objects are read with its permissions,
+// and WAFs are called in its lanes.
 import type { OperatorSight } from "../../app/operator-sight.ts";
 import { realClock } from "../../async/clock.ts";
 import { clusterTarget } from "./cluster-target.ts";
@@ -29,7 +30,7 @@ export function openOperator(sight: OperatorSight): Target {
         gaps: missing === undefined ? [] : [missing],
       };
     },
-    // The operator goes on to use it.
+    // The operator continues to use the API client.
     close: async () => undefined,
   });
 }

@@ -1,4 +1,4 @@
-// Reads the reported status of instances and rules. Commands print it, and wait for changes of it.
+// Reads the reported status of instances and rules. Commands print it, and wait for it to change.
 import type { Condition } from "../../api/conditions.ts";
 import { findCondition } from "../../api/conditions.ts";
 import type { HeldGroup } from "../../api/waf-instance.ts";

@@ -28,8 +28,8 @@ export interface ExpectedEntry {
 }
 
 /**
- * `Settled`: the WAF shows the change. `Left`: the process that applies it exited without it, or reports that it can't.
- * `TimedOut`: it may still happen. `NotWaited`: not checked.
+ * `Settled`: the WAF shows the change. `Left`: the process that applies the change exited before that, or reports that it can't.
+ * `TimedOut`: the change may still take effect. `NotWaited`: the result was not checked.
  */
 export interface ChangeOutcome {
   readonly state: "Settled" | "Left" | "TimedOut" | "Stopped" | "NotWaited";

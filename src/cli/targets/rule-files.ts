@@ -11,7 +11,7 @@ import type { CommandRule } from "../command-rule.ts";
 import { isCommandRule, ruleDocument } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 
-/** Like any other file of a repository. */
+/** The same as for other files of a repository. */
 const fileMode = 0o644;
 
 /** The path of the rule, relative to the folder. @throws CommandError if it can't be written there */

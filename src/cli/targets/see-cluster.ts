@@ -12,9 +12,9 @@ const listTimeoutMs = 30_000;
 const attachedKinds = ["WafIpRule", "WafOrigin"] as const;
 
 interface Scope {
-  /** The only namespace to read; all that the user may list if undefined. */
+  /** The only namespace to read; undefined for all namespaces that the user may list. */
   readonly namespace: string | undefined;
-  /** Used without permission for all namespaces. */
+  /** The namespace to read if the user may not list all namespaces. */
   readonly fallback: string;
 }
 
@@ -25,7 +25,9 @@ interface Listed {
   readonly namespace: string | undefined;
 }
 
-/** Never rejects: what may not be listed is a gap, and without instances there is nothing at all. */
+/**
+ * Never rejects: kinds that cannot be listed are reported as gaps. If the instances cannot be listed, the result has no objects.
+ */
 export async function seeCluster(api: ApiServer, { namespace, fallback }: Scope, atMs: number): Promise<Seen> {
   const instances = await list(api, "WafInstance", namespace, fallback);
   const where = instances.namespace === undefined ? "in all namespaces" : `in namespace ${instances.namespace}`;

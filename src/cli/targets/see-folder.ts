@@ -1,5 +1,5 @@
-// Reads all objects of a folder, and their statuses in the state directory. A status is parsed again only if its file has changed,
-// and other work gets its turn in between: there may be thousands.
+// Reads all objects of a folder, and their statuses in the state directory. A status is parsed again only if its file has
+// changed, and other work can run in between, because there may be thousands of files.
 import { stat } from "node:fs/promises";
 import type { ResourceRef } from "../../model/resource.ts";
 import { resourceKey } from "../../model/resource.ts";
@@ -21,7 +21,7 @@ interface KnownStatus {
 export class FolderStatuses {
   #known: ReadonlyMap<string, KnownStatus> = new Map();
 
-  /** The statuses of these objects; the others are forgotten. */
+  /** Reads the statuses of these objects, and forgets those of all others. */
   async read(
     state: StateDirectory,
     objects: readonly ResourceRef[],

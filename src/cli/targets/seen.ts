@@ -1,4 +1,4 @@
-// All objects that a page is about, with their reported status: from one read of a folder or a cluster, without the WAFs.
+// All objects that a page shows, with their reported status, from one read of a folder or a cluster. No WAF is called.
 import type { ObjectName, ResourceRef } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 
@@ -27,7 +27,7 @@ export interface Seen {
   readonly instances: readonly SeenInstance[];
   readonly attached: readonly SeenAttached[];
   readonly feeds: readonly SeenObject[];
-  /** Why nothing could be read, with what to do about it. Then there are no objects. */
+  /** Why nothing could be read, and what to do about it. If this is set, there are no objects. */
   readonly refused: string | undefined;
   /** What could not be read, one sentence each. */
   readonly gaps: readonly string[];

@@ -1,5 +1,5 @@
-// Writes the rules of a command to a cluster, and waits for the report of the operator. To delete a rule, it first expires the
-// rule: when the status reports that its entries are removed, it deletes the rule.
+// Writes the rules of a command to a cluster, and waits until the operator reports the result. To delete a rule, it first lets
+// the rule expire, and deletes it when the status reports that its entries are removed.
 import { formatTime } from "../../api/conditions.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
@@ -17,7 +17,7 @@ import { progressOf } from "./reported-status.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 
 const pollMs = 500;
-/** Most changes are done by then, and need no word about what they wait for. */
+/** The reason for a wait is printed only after this time, because most changes are done by then. */
 const quietMs = 2_000;
 const timeoutMs = 10_000;
 const fieldManager = { fieldManager: "wafsync-block" };
@@ -57,7 +57,7 @@ async function putRule(api: ApiServer, rule: CommandRule): Promise<RuleObject> {
   if (found.value.metadata.annotations?.[createdByAnnotation] === undefined) {
     throw new CommandError(
       `WafIpRule ${nameKey(rule)} already exists, but was not written by a wafsync command`,
-      "Change the rule yourself.",
+      "Edit the rule directly.",
     );
   }
   const { spec } = body;
@@ -85,7 +85,7 @@ async function deleteRule(api: ApiServer, { namespace, name }: ObjectName): Prom
 async function waitForAll(api: ApiServer, rules: readonly RuleObject[], wait: WaitOptions): Promise<ChangeOutcome> {
   const startMs = realClock.monotonicMs();
   const giveUpMs = startMs + wait.timeoutMs;
-  const told = new Set<string>();
+  const printed = new Set<string>();
   for (const rule of rules) {
     for (let seen = rule; ;) {
       const { state, message } = progressOf(seen.status, rule.metadata.generation ?? 0);
@@ -94,8 +94,8 @@ async function waitForAll(api: ApiServer, rules: readonly RuleObject[], wait: Wa
       if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: true };
       if (realClock.monotonicMs() >= giveUpMs) return { state: "TimedOut", message, isFollowed: true };
       if (realClock.monotonicMs() - startMs >= quietMs) {
-        if (!told.has(message)) wait.onMessage(message);
-        told.add(message);
+        if (!printed.has(message)) wait.onMessage(message);
+        printed.add(message);
       }
       await realClock.sleep(pollMs, wait.stop);
       const read: ApiResult<RuleObject> = await getObject(api, type, addressOf(rule), { timeoutMs });

@@ -24,7 +24,7 @@ const pollMs = 300;
 
 export interface FolderWork extends FolderPlace {
   readonly instance: ObjectName;
-  /** The rules as they are in the files now. */
+  /** The rules as they are now declared in the files. */
   readonly written: readonly CommandRule[];
   readonly expected: readonly ExpectedEntry[];
   readonly readLists: () => Promise<LiveLists>;
@@ -53,7 +53,7 @@ export async function settleFolder(work: FolderWork, wait: WaitOptions): Promise
   }
 }
 
-/** Why the WAF could not be written to; undefined if it could. Releases its resources, so that nothing else reads the WAF. */
+/** Returns why the WAF could not be written; undefined if it could. Closes `standalone`, so that it no longer reads the WAF. */
 async function applyOne(standalone: Standalone, instance: ObjectName): Promise<string | undefined> {
   try {
     const [result] = await standalone.applyOnce(async () => undefined, [instance]);
@@ -94,15 +94,15 @@ async function judge(work: FolderWork, wait: WaitOptions, trouble: string | unde
 /** Another process does the work and reports on the rules: reading the WAF as well would cause a concurrent call. */
 async function followStatus(work: FolderWork, wait: WaitOptions): Promise<ChangeOutcome> {
   const giveUpMs = realClock.monotonicMs() + wait.timeoutMs;
-  const told = new Set<string>();
+  const printed = new Set<string>();
   wait.onMessage(`another process is using ${work.stateDirectory}: waiting for it`);
   for (;;) {
     const { state, message } = reportedProgress(work);
     if (state !== "Open") return { state, message, isFollowed: true };
     if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: true };
     if (realClock.monotonicMs() >= giveUpMs) return { state: "TimedOut", message, isFollowed: true };
-    if (!told.has(message)) wait.onMessage(message);
-    told.add(message);
+    if (!printed.has(message)) wait.onMessage(message);
+    printed.add(message);
     await realClock.sleep(pollMs, wait.stop);
   }
 }
@@ -123,7 +123,7 @@ function reportedProgress({ stateDirectory, written }: FolderWork): Progress {
   return { state: "Settled", message: "" };
 }
 
-/** What the lists show now. */
+/** Whether the lists show the changes now. */
 async function look(work: FolderWork): Promise<{ readonly state: "Settled" | "Open"; readonly message: string }> {
   const live = await work.readLists();
   if (live.state === "Unread") return { state: "Open", message: live.why };

@@ -1,4 +1,4 @@
-// The options that select the same target, for commands in hints.
+// The options that select the same target, for the commands that hints suggest.
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { TargetOptions } from "./target.ts";
 
@@ -15,7 +15,9 @@ export function targetWords(options: TargetOptions): string {
   return words.map((word) => `${word} `).join("");
 }
 
-/** The same for a command that reads the WAF where this one did not: in a folder, `http://` has to be allowed for it. */
+/**
+ * The same for a suggested command that calls the WAF although this one did not: with a folder, it may have to allow `http://`.
+ */
 export function planningWords(options: TargetOptions, { baseUrl }: Pick<DeclaredInstance, "baseUrl">): string {
   const allowInsecureHttp = options.allowInsecureHttp || (options.from !== undefined && baseUrl.startsWith("http://"));
   return targetWords({ ...options, allowInsecureHttp });

@@ -32,14 +32,14 @@ export type LiveLists =
   | {
       readonly state: "Read";
       readonly lists: Readonly<Record<ListName, readonly string[]>>;
-      /** Undefined if nobody asked, or if the instance does not use the logs. */
+      /** Undefined if it was not requested, or if the instance does not use the logs. */
       readonly lastBlocked?: LastBlocked | undefined;
     }
   | { readonly state: "Unread"; readonly why: string };
 
 export interface InstanceSight {
   readonly gathered: Gathered;
-  /** Undefined if it may not be read. */
+  /** Undefined if the user may not read it. */
   readonly inventory: Inventory | undefined;
   readonly live: LiveLists;
   /** What the result does not consider, one sentence each. */
@@ -51,19 +51,19 @@ export interface InstanceSight {
   readonly setterOf: (meta: ResourceMeta) => Promise<FieldSetter | undefined>;
 }
 
-/** Before anything is known of the lists of the WAF. */
+/** An instance before the lists of its WAF were read. */
 export type UnreadSight = Omit<InstanceSight, "live">;
 
 export interface OnHold {
-  /** The hash that approves all of them; undefined if there are none, or if they can't be approved. */
+  /** The hash that approves all removals on hold; undefined if there are none, or if they can't be approved. */
   readonly hash: string | undefined;
   readonly groups: readonly HeldGroup[];
 }
 
 export interface LookOptions {
-  /** Reads the lists of the WAF, too. */
+  /** Also reads the lists of the WAF. */
   readonly live: boolean;
-  /** Looks for the last blocked request of this address or network as well, where `spec.logs` is enabled. */
+  /** Also finds the last blocked request of this address or network, if `spec.logs` is enabled. */
   readonly blocked?: Entry;
 }
 
@@ -71,21 +71,21 @@ export interface Target {
   /** `in folder waf/`, or `in namespace shop`. */
   readonly where: string;
   readonly redactor: Redactor;
-  /** By name. @throws CommandError if they can't be listed */
+  /** Ordered by name. @throws CommandError if they can't be listed */
   instances(): Promise<readonly ObjectName[]>;
   /** @throws CommandError if there is no such instance */
   look(instance: ObjectName, options: LookOptions): Promise<InstanceSight>;
-  /** Everything that was reported about all objects. Reads files and objects again, but calls no WAF. */
+  /** The reported state of all objects. Reads files and objects again, but calls no WAF. */
   see(): Promise<Seen>;
   /** Lets `work` read from the WAF. */
   callWaf<T>(sight: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>>;
-  /** The namespace for the rules of a command: the one of `-n`, or the one of the instance. */
+  /** The namespace for the rules of a command: the namespace of `-n`, or of the instance. */
   namespaceOfRules(instance: ObjectName): string;
   /** The location of a rule with this name, for messages. */
   placeOfRule(name: ObjectName): Promise<string>;
   /** Writes and removes rules, and optionally waits for the WAF. @throws CommandError if they can't be written */
   change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome>;
-  /** What is on hold now. @throws CommandError if that is not known */
+  /** The removals that are on hold now. @throws CommandError if they are not known */
   removalsOnHold(instance: ObjectName): Promise<OnHold>;
   /** Approves exactly the removals of the hash. Returns where the approval is recorded. @throws CommandError if it can't be written */
   approve(instance: ObjectName, hash: string): Promise<string>;
@@ -111,7 +111,7 @@ export async function withLists(
   return { ...sight, live: called.ok ? called.value : { state: "Unread", why: called.problem } };
 }
 
-/** The instances of the command: the one of `--instance`, or all. @throws CommandError if there is none */
+/** The instance that `--instance` selects, or all instances. @throws CommandError if there is none */
 export async function chosenInstances(target: Target, wanted: string | undefined): Promise<readonly ObjectName[]> {
   const named = wanted === undefined ? undefined : parseInstanceName(wanted);
   if (named?.namespace !== undefined) return [{ namespace: named.namespace, name: named.name }];
@@ -129,12 +129,12 @@ export async function onlyInstance(target: Target, wanted: string | undefined): 
   const names = [first, ...others].flatMap((one) => (one === undefined ? [] : [nameKey(one)]));
   throw new CommandError(
     `there are ${names.length} WafInstances ${target.where}`,
-    `Name one with --instance: ${excerpt(names)}.`,
+    `Select one with --instance: ${excerpt(names)}.`,
   );
 }
 
 function hintOf(all: readonly ObjectName[], { where }: Target): string {
-  if (all.length > 0) return `There is ${excerpt(all.map(nameKey))}.`;
+  if (all.length > 0) return `Available instances: ${excerpt(all.map(nameKey))}.`;
   return where.startsWith("in namespace")
     ? "Set -n NAMESPACE or --instance NAMESPACE/NAME; `kubectl get wafinstances -A` lists all of them."
     : "Declare one in it, or set -f to another folder.";

@@ -1,6 +1,6 @@
-// What the log reader found out about the WafAutoBlocks of each instance, for the runs that plan with it. Only what was recorded is
-// published, so that a crash can't leave a block that nobody remembers. Until the log reader has published something, the record
-// counts; while that can't be read, nothing that it may contain is removed.
+// The log reader's results for the WafAutoBlocks of each instance, which reconcile runs plan with. Only recorded results are
+// published, so that a crash can't leave an unrecorded block. Until the log reader has published something, the stored record
+// applies. While the record can't be read, no entry that it may contain is removed.
 import type { Clock } from "../../async/clock.ts";
 import type { ReadingReport } from "../../model/auto-block.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
@@ -8,7 +8,7 @@ import { savedJudgements } from "../../plan/blocking/judges.ts";
 import type { PublishedJudgements } from "../../plan/blocking/judges.ts";
 import type { LogRecordPort } from "../logs/forward-ports.ts";
 
-/** While the record can't be read, it is not read more often. */
+/** The delay before an unreadable record is read again. */
 const retryMs = 10_000;
 
 export type BlocksView =
@@ -16,7 +16,7 @@ export type BlocksView =
   | {
       readonly state: "Known";
       readonly judgements: PublishedJudgements;
-      /** Undefined until the logs were read. */
+      /** Undefined until the logs have been read. */
       readonly reading: ReadingReport | undefined;
     };
 
@@ -42,7 +42,7 @@ export class BlockBook {
     return this.#version;
   }
 
-  /** The same object until something is published. Never rejects. */
+  /** Returns the same object until something is published. Never rejects. */
   async view(instance: ObjectName): Promise<BlocksView> {
     const key = nameKey(instance);
     const { records, clock } = this.#ports;
@@ -62,7 +62,7 @@ export class BlockBook {
     return view;
   }
 
-  /** What was recorded. */
+  /** Publishes recorded results. */
   publish(instance: ObjectName, judgements: PublishedJudgements): void {
     const before = this.#views.get(nameKey(instance));
     const reading = before?.state === "Known" ? before.reading : undefined;
@@ -72,7 +72,7 @@ export class BlockBook {
     this.#ports.onChange(instance);
   }
 
-  /** How the reading went. */
+  /** Publishes how the last reading of the logs went. */
   report(instance: ObjectName, reading: ReadingReport): void {
     const before = this.#views.get(nameKey(instance));
     if (before?.state !== "Known") return;
@@ -87,7 +87,7 @@ export class BlockBook {
   }
 }
 
-/** Who is listed until when: further evidence alone is no reason for a run. */
+/** Which clients are listed, and until when. Further evidence alone does not require a run. */
 function gistOf(judgements: PublishedJudgements): string {
   return JSON.stringify(
     [...judgements].map(([key, { uid, judgement }]) => [

@@ -1,4 +1,4 @@
-// Publishes what the log reader found out about WafAutoBlocks, and emits events about newly listed clients.
+// Publishes the log reader's results for WafAutoBlocks, and emits events about newly listed clients.
 import { counted, listed } from "../../model/sentence.ts";
 import type { BlockPublisher } from "../logs/forward-ports.ts";
 import type { StatusPort } from "../ports.ts";
@@ -6,7 +6,7 @@ import type { BlockBook } from "./block-book.ts";
 
 const entriesShownMax = 10;
 
-/** Blocks emit their own events when the entries are on the list. */
+/** Emits events only for suggestions: enforced blocks have their own events when their entries are on the list. */
 export function autoBlockPublisher(
   book: Pick<BlockBook, "publish" | "report">,
   status: Pick<StatusPort, "event">,
@@ -24,7 +24,7 @@ export function autoBlockPublisher(
         clients.map(({ entry }) => entry),
         entriesShownMax,
       );
-      const message = `Suggests to block ${counted(clients.length, "client", "clients")}: ${entries}. The status has the evidence.`;
+      const message = `Suggests blocking ${counted(clients.length, "client", "clients")}: ${entries}. See the status for the evidence.`;
       status.event(meta, { type: "Normal", reason: "BlockSuggested", message });
     },
   };

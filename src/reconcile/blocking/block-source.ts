@@ -7,7 +7,7 @@ import type { SourcePort } from "../ports.ts";
 import type { BlockBook, BlocksView } from "./block-book.ts";
 
 export function withAutoBlocks(source: SourcePort, book: Pick<BlockBook, "view" | "version">): SourcePort {
-  // The same object while nothing changes, because it is a cache key of plans.
+  // Plans are cached by this object, so it must stay the same while nothing changes.
   const known = new WeakMap<Gathered, { readonly view: BlocksView; readonly gathered: Gathered }>();
   const extend = async (gathered: Gathered | undefined): Promise<Gathered | undefined> => {
     if (gathered?.autoBlocks === undefined) return gathered;
@@ -29,7 +29,7 @@ export function withAutoBlocks(source: SourcePort, book: Pick<BlockBook, "view" 
   };
 }
 
-/** The same with a rule for each WafAutoBlock. */
+/** Returns the gathered objects with an additional rule for each WafAutoBlock. */
 export function withJudged(gathered: Gathered, view: BlocksView): Gathered {
   const rules = (gathered.autoBlocks ?? []).map((declared) => judgedRule(declared, view));
   return rules.length === 0 ? gathered : { ...gathered, rules: [...gathered.rules, ...rules] };

@@ -1,5 +1,5 @@
-// Advances all cache clears of an instance: which are due, which wait, which have finished. It updates the records and emits
-// events for those that failed; calling the WAF and writing the status is left to others.
+// Advances all cache clears of an instance: determines which are due, waiting or finished, updates the records, and emits events
+// for failed clears. The callers call the WAF and write the status.
 import { earliest } from "../../async/earliest.ts";
 import type { DeclaredCacheClear, Grant } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
@@ -18,28 +18,28 @@ import type { ReconcilePorts, StatusPort } from "../ports.ts";
 
 export interface ClearSituation {
   readonly gathered: Gathered;
-  /** Of the inventory; empty where it was not read. */
+  /** The handled triggers in the inventory; empty if the inventory was not read. */
   readonly handled: readonly HandledTrigger[];
   readonly trouble: ClearTrouble | undefined;
   readonly nowMs: number;
 }
 
 export interface AdvancedClears {
-  /** To be called for now, oldest first. */
+  /** Clears that need a call now, oldest first. */
   readonly due: readonly DeclaredCacheClear[];
-  /** Not due yet, but a call for another one does for these too. */
+  /** Clears that are not due yet. A call for another clear completes them too. */
   readonly waiting: readonly DeclaredCacheClear[];
-  /** Those that have just finished. */
+  /** Clears that have just finished. */
   readonly finished: readonly DeclaredCacheClear[];
-  /** Those whose time to live after their finish is over. */
+  /** Finished clears whose time to live has expired. */
   readonly outlived: readonly DeclaredCacheClear[];
-  /** What the records say was handled. */
+  /** The triggers that were handled according to the records. */
   readonly handled: readonly HandledTrigger[];
-  /** When time alone changes a decision; undefined if it does not. */
+  /** When a decision changes without a change of the objects; undefined if none does. */
   readonly nextMs: number | undefined;
 }
 
-/** Decides about every object that is attached and not being deleted. */
+/** Advances every object that is attached and not being deleted. */
 export function advanceClears(status: StatusPort, memory: ClearMemory, scene: ClearSituation): AdvancedClears {
   const { gathered, nowMs } = scene;
   const handledByName = new Map(scene.handled.map((item) => [item.cacheClear, item]));
@@ -76,7 +76,7 @@ export function advanceClears(status: StatusPort, memory: ClearMemory, scene: Cl
   return { ...groups, due: groups.due.toSorted((a, b) => byAge(a.meta, b.meta)), handled, nextMs };
 }
 
-/** At the end of a run, or while the instance backs off: what that means for those that still wait. */
+/** Advances the clears at the end of a run, or while the instance backs off. */
 export function advanceClearsAtEnd(
   { status, clock }: Pick<ReconcilePorts, "status" | "clock">,
   memory: ClearMemory,
@@ -92,7 +92,7 @@ export function advanceClearsAtEnd(
   return { ...advanced, nextMs: earliest(advanced.nextMs, rollouts.nextMs) };
 }
 
-/** Deletes the finished objects whose `ttlSecondsAfterFinished` has passed, where objects can be deleted. */
+/** Deletes finished objects after their `ttlSecondsAfterFinished`, if the source supports this. */
 export async function removeOutlived(
   { source, stopping }: Pick<ReconcilePorts, "source" | "stopping">,
   { outlived }: AdvancedClears,
@@ -103,7 +103,7 @@ export async function removeOutlived(
   }
 }
 
-/** What keeps the whole instance from being reconciled, as it concerns cache clears. */
+/** Why the whole instance can't be reconciled, from the point of view of its cache clears. */
 export function clearTroubleOf({ result, desired }: Pick<RunFacts, "result" | "desired">): ClearTrouble | undefined {
   const trouble = troubleOf({ result, desired });
   if (trouble === undefined) {
@@ -111,7 +111,7 @@ export function clearTroubleOf({ result, desired }: Pick<RunFacts, "result" | "d
     return { reason: undefined, message: "The instance is being deleted." };
   }
   const { reason, message, cause = message } = trouble;
-  // A missing key may be on its way: the Secret is often applied a moment after the instance.
+  // A missing key is not final, because the Secret is often applied a moment after the instance.
   const isFinal = reason === "BadApiKey" || reason === "DomainChanged";
   return { reason: isFinal ? reason : undefined, message: cause };
 }
@@ -121,7 +121,7 @@ export function emitFinish(status: StatusPort, clear: DeclaredCacheClear, { fini
   switch (finish?.state) {
     case "Cleared":
     case "Coalesced": {
-      const by = finish.state === "Coalesced" ? `, by the call for ${finish.with}` : "";
+      const by = finish.state === "Coalesced" ? ` with the call for ${finish.with}` : "";
       const message = `The API has started to clear the cache${by}.`;
       status.event(clear.meta, { type: "Normal", reason: "CacheCleared", message });
       return;
@@ -142,8 +142,8 @@ function attachmentOf({ meta }: DeclaredCacheClear, { instance, namespaceLabels 
 }
 
 /**
- * Each guest namespace has a minimum time between two clears. A clear for other objects also counts for it. A time that is
- * further ahead than this minimum was written before the clock was set back, and does not count.
+ * Each guest namespace has a minimum time between two clears, including clears by the calls for other objects. A time that is
+ * further ahead than this minimum was recorded before the clock was set back, and does not count.
  */
 function guestNotBeforeMs(
   { meta }: DeclaredCacheClear,

@@ -1,7 +1,7 @@
 // The status of a WafCacheClear, like that of a Job: `kubectl wait --for=condition=Complete` and kstatus both understand it.
 //
-//   Complete is True when the cache was cleared; Failed is there when it was given up. Ready is True with the first, False
-//   with the second (and Stalled is there: only a person can help), and Unknown while it is still to come.
+//   Complete is True when the cache was cleared; Failed is True when wafsync has given up. With Complete, Ready is True. With
+//   Failed, Ready is False and Stalled is True, because only a person can help. Until then, Ready is Unknown.
 import type { Condition } from "../../api/conditions.ts";
 import { formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
 import { formatDuration } from "../../api/durations.ts";
@@ -30,7 +30,7 @@ type ClearFinding =
   | { readonly state: "Failed"; readonly reason: ReasonOf<"Failed">; readonly message: string }
   | { readonly state: "Waiting" | "Running" | "Retrying" | "Suspended"; readonly message: string };
 
-/** The whole next status. `known` is what is recorded of the object, of whichever trigger. */
+/** Returns the complete next status. `known` is the record of the object, for any trigger. */
 export function cacheClearStatus(
   before: Partial<WafCacheClearStatus>,
   clear: DeclaredCacheClear,
@@ -89,13 +89,13 @@ function assessClear(
       return {
         state: "Complete",
         reason: "Coalesced",
-        message: `The call for ${finish.with} cleared for this one too.`,
+        message: `The call for ${finish.with} also cleared the cache for this object.`,
       };
     case "AlreadyHandled":
       return {
         state: "Complete",
         reason: "AlreadyHandled",
-        message: `This trigger was handled on ${formatTime(finish.clearedAtMs)}, for an object of the same name: nothing was cleared again.`,
+        message: `An object with the same name handled this trigger at ${formatTime(finish.clearedAtMs)}, so the cache was not cleared again.`,
       };
     case undefined:
       return acceptance.status === "False"
@@ -110,10 +110,10 @@ function assessUnfinished(clear: DeclaredCacheClear, record: ClearRecord | undef
   const trouble = troubleOf(facts);
   if (trouble !== undefined) return { state: "Retrying", message: trouble.message };
   if (record === undefined || record.lastAttemptMs === undefined) {
-    return { state: "Waiting", message: "Its turn comes when the WAF was read." };
+    return { state: "Waiting", message: "The clear starts after the WAF has been read." };
   }
-  if (record.message !== "") return { state: "Retrying", message: `${record.message} It is tried again.` };
-  return { state: "Running", message: `Attempt ${record.attempts} is under way.` };
+  if (record.message !== "") return { state: "Retrying", message: `${record.message} wafsync retries.` };
+  return { state: "Running", message: `Attempt ${record.attempts} is in progress.` };
 }
 
 function conditionsOf(
@@ -150,7 +150,7 @@ function readyOf(acceptance: AcceptedFinding, finding: ClearFinding) {
   return { status: "Unknown", reason: "Progressing", message } as const;
 }
 
-/** Reconciling while wafsync itself moves next, Stalled when only a person can help; neither once it is done or suspended. */
+/** Sets Reconciling while wafsync works or retries, and Stalled when only a person can help. A complete or suspended clear has neither. */
 function withProgress(
   before: readonly Condition[],
   acceptance: AcceptedFinding,
@@ -175,7 +175,7 @@ function withProgress(
   return setCondition(conditions, { type: "Reconciling", ...common, reason, message }, nowMs);
 }
 
-/** In whole seconds, like that of a Job; undefined where nothing was begun for it. */
+/** In whole seconds, like the duration of a Job; undefined if the clear never started. */
 function durationOf(startedMs: number | undefined, clearedMs: number): string | undefined {
   if (startedMs === undefined) return undefined;
   return formatDuration(Math.round((clearedMs - startedMs) / 1000) * 1000);

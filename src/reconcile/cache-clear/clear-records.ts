@@ -1,5 +1,5 @@
-// How far each WafCacheClear of an instance is. As with a Job, the status of the object is its record; this process relies on
-// what it wrote there itself, since a status that is read back may be stale.
+// The progress of each WafCacheClear of an instance. As with a Job, the status of the object is its record. This process relies
+// on its own last record, because the status that it reads may be stale.
 import { findCondition } from "../../api/conditions.ts";
 import { wafCacheClearStatus } from "../../api/waf-cache-clear.ts";
 import type { WafCacheClearStatus } from "../../api/waf-cache-clear.ts";
@@ -9,16 +9,16 @@ import { nameKey } from "../../model/resource.ts";
 import type { ClearFailure, ClearFinish, ClearRecord } from "../../plan/cache-clear/cache-clear.ts";
 import type { StatusPort } from "../ports.ts";
 
-/** What the process remembers of the cache clears of one instance. */
+/** What the process remembers about the cache clears of one instance. */
 export class ClearMemory {
   #notBeforeMs = 0;
   #notedAtMs = 0;
-  /** Why the last call that was made for a rollout failed. */
+  /** Why the last call for a rollout failed. */
   rolloutFault: string | undefined;
   /** By `recordKey`. */
   readonly #records = new Map<string, ClearRecord>();
 
-  /** No call of the instance before this time. A wait that was noted in the future is over: the clock was set back since. */
+  /** The instance makes no call before this time. A wait that was noted at a later time than now is ignored: the clock was set back. */
   notBefore(nowMs: number): number {
     return nowMs < this.#notedAtMs ? 0 : this.#notBeforeMs;
   }
@@ -45,12 +45,12 @@ export class ClearMemory {
   }
 }
 
-/** Another object of the same name has a record of its own. In a directory there is nothing but the name. */
+/** A recreated object with the same name has its own record. In a directory, objects have only a name. */
 function recordKey(meta: ResourceMeta): string {
   return `${nameKey(meta)} ${meta.uid}`;
 }
 
-/** The record that a status holds; undefined if nothing was begun. A status that can't be read counts as none. */
+/** Reads the record from a status. Returns undefined if no work was started, or if the status is invalid. */
 function readRecord(status: Readonly<Record<string, unknown>> | undefined): ClearRecord | undefined {
   if (status === undefined) return undefined;
   const parsed = wafCacheClearStatus.safeParse(status);

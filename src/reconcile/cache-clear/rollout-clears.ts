@@ -1,5 +1,5 @@
-// Clears that follow finished rollouts. The decisions are in the plan, the record is in the inventory; the step that calls the
-// WAF learns here what the call is for, and reports its outcome here.
+// Cache clears after completed rollouts. The plan contains the decisions, and the inventory contains the records. The step that
+// calls the WAF gets the rollouts from this module and reports the outcome to it.
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { WafFault } from "../../model/waf-result.ts";
@@ -12,17 +12,17 @@ import { listed } from "../../model/sentence.ts";
 import type { EmittedEvents } from "../status/emitted-events.ts";
 import type { StatusPort } from "../ports.ts";
 
-/** How long to leave the API alone when it asks to slow down and does not say for how long. */
+/** How long to wait after a rate-limited call whose response does not say how long. */
 const rateLimitedMs = 10_000;
 const workloadsNamedMax = 5;
 
 export interface RolloutClears {
-  /** What is to be remembered. */
+  /** The records to store. */
   readonly records: readonly RolloutRecord[];
   /** Keys of the workloads that a call would be for. */
   readonly pending: readonly string[];
   readonly isDue: boolean;
-  /** When time alone changes the decision; undefined if it does not. */
+  /** When the decision changes without a change of the objects; undefined if it does not. */
   readonly nextMs: number | undefined;
 }
 
@@ -54,14 +54,14 @@ export function decideRolloutClears(memory: Pick<ClearMemory, "notBefore">, scen
   };
 }
 
-/** Where events about rollouts go, and what they said last. */
+/** Where events about rollouts are emitted, and which were emitted last. */
 interface RolloutEvents {
   readonly status: Pick<StatusPort, "event">;
   readonly emitted: EmittedEvents;
   readonly instance: ResourceMeta;
 }
 
-/** A call cleared the cache, for these rollouts among others. */
+/** Call this when a call has cleared the cache for these rollouts. */
 export function noteRolloutsCleared(
   { status, emitted, instance }: RolloutEvents,
   memory: ClearMemory,
@@ -74,7 +74,7 @@ export function noteRolloutsCleared(
   status.event(instance, { type: "Normal", reason: "CacheCleared", message });
 }
 
-/** A call for rollouts failed: it is retried with backoff, for as long as it takes. */
+/** Call this when a call for rollouts has failed. It is retried with backoff, without a limit. */
 export function noteRolloutFault(
   { status, emitted, instance }: RolloutEvents,
   memory: ClearMemory,
@@ -99,7 +99,7 @@ export function emitRolloutsIgnored({ status, emitted }: RolloutEvents, { instan
 }
 
 export const rolloutsIgnored =
-  "spec.cacheClear.afterRolloutOf has no effect without a cluster: there are no rollouts to follow. Clear with a WafCacheClear or with wafsync clear-cache.";
+  "spec.cacheClear.afterRolloutOf has no effect without a cluster: there are no rollouts to follow. Use a WafCacheClear or wafsync clear-cache instead.";
 
 const faultSubject = "rolloutFault";
 const ignoredSubject = "rolloutsIgnored";

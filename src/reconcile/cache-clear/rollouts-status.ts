@@ -1,5 +1,5 @@
-// What the status of an instance says of the clears that follow rollouts: of each listed workload where its rollout is,
-// and what comes next.
+// The part of an instance's status about clears after rollouts: for each listed workload, the state of its rollout and the next
+// step.
 import { formatTime } from "../../api/conditions.ts";
 import type { WafInstanceStatus } from "../../api/waf-instance.ts";
 import { shortened } from "../../model/sentence.ts";
@@ -15,7 +15,7 @@ const messageLengthMax = 1024;
 type CacheClearStatus = NonNullable<WafInstanceStatus["cacheClear"]>;
 type WorkloadStatus = CacheClearStatus["workloads"][number];
 
-/** `status.cacheClear`; undefined if no workload is listed. What was there before stays while the inventory is not known. */
+/** `status.cacheClear`; undefined if no workload is listed. While the inventory is unknown, the former value stays. */
 export function rolloutsStatus(
   before: Partial<WafInstanceStatus>,
   facts: RunFacts,
@@ -63,23 +63,27 @@ function stateOf(
   nextMs: number | undefined,
 ): Pick<WorkloadStatus, "state" | "message"> {
   if (isPending) {
-    const when = nextMs === undefined ? "" : ` It is cleared on ${formatTime(nextMs)}.`;
-    return { state: "Pending", message: `The rollout is complete, and the cache is not cleared yet.${when}` };
+    const when = nextMs === undefined ? "" : ` The clear is due at ${formatTime(nextMs)}.`;
+    return { state: "Pending", message: `The rollout is complete, but the cache has not been cleared yet.${when}` };
   }
   if (progress.state === "Untracked") return { state: "Untracked", message: progress.message };
   const isHandled = record !== undefined && !record.hasBegun && record.uid === uid && record.revision === revision;
   if (isPaused && isHandled && record.content !== content) {
-    return { state: "Paused", message: "The workload is paused: what was changed since is not rolled out." };
+    return { state: "Paused", message: "The workload is paused: later changes are not rolled out." };
   }
   if (isHandled) return { state: "Handled", message: handledMessage(record, progress.state === "Complete") };
-  if (isRolledOut) return { state: "Pending", message: "The rollout is complete. The instance holds the clear." };
+  if (isRolledOut)
+    return {
+      state: "Pending",
+      message: "The rollout is complete, but the instance delays the clear: see its conditions.",
+    };
   return { state: progress.state === "Failed" ? "Failed" : "RollingOut", message: progress.message };
 }
 
 function handledMessage({ clearedAtMs }: RolloutRecord, isComplete: boolean): string {
   const how =
     clearedAtMs === undefined
-      ? "This revision was there before, so the cache was not cleared for it."
-      : `The cache was cleared for this revision on ${formatTime(clearedAtMs)}.`;
-  return isComplete ? how : `${how} What goes on now, as a scale, is no new rollout.`;
+      ? "This revision was already rolled out, so the cache was not cleared for it."
+      : `The cache was cleared for this revision at ${formatTime(clearedAtMs)}.`;
+  return isComplete ? how : `${how} The current change, such as scaling, is not a new rollout.`;
 }

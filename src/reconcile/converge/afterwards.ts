@@ -1,16 +1,16 @@
-// Work that no call of the WAF has to wait for, such as the history: it is done when the next call is in flight. A request is written
-// one turn of the event loop after it was handed over, so the work waits for two.
+// Defers work that no call of the WAF should wait for, such as the history, until the next call is in flight. A request is sent
+// one turn of the event loop after it was made, so the work waits for two turns.
 
 export class Afterwards {
   #waiting: (() => void)[] = [];
 
-  /** Does it soon, in the order of the requests. */
+  /** Runs `act` soon, in the order of the calls. */
   later(act: () => void): void {
     this.#waiting.push(act);
     if (this.#waiting.length === 1) setImmediate(() => setImmediate(() => this.catchUp()));
   }
 
-  /** Does now what is left. */
+  /** Runs the deferred work now. */
   catchUp(): void {
     const acts = this.#waiting;
     this.#waiting = [];

@@ -1,5 +1,5 @@
-// Does the operations of a plan, one call at a time. Before each call it looks for a newer declared state, so one urgent
-// address never waits for ten thousand others; and before the first removal the declared state is read where it lives.
+// Performs the operations of a plan, one call at a time. Before each call, it checks for a newer declared state, so that one
+// urgent address never waits for ten thousand others. Before the first removal, it reads the declared state from its source.
 import { backOffDelayMs } from "../../async/back-off.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { WafFault, WafResult, WriteAccepted } from "../../model/waf-result.ts";
@@ -14,15 +14,15 @@ import type { Run } from "./run-state.ts";
 import type { OriginOperation } from "./write-ledger.ts";
 import { isRemoval } from "./write-ledger.ts";
 
-/** Writes in a row whose outcome stayed unknown before the whole instance backs off. */
+/** The maximum number of consecutive writes with an unknown outcome before the whole instance backs off. */
 const unknownMax = 3;
-/** Times in a row that the API may ask to wait before the whole instance backs off. */
+/** The maximum number of consecutive rate-limited calls before the whole instance backs off. */
 const rateLimitedMax = 10;
-/** Refused writes that may pile up before the list is read to learn what they mean. */
+/** The number of refused writes after which the list is read to find out why they were refused. */
 const refusedMax = 20;
 /** Waits longer than this are reported in status. */
 const reportedWaitMs = 2_000;
-/** A run plans again whenever the declared state changes, but not for ever. */
+/** A run plans again whenever the declared state changes, but not endlessly. */
 const stepsMax = 1_000_000;
 
 interface Streak {
@@ -30,7 +30,7 @@ interface Streak {
   rateLimited: number;
 }
 
-/** Does all operations of the run's plan, and of every newer plan that takes its place. Undefined when none is left. */
+/** Performs all operations of the run's plan, and of every newer plan that replaces it. Returns undefined when none is left. */
 export async function applyPlan(run: Run): Promise<RunResult | undefined> {
   const streak: Streak = { unknown: 0, rateLimited: 0 };
   for (let step = 0; step < stepsMax; step += 1) {
@@ -53,7 +53,7 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
       if (ended !== undefined) return ended;
       continue;
     }
-    // Learn what refused additions mean before a removal that may rely on them.
+    // Find out why additions were refused before a removal that may rely on them.
     if (isRemoval(operation) && run.ledger.refusedCount > 0) {
       const ended = await run.readAgain();
       if (ended !== undefined) return ended;
@@ -131,7 +131,7 @@ async function refused(run: Run, operation: Operation, message: string): Promise
   run.advance();
   const inventory = ledger.refused(operation, message, view, ports.clock.nowMs());
   noteRefusals(ports, run.name, view.inventory, inventory);
-  // The refusal of an origin is taken at its word, so it must come from this WAF and no other.
+  // No read can verify the refusal of an origin, so verify at least that the same WAF sent it.
   if (isOriginOperation(operation)) run.domain.doubt();
   if (operation.kind === "RemoveOrigin") emitOriginRemovalRefused(run, operation, message);
   const isAdopted = operation.kind === "AddOrigin" && inventory.origins.get(operation.host)?.manner === "Adopted";
@@ -139,7 +139,7 @@ async function refused(run: Run, operation: Operation, message: string): Promise
   else if (operation.kind === "AddOrigin" && inventory.origins.get(operation.host)?.addedAtMs !== undefined) {
     emitOriginAdditionRefused(run, operation, message);
   }
-  // What a refused entry stands for is sent itself, without waiting for the rest of the plan.
+  // If an entry that combines others is refused, the others are sent without waiting for the rest of the plan.
   const standsForOthers = operation.kind === "AddEntry" && operation.parts !== undefined;
   if (ledger.refusedCount >= refusedMax || standsForOthers) return run.readAgain();
   return follow(run, operation, inventory);
@@ -156,7 +156,7 @@ async function follow(
   return run.record();
 }
 
-/** The API asks for a wait beyond the time that a deletion has. */
+/** Whether the API asks for a longer wait than the time that a deletion has. */
 function isTooLong({ memory, ports }: Run, { retryAfterMs = 0 }: WafFault): boolean {
   const endsMs = releaseEndsMs(memory);
   return endsMs !== undefined && ports.clock.monotonicMs() + retryAfterMs > endsMs;
@@ -168,7 +168,7 @@ async function waitAsAsked(run: Run, fault: WafFault, attempt: number): Promise<
   const why = "the API limits the rate of requests";
   run.progress.waiting = `${why}, resuming in ${Math.ceil(delayMs / 1000)} s`;
   observer.waiting?.(run.name, why, delayMs);
-  // Progress that was reported just now is not reported again at once, but a long wait must be.
+  // Progress may just have been reported, so a short wait is not reported, but a long one is.
   const unreportedMs = Math.min(delayMs, reportedWaitMs);
   await clock.sleep(unreportedMs, stopping);
   await reportProgress(run);
@@ -181,7 +181,7 @@ async function reportProgress(run: Run): Promise<void> {
   await run.progress.report(() => run.facts("Applying"));
 }
 
-/** The one place where an operation of a plan becomes a call of the WAF. */
+/** The only place where an operation of a plan becomes a call of the WAF. */
 function performOperation(waf: WafPort, operation: Operation, options: CallOptions): Promise<WafResult<WriteAccepted>> {
   switch (operation.kind) {
     case "AddEntry":
@@ -207,7 +207,7 @@ function emitOriginAdopted(run: Run, { host }: OriginOperation): void {
   ports.status.event(view.gathered.instance.meta, { type: "Normal", reason: "OriginAdopted", message });
 }
 
-/** Nobody can tell an origin that an interrupted call added from one that was there before, perhaps with another type. */
+/** An origin that an interrupted call added can't be distinguished from one that already existed, perhaps with another type. */
 function emitOriginAdditionRefused(run: Run, { host, type }: OriginOperation, answer: string): void {
   const { ports, view } = run;
   const message = `The API refused to add origin ${host} (${answer}), which an interrupted call may have added before. wafsync counts it as added with type ${type}; origins can't be read back, so check the WAF's own console.`;

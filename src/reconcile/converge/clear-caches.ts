@@ -1,6 +1,6 @@
-// Clears the cache for the WafCacheClear objects and the finished rollouts that are due: one call for all of them, and for
-// those that wait. Each attempt is recorded before its call, so a killed process may clear once too often, but never misses
-// a clear.
+// Clears the cache for the WafCacheClear objects and the completed rollouts that are due. One call serves all of them, including
+// those that are waiting. Each attempt is recorded before its call, so a killed process may clear once too often, but never
+// misses a clear.
 import { earliest } from "../../async/earliest.ts";
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -26,8 +26,8 @@ import type { Run } from "./run-state.ts";
 const callIntervalMs = 2_000;
 
 /**
- * Advances the cache clears if something else is declared or a time has come, and calls once if any is due. Cheap otherwise,
- * so that it can be asked before every write. Ends the run for what concerns the whole instance.
+ * Advances the cache clears if the declared state has changed or a scheduled time has come, and calls the WAF once if any clear
+ * is due. Otherwise, it is cheap enough to be called before every write. Problems of the whole instance end the run.
  */
 export async function clearDueCaches(run: Run): Promise<RunResult | undefined> {
   const { memory, ports } = run;
@@ -47,7 +47,7 @@ export async function clearDueCaches(run: Run): Promise<RunResult | undefined> {
   await report(run, clears.finished);
   if (ended !== undefined || (clears.due.length === 0 && !rollouts.isDue)) return ended;
   if (ports.stopping.aborted) return { kind: "Interrupted" };
-  // The first write of a process comes after a fresh read, which may show that nothing is due.
+  // The first write of a process requires a fresh read, which may show that nothing is due.
   if (!run.isFresh) return (await run.confirm()) ?? (await run.record()) ?? (await clearDueCaches(run));
   return callOnce(run, clears, rollouts);
 }
@@ -81,13 +81,13 @@ async function callOnce(
 
 interface Cleared {
   readonly all: readonly DeclaredCacheClear[];
-  /** Whose call it was; undefined if it was made for a rollout. */
+  /** The object that the call was made for; undefined if it was made for a rollout. */
   readonly by: DeclaredCacheClear | undefined;
   /** The name of the object or workload that the call was made for. */
   readonly caller: string;
 }
 
-/** One call clears everything, so all that were waiting when it began are done. */
+/** One call clears everything, so all clears that were waiting when it began are complete. */
 async function settleCleared(
   run: Run,
   { all, by, caller }: Cleared,
@@ -123,7 +123,7 @@ async function settleFault(
   const { clock, status, stopping } = ports;
   const { cacheClears } = memory;
   if (fault.code === "Aborted" || fault.code === "NotPermitted") return { kind: "Interrupted" };
-  // The outcome of an abandoned call is unknown: the next process starts it again.
+  // The outcome of an abandoned call is unknown: the next process repeats it.
   if (stopping.aborted) return { kind: "Interrupted" };
   noteRolloutFault(eventsOf(run), cacheClears, rollouts, fault, clock.nowMs());
   for (const clear of due) {
@@ -138,7 +138,7 @@ async function settleFault(
   return isWrongKey ? { kind: "Failed", fault } : undefined;
 }
 
-/** Stores with the instance what was handled and what is tried, before anything is done about it. */
+/** Stores handled triggers and rollout attempts in the inventory, before wafsync acts on them. */
 async function remember(
   run: Run,
   next: Pick<Inventory, "handledTriggers" | "rollouts">,
@@ -153,7 +153,7 @@ function handledIn(finished: readonly (readonly [DeclaredCacheClear, ClearRecord
   return finished.flatMap(([clear, record]) => handledBy(nameKey(clear.meta), record) ?? []);
 }
 
-/** Every object that was advanced has a record. */
+/** Returns the record of the object, which every advanced object has. */
 function known(run: Run, clear: DeclaredCacheClear): ClearRecord {
   const { ports, memory } = run;
   const record = memory.cacheClears.recordOf(ports.status, clear);

@@ -1,4 +1,4 @@
-// When a run advances its cache clears again: as soon as something else is declared, and at a certain time.
+// When a run advances its cache clears again: as soon as the declared state changes, and at a scheduled time.
 import type { Gathered } from "../../model/gathered.ts";
 
 export class ClearSchedule {
@@ -6,20 +6,20 @@ export class ClearSchedule {
   #nextMs = 0;
   #advancedMs = 0;
 
-  /** Cheap, so that it can be asked before every write. */
+  /** Cheap enough to be called before every write. */
   isDue(gathered: Gathered, nowMs: number): boolean {
     // The clock may have been set back since.
     return this.#seen !== gathered || nowMs >= this.#nextMs || nowMs < this.#advancedMs;
   }
 
-  /** They were advanced; time alone changes nothing before `nextMs`, or never. */
+  /** Call this after the clears were advanced. Unless the objects change, nothing is due before `nextMs`, or at all if undefined. */
   advanced(gathered: Gathered, nextMs: number | undefined, nowMs: number): void {
     this.#advancedMs = nowMs;
     this.#seen = gathered;
     this.#nextMs = nextMs ?? Number.POSITIVE_INFINITY;
   }
 
-  /** A call was made: what follows from it is decided the next time. */
+  /** Call this after a call of the WAF, so that the clears are advanced again. */
   called(nowMs: number): void {
     this.#nextMs = nowMs;
   }

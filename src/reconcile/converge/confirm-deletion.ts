@@ -1,5 +1,5 @@
-// Whether an instance that the cache shows in deletion really is being deleted. A process that starts with a stale cache may see
-// the deletion of a former instance of the same name, which has been created again since: its entries must stay.
+// Whether an instance is really being deleted, as the cache shows. A process that starts with a stale cache may see the deletion
+// of a former instance with the same name that has since been recreated: its entries must stay.
 import type { Gathered } from "../../model/gathered.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
@@ -7,10 +7,10 @@ import type { InstanceMemory } from "./instance-memory.ts";
 import { completeRelease, isReleaseOver } from "./release.ts";
 
 export type Deletion =
-  /** `gathered` is from the fresh read: a stale cache may lack that the entries are to stay. */
+  /** `gathered` is from the fresh read, because a stale cache may lack the policy that the entries stay. */
   | { readonly kind: "Confirmed"; readonly gathered: Gathered }
   | { readonly kind: "Ended"; readonly result: RunResult }
-  /** The instance as it is now. */
+  /** `gathered` contains the new instance. */
   | { readonly kind: "Recreated"; readonly gathered: Gathered };
 
 export async function confirmDeletion(
@@ -21,14 +21,14 @@ export async function confirmDeletion(
   const { meta } = cached.instance;
   const { clock, source, stopping } = ports;
   memory.releasingSinceMs ??= clock.monotonicMs();
-  // Nothing is removed then, and kinds that are being removed can't be read.
+  // An uninstallation removes no entries, and objects can't be read while their CRDs are being removed.
   if ((await source.isUninstalling?.()) === true) return { kind: "Confirmed", gathered: cached };
   const confirmed = await source.confirm(meta, { signal: stopping });
   if (confirmed.state === "Failed") {
-    const message = `Nothing is removed for an instance in deletion before it was read where it lives. ${confirmed.problem}`;
+    const message = `wafsync removes nothing until it has confirmed the deletion of the instance with a fresh read. ${confirmed.problem}`;
     if (!isReleaseOver(memory, clock.monotonicMs()))
       return { kind: "Ended", result: { kind: "Blocked", blocker: "Unconfirmed", message } };
-    // Nothing stays in Terminating for good.
+    // No instance may stay in Terminating forever.
     const left = { why: message, keepsRecord: true, isWanted: false };
     return { kind: "Ended", result: await completeRelease(ports, meta, undefined, left) };
   }

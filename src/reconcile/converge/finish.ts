@@ -1,4 +1,4 @@
-// The one exit of a reconcile run: what it means for the next run, and the last report on every object.
+// The single exit of a reconcile run: schedules the next run, and makes the final report on every object.
 import { upwardBackOffDelayMs } from "../../async/back-off.ts";
 import type { Clock } from "../../async/clock.ts";
 import { monotonicTimeOf, wallTimeOf } from "../../async/clock.ts";
@@ -23,29 +23,29 @@ import { attemptIn } from "./view.ts";
 
 const retryBaseMs = 1_000;
 const retryMsMax = 300_000;
-/** For the last report of a run, even if another run follows immediately. */
+/** The minimum time for the final report of a run, even if another run follows immediately. */
 const reportMsMin = 300;
 
-/** How far a run came: not at all, not to the WAF, or through its plan. */
+/** How far a run progressed: not at all, not as far as reading the WAF, or through its plan. */
 export type Ending =
   | { readonly kind: "Gone"; readonly version: number }
   | { readonly kind: "BackedOff"; readonly declared: Declared }
   | { readonly kind: "Unread"; readonly declared: Declared; readonly result: RunResult }
   | { readonly kind: "Ran"; readonly run: Run; readonly result: RunResult };
 
-/** What became of a run, and when to come back without being asked. */
+/** The outcome of a run, and when to run again without a change. */
 export interface ReconcileOutcome {
   readonly result: RunResult;
-  /** The facts as they were reported; undefined where there was nothing to report on. */
+  /** The reported facts; undefined if there was nothing to report on. */
   readonly facts: RunFacts | undefined;
   readonly wakeAtMs: number | undefined;
   /** Cache clears that are neither finished nor suspended. */
   readonly pendingClears: number;
-  /** Of the source: what the run has taken into account. */
+  /** The version of the source that the run has taken into account. */
   readonly version: number;
 }
 
-/** Ends every run, however far it came. */
+/** Ends every run, regardless of how far it progressed. */
 export async function finishRun(
   ports: ReconcilePorts,
   memory: InstanceMemory,
@@ -79,7 +79,7 @@ function backOffEndMs({ clock }: ReconcilePorts, { backOff }: InstanceMemory): n
   return backOff === undefined ? undefined : wallTimeOf(clock, backOff.untilMs);
 }
 
-/** True for a limited time, and only while nothing has changed: otherwise another, possibly urgent, run follows. */
+/** True for a limited time, and then for as long as nothing changes: after a change, another, possibly urgent, run follows. */
 function hasTime({ source, clock }: ReconcilePorts, instance: ObjectName, version: number): () => boolean {
   const untilMs = clock.monotonicMs() + reportMsMin;
   return () => clock.monotonicMs() < untilMs || source.version(instance) === version;
@@ -126,12 +126,12 @@ function rememberLists(memory: InstanceMemory, run: Run, result: RunResult): voi
   if (result.kind === "Done") memory.lastSyncMs = run.ports.clock.nowMs();
 }
 
-/** Cache clears have times of their own: a retry, a deadline, the end of a time to live. */
+/** Cache clears have their own schedule: retries, deadlines, and the end of their time to live. */
 function wakeWithClears(wakeAtMs: number | undefined, { due, waiting, nextMs }: AdvancedClears) {
   return { wakeAtMs: earliest(wakeAtMs, nextMs), pendingClears: due.length + waiting.length };
 }
 
-/** A deletion does not wait for the end of a backoff, but ends in time. */
+/** A deletion ends at its deadline, even during a backoff. */
 function byReleaseDeadline(memory: InstanceMemory, wakeAtMs: number | undefined, clock: Clock): number | undefined {
   const endsMs = releaseEndsMs(memory);
   if (wakeAtMs === undefined || endsMs === undefined || endsMs <= clock.monotonicMs()) return wakeAtMs;

@@ -1,5 +1,5 @@
-// What the process remembers of one instance between two runs. Losing it costs nothing but repeated events: whatever must
-// survive is in the inventory.
+// What the process remembers about one instance between two runs. Losing it only repeats events: everything that must survive is
+// in the inventory.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -13,20 +13,20 @@ import { ClearMemory } from "../cache-clear/clear-records.ts";
 import type { RunResult } from "../run-result.ts";
 import { EmittedEvents } from "../status/emitted-events.ts";
 
-/** How many removed entries of one list are remembered, the latest; one that comes back later is not reported as drift. */
+/** The maximum number of removed entries that are remembered for each list. If a forgotten one reappears, this is not reported as drift. */
 export const removedMax = 10_000;
 
 /**
- * How many refusals beyond those of the inventory are remembered, the latest, besides those of the current run. The next run tries
- * those forgotten again, once.
+ * The maximum number of refusals that are remembered in addition to those in the inventory and those of the current run. The
+ * oldest are forgotten first, and the next run retries them once.
  */
 export const olderRefusalsMax = 100_000;
 
 export interface BackOff {
-  /** Of the monotonic clock. */
+  /** By the monotonic clock. */
   readonly untilMs: number;
   readonly result: RunResult;
-  /** A new key is tried immediately. */
+  /** Identifies the failed attempt: a different attempt, for example with a new key, is made immediately. */
   readonly attempted: string;
 }
 
@@ -38,15 +38,15 @@ export interface KnownKey {
 }
 
 export interface InstanceMemory {
-  /** Runs in a row that failed. */
+  /** The number of consecutive failed runs. */
   failures: number;
-  /** While the instance backs off: until when, from what, and for which key and address. */
+  /** Set while the instance backs off. */
   backOff: BackOff | undefined;
-  /** The cache has caught up with a fresh read of this process, so it is not older than the process. */
+  /** Whether the cache has caught up with a fresh read of this process, so that it is not older than the process. */
   hasCaughtUp: boolean;
   /** The lists as the last run left them. */
   lastSeen: LastSeen | undefined;
-  /** What wafsync removed itself, oldest first, at most `removedMax` of a list. */
+  /** The entries that wafsync itself removed, oldest first, at most `removedMax` for each list. */
   readonly removed: Readonly<Record<ListName, Set<Entry>>>;
   /** Refused writes that the inventory has no room for, by `operationKey`, oldest first. */
   readonly olderRefusals: Map<string, Refusal>;
@@ -56,13 +56,13 @@ export interface InstanceMemory {
   managed: Inventory["entries"] | undefined;
   /** `namespace/name` of the instance whose record was taken over or no longer exists. */
   continued: string | undefined;
-  /** Until when removals are on hold for the objects of an instance that continues another one, by the monotonic clock. */
+  /** Until when (monotonic) removals are on hold while the objects of an instance that continues another one arrive. */
   arrivedAtMs: number | undefined;
-  /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
+  /** The last key that could be read, to clean up the WAF even if the Secret is deleted before the instance. */
   key: KnownKey | undefined;
-  /** When the release of a deleted instance began, or last got further, by the monotonic clock. */
+  /** When (monotonic) the release of a deleted instance began or last made progress. */
   releasingSinceMs: number | undefined;
-  /** The least number of removals that a run of the release left. */
+  /** The smallest number of removals that any run of the release left. */
   removalsLeft: number | undefined;
   /** When an entry of the rule last changed on the WAF, by `namespace/name`. */
   readonly ruleChangedMs: Map<string, number>;
@@ -92,7 +92,7 @@ export function newInstanceMemory(): InstanceMemory {
   };
 }
 
-/** The API accepted the write: remembers which rules it was for, and which entries wafsync itself removed. */
+/** Remembers an accepted write: which rules it was for, and which entries wafsync itself removed. */
 export function noteWrite({ removed, ruleChangedMs }: InstanceMemory, operation: Operation, nowMs: number): void {
   if (operation.kind === "AddEntry") {
     removed[operation.list].delete(operation.entry);
@@ -109,7 +109,7 @@ export function noteWrite({ removed, ruleChangedMs }: InstanceMemory, operation:
   }
 }
 
-/** Remembers a refusal that the inventory has no room for. A run forgets none of its own: it would try them again without end. */
+/** Remembers a refusal that the inventory has no room for. A run forgets none of its own, because it would retry them endlessly. */
 export function noteRefusal(
   { olderRefusals }: InstanceMemory,
   refusal: Refusal,
@@ -125,7 +125,7 @@ export function noteRefusal(
   }
 }
 
-/** Forgets the rules that no longer exist: another one of the same name starts from scratch. */
+/** Forgets rules that no longer exist, so that a new rule with the same name starts from scratch. */
 export function forgetRulesBut({ emitted, ruleChangedMs }: InstanceMemory, existing: ReadonlySet<string>): void {
   for (const id of ruleChangedMs.keys()) if (!existing.has(id)) ruleChangedMs.delete(id);
   emitted.forgetRulesBut(existing);

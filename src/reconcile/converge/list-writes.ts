@@ -1,4 +1,4 @@
-// The writes to one list since it was last read, laid over what that read showed.
+// The writes to one list since it was last read, applied to the result of that read.
 import type { Entry } from "../../model/entry.ts";
 import type { ObservedEntries } from "../../model/observed.ts";
 import { withChanges } from "../../model/overlaid-map.ts";
@@ -23,18 +23,18 @@ export class ListWrites {
     this.#removed.set(entry, spellings.add(spelling));
   }
 
-  /** The list was read: what was written is in what it shows. */
+  /** Call this when the list was read, because the result includes the writes. */
   forget(): void {
     this.#added.clear();
     this.#removed.clear();
   }
 
-  /** Whether the list shows the entry by now. */
+  /** Whether the list contains the entry after the writes. */
   shows(entry: Entry, read: ObservedEntries): boolean {
     return this.#added.has(entry) || this.#left(entry, read).length > 0;
   }
 
-  /** What the list shows by now. An added entry is spelled as it was sent. */
+  /** Returns the list after the writes. An added entry has the spelling in which it was sent. */
   over(read: ObservedEntries): ObservedEntries {
     if (this.isEmpty) return read;
     const changes = new Map<Entry, readonly string[] | undefined>();

@@ -15,13 +15,13 @@ import type { ReconcilePorts } from "../ports.ts";
 
 type Ports = Pick<ReconcilePorts, "history" | "clock">;
 
-/** The API accepted the write at that time. `inventory` is the previous inventory. */
+/** Records a write that the API accepted at `atMs`. `basis` contains the inventory from before the write. */
 export function noteAccepted(ports: Ports, name: ObjectName, operation: Operation, basis: Basis, atMs: number): void {
   const kind = isAddition(operation) ? "Added" : "Removed";
   note(ports, name, [{ kind, ...subjectOf(operation, basis), note: "" }], atMs);
 }
 
-/** No answer says whether the write took effect. */
+/** Records a write whose outcome is unknown. */
 export function noteUnknown(
   ports: Ports,
   name: ObjectName,
@@ -33,7 +33,7 @@ export function noteUnknown(
   note(ports, name, [{ kind: "OutcomeUnknown", ...subjectOf(operation, basis), note: `${act}: ${message}` }]);
 }
 
-/** Writes of unknown outcome, of which the list shows that they took effect. */
+/** Records writes with an unknown outcome that took effect according to the list. */
 export function noteSettled(ports: Ports, name: ObjectName, operations: readonly Operation[], basis: Basis): void {
   note(
     ports,
@@ -46,7 +46,7 @@ export function noteSettled(ports: Ports, name: ObjectName, operations: readonly
   );
 }
 
-/** Rejections that are only in the second inventory. */
+/** Records the refusals that are only in `after`. */
 export function noteRefusals(ports: Ports, name: ObjectName, before: Inventory, after: Inventory): void {
   if (ports.history === undefined || before.refusals === after.refusals) return;
   const known = new Set(before.refusals);
@@ -78,7 +78,7 @@ export function noteDrift(
   );
 }
 
-/** Facts that take effect with a record: adoptions, and a new approval. */
+/** Records facts that take effect with a record: adoptions, and a new approval. */
 export function noteRecorded(
   ports: Ports,
   instance: ResourceMeta,
@@ -147,7 +147,7 @@ function ownersOfRules(rules: readonly string[]): EntryOwners {
   return writeOwners(rules.map((id) => ownerOfRule(id, undefined)));
 }
 
-/** `blocklist +192.0.2.1`, and for an origin `origins +host type`. */
+/** Parses an operation key: `blocklist +192.0.2.1`, or `origins +host type` for an origin. */
 function refused({ operation, message }: Refusal): Pick<Draft, "target" | "values" | "owners" | "note"> {
   const [target = "", value = ""] = operation.split(" ");
   const act = value.startsWith("-") ? "removal" : "addition";

@@ -1,4 +1,4 @@
-// Reads what the WAF shows, one call after another. Anything but the documented shape is a fault, never an empty list.
+// Reads the state of the WAF, one call after another. Anything but the documented shape is a fault, never an empty list.
 import type { Clock } from "../../async/clock.ts";
 import type { ListName } from "../../model/declared.ts";
 import { observeSpellings } from "../../model/entry-set.ts";
@@ -7,7 +7,7 @@ import type { DesiredState } from "../../plan/instance/desired.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import type { CallOptions, WafPort } from "../ports.ts";
 
-/** What spares the parsing of a list: the declared entries, and what was read before. */
+/** Entries that need not be parsed again: the declared entries, and those of the previous read. */
 export interface KnownEntries {
   readonly desired: DesiredState;
   readonly last: Observed | undefined;
@@ -49,7 +49,7 @@ export async function observeList(
   return { ok: true, value: observeSpellings(read.value, desired.lists[list], last?.lists[list]) };
 }
 
-/** The same after one list was read again. */
+/** Returns the observed state with one list replaced by a newer read. */
 export function withListRead(observed: Observed, list: ListName, entries: ObservedEntries, atMs: number): Observed {
   const { lists, readAtMs } = observed;
   return { ...observed, lists: { ...lists, [list]: entries }, readAtMs: { ...readAtMs, [list]: atMs } };

@@ -1,11 +1,11 @@
-// How often a run plans again. Where changes never end, calls go on between two plans: otherwise a guest who changes objects all
-// the time would keep the owner waiting for the next call.
+// Limits how often a run plans again. While changes never stop, calls continue between two plans. Otherwise, a guest who changes
+// objects all the time could delay the owner's next call indefinitely.
 import type { Clock } from "../../async/clock.ts";
 import { inSlices } from "../../async/time-slices.ts";
 
-/** After a plan of so many milliseconds, no other one for three times as long: then plans take a quarter of the time. */
+/** After a plan, no other plan is made for this many times its duration, so that planning takes at most a quarter of the time. */
 const pausePerWork = 3;
-/** What an urgent address waits for at most. */
+/** The longest that an urgent address waits for the next plan. */
 const pauseMsMax = 250;
 
 export class PlanPace {
@@ -21,7 +21,7 @@ export class PlanPace {
     return this.#clock.monotonicMs() < this.#restsUntilMs;
   }
 
-  /** Plans in slices, and starts the rest. What other work takes in between does not count. */
+  /** Plans in slices, and then starts the pause. The time of other work in between does not count. */
   async inSlices<T>(work: Generator<undefined, T>): Promise<T> {
     const timed = this.#timed(work);
     const { result, tookMs } = await inSlices(this.#clock, timed);
@@ -29,7 +29,7 @@ export class PlanPace {
     return result;
   }
 
-  /** The same work, with the time that its slices take. */
+  /** Does the same work, and adds up the time of its slices. */
   *#timed<T>(work: Generator<undefined, T>): Generator<undefined, { readonly result: T; readonly tookMs: number }> {
     for (let tookMs = 0; ;) {
       const beganMs = this.#clock.monotonicMs();

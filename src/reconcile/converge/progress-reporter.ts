@@ -1,5 +1,5 @@
-// Reports what a run is doing next to its calls: a call of the WAF never waits for a status to be written. One report runs at
-// a time, and what is unwritten when the run ends is left to its last report.
+// Reports the progress of a run in parallel with its calls, so that no call of the WAF waits for a status to be written. Only one
+// report runs at a time. Statuses that are unwritten when the run ends are left to its final report.
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts } from "../ports.ts";
@@ -20,7 +20,7 @@ export class ProgressReporter {
   readonly #ports: ReconcilePorts;
   readonly #memory: InstanceMemory;
   #lastMs: number;
-  /** What was last reported of `waiting`. */
+  /** The last reported value of `waiting`. */
   #reportedWaiting: string | undefined;
   #last: Report | undefined;
   #hasEnded = false;
@@ -31,7 +31,7 @@ export class ProgressReporter {
     this.#lastMs = beganMs;
   }
 
-  /** Starts a report if one is due. `factsNow` is called only then. Throws what an earlier report failed with. */
+  /** Starts a report if one is due, and calls `factsNow` only then. Throws the error of an earlier report that failed. */
   async report(factsNow: () => RunFacts): Promise<void> {
     const nowMs = this.#ports.clock.monotonicMs();
     const intervalMs = this.#ports.progressIntervalMs?.() ?? progressIntervalMsMin;
@@ -48,12 +48,12 @@ export class ProgressReporter {
     this.#last = report;
   }
 
-  /** Writes the status of some cache clears at once: ahead of a call, and as soon as they are done. */
+  /** Writes the status of some cache clears immediately: before a call, and as soon as they have finished. */
   async reportClears(clears: readonly DeclaredCacheClear[], factsNow: () => RunFacts): Promise<void> {
     if (clears.length > 0) await reportClears(this.#ports, this.#memory, factsNow(), clears);
   }
 
-  /** Lets a running report end early: from here on, no status of the run is written by it. */
+  /** Ends a running report early. Afterwards, it writes no further status. */
   async end(): Promise<void> {
     this.#hasEnded = true;
     await this.#last?.written;

@@ -1,7 +1,8 @@
-// The end of an instance: what wafsync added is removed from the WAF, or left there on purpose, and then the finalizer goes.
+// Releases a deleted instance: removes its managed entries from the WAF, or intentionally leaves them there, and then removes the
+// finalizer.
 //
-// It is a run like any other, with nothing declared: so it is recorded, resumed after a crash, and verified in the same way.
-// Nothing stays in Terminating for good: what can't be removed within a time is left on the WAF, and an event says so.
+// The release is a normal run with nothing declared, so it is recorded, resumed after a crash, and verified in the same way. No
+// instance stays in Terminating forever: entries that can't be removed in time stay on the WAF, and an event reports this.
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { countManaged } from "../../model/inventory.ts";
@@ -17,15 +18,15 @@ import type { Declared } from "./view.ts";
 import { attemptIn } from "./view.ts";
 import { inThousands } from "../../model/sentence.ts";
 
-/** How long a deletion waits for a WAF that can't be reached, since it last removed something. */
+/** How long a deletion waits for an unreachable WAF after its last progress. */
 const releaseMsMax = 600_000;
 
-/** When it no longer waits, by the monotonic clock; undefined if the instance is not being deleted. */
+/** When (monotonic) the deletion stops waiting; undefined if the instance is not being deleted. */
 export function releaseEndsMs({ releasingSinceMs }: InstanceMemory): number | undefined {
   return releasingSinceMs === undefined ? undefined : releasingSinceMs + releaseMsMax;
 }
 
-/** What becomes of the managed entries of an instance that is being deleted. `stored` is undefined if it can't be read. */
+/** What happens to the managed entries of a deleted instance. `stored` is undefined if the record can't be read. */
 export type Release =
   | { readonly kind: "Remove"; readonly stored: Inventory | undefined; readonly nothing: Declared }
   | {
@@ -33,13 +34,13 @@ export type Release =
       readonly stored: Inventory | undefined;
       readonly why: string;
       readonly keepsRecord: boolean;
-      /** The owner chose to retain the entries. */
+      /** Whether the owner chose to retain the entries. */
       readonly isWanted: boolean;
     }
   /** Another instance will take over the record. */
   | { readonly kind: "Wait"; readonly result: RunResult };
 
-/** Decides whether the managed entries are removed, or left. */
+/** Decides whether the managed entries are removed or stay. */
 export async function decideRelease(
   ports: ReconcilePorts,
   memory: InstanceMemory,
@@ -53,7 +54,7 @@ export async function decideRelease(
   const leave = (why: string, { keepsRecord = keepsOthers, isWanted = false } = {}): Release => {
     return { kind: "Leave", stored, why, keepsRecord, isWanted };
   };
-  // If the kinds come back, and the instance with them, it finds its record again.
+  // If the CRDs and the instance are restored later, the instance finds its record again.
   const isUninstalling = (await ports.source.isUninstalling?.()) === true;
   if (isUninstalling) return leave("the CRDs of wafsync are being removed from the API server", { keepsRecord: true });
   const kept = { keepsRecord: true, isWanted: true };
@@ -92,21 +93,21 @@ export function isReleaseOver(memory: InstanceMemory, monotonicMs: number): bool
   return monotonicMs >= (releaseEndsMs(memory) ?? monotonicMs);
 }
 
-/** A run left fewer removals than any before: the time that a deletion waits starts again. Another writer can't prolong it. */
+/** Restarts the waiting time if the run left fewer removals than any run before. Another writer can't prolong the deletion. */
 export function noteReleased(memory: InstanceMemory, { ledger, left }: Run, monotonicMs: number): void {
   const least = memory.removalsLeft ?? left + ledger.done.removed + ledger.done.originsRemoved;
   memory.removalsLeft = Math.min(left, least);
   if (left < least) memory.releasingSinceMs = monotonicMs;
 }
 
-/** When the time is over: why the last attempt failed. Another one could wait for as long as the API asks. */
+/** After the waiting time, returns why the last attempt failed. A further attempt could wait for as long as the API asks. */
 export function lastFailure(memory: InstanceMemory, { gathered }: Declared, monotonicMs: number): string | undefined {
   const { backOff } = memory;
   if (backOff?.result.kind !== "Failed" || backOff.attempted !== attemptIn(gathered)) return undefined;
   return isReleaseOver(memory, monotonicMs) ? reasonOf(backOff.result) : undefined;
 }
 
-/** After the run that was to remove the entries: why what is left of them stays, or undefined to try again. */
+/** After a run that tried to remove the entries, returns why the remaining ones stay, or undefined to retry. */
 export function givesUp(result: RunResult, isOver: boolean): string | undefined {
   if (result.kind === "Done") return "they could not be removed";
   if (result.kind === "Interrupted") return undefined;

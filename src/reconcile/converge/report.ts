@@ -1,4 +1,4 @@
-// Writes what a run knows to the status of the instance and of everything attached to it. The port writes only what differs.
+// Writes the facts of a run to the status of the instance and of everything attached to it. The port writes only differences.
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../async/clock.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
@@ -21,7 +21,7 @@ import type { ResourceMeta } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { StatusPort } from "../ports.ts";
 
-/** Statuses are many and small: one after another they take long, and all at once they delay other requests. */
+/** Writing many small statuses one after another takes long; writing all of them in parallel delays other requests. */
 const statusesAtOnceMax = 3;
 
 interface ReportPorts {
@@ -29,7 +29,7 @@ interface ReportPorts {
   readonly clock: Pick<Clock, "monotonicMs" | "sleep">;
 }
 
-/** Decides whether a status is written, from the one before and the one that would take its place. */
+/** Decides whether a status is written, from the current status and its replacement. */
 type IsWorthWriting = (object: ResourceMeta, before: object, after: (before: object) => object) => boolean;
 
 /** Writes every status at the end of a run. With `goesOn`, unwritten statuses are left to the next run. */
@@ -44,7 +44,7 @@ export async function reportFacts(
 }
 
 /**
- * The report at the start of a run, on every object version that was not reported yet. Reports of an earlier run stay valid while
+ * The report at the start of a run, on every object version without a report. Reports of an earlier run stay valid while
  * the WAF is read again. The run does not wait for the statuses of rules and origins, of which there may be thousands.
  */
 export class OpeningReport {
@@ -59,7 +59,7 @@ export class OpeningReport {
     this.#memory = memory;
   }
 
-  /** Starts the report. Failures go to those who wait for it. */
+  /** Starts the report. `begun` and `end` throw its failures. */
   begin(facts: RunFacts): void {
     this.#begun = this.#report(facts);
     this.#begun.catch(() => undefined);
@@ -78,11 +78,11 @@ export class OpeningReport {
     const ofOthers: IsWorthWriting = (object, ...rest) =>
       !this.#hasEnded && object.kind !== "WafInstance" && isNew(object, ...rest);
     this.#written = reportObjects(this.#ports, this.#memory, facts, ofOthers);
-    // The caller that ends it gets the failure.
+    // `end` throws the failure.
     this.#written.catch(() => undefined);
   }
 
-  /** From here on, it writes no status. */
+  /** Ends the report. Afterwards, it writes no further status. */
   async end(): Promise<void> {
     this.#hasEnded = true;
     await this.#begun;
@@ -91,8 +91,9 @@ export class OpeningReport {
 }
 
 /**
- * While a run applies its plan: writes the instance, and of the rules and origins those whose status changed in more than rate
- * and time left. Thousands may be waiting for their turn. `toAll` writes them nevertheless; `goesOn` ends the report early.
+ * Reports while a run applies its plan. Writes the status of the instance, and of those rules and origins for which more than the
+ * rate and the remaining time has changed, because thousands may be waiting. With `toAll`, writes all of them. Ends early when
+ * `goesOn` returns false.
  */
 export async function reportProgress(
   ports: ReportPorts,
@@ -115,7 +116,7 @@ async function reportObjects(
   facts: RunFacts,
   isWorthWriting: IsWorthWriting,
 ): Promise<void> {
-  // Usually nothing is written and nothing waits, so yield here: otherwise the following work would run in one piece.
+  // Usually, nothing is written and nothing waits, so yield explicitly: otherwise, the whole report would run in one piece.
   const slices = new TimeSlices(clock);
   const report = async (meta: ResourceMeta, after: (before: object) => object): Promise<void> => {
     if (slices.isOver) await slices.pause();
@@ -146,12 +147,12 @@ function judgedOf({ rules }: Gathered, { rule }: CompiledRule): JudgedRule | und
   return rules.find((one) => one.judged !== undefined && nameKey(one.rule.meta) === nameKey(rule.meta))?.judged;
 }
 
-/** Whether more than figures of speed and time differ. */
+/** Whether more than the rate and the remaining time differs. */
 function hasMoved(before: object, after: object): boolean {
   return !isDeepStrictEqual(gistOf(before), gistOf(after));
 }
 
-/** What a status says, without the messages of its conditions, and as it is stored. */
+/** Returns a status as it is stored, without the messages of its conditions. */
 function gistOf(status: { readonly conditions?: readonly Condition[] }): unknown {
   const conditions = status.conditions?.map(({ type, status, reason, observedGeneration }) => {
     return { type, status, reason, observedGeneration };
@@ -159,7 +160,7 @@ function gistOf(status: { readonly conditions?: readonly Condition[] }): unknown
   return withoutUndefined({ ...status, conditions });
 }
 
-/** Writes the status of some cache clears: ahead of a call, and as soon as they are done. */
+/** Writes the status of some cache clears: before a call, and as soon as they have finished. */
 export async function reportClears(
   { status }: ReportPorts,
   memory: InstanceMemory,

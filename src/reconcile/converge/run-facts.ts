@@ -1,4 +1,4 @@
-// What a run knows, as its reports take it.
+// Collects what a run knows into the facts for its reports.
 import type { Clock } from "../../async/clock.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { summarizeLists } from "../../plan/instance/progress.ts";
@@ -11,12 +11,12 @@ import type { WriteLedger } from "./write-ledger.ts";
 export interface RunningState {
   readonly view: View;
   readonly plan: Plan;
-  /** How many operations of the plan are left. */
+  /** The number of remaining operations of the plan. */
   readonly left: number;
   readonly ledger: WriteLedger;
   readonly ports: { readonly clock: Pick<Clock, "nowMs" | "monotonicMs"> };
   readonly progress: { readonly waiting: string | undefined };
-  /** Of the monotonic clock. */
+  /** By the monotonic clock. */
   readonly beganMs: number;
   readonly unrecorded: number;
 }

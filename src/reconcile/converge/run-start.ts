@@ -1,4 +1,4 @@
-// What a reconcile run begins with: its view of the declared state and of the WAF, and the stored inventory.
+// What a reconcile run starts with: its view of the declared state and of the WAF, and the stored inventory.
 import type { Inventory } from "../../model/inventory.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
@@ -10,13 +10,13 @@ export interface RunStart {
   readonly ports: ReconcilePorts;
   readonly memory: InstanceMemory;
   readonly waf: WafPort;
-  /** Of the wall clock. */
+  /** By the wall clock. */
   readonly startedMs: number;
-  /** The same moment of the monotonic clock. */
+  /** The same moment by the monotonic clock. */
   readonly beganMs: number;
   readonly view: View;
-  /** The inventory as stored; what the view has beyond it is still to be recorded. */
+  /** The stored inventory. Differences in the view's inventory have yet to be recorded. */
   readonly stored: { readonly inventory: Inventory; readonly revision: string };
-  /** False for an instance that is being deleted: nothing that is declared from now on matters. */
+  /** False for an instance that is being deleted, because further declarations no longer matter. */
   readonly followsSource: boolean;
 }

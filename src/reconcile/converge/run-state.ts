@@ -1,5 +1,5 @@
-// The state of one reconcile run: its view, and the plan that belongs to it. Whatever the run learns goes through `see`, which
-// plans again, so a plan never belongs to another view. `record` stores the inventory ahead of the writes that it allows.
+// The state of one reconcile run: its view, and the plan for this view. All new information goes through `see`, which plans again,
+// so the plan always matches the view. `record` stores the inventory before the writes that depend on it.
 import { inSlices } from "../../async/time-slices.ts";
 import type { ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -34,7 +34,7 @@ const confirmedForMs = 30_000;
 /** How often a run waits for changing objects before it starts again. */
 const settleRoundsMax = 1_000;
 
-/** What a run learns: it compiles the desired state from it. */
+/** New information, from which the run compiles the desired state. */
 type Learned = Partial<Omit<View, "desired">>;
 
 export class Run {
@@ -47,24 +47,24 @@ export class Run {
   readonly clears = new ClearSchedule();
   readonly afterwards = new Afterwards();
   readonly progress: ProgressReporter;
-  /** Of the monotonic clock. */
+  /** By the monotonic clock. */
   readonly beganMs: number;
   readonly #followsSource: boolean;
   readonly #pace: PlanPace;
   #view: View;
   #plan: Plan;
-  /** Which of the plan's operations is next. */
+  /** The index of the plan's next operation. */
   #next = 0;
   #stored: Inventory;
   #revision: string;
   /** See `countUnmanaged`. */
   readonly unrecorded: number;
-  /** When the declared state was last confirmed by a fresh read, by the monotonic clock; undefined since it changed. */
+  /** When (monotonic) a fresh read last confirmed the declared state; undefined after a change. */
   #confirmedMs: number | undefined;
-  /** The view is from a fresh read, not from a cache. */
+  /** Whether the view is from a fresh read and not from a cache. */
   #isRead = false;
 
-  /** Starts with a plan of the view. */
+  /** Plans from the view, and creates the run. */
   static async begin(start: RunStart): Promise<Run> {
     const { ports, memory, view, startedMs } = start;
     const planning = planInSlices({ ...view, olderRefusals: memory.olderRefusals, nowMs: startedMs });
@@ -98,22 +98,22 @@ export class Run {
     return this.#plan;
   }
 
-  /** The plan's operation to be done next; undefined if none is left. */
+  /** The plan's next operation; undefined if none is left. */
   get operation(): Operation | undefined {
     return this.#plan.operations[this.#next];
   }
 
-  /** How many operations of the plan are left. */
+  /** The number of remaining operations of the plan. */
   get left(): number {
     return this.#plan.operations.length - this.#next;
   }
 
-  /** The operation was done, or can't be: the next one is due. */
+  /** Moves on to the next operation. */
   advance(): void {
     this.#next += 1;
   }
 
-  /** Takes in what was learned, and plans again. Refused writes await the next read of their list, and are not sent before. */
+  /** Updates the view and plans again. Refused writes are not sent again before the next read of their list. */
   async see(learned: Learned): Promise<void> {
     await inSlices(this.ports.clock, this.#seeInSlices(learned));
   }
@@ -145,7 +145,7 @@ export class Run {
     return this.ports.source.version(this.name) !== this.#view.version;
   }
 
-  /** Whether the next operation has to wait for a plan of the newer declared state: additions go on while plans rest. */
+  /** Whether the next operation must wait for a plan of the newer declared state. Additions continue during the pause between plans. */
   needsRefresh(): boolean {
     const { operation } = this;
     const maySend = operation !== undefined && !isRemoval(operation) && this.#pace.isResting;
@@ -208,7 +208,7 @@ export class Run {
     return this.#followsSource && this.#confirmedMs === undefined && this.ports.source.isSettled?.() === false;
   }
 
-  /** Reads the declared state where it lives. If that fails, no removal is planned, and a new process writes nothing. */
+  /** Reads the declared state from its source. If this fails, no removal is planned, and a new process writes nothing. */
   async confirm(options: ConfirmOptions = {}): Promise<RunResult | undefined> {
     if (!this.#followsSource) {
       this.#confirmedMs = this.ports.clock.monotonicMs();
@@ -224,7 +224,7 @@ export class Run {
       gathered = confirmed.gathered;
       this.#isRead = true;
     } else if (!this.isFresh) {
-      const message = `Nothing is written before the declared objects were read where they live. ${confirmed.problem}`;
+      const message = `wafsync writes nothing until it has confirmed the declared objects with a fresh read. ${confirmed.problem}`;
       return { kind: "Blocked", blocker: "Unconfirmed", message };
     } else {
       gathered = { ...gathered, unconfirmed: confirmed.problem };
@@ -233,7 +233,7 @@ export class Run {
     return undefined;
   }
 
-  /** Reads the lists that are unread since a write, plans again from what they show, and records what follows. */
+  /** Reads the lists that were written to since their last read, plans again, and records the result. */
   async readAgain(): Promise<RunResult | undefined> {
     for (const list of this.ledger.unread) {
       const atMs = this.ports.clock.nowMs();
@@ -250,7 +250,7 @@ export class Run {
     return this.record();
   }
 
-  /** Stores the inventory of the plan, before anything of the plan is done. */
+  /** Stores the inventory of the plan before any of its operations is performed. */
   async record(): Promise<RunResult | undefined> {
     if (!this.#plan.inventoryChanged && this.#view.inventory === this.#stored) return undefined;
     const ended =
@@ -274,7 +274,7 @@ export class Run {
     return undefined;
   }
 
-  /** What the run knows now. */
+  /** Returns the current facts of the run. */
   facts(phase: RunFacts["phase"], ended?: RunEnd): RunFacts {
     return factsOfRun(this, phase, ended);
   }

@@ -4,8 +4,8 @@
 //                           ▲                        │ something newer is declared,
 //                           └────────────────────────┘ or an outcome is unknown
 //
-// The cache is cleared along the way, before the first call of a plan or between two; a failure there stops nothing else.
-// Nothing here knows where resources live, or how the WAF is called.
+// The cache is cleared in between, before the first call of a plan or between two calls; a failed clear stops nothing else. This
+// module does not know where resources are stored, or how the WAF is called.
 import { inSlices } from "../../async/time-slices.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -38,10 +38,10 @@ import { takeOverRecord } from "./take-over.ts";
 import type { Declared, View } from "./view.ts";
 import { attemptIn } from "./view.ts";
 
-/** How often one run applies what its verification still finds, before the instance backs off. */
+/** How often one run applies the differences that its verification finds, before the instance backs off. */
 const roundsMax = 5;
 
-/** Runs once over one instance. Never throws for anything that the world does; reports on every object at its end. */
+/** Reconciles one instance once, and reports on every object at the end. Never throws because of external failures. */
 export async function reconcileInstance(
   name: ObjectName,
   givenPorts: ReconcilePorts,
@@ -81,7 +81,7 @@ async function work(
   return { kind: "Ran", run: begun.run, result: await carryOut(begun.run) };
 }
 
-/** What a run would do, without doing any of it: its reads and its plan. Undefined if there is no such instance. */
+/** Reads and plans as a run would, but writes nothing to the WAF. Returns undefined if the instance does not exist. */
 export async function previewInstance(
   name: ObjectName,
   ports: ReconcilePorts,
@@ -145,7 +145,7 @@ async function release(
     emitEntryChanges(ports.status, declared, begun.run.ledger.changes());
     noteReleased(memory, begun.run, ports.clock.monotonicMs());
   }
-  // An entry that only a stale read lacks would be orphaned, so it is dropped from the record after a second read.
+  // A stale read can lack an entry that is still on the list. To avoid orphans, the record drops entries only after a second read.
   if (begun.kind === "Begun" && begun.run.plan.lookAgainMs !== undefined)
     return { kind: "Ran", run: begun.run, result };
   const why = givesUp(result, isReleaseOver(memory, ports.clock.monotonicMs()));
@@ -263,7 +263,7 @@ async function carryOut(run: Run): Promise<RunResult> {
   }
 }
 
-/** After a failure the WAF is left alone for a while, unless what an attempt depends on has changed. */
+/** During the backoff after a failure, a run does not call the WAF unless something that an attempt depends on has changed. */
 function isBackingOff({ backOff }: InstanceMemory, { gathered }: Declared, monotonicMs: number): boolean {
   return backOff !== undefined && monotonicMs < backOff.untilMs && backOff.attempted === attemptIn(gathered);
 }

@@ -19,7 +19,7 @@ export type TakeOver =
   /** The run continues with `ports`. */
   { readonly kind: "Done"; readonly ports: ReconcilePorts } | { readonly kind: "Ended"; readonly result: RunResult };
 
-/** @param options.isPreview Nothing is saved: `ports` return the record as it would be. */
+/** @param options.isPreview if true, nothing is saved, and the returned `ports` show the record as it would be */
 export async function takeOverRecord(
   ports: ReconcilePorts,
   memory: InstanceMemory,
@@ -45,7 +45,7 @@ export async function takeOverRecord(
     if (left.why !== undefined && memory.emitted.isNew("continues", left.why)) {
       ports.status.event(meta, { type: "Warning", reason: "NotContinued", message: left.why });
     }
-    // A process that was killed may have taken over the record and not the history.
+    // A process that was killed may have taken over the record but not the history.
     const isTaken = own.inventory.continued === nameKey(former) && stored.inventory.domain === undefined;
     if (isTaken && !isPreview) ports.history?.continues(nameOf(meta), former);
     memory.continued = nameKey(former);
@@ -102,7 +102,7 @@ async function recordLeft(
   if (!read.ok) return { kind: "Ended", result: resultOfFault(read.fault) };
   const isSame = isAboutSameWaf(stored, instance, { domain: read.value.domain, key });
   if (isSame && (!exists || isPeer)) return { kind: "Record", record: stored };
-  // The name was taken over before, and now belongs to another WAF.
+  // The former instance was already taken over, and its name now belongs to another WAF.
   if (isContinued) return { kind: "Nothing", why: undefined };
   const why = isSame
     ? `WafInstance ${name} still exists with a different API key: delete it, or give both instances the same key.`
@@ -110,7 +110,7 @@ async function recordLeft(
   return refused(why);
 }
 
-/** The inventories, with a replaced one for this instance. */
+/** Returns a port that replaces the inventory of this instance. */
 function showing(port: InventoryPort, shown: ObjectName, inventory: Inventory): InventoryPort {
   return {
     load: async (instance) =>
@@ -123,7 +123,7 @@ function showing(port: InventoryPort, shown: ObjectName, inventory: Inventory): 
 }
 
 function refused(message: string): { readonly kind: "Ended"; readonly result: RunResult } {
-  return blocked("NotContinued", `${message} Nothing is written until then.`);
+  return blocked("NotContinued", `${message} wafsync writes nothing until this is fixed.`);
 }
 
 function blocked(

@@ -21,14 +21,14 @@ export interface Declared {
 }
 
 export interface View extends Declared {
-  /** The WAF as last read. The writes since are in the ledger. */
+  /** The WAF as last read. Later writes are in the ledger. */
   readonly observed: Observed;
   readonly inventory: Inventory;
   /** Changes by another writer at the start of the run. */
   readonly drift: readonly DriftedEntry[];
 }
 
-/** Names everything that an attempt depends on besides the WAF; see `attemptOf`. */
+/** Identifies everything except the WAF that an attempt depends on; see `attemptOf`. */
 export function attemptIn(gathered: Gathered): string {
   const { meta } = gathered.instance;
   return attemptOf(gathered, meta.annotations[requestedAtAnnotation] ?? "", meta.generation);
@@ -43,7 +43,7 @@ export function isSameWaf(a: Gathered, b: Gathered): boolean {
   return a.key.key.reveal() === b.key.key.reveal();
 }
 
-/** True if the plan orphans something: it is managed and may be on the WAF, and the plan drops it from the inventory. */
+/** True if the plan drops a managed entry or origin from the inventory that may still be on the WAF. */
 export function orphansEntries({ inventory, observed }: Pick<View, "inventory" | "observed">, plan: Plan): boolean {
   const next = plan.inventory;
   if (next === inventory) return false;
@@ -78,7 +78,7 @@ function versionsIn({ instance, rules, origins, cacheClears }: Gathered): string
   const objects = [instance, ...rules.map(({ rule }) => rule), ...origins, ...cacheClears];
   const versions = objects.map((object) => {
     const { uid, generation, annotations, deleting } = object.meta;
-    // The objects of a directory have no versions: only their content tells.
+    // Objects in a directory have no versions, so their content is compared.
     if (uid === "") return JSON.stringify(object);
     return JSON.stringify([resourceKey(object.meta), uid, generation, annotations, deleting]);
   });
@@ -86,7 +86,7 @@ function versionsIn({ instance, rules, origins, cacheClears }: Gathered): string
   return [...versions, ...texts].toSorted().join("\n");
 }
 
-/** False once the entries of an instance in deletion are to stay, because it was changed after it was deleted. */
+/** False if the entries of a deleted instance must stay, because the instance was changed after its deletion. */
 export function wantsRemoval({ instance, sameKey }: Gathered): boolean {
   return instance.deletionPolicy === "Delete" && !instance.suspend && continuedBy(instance.meta, sameKey) === undefined;
 }

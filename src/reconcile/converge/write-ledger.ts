@@ -1,4 +1,4 @@
-// The writes of one run and what their outcomes mean: for what the lists show by now, and for what is managed.
+// The writes of one run, and what their outcomes mean for the lists and for the managed entries.
 //
 // An entry is recorded in the inventory before its call. If the API rejects that call, the entry was already on the list and was
 // added by another writer. If the call may have taken effect, the entry is managed from then on.
@@ -23,7 +23,7 @@ import { ListWrites } from "./list-writes.ts";
 export type EntryOperation = Extract<Operation, { kind: "AddEntry" | "RemoveEntry" }>;
 export type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }>;
 
-/** What an outcome is judged by. */
+/** The state by which an outcome is judged. */
 interface Basis {
   readonly inventory: Inventory;
   readonly desired: DesiredState;
@@ -36,18 +36,18 @@ export class WriteLedger {
   };
   /** Lists that were written to, or where a write was refused, since they were last read. */
   readonly #unread = new Set<ListName>();
-  /** Refused writes by their key, until the next read of the list tells what they mean. */
+  /** Refused writes by their key, until the next read of the list shows why they were refused. */
   readonly #refused = new Map<string, { readonly operation: EntryOperation; readonly message: string }>();
-  /** Writes whose outcome is unknown, by their key, until an answer or the next read of the list tells. */
+  /** Writes with an unknown outcome by their key, until a response or the next read of the list shows the outcome. */
   readonly #uncertain = new Map<string, EntryOperation>();
-  /** Recorded in this run and not sent yet. */
+  /** Entries that were recorded in this run and not sent yet. */
   readonly #unsent: Readonly<Record<ListName, Set<Entry>>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #unsentOrigins = new Set<string>();
   readonly #onDisplaced: (refusal: Refusal) => void;
   readonly #changes = new EntryChanges();
   #done: WritesDone = nothingDone;
 
-  /** @param onDisplaced called for each refusal that the inventory has no more room for */
+  /** @param onDisplaced called for each refusal that the inventory no longer has room for */
   constructor(onDisplaced: (refusal: Refusal) => void) {
     this.#onDisplaced = onDisplaced;
   }
@@ -65,17 +65,17 @@ export class WriteLedger {
     return this.#unread;
   }
 
-  /** How many refused writes await the next read of their list. */
+  /** The number of refused writes that await the next read of their list. */
   get refusedCount(): number {
     return this.#refused.size;
   }
 
-  /** True if the write was refused, and must not be sent again before the list was read. */
+  /** True if the write was refused, and must not be sent again before the next read of its list. */
   awaitsRead(operation: Operation): boolean {
     return this.#refused.size > 0 && this.#refused.has(operationKey(operation));
   }
 
-  /** The WAF as last read, with the writes since. Returns the same object if there were none. */
+  /** Returns the WAF as last read, with later writes applied. Returns the same object if there were none. */
   shown(observed: Observed): Observed {
     if (listNames.every((list) => this.#writes[list].isEmpty)) return observed;
     const { blocklist, allowlist } = observed.lists;
@@ -88,7 +88,7 @@ export class WriteLedger {
     };
   }
 
-  /** The inventory was stored: notes what it records ahead of a call. Entries that the list shows were adopted. */
+  /** Call this when the inventory was stored. Notes the entries that were recorded before their call; those already listed were adopted. */
   recorded(before: Inventory, after: Inventory, observed: Observed, adoptions: number): void {
     this.#done = { ...this.#done, adopted: this.#done.adopted + adoptions };
     for (const list of listNames) {
@@ -104,7 +104,7 @@ export class WriteLedger {
     }
   }
 
-  /** The API accepted the write. Returns the inventory that follows. */
+  /** Call this when the API accepted the write. Returns the resulting inventory. */
   accepted(operation: Operation, inventory: Inventory, nowMs: number): Inventory {
     const { added, removed, originsAdded, originsRemoved } = this.#done;
     this.#uncertain.delete(operationKey(operation));
@@ -133,8 +133,8 @@ export class WriteLedger {
   }
 
   /**
-   * The outcome of the write is unknown: from now on its entry is managed. Until the list is read again, an entry that may be
-   * on it counts as on it: if no rule declares it by then, it must not be dropped from the inventory.
+   * Call this when the outcome of the write is unknown: the entry is then managed. Until the next read of the list, an entry that
+   * may be on it counts as listed, so that it is not dropped from the inventory if no rule declares it any longer.
    */
   unknown(operation: Operation): void {
     if (operation.kind === "AddEntry" || operation.kind === "RemoveEntry") {
@@ -148,8 +148,8 @@ export class WriteLedger {
   }
 
   /**
-   * The API refused the write. For an entry the next read of the list tells why. Origins can't be read, so it is decided now.
-   * Returns the inventory that follows.
+   * Call this when the API refused the write. For an entry, the next read of the list shows why. Origins can't be read, so the
+   * refusal takes effect immediately. Returns the resulting inventory.
    */
   refused(operation: Operation, message: string, basis: Basis, nowMs: number): Inventory {
     if (operation.kind === "AddEntry" || operation.kind === "RemoveEntry") {
@@ -160,7 +160,7 @@ export class WriteLedger {
     return this.#refusedOrigin(operation, message, basis, nowMs);
   }
 
-  /** A list was read: the writes of unknown outcome that it shows to have taken effect. They are named once. */
+  /** Call this when a list was read. Returns the writes with an unknown outcome that took effect, each only once. */
   takeSettled(list: ListName, live: ObservedEntries): readonly EntryOperation[] {
     const settled: EntryOperation[] = [];
     for (const [key, operation] of this.#uncertain) {
@@ -172,8 +172,8 @@ export class WriteLedger {
   }
 
   /**
-   * A list was read: decides which refused writes are done all the same, and which stay refused. Returns the inventory that
-   * follows.
+   * Call this when a list was read. Decides which refused writes had already taken effect, and which stay refused. Returns the
+   * resulting inventory.
    */
   listRead(list: ListName, live: ObservedEntries, basis: Basis, nowMs: number): Inventory {
     this.#unread.delete(list);
@@ -200,8 +200,8 @@ export class WriteLedger {
   }
 
   /**
-   * An addition that was recorded before this run may have been made by a process that was killed: then the second one is
-   * refused because the origin exists. A refused removal means that there is nothing to remove: no read could tell more.
+   * If an addition was recorded before this run, a process that was killed may have made it. The API then refuses the second one
+   * because the origin exists. A refused removal means that there is nothing to remove, because no read can show more.
    */
   #refusedOrigin(operation: OriginOperation, message: string, { inventory, desired }: Basis, nowMs: number): Inventory {
     if (operation.kind === "RemoveOrigin") return withoutOrigin(inventory, operation.host);
@@ -213,7 +213,7 @@ export class WriteLedger {
     }
     const wantedBy = declared === undefined ? "" : versionOf(declared);
     const refusal = { operation: operationKey(operation), message, refusedAtMs: nowMs, wantedBy };
-    // A call of an earlier run may have added it, whatever the API says of this one.
+    // A call of an earlier run may have added the origin, whatever the response to this call is.
     const known = isUnsent ? withoutOrigin(inventory, operation.host) : inventory;
     return this.#withRefusal(known, refusal);
   }

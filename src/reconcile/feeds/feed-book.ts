@@ -25,7 +25,7 @@ import { writeFeedStatus } from "./feed-status.ts";
 
 /** Limits concurrent fetches, because many feeds may use one host. */
 const fetchesMax = 4;
-/** While the store can't be read, nothing is fetched, because the guards need the last good content. */
+/** The delay before an unreadable store is read again. Until then, nothing is fetched, because the guards need the last good content. */
 const storeRetryMs = 30_000;
 
 interface Known {
@@ -35,7 +35,7 @@ interface Known {
   content: FeedContent | undefined;
   /** Why the state could not be read or written. */
   storeProblem: string | undefined;
-  /** Of the monotonic clock. */
+  /** By the monotonic clock. */
   storeRetryAtMs: number;
 }
 
@@ -127,7 +127,7 @@ export class FeedBook {
     return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
   }
 
-  /** Entries expire without a response of the source. */
+  /** Drops expired entries, which needs no response from the source. */
   dropEnded(): void {
     const nowMs = this.#ports.clock.nowMs();
     for (const known of this.#known.values()) {
@@ -138,7 +138,7 @@ export class FeedBook {
     }
   }
 
-  /** Other ends of the same entries are no news for rules. */
+  /** If only the expiry times of entries change, rules are not affected. */
   #use(known: Known, content: FeedContent | undefined): void {
     if (content?.entries !== known.content?.entries) this.#version += 1;
     known.content = content;

@@ -1,4 +1,4 @@
-// Emits the events of feeds, once each. It compares states, so later fetches do not repeat events.
+// Emits each event of a feed once. It compares states, so later fetches do not repeat events.
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
 import { judgeFeed } from "../../plan/feeds/feed-verdict.ts";

@@ -11,7 +11,7 @@ import type { StatusPort } from "../ports.ts";
 export interface FeedStore {
   /** Undefined if there is none; `problem` if it could not be read. */
   load(feed: ObjectName): Promise<StoredFeed>;
-  /** Whether another process has stored something since the last `load` or `save`. Absent where there is none. Never rejects. */
+  /** Whether another process has stored something since the last `load` or `save`. Absent if there is no other process. Never rejects. */
   hasChanged?(feed: ObjectName): Promise<boolean>;
   /** Undefined on success, otherwise the reason. */
   save(feed: ObjectName, state: FeedState): Promise<string | undefined>;
@@ -33,12 +33,12 @@ export interface FeedObserver {
   fetched(feed: ObjectName, reason: FetchedReason): void;
   /** The current state of a feed. */
   seen(feed: ObjectName, figures: FeedFigures): void;
-  /** It is no longer declared. */
+  /** Called when the feed is no longer declared. */
   forgotten(feed: ObjectName): void;
 }
 
 export interface FeedFigures {
-  /** The entries that rules currently get. */
+  /** The number of entries that rules currently use. */
   readonly entries: number;
   /** When the source last confirmed the content. */
   readonly confirmedAtMs: number | undefined;
@@ -48,7 +48,7 @@ export interface FeedFigures {
 export interface FeedPorts {
   readonly store: FeedStore;
   readonly fetch: FetchFeed;
-  /** The feed is no longer declared: the fetcher need remember nothing of it. */
+  /** Called when the feed is no longer declared, so that the fetcher forgets it. */
   readonly forget?: (feed: ObjectName) => void;
   readonly status: StatusPort;
   readonly clock: Clock;

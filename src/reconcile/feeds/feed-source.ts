@@ -6,7 +6,7 @@ import type { FeedBook } from "./feed-book.ts";
 
 /** @param book the feeds and their content */
 export function withFeeds(source: SourcePort, book: Pick<FeedBook, "view" | "version">): SourcePort {
-  // The same object while nothing changes, because it is a cache key of plans.
+  // Plans are cached by this object, so it must stay the same while nothing changes.
   const known = new WeakMap<Gathered, { readonly version: number; readonly gathered: Gathered }>();
   const extend = (gathered: Gathered | undefined): Gathered | undefined => {
     if (gathered === undefined || gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return gathered;

@@ -14,7 +14,7 @@ import { writeStatus } from "../status/write-status.ts";
 export interface FeedFacts {
   readonly feed: DeclaredFeed;
   readonly state: FeedState;
-  /** The entries that rules currently get. */
+  /** The entries that rules currently use. */
   readonly content: FeedContent | undefined;
   readonly storeProblem: string | undefined;
   readonly nowMs: number;
@@ -24,7 +24,7 @@ export async function writeFeedStatus(status: StatusPort, facts: FeedFacts): Pro
   await writeStatus(status, facts.feed.meta, (before) => feedStatus(before, facts));
 }
 
-/** Fields without a value are undefined, which the writer leaves out. */
+/** Fields without a value are undefined, and the writer omits them. */
 export function feedStatus(before: Partial<WafFeedStatus>, facts: FeedFacts): object {
   const { feed, state } = facts;
   const { good, held } = state;

@@ -4,7 +4,7 @@ import type { DayRange, LogCursor } from "../../plan/logs/cursor.ts";
 import { firstKeptDay, logPlans } from "../../plan/logs/retention.ts";
 import { dayOf } from "./log-days.ts";
 
-/** The API keeps nothing longer, whatever the plan. */
+/** The API keeps no entry longer, regardless of the subscription plan. */
 const daysKeptMax = 365;
 
 export function firstOfLookback(logs: LogForwarding, nowMs: number): number {
@@ -18,7 +18,7 @@ export function firstKept({ plan: name }: LogForwarding, nowMs: number): number 
   return plan === undefined ? today - daysKeptMax + 1 : firstKeptDay(plan, today);
 }
 
-/** `lost`: days that were not read, and that the API no longer keeps. */
+/** `lost` are days that were not read, and that the API no longer keeps. */
 export function daysToRead(
   cursor: LogCursor,
   logs: LogForwarding,

@@ -2,8 +2,8 @@
 //
 //   gather ──▶ load the cursor ──▶ read, page by page ──▶ write to the output ──▶ save the cursor ──▶ report
 //
-// An entry counts as forwarded when the output has accepted it; only then may a saved cursor know it. So a crash in between
-// forwards entries again and never misses one; and where nothing crashes, each is forwarded once.
+// An entry counts as forwarded when the output has accepted it, and only then may a saved cursor include it. A crash in between
+// therefore forwards entries again and never misses one. Without a crash, each entry is forwarded once.
 import { upwardBackOffDelayMs } from "../../async/back-off.ts";
 import { monotonicTimeOf, wallTimeOf } from "../../async/clock.ts";
 import { requestedAtAnnotation } from "../../api/kinds.ts";
@@ -21,23 +21,23 @@ import { wantsJudging } from "./judge-rows.ts";
 
 const retryBaseMs = 2_000;
 const retryMsMax = 300_000;
-/** The API need not be asked more often, however long a run takes. */
+/** The minimum time between two runs, however long a run takes. */
 const pauseMsMin = 1_000;
-/** How long the status may take to come into being. */
+/** How often to check whether the status exists, if it did not exist when a report was due. */
 const reportAgainMs = 2_000;
-/** A process that may not forward is stopped soon, or may forward again. */
+/** A process that may not forward is soon stopped or allowed to forward again. */
 const notLeadingMs = 10_000;
 /** How long the first run waits for the domain to become known. */
 const domainMsMax = 15_000;
 
 export interface ForwardOutcome {
-  /** Nothing is forwarded, and nothing need be remembered. */
+  /** Whether nothing is forwarded and nothing has to be remembered. */
   readonly isOver: boolean;
-  /** When to come back without being asked; undefined if only a change makes that worth while. */
+  /** When to run again without a change; undefined if only a change requires a run. */
   readonly wakeAtMs: number | undefined;
 }
 
-/** Forwards once, if that is due. Never throws for anything that the world does. */
+/** Forwards once if a run is due. Never throws because of external failures. */
 export async function forwardLogs(
   name: ObjectName,
   ports: ForwardLogsPorts,
@@ -70,8 +70,8 @@ export async function forwardLogs(
 }
 
 /**
- * The first reconcile run over an instance finds out its domain, which belongs to every entry. Where that fails, forwarding
- * does not wait for it any longer. Undefined when there is nothing to wait for.
+ * The first reconcile run of an instance determines the domain, which is part of every entry. If this takes too long, forwarding
+ * starts without it. Returns undefined if there is nothing to wait for.
  */
 function domainAwaitedUntil(
   { instance }: Gathered,
@@ -122,7 +122,7 @@ async function forwardOnce(
   return clock.nowMs() + Math.max(upwardBackOffDelayMs(options), fault?.retryAfterMs ?? 0);
 }
 
-/** The same for WafAutoBlocks, for which nothing is forwarded. */
+/** Converts the finding for WafAutoBlocks, for which nothing is forwarded. */
 function readingOf(finding: LogsFinding): ReadingReport {
   if (finding.reason !== "Forwarded") return finding;
   return { status: "True", reason: "Judged", message: "New blocked requests are judged." };

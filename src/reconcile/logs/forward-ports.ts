@@ -1,4 +1,4 @@
-// What the forwarding of logs needs from the world, and what the process remembers of one instance between two runs.
+// The ports of log forwarding, and what the process remembers about one instance between two runs.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredAutoBlock, JudgedEntry, ReadingReport } from "../../model/auto-block.ts";
@@ -16,28 +16,28 @@ import { HourUsage } from "../../plan/logs/hour-usage.ts";
 import type { LogPort } from "./log-ports.ts";
 import type { SourcePort, StatusPort } from "../ports.ts";
 
-/** What survives the process: the cursor, and the figures of the status. */
+/** The persistent record: the cursor, and the figures of the status. */
 export interface LogRecord {
   readonly cursor: SavedLogCursor;
   readonly forwarded: number;
-  /** Milliseconds since 1970, of the newest forwarded entry. */
+  /** The time of the newest forwarded entry, in milliseconds since 1970. */
   readonly lastEntryMs?: number;
-  /** What the rows that the cursor knows came to for WafAutoBlocks. */
+  /** The judgements for WafAutoBlocks from all rows that the cursor includes. */
   readonly judges?: SavedJudges;
 }
 
-/** `record` is undefined where there is none; it is what was saved, or what another writer made of it. */
+/** `record` is undefined if there is none. Another writer may have changed it since it was saved. */
 export type LoadedLogRecord =
   | { readonly state: "Loaded"; readonly record: unknown; readonly revision: string }
   | { readonly state: "Unreachable"; readonly problem: string };
 
-/** `Conflict`: another writer saved since `revision`. `TooLarge`: there is no room for so much. */
+/** `Conflict`: another writer saved since `revision`. `TooLarge`: the record is too large to store. */
 export type SavedLogRecord =
   | { readonly state: "Saved"; readonly revision: string }
   | { readonly state: "TooLarge" }
   | { readonly state: "Conflict" | "Failed"; readonly problem: string };
 
-/** Where cursors live. Neither ever rejects. */
+/** Stores the cursors. Neither method ever rejects. */
 export interface LogRecordPort {
   load(instance: ObjectName): Promise<LoadedLogRecord>;
   /** Stored as a whole or not at all. */
@@ -47,17 +47,17 @@ export interface LogRecordPort {
 /** Where an entry comes from. */
 export interface LogOrigin {
   readonly instance: ObjectName;
-  /** What the key belongs to, if that is known. */
+  /** The domain that the key belongs to, if it is known. */
   readonly domain: string | undefined;
 }
 
-/** Where entries go. */
+/** The destination of entries. */
 export interface LogOutputPort {
-  /** @returns undefined when all of them were taken over; else why not, in a sentence: then none of them counts. Never rejects. */
+  /** @returns undefined if all entries were accepted; otherwise the reason, as a sentence, and no entry counts as forwarded. Never rejects. */
   write(origin: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined>;
 }
 
-/** The status as it is when its turn has come; what is returned takes its place, and undefined leaves it as it is. */
+/** Returns the status that replaces the current one, or undefined to leave it unchanged. */
 export type StatusChange = (status: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> | undefined;
 
 export interface LogStatusPort extends Pick<StatusPort, "read" | "event"> {
@@ -65,9 +65,9 @@ export interface LogStatusPort extends Pick<StatusPort, "read" | "event"> {
   update(instance: ResourceMeta, change: StatusChange): Promise<void>;
 }
 
-/** Who wants to know what the rows came to for WafAutoBlocks. Must not throw. */
+/** Receives the judgements for WafAutoBlocks. Must not throw. */
 export interface BlockPublisher {
-  /** Recorded, with the position in the log. */
+  /** Called with judgements that are recorded together with the position in the log. */
   publish(instance: ObjectName, judgements: PublishedJudgements): void;
   report(instance: ObjectName, reading: ReadingReport): void;
   listed?(block: DeclaredAutoBlock, listed: readonly JudgedEntry[]): void;
@@ -77,19 +77,19 @@ export interface ForwardLogsPorts {
   readonly source: Pick<SourcePort, "gather">;
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
   readonly baseUrlObjection: (baseUrl: string) => string | undefined;
-  /** What the instance's key belongs to, as its last reconcile run found; undefined until one has read the WAF. */
+  /** The domain of the instance's key, as its last reconcile run found; undefined until a run has read the WAF. */
   readonly domainOf: (instance: ObjectName) => string | undefined;
   readonly openLogs: (instance: DeclaredInstance, key: ApiKey) => LogPort;
   readonly outputOf: (output: LogForwarding["output"]) => LogOutputPort;
   readonly records: LogRecordPort;
   readonly blocks: BlockPublisher;
-  /** The rest is as in `defaultLogLimits`. */
+  /** Missing limits are those of `defaultLogLimits`. */
   readonly limits?: Partial<LogLimits>;
   readonly status: LogStatusPort;
   readonly clock: Clock;
   /** A number of at least 0 and less than 1. */
   readonly random: () => number;
-  /** Whether this process is the one that forwards: asked before each write to the output. */
+  /** Whether this process may forward; called before each write to the output. */
   readonly mayForward: () => boolean;
   readonly stopping: AbortSignal;
   /** For metrics and logs. Must not throw. */
@@ -104,29 +104,29 @@ export interface ForwardLogsPorts {
 }
 
 export interface ForwardMemory {
-  /** Outlives the rest: turning forwarding off and on gives no instance more. */
+  /** Outlives the rest, so that turning forwarding off and on does not reset the limits. */
   readonly usage: HourUsage;
-  /** Undefined until it was loaded, and after another writer has saved it. */
+  /** Undefined until it is loaded, and after another writer has saved it. */
   cursor: LogCursor | undefined;
-  /** Know the same rows as the cursor. */
+  /** The judgements include the same rows as the cursor. */
   judges: Judges;
   revision: string;
   forwarded: number;
   lastEntryMs: number | undefined;
   lagMs: number | undefined;
-  /** The cursor knows more than its record. */
+  /** Whether the cursor is ahead of its record. */
   isUnsaved: boolean;
-  /** Of the monotonic clock. */
+  /** By the monotonic clock. */
   savedAtMs: number;
   /** When the instance was first seen while its domain was unknown, by the monotonic clock. */
   firstSeenMs: number | undefined;
-  /** Runs in a row that failed. */
+  /** The number of consecutive failed runs. */
   failures: number;
-  /** When the next run is due by the monotonic clock, unless what `attempt` names has changed by then. */
+  /** When (monotonic) the next run is due. A run for a different `attempt` is due immediately. */
   due: { readonly atMs: number; readonly attempt: string } | undefined;
-  /** What is still to be written to the status. */
+  /** The change that has yet to be written to the status. */
   report: StatusChange | undefined;
-  /** What events said last about each day. */
+  /** The last events about each day. */
   readonly emitted: Map<string, string>;
 }
 

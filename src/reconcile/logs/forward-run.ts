@@ -1,5 +1,5 @@
-// One run over the logs of an instance: new entries are forwarded, and the cursor follows. However the run ends, what was
-// forwarded by then is recorded; and while recording fails, nothing more is forwarded.
+// One run over the logs of an instance: forwards new entries and advances the cursor. However the run ends, it records the entries
+// that were forwarded. While recording fails, nothing more is forwarded.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
@@ -24,17 +24,17 @@ import { makeLogRecord, readLogRecord } from "./log-record.ts";
 import { randomSeed, readLogs } from "./read-logs.ts";
 import type { LogPiece } from "./read-logs.ts";
 
-/** Entries that are written to the output at once: either all of them count, or none. */
+/** The maximum number of entries in one write to the output. Either all of them count as forwarded, or none. */
 export const entriesPerWrite = 500;
 /** How long a long run may forward entries without recording them. */
 const recordIntervalMs = 30_000;
 const emittedMax = 100;
 
-/** `finding` is undefined where there is nothing to report. */
+/** `finding` is undefined if there is nothing to report. */
 export type ForwardResult =
   | { readonly kind: "Done"; readonly finding: LogsFinding }
   | { readonly kind: "Failed"; readonly finding: LogsFinding | undefined; readonly fault?: WafFault }
-  /** The WAF must not be called: only a change of the instance helps. */
+  /** The WAF must not be called until the instance changes. */
   | { readonly kind: "Blocked"; readonly finding: LogsFinding }
   | Resting
   | { readonly kind: "Stopped" };
@@ -49,7 +49,7 @@ export class ForwardRun {
   readonly #memory: ForwardMemory;
   readonly #limits: LogLimits;
   #judge: JudgeRows = () => [];
-  /** Days were read that had nothing to forward: worth recording, but not urgent. */
+  /** Whether days without new entries were read. This is worth recording, but not urgent. */
   #hasMoved = false;
 
   constructor(gathered: Gathered, key: ApiKey, ports: ForwardLogsPorts, memory: ForwardMemory) {
@@ -65,7 +65,7 @@ export class ForwardRun {
     const { clock, random, stopping } = this.#ports;
     const limits = this.#limits;
     const memory = this.#memory;
-    // Record first what could not be recorded before.
+    // First record what an earlier run could not record.
     const unsaved = memory.isUnsaved ? await this.#save() : undefined;
     if (unsaved !== undefined) return unsaved;
     const cursor = memory.cursor ?? (await this.#load());
@@ -86,11 +86,11 @@ export class ForwardRun {
     if (ended !== undefined) return ended;
     if (problem !== undefined) return problem;
     this.#ports.blocks.publish(this.#instance.meta, memory.judges.judgements());
-    const message = `New blocked requests go to ${outputWords[this.#instance.logs.output]}.`;
+    const message = `New blocked requests are forwarded to ${outputWords[this.#instance.logs.output]}.`;
     return { kind: "Done", finding: { status: "True", reason: "Forwarded", message } };
   }
 
-  /** Undefined when all days were read. */
+  /** Returns undefined if all days were read. */
   async #takeAll(cursor: LogCursor, pieces: AsyncIterable<LogPiece>): Promise<ForwardResult | undefined> {
     for await (const piece of pieces) {
       if (piece.kind === "Stopped") return this.#resting() ?? { kind: "Stopped" };
@@ -108,14 +108,14 @@ export class ForwardRun {
     return undefined;
   }
 
-  /** Undefined while the hour of the instance has something left. */
+  /** Returns undefined unless the instance has reached a limit of its hour. */
   #resting(): Resting | undefined {
     const { clock, stopping } = this.#ports;
     const end = stopping.aborted ? undefined : this.#memory.usage.endOf(clock.nowMs(), this.#limits);
     return end === undefined ? undefined : restOfHour(end, this.#limits);
   }
 
-  /** Only a day whose rows are all remembered can be read again, so one that has too many is closed. */
+  /** Only a day whose rows are all remembered can be read again, so a day with too many rows is closed. */
   #makeRoom(cursor: LogCursor, day: number): Resting | undefined {
     const limits = this.#limits;
     while (cursor.rowsKept > limits.rowsKeptMax) {
@@ -163,7 +163,7 @@ export class ForwardRun {
       if (problem !== undefined) {
         cursor.giveBack(day, entries.slice(start));
         if (problem === "") return { kind: "Stopped" };
-        const message = `${problem} Blocked requests stay at the API. wafsync retries.`;
+        const message = `${problem} The API keeps the blocked requests. wafsync retries.`;
         return { kind: "Failed", finding: { status: "False", reason: "OutputUnavailable", message } };
       }
       this.#memory.isUnsaved = true;
@@ -191,7 +191,7 @@ export class ForwardRun {
     this.#ports.observer.lagged?.(this.#instance.meta, memory.lagMs);
   }
 
-  /** After a day, and now and then within one. */
+  /** Records the progress after each day, and at intervals during a long day. */
   async #recordProgress(piece: LogPiece): Promise<ForwardResult | undefined> {
     const { clock, status } = this.#ports;
     const memory = this.#memory;
@@ -200,7 +200,7 @@ export class ForwardRun {
     if (!memory.isUnsaved || (piece.kind !== "DayDone" && !isLong)) return undefined;
     const problem = await this.#save();
     if (problem !== undefined || !isLong || !logs.enabled) return problem;
-    const message = `Older blocked requests are still being read: those of ${formatDay(piece.day)}.`;
+    const message = `Older blocked requests (${formatDay(piece.day)}) are still being read.`;
     const finding = { status: "True", reason: "CatchingUp", message } as const;
     await reportLogs(status, meta, memory, finding, clock.nowMs());
     return undefined;
@@ -215,7 +215,7 @@ export class ForwardRun {
     const known = readLogRecord(record);
     if (known === undefined && record !== undefined) {
       const message =
-        "What was forwarded before can't be read: blocked requests of the last days may be forwarded again.";
+        "The record of forwarded entries can't be read: blocked requests of the last days may be forwarded again.";
       this.#ports.status.event(this.#instance.meta, { type: "Warning", reason: "LogCursorBroken", message });
     }
     memory.revision = revision;
@@ -229,7 +229,7 @@ export class ForwardRun {
     return memory.cursor;
   }
 
-  /** Undefined when it is recorded; or when there is no room for it, which an event reports. */
+  /** Returns undefined if the record was saved, or if it is too large, which an event reports. */
   async #save(): Promise<ForwardResult | undefined> {
     const { records, clock, blocks } = this.#ports;
     const memory = this.#memory;
@@ -246,7 +246,7 @@ export class ForwardRun {
         blocks.publish(meta, memory.judges.judgements());
         return undefined;
       }
-      // Each time there is one day less.
+      // Each attempt saves one day less.
       if (saved.state === "TooLarge") {
         const closed = cursor.closeOldest();
         this.#emitTooLarge(closed);
@@ -265,7 +265,7 @@ export class ForwardRun {
     const { days, lost } = daysToRead(cursor, this.#instance.logs, this.#ports.clock.nowMs());
     if (lost === undefined) return days;
     const named = `${formatDay(lost.firstDay)} to ${formatDay(lost.lastDay)}`;
-    const message = `Blocked requests of ${named} were not forwarded, and the API no longer keeps them.`;
+    const message = `Blocked requests from ${named} were not forwarded, and the API no longer keeps them.`;
     this.#emitOnce("lost", message, "LogEntriesLost");
     return days;
   }
@@ -273,10 +273,10 @@ export class ForwardRun {
   #emitTooLarge(closed: number | undefined): void {
     if (closed === undefined) {
       const message =
-        "There are too many blocked requests a day to record which were forwarded: after a restart they are forwarded again.";
+        "There are too many blocked requests per day to record which of them were forwarded. After a restart, wafsync forwards them again.";
       return this.#emitOnce("unsaved", message, "LogCursorTooLarge");
     }
-    const message = `There are too many blocked requests to look for late ones of ${formatDay(closed)} any longer.`;
+    const message = `There are too many blocked requests to track: wafsync no longer looks for late blocked requests of ${formatDay(closed)}.`;
     this.#emitOnce("closed", message, "LogCursorTooLarge");
   }
 

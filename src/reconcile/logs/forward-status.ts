@@ -1,4 +1,4 @@
-// What the status and the events of an instance say of the forwarding of its logs.
+// The part of an instance's status and events about log forwarding.
 import { findCondition, formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
 import type { Condition } from "../../api/conditions.ts";
 import { formatDuration } from "../../api/durations.ts";
@@ -33,10 +33,10 @@ const reasonOfFault: Readonly<Record<WafFaultCode, LogsReason>> = {
 };
 
 export function faultFinding({ code, message }: WafFault): LogsFinding {
-  return { status: "False", reason: reasonOfFault[code], message: `${message} It is tried again.` };
+  return { status: "False", reason: reasonOfFault[code], message: `${message} wafsync retries.` };
 }
 
-/** Tells the finding: an event if it begins or ends a failure, and the status as soon as there is one. */
+/** Reports the finding: emits an event if a failure begins or ends, and writes the status as soon as it exists. */
 export async function reportLogs(
   status: LogStatusPort,
   instance: ResourceMeta,
@@ -68,7 +68,7 @@ export async function reportLogs(
   await writeReport(status, instance, memory);
 }
 
-/** Forwarding is off, so nothing is reported. */
+/** Removes the report, because forwarding is off. */
 export async function reportNoLogs(
   status: LogStatusPort,
   instance: ResourceMeta,
@@ -84,21 +84,21 @@ export async function reportNoLogs(
   await writeReport(status, instance, memory);
 }
 
-/** Writes what the status has yet to say. The first pass over the instance writes its status first, and `Ready` in it. */
+/** Writes the pending report. The first reconcile run creates the status, including `Ready`; until then, the report waits. */
 export async function writeReport(status: LogStatusPort, instance: ResourceMeta, memory: ForwardMemory): Promise<void> {
   const { report } = memory;
   if (report === undefined) return;
-  let isTold = false;
+  let isWritten = false;
   await status.update(instance, (current) => {
     if (findCondition(conditionsOf(current), "Ready") === undefined) return undefined;
-    isTold = true;
+    isWritten = true;
     return report(current);
   });
-  if (isTold && memory.report === report) memory.report = undefined;
+  if (isWritten && memory.report === report) memory.report = undefined;
 }
 
 /**
- * The status that a pass has made, with what the status says of logs just now: a pass may have begun with an older one.
+ * Returns the status of a reconcile run with the current report about logs, because the run may have started with an older status.
  */
 export function keepLogPart(next: Status, current: Status): Status {
   const { logs: _former, ...rest } = next;

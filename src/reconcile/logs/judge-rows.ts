@@ -8,7 +8,7 @@ import type { TimedRow } from "../../plan/blocking/judge.ts";
 import type { Judges } from "../../plan/blocking/judges.ts";
 import { exemptionsIn } from "../../plan/instance/auto-block-exemptions.ts";
 
-/** Whether logs have to be read for any WafAutoBlock. */
+/** Whether the logs must be read for a WafAutoBlock. */
 export function wantsJudging(gathered: Gathered): boolean {
   return gathered.autoBlocks !== undefined && judgedBlocks(gathered).some(({ suspend }) => !suspend);
 }
@@ -18,7 +18,7 @@ export type JudgeRows = (
   nowMs: number,
 ) => readonly { readonly block: DeclaredAutoBlock; readonly listed: readonly JudgedEntry[] }[];
 
-/** For one run: what is exempt is compiled when the first client reaches a threshold. */
+/** For one run. The exemptions are compiled when the first client reaches a threshold. */
 export function judging(gathered: Gathered, judges: Judges): JudgeRows {
   judges.use(gathered.autoBlocks === undefined ? [] : judgedBlocks(gathered));
   return (rows, nowMs) =>

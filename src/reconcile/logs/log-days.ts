@@ -11,7 +11,7 @@ export function formatDay(day: number): string {
   return new Date(day * dayMs).toISOString().slice(0, 10);
 }
 
-/** The day of a date as the API wants it; undefined if it has another form, or there is no such day. */
+/** Parses a date in the API's format; undefined if it has another format, or the day does not exist. */
 export function parseDay(date: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) return undefined;
   const timeMs = Date.parse(`${date}T00:00:00.000Z`);

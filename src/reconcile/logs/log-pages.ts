@@ -1,4 +1,4 @@
-// Fetches pages of logs one after another, the next one while the last one is processed. Never makes two calls at a time.
+// Fetches pages of logs one after another, and the next page while the last one is processed. Never makes two calls at a time.
 import type { LogPage } from "../../model/log-entry.ts";
 import type { WafResult } from "../../model/waf-result.ts";
 import { formatDay } from "./log-days.ts";
@@ -21,7 +21,7 @@ export class LogPages {
     this.#signal = AbortSignal.any([stopping, this.#ended.signal]);
   }
 
-  /** Asks for a page that will be wanted next. */
+  /** Requests the page that is likely to be needed next. */
   readAhead(request: PageRequest): void {
     this.#ahead ??= { request, result: this.#call(request) };
   }
@@ -34,14 +34,14 @@ export class LogPages {
     return isSame(ahead.request, request) ? result : await this.#call(request);
   }
 
-  /** How many rows the day has: a page of one row says it too. */
+  /** Returns the number of rows of the day, from a page with a single row. */
   async total(day: number): Promise<WafResult<number>> {
     const date = formatDay(day);
     const page = await this.#waf.queryLogs({ startDate: date, endDate: date, perPage: 1 }, { signal: this.#signal });
     return page.ok ? { ok: true, value: page.value.total } : page;
   }
 
-  /** No page is in progress. */
+  /** Resolves when no request is in progress. */
   async close(): Promise<void> {
     this.#ended.abort();
     await this.#ahead?.result;

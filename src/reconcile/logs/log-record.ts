@@ -1,4 +1,4 @@
-// Makes the record of forwarded entries, and reads one, which may be from another version or damaged.
+// Creates and reads the record of forwarded entries. A stored record may be from another version or damaged.
 import type { Clock } from "../../async/clock.ts";
 import { inSlices } from "../../async/time-slices.ts";
 import { Judges } from "../../plan/blocking/judges.ts";

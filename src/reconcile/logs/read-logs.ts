@@ -1,5 +1,5 @@
-// Reads blocked requests, day by day and page by page, as a stream. What fails is tried again from the start of its day, and what
-// was forwarded is not forwarded twice. One page is held and one is on its way, however many rows there are.
+// Reads blocked requests, day by day and page by page, as a stream. After a failure, the day is read again from its start, and
+// rows that were forwarded are skipped. However many rows there are, only one page is in memory and one in flight.
 import { upwardBackOffDelayMs } from "../../async/back-off.ts";
 import type { LogEntry, LogPage } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
@@ -14,7 +14,7 @@ import { LogPages } from "./log-pages.ts";
 import type { PageRequest } from "./log-pages.ts";
 import type { LogReaderPorts } from "./log-ports.ts";
 
-/** The most that the API gives at once. */
+/** The maximum page size of the API. */
 export const logsPerPageMax = 10_000;
 const retryBaseMs = 100;
 const retryMsMax = 10_000;
@@ -23,16 +23,17 @@ const turnsUntilSent = 2;
 export interface ReadLogsOptions {
   readonly days: DayRange;
   readonly perPage?: number;
-  /** What is known of a day, for who reads it again and again: kept up to date. Otherwise days are read once. */
+  /** The mark of a day, for callers that read days repeatedly. The reader keeps it up to date. Without it, days are read once. */
   readonly markOf?: (day: number) => DayMark;
-  /** Asked before each page: if it says no, the logs end as if the process were stopping. */
+  /** Called before each page. If it returns false, reading ends as if the process were stopping. */
   readonly mayRead?: () => boolean;
 }
 
 /**
- * - `Rows`: to be forwarded, all of one day. `total` is what the API says the day has.
- * - `DayDone`: the day was read to its end; `summary` is undefined if nothing was new.
- * - `Failed`, `Stopped`: the end; the day is not done.
+ * - `Rows`: new rows of one day.
+ * - `DayDone`: the day was read to its end. `total` is the number of rows that the API reports; `summary` is undefined if
+ *   nothing was new.
+ * - `Failed`, `Stopped`: reading ended before the end of the day.
  */
 export type LogPiece =
   | { readonly kind: "Rows"; readonly day: number; readonly entries: readonly LogEntry[] }
@@ -41,8 +42,8 @@ export type LogPiece =
   | { readonly kind: "Stopped"; readonly day: number };
 
 /**
- * The logs of the days, oldest day first. Within a day, rows are in the order of the API. If the consumer stops iterating, the calls end.
- * A piece that was taken counts as forwarded.
+ * Returns the logs of the days, oldest day first. Within a day, rows are in the order of the API. If the consumer stops iterating,
+ * the calls end. A piece that was consumed counts as forwarded.
  */
 export async function* readLogs(ports: LogReaderPorts, options: ReadLogsOptions): AsyncGenerator<LogPiece, void, void> {
   const { days, perPage = logsPerPageMax } = options;
@@ -60,7 +61,7 @@ export async function* readLogs(ports: LogReaderPorts, options: ReadLogsOptions)
   }
 }
 
-/** How many rows the days have in all, as the API says at the moment. */
+/** Returns the total number of rows of the days, as the API currently reports it. */
 export async function countLogs(
   ports: LogReaderPorts,
   dates: { readonly startDate: string; readonly endDate: string },
@@ -97,7 +98,7 @@ class DayReader {
     const mark = this.#markOf?.(day);
     if (mark?.total !== undefined) {
       const total = await this.#pages.total(day);
-      // A failure will show again when the day is read.
+      // If this failed, reading the day fails as well and reports it.
       if (total.ok && total.value === mark.total) {
         yield { kind: "DayDone", day, total: mark.total, summary: undefined };
         return;
@@ -136,23 +137,23 @@ class DayReader {
   }
 
   /**
-   * Asks for what most likely follows a page before that page is worked on, so that the WAF and we work at the same time. If
-   * something else follows, what comes is not looked at.
+   * Requests the page that most likely follows before the current page is processed, so that the WAF and wafsync work at the same
+   * time. If another page is needed, the response is discarded.
    */
   async #askAhead(day: number, { scrollId, entries }: LogPage): Promise<void> {
     if (scrollId === null) {
-      // Of a day that was read before, only the total is asked for first.
+      // For a day that was read before, only the total is requested first.
       if (day >= this.#lastDay || this.#markOf?.(day + 1).total !== undefined) return;
       this.#pages.readAhead({ stage: "Query", day: day + 1 });
     } else {
       if (entries.length === 0) return;
       this.#pages.readAhead({ stage: "Scroll", scrollId });
     }
-    // The lane lets others go first for one turn of the event loop, and sends in the next.
+    // The lane waits one turn of the event loop for other calls, and sends in the next turn.
     for (let turn = 0; turn < turnsUntilSent; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Waits. @returns what to ask for then, or the fault if there is no use in it */
+  /** Waits before a retry. @returns the next request, or the fault if a retry is pointless */
   async #afterFault(day: number, request: PageRequest, fault: WafFault): Promise<PageRequest | WafFault> {
     this.#failures += 1;
     const { stage } = request;
@@ -178,12 +179,12 @@ class DayReader {
 /** What is wrong with a reading, to complete "the WAF sent …". */
 export const defectWords: Readonly<Record<ReadingDefect, string>> = {
   RepeatedPage: "the same page of logs twice",
-  TooManyRows: "more log entries than it says there are",
-  TooFewRows: "fewer log entries than it says there are",
-  Endless: "pages of logs without end",
+  TooManyRows: "more log entries than it reported",
+  TooFewRows: "fewer log entries than it reported",
+  Endless: "an endless series of log pages",
 };
 
-/** A seed for identities of rows; `random` as in `Math.random`. */
+/** Creates a seed for row identities; `random` works like `Math.random`. */
 export function randomSeed(random: () => number): IdentitySeed {
   return { low: Math.floor(random() * 2 ** 32), high: Math.floor(random() * 2 ** 32) };
 }

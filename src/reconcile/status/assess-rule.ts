@@ -1,7 +1,7 @@
 // Assesses a rule: the finding for its condition Synced.
 import { formatTime } from "../../api/conditions.ts";
 import type { ListName } from "../../model/declared.ts";
-import { asSentence, inThousands } from "../../model/sentence.ts";
+import { asSentence, counted, inThousands } from "../../model/sentence.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { entriesLeft } from "../../plan/instance/progress.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
@@ -10,7 +10,7 @@ import { limitSuggestion, overflowOfRule } from "./capacity-message.ts";
 import type { SyncedFinding } from "./conditions.ts";
 import { paceInWords, troubleOf, waitingInWords } from "./trouble.ts";
 
-/** `progress` is undefined while the WAF could not be read. */
+/** `progress` is undefined until the WAF has been read. */
 export function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, facts: RunFacts): SyncedFinding {
   if (rule.verdict === "NotAllowed") {
     return { status: "False", reason: "Pending", message: "The rule is not attached to its instance.", next: "Person" };
@@ -38,23 +38,23 @@ function assessWritten(rule: CompiledRule, progress: RuleProgress, facts: RunFac
   }
   const foreign = `${coveredSentence(progress, list)}${foreignSentence(progress, facts, list)}`;
   if (awaited > 0) {
-    const kept = `${awaited} last declared by its missing ${awaited === 1 ? "source" : "sources"} stay as they are`;
+    const kept = `${counted(awaited, "entry", "entries")} from missing sources ${awaited === 1 ? "stays" : "stay"} as before`;
     return { status: "True", reason: "Synced", message: `${allOn(list, synced)} ${kept}.${foreign}`, next: "Settled" };
   }
   return { status: "True", reason: "Synced", message: `${allOn(list, desired)}${foreign}`, next: "Settled" };
 }
 
-/** The size of the list is not a guest's to know. */
+/** Guests must not learn the size of the list. */
 function suggestionFor({ isOwners }: CompiledRule, facts: RunFacts): string {
   return isOwners ? limitSuggestion(facts) : "";
 }
 
-/** Covered entries are on the list in effect, as the example shows. */
+/** Covered entries are in effect without being on the list, as the example shows. */
 function coveredSentence({ covered, coveredExample }: RuleProgress, list: ListName): string {
   if (coveredExample === undefined) return "";
   const { entry, cover } = coveredExample;
   if (covered === 1) return ` Declared ${entry} is covered by ${cover}, which is on the ${list}.`;
-  return ` ${inThousands(covered)} of them are covered by others: declared ${entry}, for example, by ${cover}, which is on the ${list}.`;
+  return ` ${inThousands(covered)} of them are covered by other entries: for example, ${entry} by ${cover}, which is on the ${list}.`;
 }
 
 function assessPending(rule: CompiledRule, { desired, synced }: RuleProgress, facts: RunFacts): SyncedFinding {
@@ -75,7 +75,7 @@ function assessPending(rule: CompiledRule, { desired, synced }: RuleProgress, fa
   return { status: "Unknown", reason: "Pending", message: `${so}.`, next: "Working" };
 }
 
-/** If the instance currently writes nothing. */
+/** The finding if the instance currently writes nothing. */
 function assessUnwritten(so: string, list: ListName, { gathered }: RunFacts): SyncedFinding | undefined {
   if (gathered.instance.suspend) {
     return { status: "Unknown", reason: "Suspended", message: `${so}; the instance is suspended.`, next: "Paused" };
@@ -129,6 +129,6 @@ function foreignSentence({ desired, foreign }: RuleProgress, { gathered }: RunFa
 }
 
 function allOn(list: ListName, desired: number): string {
-  if (desired === 0) return `The rule has nothing for the ${list}.`;
+  if (desired === 0) return `The rule has no entries for the ${list}.`;
   return desired === 1 ? `The entry is on the ${list}.` : `All ${desired} entries are on the ${list}.`;
 }

@@ -80,7 +80,7 @@ function assess(
   const found = assessRule(rule, progress, facts);
   if (found.reason !== "Synced") return found;
   const count = counted(rule.judged?.length ?? 0, "client", "clients");
-  const message = declared.mode === "Suggest" ? `${count} suggested. Nobody is blocked.` : `${count} blocked.`;
+  const message = declared.mode === "Suggest" ? `${count} suggested. No client is blocked.` : `${count} blocked.`;
   return { ...found, message };
 }
 
@@ -98,7 +98,7 @@ function withReading(
   const conditions = withTrouble(judgedLogs, reading, observedGeneration, nowMs);
   const isFull = judgement.entries.length >= declared.maxEntries && judgement.leftOut > 0;
   if (!isFull) return removeCondition(conditions, "Incomplete");
-  const message = `${counted(declared.maxEntries, "client is", "clients are")} listed, which is spec.maxEntries. Clients that reached the threshold were left out ${counted(judgement.leftOut, "time", "times")}.`;
+  const message = `${counted(declared.maxEntries, "client is", "clients are")} listed, the maximum in spec.maxEntries. Clients have reached the threshold ${counted(judgement.leftOut, "time", "times")} without being listed.`;
   return setCondition(
     conditions,
     { type: "Incomplete", status: "True", reason: "MaxEntriesReached", message, observedGeneration },
@@ -106,7 +106,7 @@ function withReading(
   );
 }
 
-/** A WafAutoBlock that does not see the logs is not ready, even if all that it listed before is on the blocklist. */
+/** A WafAutoBlock whose logs can't be read is not ready, even if all clients that it has listed are on the blocklist. */
 function withTrouble(
   before: readonly Condition[],
   { status, reason, message }: Reading,
@@ -129,7 +129,7 @@ type Reading = {
 
 function readingOf({ declared, reading }: JudgedRule, isJudged: boolean): Reading {
   if (!isJudged) {
-    const message = `The instance has more than ${autoBlocksMax} WafAutoBlocks. The oldest are judged, those of the instance's own namespace first.`;
+    const message = `The instance has more than ${autoBlocksMax} WafAutoBlocks. Only the oldest are judged, starting with those in the instance's namespace.`;
     return { status: "False", reason: "TooManyAutoBlocks", message };
   }
   if (declared.suspend) {

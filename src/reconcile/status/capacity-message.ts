@@ -10,7 +10,7 @@ const examplesMax = 5;
 /** This many additions refused in the same words suggest a limit. */
 const refusalsFrom = 3;
 
-/** What the lists of the instance have no room for; undefined if everything fits. */
+/** The entries that the lists of the instance have no room for, as sentences; undefined if everything fits. */
 export function overflowOfInstance({ plan, gathered }: RunFacts): string | undefined {
   const sentences = listNames.flatMap((list) => {
     const left = plan?.leftOut[list];
@@ -35,10 +35,10 @@ export function waitingRemovals({ plan }: Pick<RunFacts, "plan">): string {
   const waiting = listNames.flatMap((list) => plan?.waiting[list] ?? []);
   if (waiting.length === 0) return "";
   const wait = waiting.length === 1 ? "1 removal waits" : `${inThousands(waiting.length)} removals wait`;
-  return ` ${wait} for them (${examplesOf(waiting)}), because declared entries would be uncovered.`;
+  return ` ${wait} for them (${examplesOf(waiting)}), because declared entries would otherwise lose their cover.`;
 }
 
-/** The size of the list may be the limit of the WAF; empty unless additions were refused in the same words. */
+/** Suggests that the size of the list may be the WAF's limit; empty unless additions were refused in the same words. */
 export function limitSuggestion({ plan, observed, gathered }: RunFacts): string {
   if (plan === undefined || observed === undefined) return "";
   for (const list of listNames) {
@@ -48,7 +48,7 @@ export function limitSuggestion({ plan, observed, gathered }: RunFacts): string 
     );
     if (![...words.values()].some(({ length }) => length >= refusalsFrom)) continue;
     const size = observed.lists[list].size;
-    return ` If ${inThousands(size)} entries are the limit of the WAF, set spec.${list}.maxEntries to ${size}.`;
+    return ` If ${inThousands(size)} entries are the WAF's limit, set spec.${list}.maxEntries to ${size}.`;
   }
   return "";
 }

@@ -19,11 +19,11 @@ export interface SyncedFinding {
   readonly status: "True" | "False" | "Unknown";
   readonly reason: SyncedReason;
   readonly message: string;
-  /** The message without what happens next, for those to whom something else happens; undefined if they are the same. */
+  /** The message without the next step, for objects with a different next step; undefined if it is the same as `message`. */
   readonly cause?: string;
   /** The message contains the API's error: differences between attempts, such as a request ID, are not a change. */
   readonly quotesApi?: true;
-  /** Who has to act next: nobody (`Settled`), wafsync immediately or later, a person, or the person who suspended it. */
+  /** Who acts next: no one (`Settled`), wafsync immediately or later, a person, or the person who suspended the object. */
   readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
 }
 
@@ -38,7 +38,7 @@ export const accepted: AcceptedFinding = {
   message: "The object is valid and attached.",
 };
 
-/** The conditions that follow from an assessment. Keeps what else is there, and transition times where nothing changed. */
+/** Returns the conditions for an assessment. Keeps other conditions, and the transition times of unchanged ones. */
 export function conditionsOf(
   before: readonly Condition[],
   { accepted, synced: found }: Assessment,
@@ -54,7 +54,7 @@ export function conditionsOf(
   return withStalled(conditions, { accepted, synced }, observedGeneration, nowMs);
 }
 
-/** The current message, if the new one differs only in IDs. */
+/** Keeps the current message if the new one differs only in IDs. */
 function withKnownWords(before: readonly Condition[], synced: SyncedFinding): SyncedFinding {
   if (synced.quotesApi !== true) return synced;
   const known = findCondition(before, "Synced");
@@ -77,8 +77,8 @@ function readyOf(accepted: AcceptedFinding, synced: SyncedFinding) {
   switch (synced.next) {
     case "Settled": {
       const { reason, message } = synced;
-      const told = reason === "Observed" || reason === "Expired" ? reason : "Ready";
-      return { status: "True", reason: told, message } as const;
+      const shown = reason === "Observed" || reason === "Expired" ? reason : "Ready";
+      return { status: "True", reason: shown, message } as const;
     }
     case "Paused":
       return { status: "Unknown", reason: synced.reason, message: synced.message } as const;

@@ -19,13 +19,13 @@ type Change = EntryChange["change"] | "Adopted";
 type Declared = Pick<RunFacts, "gathered" | "desired">;
 
 interface RuleChange {
-  /** `namespace/name`; undefined where no rule is known. */
+  /** `namespace/name`; undefined if no rule is known. */
   readonly rule: string | undefined;
   readonly entries: readonly Entry[];
   readonly count: number;
 }
 
-/** Entries were added to and removed from the lists. */
+/** Emits events about entries that were added to and removed from the lists. */
 export function emitEntryChanges(status: StatusPort, declared: Declared, changes: readonly EntryChange[]): void {
   if (changes.length === 0) return;
   const metas = metasOf(declared);
@@ -35,7 +35,7 @@ export function emitEntryChanges(status: StatusPort, declared: Declared, changes
   }
 }
 
-/** Entries became managed without a call. */
+/** Emits events about entries that became managed without a call. */
 export function emitAdoptions(status: StatusPort, declared: Declared, adoptions: readonly Adoption[]): void {
   if (adoptions.length === 0) return;
   const groups = adoptions.map(({ entry, rules }) => ({ rules, entries: [entry], count: 1 }));
@@ -47,7 +47,7 @@ function metasOf({ desired }: Declared): ReadonlyMap<string, ResourceMeta> {
   return new Map(desired.rules.map(({ id, rule }) => [id, rule.meta]));
 }
 
-/** If several rules declared an entry, the first one that still exists. */
+/** Groups entries by rule. If several rules declared an entry, it belongs to the first one that still exists. */
 function byRule(
   groups: readonly Pick<EntryChange, "rules" | "entries" | "count">[],
   metas: ReadonlyMap<string, ResourceMeta>,
@@ -105,5 +105,5 @@ function sumInWords(change: Change, changes: readonly RuleChange[]): string {
   });
   const left = inThousands(changes.length - largest.length);
   const rules = `${inThousands(changes.length)} rules`;
-  return `${change} ${counted(total, "entry", "entries")} ${prepositions[change]} ${rules}: ${names.join(", ")}, and those ${prepositions[change]} ${left} more.`;
+  return `${change} ${counted(total, "entry", "entries")} ${prepositions[change]} ${rules}: ${names.join(", ")}, and the rest ${prepositions[change]} ${left} more.`;
 }

@@ -1,4 +1,4 @@
-// Events: what a person wants to know about an object, each thing emitted once. Counts, never a flood of single entries.
+// Emits the events that people need to know about an object, each only once. They contain counts instead of one event per entry.
 import { hexDigest } from "../../model/hex-digest.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { DriftedEntry } from "../../plan/instance/drift.ts";
@@ -18,7 +18,7 @@ import type { EmittedEvents } from "./emitted-events.ts";
 
 const examplesMax = 5;
 
-/** Another writer changed the lists against what is declared. */
+/** Emits events about changes by another writer that contradict the declared state. */
 export function emitDrift(status: StatusPort, instance: ResourceMeta, drift: readonly DriftedEntry[]): void {
   for (const change of ["Vanished", "Reappeared"] as const) {
     const entries = drift.filter((item) => item.change === change);
@@ -27,25 +27,25 @@ export function emitDrift(status: StatusPort, instance: ResourceMeta, drift: rea
     const more = entries.length > examplesMax ? ", …" : "";
     const what =
       change === "Vanished"
-        ? `${entries.length} declared ${plural(entries.length)} had been removed by another writer and ${entries.length === 1 ? "is" : "are"} added again`
-        : `${entries.length} ${plural(entries.length)} that wafsync had removed came back`;
+        ? `Another writer removed ${entries.length} declared ${plural(entries.length)}, and wafsync adds ${entries.length === 1 ? "it" : "them"} again`
+        : `${entries.length} ${plural(entries.length)} that wafsync had removed reappeared`;
     const message = `${what}: ${examples.join(", ")}${more === "" ? "." : more}`;
     status.event(instance, { type: "Warning", reason: "DriftDetected", message });
   }
 }
 
-/** The instance now manages the WAF of a different domain. */
+/** Emits an event if the instance now manages the WAF of a different domain. */
 export function emitDomainMove(
   status: StatusPort,
   emitted: EmittedEvents,
   instance: ResourceMeta,
-  told: string | undefined,
+  message: string | undefined,
 ): void {
-  if (!emitted.isNew("domain", told) || told === undefined) return;
-  status.event(instance, { type: "Warning", reason: "DomainMoved", message: told });
+  if (!emitted.isNew("domain", message) || message === undefined) return;
+  status.event(instance, { type: "Warning", reason: "DomainMoved", message });
 }
 
-/** A person approved removals on hold, so no other event needs to report that they are not on hold any longer. */
+/** Emits an event about approved removals, so no other event needs to report that they are no longer on hold. */
 export function emitApproval(
   status: StatusPort,
   emitted: EmittedEvents,
@@ -73,10 +73,10 @@ export function unrecordedMessage({ unrecorded }: Pick<RunFacts, "unrecorded">):
   if (unrecorded === 0) return undefined;
   const are = counted(unrecorded, "declared entry is", "declared entries are");
   const [they, count] = unrecorded === 1 ? ["it", "counts"] : ["they", "count"];
-  return `There is no record of earlier runs, and ${are} already on the lists: ${they} ${count} as foreign, and stay when no rule declares them any longer. Restore the record, or adopt them with ${adoptAnnotation}: "true" on their rules.`;
+  return `There is no record of earlier runs, and ${are} already on the lists: ${they} ${count} as foreign, and stay when no rule declares them. Restore the record, or adopt them with ${adoptAnnotation}: "true" on their rules.`;
 }
 
-/** At the end of a run: what was done, and what changed since the last run. */
+/** Emits the events at the end of a run: what was done, and what has changed since the last run. */
 export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: RunFacts): void {
   const { meta } = facts.gathered.instance;
   const { originsAdded } = facts.done;
@@ -92,7 +92,7 @@ export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: R
     status.event(meta, { type: "Warning", reason: "RecordMissing", message: unrecorded });
   }
   emitTrouble(status, emitted, facts, meta);
-  // Without a plan nothing is known about the rest: it is neither new nor over.
+  // Without a plan, the other subjects are unknown: they are neither new nor resolved.
   if (facts.plan !== undefined) {
     emitHeld(status, emitted, facts, meta);
     emitContested(status, emitted, facts.plan, meta);
@@ -107,7 +107,7 @@ function emitHeld(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, m
     const resumed = {
       type: "Normal",
       reason: "RemovalsResumed",
-      message: "No removal is on hold any longer.",
+      message: "No removals are on hold any longer.",
     } as const;
     status.event(
       meta,
@@ -145,7 +145,7 @@ function emitTrouble(status: StatusPort, emitted: EmittedEvents, facts: RunFacts
   const isNew = emitted.isNew("trouble", trouble?.reason);
   if (!isNew) return;
   if (trouble !== undefined) {
-    // What blocks it says more than that something is pending.
+    // The blocker is more specific than the reason Pending.
     const reason = facts.result?.kind === "Blocked" ? facts.result.blocker : trouble.reason;
     status.event(meta, { type: "Warning", reason, message: trouble.message });
   } else {
@@ -178,7 +178,7 @@ function emitRefused(status: StatusPort, emitted: EmittedEvents, rule: CompiledR
   const isNew = emitted.isNew(`refused ${rule.id}`, first === undefined ? undefined : `${refused.length} refused`);
   if (!isNew || first === undefined) return;
   const words = refusals.get(`${rule.list} +${first}`)?.message ?? "";
-  const message = `The API refused ${refused.length} of its entries. ${first}: ${asSentence(words)}`;
+  const message = `The API refused ${refused.length} of the rule's entries. ${first}: ${asSentence(words)}`;
   status.event(rule.rule.meta, { type: "Warning", reason: "Rejected", message });
 }
 

@@ -1,9 +1,9 @@
-// What events said last about each subject, so that each thing is said once. A subject is a word, or a word and the
-// `namespace/name` of a rule.
+// The last event about each subject, so that nothing is emitted twice. A subject is a word, or a word and the `namespace/name` of
+// a rule.
 export class EmittedEvents {
   readonly #last = new Map<string, string>();
 
-  /** True if this differs from the last report about the subject. Undefined: there is nothing to report any longer. */
+  /** True if the text differs from the last one about the subject. `undefined` means that there is nothing to report any longer. */
   isNew(subject: string, text: string | undefined): boolean {
     if (this.#last.get(subject) === text) return false;
     if (text === undefined) this.#last.delete(subject);
@@ -11,7 +11,7 @@ export class EmittedEvents {
     return true;
   }
 
-  /** Forgets what was said about rules that no longer exist. */
+  /** Forgets the subjects of rules that no longer exist. */
   forgetRulesBut(existing: ReadonlySet<string>): void {
     for (const subject of this.#last.keys()) {
       const id = subject.slice(subject.indexOf(" ") + 1);

@@ -23,7 +23,7 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
     const byGuards = held.removals[list].filter(({ holds }) => holds.length === 0);
     const bySources = held.removals[list].filter(({ holds }) => holds.length > 0);
     if (byGuards.length > 0) {
-      const limits = `at most ${guards.maxRemovals} removals and ${guards.maxRemovalPercent} % of a list ${spanOf(held.recent[list], guards.window)}`;
+      const limits = `at most ${guards.maxRemovals} removals and ${guards.maxRemovalPercent}% of a list ${spanOf(held.recent[list], guards.window)}`;
       parts.push(`${countAndExamples(byGuards, list)} on hold: guards allow ${limits}.${ownersSentence(byGuards)}`);
     }
     if (bySources.length > 0) {
@@ -39,7 +39,7 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
 function spanOf(recent: number, window: string): string {
   if (recent === 0) return "per plan";
   const were = recent === 1 ? "1 entry was" : `${inThousands(recent)} entries were`;
-  return `per plan and within ${window}, in which ${were} removed before`;
+  return `per plan and within ${window}, and ${were} already removed in this time`;
 }
 
 /** The message about an approval that does not match; empty if there is none or it matches. */
@@ -91,12 +91,12 @@ function reasonsOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
   return `${asSentence(reasons[0] ?? "")}${more}`;
 }
 
-/** In a cluster a command, in a directory also what to write into which file: for a pull request. */
+/** How to approve the removals: with a command or, in a directory, also with a change to a file, for a pull request. */
 function approvalSentence({ gathered }: Pick<RunFacts, "gathered">, { hash }: HeldRemovals): string {
   if (hash === undefined) return "";
   const { meta } = gathered.instance;
   if (meta.location !== "") {
-    return `To approve exactly these, run \`wafsync approve\`, or write into metadata.annotations of WafInstance ${nameKey(meta)} (${meta.location}): ${approvalAnnotation}: "${hash}"`;
+    return `To approve exactly these removals, run \`wafsync approve\`, or add to metadata.annotations of WafInstance ${nameKey(meta)} (${meta.location}): ${approvalAnnotation}: "${hash}"`;
   }
   return `To approve exactly these removals: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${hash}`;
 }

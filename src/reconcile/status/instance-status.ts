@@ -6,7 +6,7 @@ import type { WafInstanceStatus } from "../../api/waf-instance.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import { operationKey } from "../../model/operation.ts";
-import { asSentence, inThousands } from "../../model/sentence.ts";
+import { asSentence, counted, inThousands } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
 import type { ListSummary } from "../../plan/instance/progress.ts";
@@ -20,7 +20,7 @@ import type { RunFacts } from "../facts.ts";
 const examplesMax = 5;
 const planExamplesMax = 10;
 
-/** The whole next status; what a run could not learn is kept from the one before. */
+/** Returns the complete next status. Keeps former values for everything that the run could not determine. */
 export function instanceStatus(
   before: Partial<WafInstanceStatus>,
   facts: RunFacts,
@@ -67,7 +67,7 @@ function observedPart(before: Partial<WafInstanceStatus>, facts: RunFacts): Part
   };
 }
 
-/** Most lists have no covered entries, and room for all. */
+/** Omits zeros: most lists have no covered entries, and room for all entries. */
 function listCounts({ covered, overflow, ...counts }: ListSummary): NonNullable<WafInstanceStatus["blocklist"]> {
   return { ...counts, ...(covered === 0 ? {} : { covered }), ...(overflow === 0 ? {} : { overflow }) };
 }
@@ -90,7 +90,7 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
   if (trouble !== undefined) return trouble;
   const { plan, lists, phase, gathered } = facts;
   if (plan === undefined || lists === undefined) {
-    // Written for a generation that was not tried yet: what was true of the one before says nothing about it.
+    // This is the status of a new generation, about which the result for the former one says nothing.
     return { status: "Unknown", reason: "Pending", message: "The WAF is being read.", next: "Working" };
   }
   if (phase === "Applying") {
@@ -99,7 +99,8 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
     return { status: lastSyncMs === undefined ? "Unknown" : "False", reason: "Syncing", message, next: "Working" };
   }
   if (gathered.instance.suspend) {
-    const message = `The instance is suspended; ${plan.observedOnly.length} changes wait for spec.suspend: false.`;
+    const changes = counted(plan.observedOnly.length, "change waits", "changes wait");
+    const message = `The instance is suspended; ${changes} for spec.suspend: false.`;
     return { status: "Unknown", reason: "Suspended", message, next: "Paused" };
   }
   if (plan.held !== undefined) {
@@ -113,7 +114,8 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
     return { status: "False", reason: "CapacityExceeded", message: overflow, next: "Person" };
   }
   if (plan.observedOnly.length > 0) {
-    const message = `Under the policy Observe, ${plan.observedOnly.length} changes are not written: see status.plan.`;
+    const changes = counted(plan.observedOnly.length, "change is", "changes are");
+    const message = `Under the policy Observe, ${changes} not written: see status.plan.`;
     return { status: "False", reason: "Observed", message, next: "Settled" };
   }
   return { status: "True", reason: "Synced", message: syncedMessage(facts), next: "Settled" };
@@ -127,7 +129,9 @@ function syncedMessage({ lists, plan }: RunFacts): string {
   };
   const waiting = plan?.origins.waitingForPrimary ?? [];
   const primary =
-    waiting.length === 0 ? "" : ` Origin ${waiting.join(", ")} is the primary, and stays until another host is.`;
+    waiting.length === 0
+      ? ""
+      : ` Origin ${waiting.join(", ")} is the primary, and stays until another host becomes the primary.`;
   return `The WAF matches the declared state: ${of("blocklist")}, ${of("allowlist")}.${primary}`;
 }
 
@@ -136,7 +140,7 @@ function contestedFinding({ plan }: RunFacts): SyncedFinding {
   const examples = contested.slice(0, examplesMax).map(({ entry }) => entry);
   const until = formatTime(Math.min(...contested.map(({ untilMs }) => untilMs)));
   const others = isFull(contested)
-    ? ` wafsync remembers no more than these: it corrects others at each resync, without a pause.`
+    ? ` wafsync tracks no more than this number: it corrects other entries at each resync, without a pause.`
     : "";
   const message = `Another writer keeps reverting ${inThousands(contested.length)} of the declared entries (${examples.join(", ")}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.${others}`;
   return { status: "False", reason: "Contested", message, next: "Person" };
@@ -148,7 +152,7 @@ function refusedFinding(facts: RunFacts): SyncedFinding {
   const first = refusals[0];
   const count = refusals.length === 1 ? "1 write" : `${refusals.length} writes`;
   const example = first === undefined ? "" : ` ${first.operation}: ${asSentence(first.message)}`;
-  const again = `wafsync tries ${refusals.length === 1 ? "it" : "them"} again after an hour, or when the rule changes.`;
+  const again = `wafsync retries ${refusals.length === 1 ? "it" : "them"} after an hour, or when the rule changes.`;
   const message = `The API refused ${count}. ${again}${example}${limitSuggestion(facts)}${waitingRemovals(facts)}`;
   return { status: "False", reason: "Rejected", message, next: "Person" };
 }
@@ -166,6 +170,6 @@ function withRemovalsHeld(conditions: readonly Condition[], facts: RunFacts): re
   if (held === undefined) return removeCondition(conditions, "RemovalsHeld");
   const isByGuards = listNames.some((list) => held.removals[list].some(({ holds }) => holds.length === 0));
   const reason = isByGuards ? "TooManyRemovals" : "SourceBroken";
-  const told = held.mismatch === undefined ? reason : "ApprovalMismatch";
-  return setCondition(conditions, { ...common, reason: told, message: heldMessage(facts) }, facts.nowMs);
+  const shown = held.mismatch === undefined ? reason : "ApprovalMismatch";
+  return setCondition(conditions, { ...common, reason: shown, message: heldMessage(facts) }, facts.nowMs);
 }

@@ -1,4 +1,4 @@
-// The status of a WafOrigin: what can honestly be known of an origin that can't be read back.
+// The status of a WafOrigin. It reports only what is known, because most origins can't be read back.
 import { formatTime } from "../../api/conditions.ts";
 import type { WafOriginStatus } from "../../api/waf-origin.ts";
 import type { CompiledOrigin } from "../../plan/lists/compiled-rule.ts";
@@ -47,7 +47,7 @@ export function originStatus(
   };
 }
 
-/** Undefined while the WAF could not be read. */
+/** Undefined until the WAF has been read. */
 function knownOf(
   { origin, verdict, isAttached }: CompiledOrigin,
   { observed, plan, inventory }: RunFacts,
@@ -85,8 +85,8 @@ function assessOrigin(
         next: "Settled",
       };
     case "Added": {
-      const when = known?.addedAtMs === undefined ? "" : ` on ${formatTime(known.addedAtMs)}`;
-      const message = `The API accepted ${origin.host} as ${role}${when}. It can't be read back.`;
+      const when = known?.addedAtMs === undefined ? "" : ` at ${formatTime(known.addedAtMs)}`;
+      const message = `The API accepted ${origin.host} as ${role}${when}. The origin can't be read back.`;
       return { status: "True", reason: "Synced", message, next: "Settled" };
     }
     case "Rejected":

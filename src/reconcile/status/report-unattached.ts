@@ -42,7 +42,7 @@ function isFinished(
   return conditions.some(({ type, status: state }) => (type === "Complete" || type === "Failed") && state === "True");
 }
 
-/** Drops what it said about the entries on the WAF, which may be gone with the instance. What was done once stays reported. */
+/** Drops the state of the entries on the WAF, which may be gone with the instance. Results of completed work stay. */
 function withoutWafState(status: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(status).filter(([name]) => !wafState.has(name)));
 }

@@ -79,7 +79,7 @@ function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleSta
   };
 }
 
-/** What is rejected comes first: a person has to do something about it, unless a feed lists it. */
+/** Rejected entries come first, because a person has to correct them. Those of feeds come last. */
 function shownEntries(
   rule: CompiledRule,
   progress: RuleProgress | undefined,
@@ -97,7 +97,7 @@ function shownEntries(
   return { rejected, carved: carved.length === 0 ? undefined : carved };
 }
 
-/** As many as fit. */
+/** Returns as many sources as fit. */
 function shownSources({ rule, parts }: CompiledRule, { gathered }: RunFacts, bytesLeft: number): SourceStates {
   if (rule.addressesFrom.length === 0) return undefined;
   const { texts = [], refresh } = gatheredRule(gathered, rule.meta) ?? {};
@@ -123,7 +123,7 @@ function entriesOf(parts: CompiledRule["parts"], source: string): number {
   return parts.find((part) => part.source === source)?.entries.size ?? 0;
 }
 
-/** Looked up once per rule in a report. */
+/** A cache for the lookups of one report, one for each rule. */
 const gatheredRules = new WeakMap<Gathered, ReadonlyMap<string, GatheredRule>>();
 
 function gatheredRule(gathered: Gathered, meta: ResourceMeta): GatheredRule | undefined {
@@ -154,7 +154,7 @@ function bytesOf(value: unknown): number {
 
 function acceptRule(rule: CompiledRule): AcceptedFinding {
   if (rule.verdict === "Accepted") {
-    // What is rejected then is of feeds.
+    // If the rule is accepted, only entries of feeds can be rejected.
     return rule.rejected.length === 0 ? accepted : { ...accepted, message: describeRejected(rule.rejected) };
   }
   return { status: "False", reason: rule.verdict, message: rule.message };

@@ -1,11 +1,11 @@
-// What keeps a whole instance from being synced: one finding, which the instance and all that is attached to it show.
+// The problem that prevents the sync of a whole instance: one finding, which the instance and all attached objects show.
 import type { WafFault } from "../../model/waf-result.ts";
 import type { SyncedReason } from "../../api/reasons.ts";
 import type { SyncedFinding } from "./conditions.ts";
 import type { RunFacts } from "../facts.ts";
 import type { Blocker } from "../run-result.ts";
 
-/** The finding that overrides everything else, or undefined if the WAF was reached and could be worked on. */
+/** The finding that overrides everything else, or undefined if the WAF can be reconciled. */
 export function troubleOf(facts: Pick<RunFacts, "result" | "desired">): SyncedFinding | undefined {
   const { result } = facts;
   if (result?.kind === "Failed") return faultFinding(result.fault);
@@ -16,7 +16,7 @@ export function troubleOf(facts: Pick<RunFacts, "result" | "desired">): SyncedFi
   }
   const fault = facts.desired.instanceFaults[0];
   if (fault !== undefined) {
-    const message = `A guard of the instance can't be read, so nothing is written. ${fault}`;
+    const message = `A guard of the instance can't be read, so wafsync writes nothing. ${fault}`;
     return { status: "False", reason: "Pending", message, next: "Person" };
   }
   return undefined;
@@ -40,7 +40,7 @@ const faultReasons: Readonly<Record<WafFault["code"], SyncedReason>> = {
 function faultFinding(fault: WafFault): SyncedFinding {
   const reason = faultReasons[fault.code];
   if (reason === "BadApiKey" || reason === "MissingApiKey") {
-    const message = `${fault.message} Put the right key into the Secret of spec.apiKeySecretRef; it is read again before each attempt.`;
+    const message = `${fault.message} Store the correct key in the Secret that spec.apiKeySecretRef names; wafsync reads it again before each attempt.`;
     return { status: "False", reason, message, quotesApi: true, next: "Person" };
   }
   const message = `${fault.message} wafsync retries.`;
@@ -72,16 +72,16 @@ function blockerFinding(blocker: Blocker, message: string): SyncedFinding {
   }
 }
 
-/** How fast the run goes and how long it still takes, in words; empty until that is known. */
+/** The rate of the run and the remaining time, in words; empty until they are known. */
 export function paceInWords(facts: RunFacts): string {
   const waiting = waitingInWords(facts);
   const { pace } = facts;
   if (pace?.perSecond === undefined || pace.left === 0) return waiting;
   const perSecond = pace.perSecond >= 10 ? Math.round(pace.perSecond) : Number(pace.perSecond.toPrecision(2));
-  return ` ${perSecond} calls a second, about ${durationInWords(pace.left / pace.perSecond)} left.${waiting}`;
+  return ` ${perSecond} calls per second, about ${durationInWords(pace.left / pace.perSecond)} left.${waiting}`;
 }
 
-/** Why the work waits just now; empty if it does not. */
+/** Why the run is currently waiting; empty if it is not. */
 export function waitingInWords({ waiting }: RunFacts): string {
   return waiting === undefined ? "" : ` Waiting: ${waiting}.`;
 }

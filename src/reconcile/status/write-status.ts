@@ -1,9 +1,9 @@
-// Writes the status of one object: the next one follows from the one before. The port writes only what differs.
+// Writes the status of one object, derived from the current one. The port writes only differences.
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import type { StatusPort } from "../ports.ts";
 
-/** As the schemas have it: a longer request is cut. */
+/** The limit in the schemas; longer requests are truncated. */
 const requestLengthMax = 1024;
 
 export async function writeStatus(
@@ -15,13 +15,13 @@ export async function writeStatus(
   await status.write(meta, withoutUndefined({ ...next(before), ...handledRequest(meta) }));
 }
 
-/** Acknowledges the annotation that asks for a reconcile now. */
+/** Acknowledges the annotation that requests a reconcile run. */
 export function handledRequest({ annotations }: ResourceMeta): { readonly lastHandledRequest?: string } {
   const value = annotations[requestedAtAnnotation];
   return value === undefined ? {} : { lastHandledRequest: value.slice(0, requestLengthMax) };
 }
 
-/** Fields without a value are left out where a status is stored. */
+/** Removes fields without a value, as in a stored status. */
 export function withoutUndefined(status: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
 }

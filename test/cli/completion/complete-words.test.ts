@@ -5,7 +5,7 @@ import { commandNames, optionNames } from "../../support/processes/program-help.
 
 const program = createProgram("wafsync", () => {});
 
-/** The words are separated by spaces; one at the end begins a new word. */
+/** The words are separated by spaces; a space at the end starts a new word. */
 function complete(line: string) {
   return completeWords(program, line.split(" "));
 }
@@ -14,7 +14,7 @@ function values(line: string): string[] {
   return complete(line).candidates.map(({ value }) => value);
 }
 
-test("The first word can be any command that the help lists, and help", async () => {
+test("The first word can be `help` or any command that the help lists", async () => {
   expect(values("")).toEqual([...(await commandNames()), "help"]);
   expect(values("help ")).toEqual(await commandNames());
   expect(values("pl")).toEqual(["plan"]);
@@ -37,25 +37,25 @@ describe("The value of an option", () => {
     expect(values("completion ")).toEqual(["bash", "zsh", "fish"]);
   });
 
-  test("is a folder or a file where its placeholder says so", () => {
+  test("is a folder or a file if its placeholder says so", () => {
     expect(complete("plan -f ")).toEqual({ candidates: [], paths: "Folders" });
     expect(complete("plan w")).toEqual({ candidates: [], paths: "Folders" });
     expect(complete("logs --key-file ")).toEqual({ candidates: [], paths: "Files" });
     expect(complete("logs --out ")).toEqual({ candidates: [], paths: "Files" });
   });
 
-  test("is an instance after --instance", () => {
+  test("is the name of an instance after --instance", () => {
     expect(complete("clear-cache --instance ")).toEqual({ candidates: [], paths: "None", names: "Instances" });
     expect(complete("logs -f waf --instance=sh")).toMatchObject({ names: "Instances", paths: "None" });
   });
 
-  test("is nothing that is known for a number or a text", () => {
+  test("has no candidates if it is a number or a string", () => {
     expect(complete("logs --interval ")).toEqual({ candidates: [], paths: "None" });
     expect(complete("logs --reason --")).toEqual({ candidates: [], paths: "None" });
   });
 });
 
-test("Words that lead nowhere have no candidates", () => {
+test("Unknown words have no candidates", () => {
   for (const line of ["nope ", "completion bash ", "plan waf ", "plan --nope=", "plan --once=x", "plan waf -- "]) {
     expect([line, complete(line)]).toEqual([line, { candidates: [], paths: "None" }]);
   }

@@ -7,21 +7,25 @@ const instance = (metadata: string, kind = "WafInstance"): string =>
 
 test.each([
   ["a name and a namespace", instance("  name: shop\n  namespace: team-a\n"), ["team-a/shop"]],
-  ["a name alone", instance("  name: shop\n"), ["default/shop"]],
+  ["only a name", instance("  name: shop\n"), ["default/shop"]],
   [
     "quotes and comments",
     instance(`  namespace: "a" # of team a\n  name: 'shop'\n`, '"WafInstance" # one'),
     ["a/shop"],
   ],
-  ["labels of the same names", instance("    labels:\n      name: x\n    name: shop\n"), ["default/shop"]],
-  ["blank lines, and Windows", instance("\n  name: shop\n\n  namespace: a\n").replaceAll("\n", "\r\n"), ["a/shop"]],
+  ["labels with the same keys", instance("    labels:\n      name: x\n    name: shop\n"), ["default/shop"]],
+  [
+    "blank lines, and Windows line breaks",
+    instance("\n  name: shop\n\n  namespace: a\n").replaceAll("\n", "\r\n"),
+    ["a/shop"],
+  ],
   [
     "several documents",
     `---\n${instance("  name: b\n")}--- # next\n${instance("  name: a\n")}`,
     ["default/b", "default/a"],
   ],
   ["another kind", instance("  name: shop\n", "WafIpRule"), []],
-  ["a kind that only begins like it", instance("  name: shop\n", "WafInstances"), []],
+  ["a kind that only starts with this name", instance("  name: shop\n", "WafInstances"), []],
   ["no metadata", "kind: WafInstance\nspec:\n  name: x\n", []],
   ["no name", instance("  namespace: a\n"), []],
   [
@@ -29,9 +33,13 @@ test.each([
     '{"kind": "WafInstance", "metadata": {"name": "a"}}\n---\nkind: WafInstance\nmetadata: {name: b}',
     ["default/a", "default/b"],
   ],
-  ["what is no YAML", "\u0000: [kind: WafInstance", []],
-  ["names that a shell would run", instance('  name: "a;touch${IFS}x;"\n  namespace: "$(id)"\n'), []],
-  ["names that a terminal would obey", instance('  name: "a\\e[31m"\n') + "---\n" + instance('  name: "a\\nb"\n'), []],
+  ["invalid YAML", "\u0000: [kind: WafInstance", []],
+  ["names that a shell would execute", instance('  name: "a;touch${IFS}x;"\n  namespace: "$(id)"\n'), []],
+  [
+    "names with control characters for terminals",
+    instance('  name: "a\\e[31m"\n') + "---\n" + instance('  name: "a\\nb"\n'),
+    [],
+  ],
 ])("The names of instances are found in documents with %s", (_, text, names) => {
   expect(namesIn(text)).toEqual(names);
 });

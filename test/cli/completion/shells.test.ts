@@ -1,4 +1,4 @@
-// The completion scripts in the shells that they are for: what stands on the command line after the tab key was pressed.
+// The completion scripts in their shells: the command line after the Tab key was pressed.
 import { execFile } from "node:child_process";
 import { chmod, mkdir, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -35,7 +35,7 @@ async function run(shell: string, parameters: readonly string[]): Promise<string
   return stdout;
 }
 
-/** What the last word can become. Every shell has to find the same. */
+/** The completions of the last word, which every shell must find. */
 const lines: readonly (readonly [line: string, words: readonly string[]])[] = [
   ["wafsync pl", ["plan"]],
   ["wafsync plan --st", ["--state"]],
@@ -48,7 +48,7 @@ const lines: readonly (readonly [line: string, words: readonly string[]])[] = [
 ];
 
 describeWithProgram("bash", "bash", (bash) => {
-  /** As `complete -F` calls the function; bash itself puts the slash behind a folder. */
+  /** Calls the function like `complete -F`. bash itself adds the slash after a folder. */
   const script = `
     source <(wafsync completion bash)
     COMP_LINE=$1 COMP_POINT=\${#1}
@@ -57,14 +57,14 @@ describeWithProgram("bash", "bash", (bash) => {
 
   test.each(lines)("completes `%s`", async (line, words) => {
     const printed = await run(bash, ["--norc", "-c", script, "bash", line]);
-    // It replaces what stands behind the equals sign.
+    // bash replaces only the part after the equals sign.
     const expected = words.map((word) => word.replace(/^--output=/u, "").replace(/\/$/u, ""));
     const found = printed.split("\n").filter((word) => word !== "");
-    // bash sorts what it shows.
+    // bash sorts the completions.
     expect(found.sort()).toEqual(expected.sort());
   });
 
-  test("registers the function for the program, without a word on the screen", async () => {
+  test("registers the function for the program, without any output", async () => {
     expect(await run(bash, ["--norc", "-c", "source <(wafsync completion bash); complete -p wafsync"])).toBe(
       "complete -F _wafsync wafsync\n",
     );
@@ -81,7 +81,7 @@ describeWithProgram("fish", "fish", (fish) => {
 });
 
 describeWithProgram("zsh", "zsh", (zsh) => {
-  /** Types each line and the tab key into an interactive zsh, which writes down what the line has become. */
+  /** Types each line and the Tab key into an interactive zsh, which records the completed line. */
   const session = `
     zmodload zsh/zpty
     zpty inner "zsh -f -i"
@@ -93,7 +93,7 @@ describeWithProgram("zsh", "zsh", (zsh) => {
     while zpty -r inner chunk; do :; done
     cat lines.txt`;
 
-  /** zsh inserts what is certain; where there is a choice, nothing is. */
+  /** zsh inserts only a unique completion. */
   const typed: readonly (readonly [line: string, completed: string])[] = [
     ["wafsync pl", "wafsync plan "],
     ["wafsync plan --st", "wafsync plan --state "],
@@ -111,7 +111,7 @@ describeWithProgram("zsh", "zsh", (zsh) => {
   });
 });
 
-test("A shell that is not known is refused with those that are", async () => {
+test("An unknown shell is rejected with a list of the known ones", async () => {
   const { code, stderr } = await runWafsync(["completion", "tcsh"]);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("bash, zsh, fish") });
 });

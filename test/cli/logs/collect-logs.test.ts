@@ -18,7 +18,7 @@ const hourMs = 3_600_000;
 
 const question = { baseUrl: "https://waf.example", format: "json", firstDay, lastDay, filters: {} };
 
-/** A process that ends in the middle of a write: what it wrote last is cut, and noise follows. */
+/** A process that dies in the middle of a write: its last write is truncated, and noise follows. */
 function dyingOutput(output: LogOutput, writesLeft: number): LogOutput {
   let left = writesLeft;
   return {
@@ -32,7 +32,7 @@ function dyingOutput(output: LogOutput, writesLeft: number): LogOutput {
   };
 }
 
-/** One run of the program on a file, that may die after so many writes. */
+/** One run of the program on a file, which may die after this many writes. */
 async function run(
   world: LogWorld,
   file: string,
@@ -74,7 +74,7 @@ async function rowsIn(file: string, isOpen = false): Promise<Multiset> {
 }
 
 describe("a range", () => {
-  test("comes out exactly, however often the program dies in the middle of a write", async () => {
+  test("is written exactly, however often the program dies in the middle of a write", async () => {
     await using files = await scratchDirectory({});
     await using world = await logWorld({ now: "2026-06-20T00:00:00Z", logRowsPerDay: 250 });
     world.simulator.setLogFaults({ share: 0.2, seed: 3 });
@@ -89,7 +89,7 @@ describe("a range", () => {
     expect((await rowsIn(file)).difference(allOf(world))).toEqual({ missing: [], tooMany: [] });
   });
 
-  test("that was written to its end and only not put away is not read again", async () => {
+  test("that is complete is not read again, even if its checkpoint was not removed", async () => {
     await using files = await scratchDirectory({});
     await using world = await logWorld({ now: "2026-06-20T00:00:00Z", logRowsPerDay: 5 });
     const file = join(files.path, "rows.json");
@@ -105,7 +105,7 @@ describe("a range", () => {
 });
 
 describe("following", () => {
-  test("brings every row once, late ones too, over crashes and stops", async () => {
+  test("prints every row once, including late rows, despite crashes and stops", async () => {
     await using files = await scratchDirectory({});
     await using world = await logWorld({
       now: "2026-06-15T20:00:00Z",
@@ -117,7 +117,7 @@ describe("following", () => {
     const random = seededRandom(6);
     const start = dayNumber("2026-06-14");
     const end = Date.parse("2026-06-18T00:00:00Z");
-    // The clock of the follower is the simulator's, which goes on by an hour at each look.
+    // The follower uses the simulator's clock, which advances by an hour at each poll.
     const clock = {
       nowMs: () => world.time.nowMs,
       sleep: async () => {
@@ -141,7 +141,7 @@ describe("following", () => {
     expect((await rowsIn(file, true)).difference(expected)).toEqual({ missing: [], tooMany: [] });
   });
 
-  test("asks for one row of each day when nothing is new", async () => {
+  test("requests one row of each day if nothing is new", async () => {
     await using files = await scratchDirectory({});
     await using world = await logWorld({ now: "2026-06-20T12:00:00Z", logRowsPerDay: 0 });
     const entry = [...(await rowsOfOneDay())][0];
@@ -167,7 +167,7 @@ async function rowsOfOneDay() {
   return [...world.rows(dayNumber("2026-06-19"), dayNumber("2026-06-19"), () => Number.POSITIVE_INFINITY)];
 }
 
-test("a checkpoint that was tampered with is refused, and says what to do", async () => {
+test("a checkpoint that was tampered with is rejected, and the error says what to do", async () => {
   await using files = await scratchDirectory({ "rows.wafsync-resume": '{"version":1,"offset":-5}' });
   await expect(loadCheckpoint(join(files.path, "rows"))).rejects.toMatchObject({
     code: "Command",
@@ -175,8 +175,8 @@ test("a checkpoint that was tampered with is refused, and says what to do", asyn
   });
 });
 
-test("a file that is shorter than its checkpoint says is refused", async () => {
+test("a file that is shorter than its checkpoint says is rejected", async () => {
   await using files = await scratchDirectory({ rows: "abc" });
   await expect(openFileOutput(join(files.path, "rows"), 4)).rejects.toMatchObject({ code: "Command" });
-  await expect(openFileOutput(join(files.path, "no", "rows"), 0)).rejects.toThrow("can't be written (ENOENT)");
+  await expect(openFileOutput(join(files.path, "no", "rows"), 0)).rejects.toThrow("cannot be written (ENOENT)");
 });

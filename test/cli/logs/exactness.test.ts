@@ -41,9 +41,9 @@ const formats: Readonly<
 };
 
 test.each(["ndjson", "csv"] as const satisfies LogFormatName[])(
-  "250,000 rows over 40 days come out exactly as %s, while a third of the pages fail and rows arrive late",
+  "250,000 rows over 40 days are written exactly as %s, although a third of the pages fail and rows arrive late",
   async (name) => {
-    // The last day has just ended, so some of its rows are not there yet, and each request takes a while.
+    // The last day has just ended, so some of its rows are still missing, and each request takes a while.
     const seenAtMs = new Map<string, number>();
     const late = { passesMs: 0 };
     await using world = await logWorld({

@@ -1,4 +1,4 @@
-// What attackers write into requests commands no terminal: whole programs that print rows with such texts.
+// Strings of attackers cannot control a terminal: tests whole programs that print such rows.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { hostileRows } from "../../support/builders/hostile-rows.ts";
@@ -10,7 +10,7 @@ import { instanceDocument, secretDocument } from "../../support/worlds/waf-folde
 
 const nowMs = Date.now();
 const client = "203.0.113.9";
-/** Whatever is not seen, but for the end of a line. */
+/** All invisible characters except line breaks. */
 const harmful = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const rows = hostileRows(new Date(nowMs - 60_000).toISOString());
 
@@ -27,31 +27,28 @@ describe("Rows that attackers wrote", () => {
   const source = () => ["--base-url", world.simulator.baseUrl, "--allow-insecure-http", "--since", "yesterday"];
   const environment = { WAFSYNC_API_KEY: logKey };
 
-  test.each(["table", "ndjson", "json"])(
-    "are printed by `logs -o %s` without a character that is not seen",
-    async (format) => {
-      const { code, stdout, stderr } = await runWafsync(["logs", ...source(), "-o", format], { environment });
-      expect(code).toBe(0);
-      expect(`${stdout}${stderr}`).not.toMatch(harmful);
-      if (format === "table") {
-        const lines = stdout.trimEnd().split("\n");
-        expect(lines).toHaveLength(rows.length + 2);
-        expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(1_000);
-      } else {
-        const parsed =
-          format === "json"
-            ? JSON.parse(stdout)
-            : stdout
-                .trimEnd()
-                .split("\n")
-                .map((line) => JSON.parse(line));
-        const paths = (parsed as LogEntry[]).map(({ request_path }) => request_path.toWellFormed());
-        expect(paths).toEqual(expect.arrayContaining(rows.map(({ request_path }) => request_path.toWellFormed())));
-      }
-    },
-  );
+  test.each(["table", "ndjson", "json"])("are printed by `logs -o %s` without invisible characters", async (format) => {
+    const { code, stdout, stderr } = await runWafsync(["logs", ...source(), "-o", format], { environment });
+    expect(code).toBe(0);
+    expect(`${stdout}${stderr}`).not.toMatch(harmful);
+    if (format === "table") {
+      const lines = stdout.trimEnd().split("\n");
+      expect(lines).toHaveLength(rows.length + 2);
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(1_000);
+    } else {
+      const parsed =
+        format === "json"
+          ? JSON.parse(stdout)
+          : stdout
+              .trimEnd()
+              .split("\n")
+              .map((line) => JSON.parse(line));
+      const paths = (parsed as LogEntry[]).map(({ request_path }) => request_path.toWellFormed());
+      expect(paths).toEqual(expect.arrayContaining(rows.map(({ request_path }) => request_path.toWellFormed())));
+    }
+  });
 
-  test("are shown as text by `why`, and do nothing in what `report` prints", async () => {
+  test("are shown as text by `why`, and have no effect in the output of `report`", async () => {
     await using files = await scratchDirectory({
       "main.yaml": instanceDocument(world.simulator.baseUrl, { spec: "  logs: {enabled: true}\n" }),
       "secret.yaml": secretDocument(logKey),

@@ -56,7 +56,7 @@ describe("a filter", () => {
     [{ status: ["600"] }],
     [{ status: ["x"] }],
     [{ path: [""] }],
-  ])("can't be %j, and says what to write", (filter) => {
+  ])("%j is rejected, and the error says what to write", (filter) => {
     const [option] = Object.keys(filter);
     expect(parseLogFilter({ ...none, ...filter })).toMatchObject({
       ok: false,
@@ -65,7 +65,7 @@ describe("a filter", () => {
     });
   });
 
-  test("with many wildcards is quick on a long path", () => {
+  test("with many wildcards is fast on a long path", () => {
     const request_path = "a".repeat(200_000);
     expect(passes({ path: [`${"*a".repeat(50)}*b`] }, { request_path })).toBe(false);
   });

@@ -19,14 +19,14 @@ function print(name: LogFormatName, batches: readonly (readonly LogEntry[])[], i
   return text + format.end(count === 0);
 }
 
-/** The cells of the first row, by their fields. */
+/** The cells of the first row, by field. */
 function csvCells(entry: Partial<LogEntry>, isTerminal = false): Record<string, string | undefined> {
   const [header = [], cells = []] = [...csvRows(print("csv", [[row("/", entry)]], isTerminal))];
   return Object.fromEntries(header.map((field, index) => [field, cells[index]]));
 }
 
 describe("ndjson and json", () => {
-  test("give back what went in, further fields too, whatever characters it has", () => {
+  test("contain the original values, including unknown fields, whatever their characters", () => {
     const rows = [{ ...row(nasty), extra: { deep: [nasty] } }, row("/", { referrer: null })];
     const lines = print("ndjson", [rows]).trimEnd().split("\n");
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(rows);
@@ -34,14 +34,14 @@ describe("ndjson and json", () => {
     expect(JSON.parse(print("json", []))).toEqual([]);
   });
 
-  test("hold no character that a terminal obeys, and no line break within a line", () => {
+  test("contain no control character for terminals, and no line break within a line", () => {
     const text = print("ndjson", [[row(nasty)]]);
     expect(text.trimEnd()).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u);
   });
 });
 
 describe("csv", () => {
-  test("has a header and one line a row, with what is missing told apart from what is empty", () => {
+  test("has a header and one line per row, and distinguishes missing values from empty ones", () => {
     const text = print("csv", [[row("/a", { referrer: null, user_agent: "" })], [row("/b")]]);
     expect(text.split("\n")).toEqual([
       logEntryFields.join(","),
@@ -51,7 +51,7 @@ describe("csv", () => {
     ]);
   });
 
-  test("quotes what would break a line or a cell", () => {
+  test("quotes values that would break a line or a cell", () => {
     expect(csvCells({ user_agent: 'x,"y"\n\r\n' })["user_agent"]).toBe('x,"y"\n\r\n');
   });
 
@@ -70,7 +70,7 @@ describe("csv", () => {
     "\ufeff@x",
     "\u000b-1",
     '=HYPERLINK("http://x","y")',
-  ])("makes %j no formula", (text) => {
+  ])("does not write %j as a formula", (text) => {
     const cells = csvCells({
       request_path: text,
       user_agent: text,
@@ -83,13 +83,13 @@ describe("csv", () => {
     }
   });
 
-  test("shows a terminal no control characters", () => {
+  test("prints no control characters on a terminal", () => {
     expect(csvCells({ user_agent: nasty }, true)["user_agent"]).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 });
 
 describe("the table", () => {
-  test("has one line a row, whatever is in it", () => {
+  test("has one line per row, whatever the values are", () => {
     const text = print("table", [[row(nasty), row("x".repeat(5000))]]);
     expect(text.split("\n")).toHaveLength(4);
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\u2028]/u);
@@ -134,11 +134,11 @@ describe("the table", () => {
     ).toBe(60);
   });
 
-  test("is not cut where no terminal shows it", () => {
+  test("is not truncated if it is not for a terminal", () => {
     expect(createLogFormat("table", false, () => 60).rows(entries, true)).toContain("longer than any column   /");
   });
 
-  test("says when there is nothing", () => {
+  test("says if there are no rows", () => {
     expect(print("table", [])).toMatch(/^TIME .*\nNo blocked requests\.\n$/);
   });
 });

@@ -48,11 +48,11 @@ describe("a range of days", () => {
     ["today", "yesterday", "--since today (2026-06-15) is not before --until yesterday (2026-06-14)"],
     ["365d", "today", "is 366 days, and the WAF allows at most 365"],
     ["99999d", "today", "at most 365"],
-  ])("since %j until %j is none: %s", (since, until, message) => {
+  ])("since %j until %j is rejected: %s", (since, until, message) => {
     expect(() => range(since, until)).toThrow(message);
   });
 
-  test("tells which range would do, and that one does", () => {
+  test("suggests a valid range", () => {
     const hint = ((): string => {
       try {
         return range("2025-01-01", "2026-06-15");
@@ -74,12 +74,12 @@ describe("a moment", () => {
     ["2026-06-13T09:30", "24h", Date.parse("2026-06-13T09:30:00Z"), dayAgo, "2026-06-13 2026-06-14"],
     ["2026-06-13t09:30:15z", "yesterday", Date.parse("2026-06-13T09:30:15Z"), undefined, "2026-06-13 2026-06-14"],
     ["2d", "2026-06-14T00:00", undefined, Date.parse("2026-06-14T00:00:00Z"), "2026-06-13 2026-06-13"],
-  ])("can begin or end a range, which has no other days: %s to %s", (since, until, sinceMs, untilMs, days) => {
+  ])("can start or end a range, which contains no other days: %s to %s", (since, until, sinceMs, untilMs, days) => {
     expect(parseRange(since, until, nowMs)).toMatchObject({ sinceMs, untilMs });
     expect(range(since, until)).toBe(days);
   });
 
-  test("leaves out the rows before it, or from it on", () => {
+  test("excludes rows before the start, and rows from the end on", () => {
     const { sinceMs, untilMs } = parseRange("2026-06-13T09:30", "2026-06-14T10:00", nowMs);
     const isIn = (timestamp: string): boolean => isWithin({ sinceMs, untilMs }, timestamp);
     expect(isIn("2026-06-13T09:29:59.999Z")).toBe(false);
@@ -90,7 +90,7 @@ describe("a moment", () => {
     expect(isWithin({ sinceMs: undefined, untilMs: undefined }, "no time at all")).toBe(true);
   });
 
-  test("is named in the range as people read it", () => {
+  test("is shown in the range in a readable form", () => {
     const words = (since: string, until: string) => describeRange(parseRange(since, until, nowMs));
     expect(words("7d", "today")).toBe("2026-06-08 to 2026-06-15");
     expect(words("24h", "today")).toBe("2026-06-14 10:20:30 to 2026-06-15");
@@ -98,12 +98,12 @@ describe("a moment", () => {
   });
 });
 
-test("only dates stay the same tomorrow", () => {
+test("only dates and times mean the same tomorrow", () => {
   const texts = ["2026-06-15", "2026-06-15T10:00", "7d", "24h", "today"];
   expect(texts.map(isAbsoluteTime)).toEqual([true, true, false, false, false]);
 });
 
-test("a range that reaches behind what the plan keeps is warned of, and no other", () => {
+test("a warning is printed only for a range that starts before the days that the plan keeps", () => {
   const today = dayOf(nowMs);
   const last30 = parseRange("29d", "today", nowMs).days;
   expect(retentionWarning("Basic", last30, today)).toBeUndefined();

@@ -9,7 +9,7 @@ function screen(): { readonly terminal: Terminal; readonly texts: readonly strin
   return { terminal: { isInteractive: false, columns: 100, write, line: (text = "") => write(`${text}\n`) }, texts };
 }
 
-test("a long wait is told with its reason, a short one is not", () => {
+test("a long wait is reported with its reason, a short one is not", () => {
   const { terminal, texts } = screen();
   const watch = new LogWatch(terminal, undefined);
   watch.waiting({ day: 1, why: "RepeatedPage", delayMs: 900 });
@@ -21,7 +21,7 @@ test("a long wait is told with its reason, a short one is not", () => {
   ]);
 });
 
-test("broken and missing entries are told, and make the whole incomplete", () => {
+test("malformed and missing entries are reported, and make the result incomplete", () => {
   const { terminal, texts } = screen();
   const watch = new LogWatch(terminal, undefined);
   const day = dayNumber("2026-06-10");
@@ -32,16 +32,16 @@ test("broken and missing entries are told, and make the whole incomplete", () =>
   expect(watch.isWhole).toBe(false);
   expect(texts).toEqual([
     "warning: 2026-06-10: 4 malformed entries are skipped (entry 1: is not an object; entry 2: is not an object; entry 3: is not an object; …)\n",
-    "warning: 2026-06-10: the WAF announces 7 entries but sends 5\n",
+    "warning: 2026-06-10: the WAF announced 7 entries but sent 5\n",
   ]);
 });
 
-test("rows that the last answer no longer has are told, because they may have been handed on too often", () => {
+test("rows that are missing in the last response are reported, because they may be duplicates", () => {
   const { terminal, texts } = screen();
   const watch = new LogWatch(terminal, undefined);
   watch.dayDone(dayNumber("2026-06-10"), { came: 5, total: 5, broken: [], brokenCount: 0, surplus: 2 });
   expect(watch.isWhole).toBe(false);
   expect(texts).toEqual([
-    "warning: 2026-06-10: 2 entries are not in the last answer of the WAF, but in an earlier one, and may be there too often\n",
+    "warning: 2026-06-10: 2 entries are in an earlier response of the WAF but not in its last one, and may be duplicates\n",
   ]);
 });

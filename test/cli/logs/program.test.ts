@@ -22,7 +22,7 @@ const range = ["--since", "2026-05-07", "--until", "2026-06-15"];
 const firstDay = dayNumber("2026-05-07");
 const lastDay = dayNumber("2026-06-15");
 
-test("a file that was killed and gone on with ten times is exact", async () => {
+test("a download that was killed and resumed ten times is exact", async () => {
   await using files = await scratchDirectory({});
   const file = join(files.path, "rows.ndjson");
   const random = seededRandom(11);
@@ -33,7 +33,7 @@ test("a file that was killed and gone on with ten times is exact", async () => {
     logRowsPerDay: 500,
     onRequest: () => {
       left -= 1;
-      // Between two pages, two days, before the first and after the last: wherever the requests happen to be.
+      // The kills are between pages, between days, before the first request or after the last one.
       if (left <= 0) running?.child.kill("SIGKILL");
     },
   });
@@ -61,11 +61,11 @@ test("a file that was killed and gone on with ten times is exact", async () => {
   expect(text.split("\n")).toHaveLength(20_001);
   expect(sizes.at(-1)).toBeGreaterThan(sizes[0] ?? 0);
   await expect(stat(`${file}.wafsync-resume`)).rejects.toMatchObject({ code: "ENOENT" });
-  // It holds addresses of people.
+  // The file contains personal data.
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-test("a file that another download writes is left to it, also while that one is stopped by Ctrl-Z", async () => {
+test("a file that another download is writing is not touched, even while that download is suspended by Ctrl-Z", async () => {
   await using files = await scratchDirectory({});
   const file = join(files.path, "rows.ndjson");
   let running: RunningProcess | undefined;
@@ -87,7 +87,7 @@ test("a file that another download writes is left to it, also while that one is 
   const second = await runWafsync(parameters, { environment });
   expect([second.code, second.stderr]).toEqual([
     2,
-    `error: ${file} is being written by process ${running.child.pid}\n  Wait until that one has ended, or choose another file.\n`,
+    `error: ${file} is being written by process ${running.child.pid}\n  Wait until that process has ended, or choose another file.\n`,
   ]);
   running.child.kill("SIGCONT");
   expect((await running.ended).code).toBe(0);
@@ -96,7 +96,7 @@ test("a file that another download writes is left to it, also while that one is 
   expect(await readdir(files.path)).toEqual(["rows.ndjson"]);
 });
 
-test("a signal ends it with a hint at --resume, and the download can be resumed", async () => {
+test("a signal stops the download with a hint about --resume, and the download can be resumed", async () => {
   await using files = await scratchDirectory({});
   const file = join(files.path, "rows.csv");
   let calls = 0;
@@ -121,7 +121,7 @@ test("a signal ends it with a hint at --resume, and the download can be resumed"
   const refused = await runWafsync(parameters, { environment });
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("Add --resume to continue it")]);
   const other = await runWafsync([...parameters, "--resume", "--country", "NL"], { environment });
-  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("had other options")]);
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("was started with other options")]);
   expect((await runWafsync([...parameters, "--resume"], { environment })).code).toBe(0);
   expect((await readFile(file, "utf8")).trimEnd().split("\n")).toHaveLength(4001);
   const again = await runWafsync([...parameters, "--resume"], { environment });
@@ -146,7 +146,7 @@ describe("memory", () => {
     expect(await peakMiB("2026-05-07")).toBeLessThan(400);
   });
 
-  test("grows little with the number of rows if the engine has to collect its garbage early, as the documentation says", async () => {
+  test("grows little with the number of rows if the engine collects garbage early, as the documentation says", async () => {
     const few = await peakMiB("2026-06-12", "--max-semi-space-size=1");
     const many = await peakMiB("2026-05-07", "--max-semi-space-size=1");
     expect(many).toBeLessThan(few + 96);
@@ -154,7 +154,7 @@ describe("memory", () => {
   });
 });
 
-describe("what can't be asked", () => {
+describe("invalid options", () => {
   test.each([
     [["--since", "2026-06-15", "--until", "2026-06-10"], "--since 2026-06-15 is not before --until 2026-06-10"],
     [["--since", "15.06.2026"], '--since "15.06.2026" is not a time'],
@@ -163,7 +163,7 @@ describe("what can't be asked", () => {
     [["--follow", "--until", "2026-06-16"], "--until cannot be combined with --follow"],
     [["--resume"], "--resume needs a file"],
     [["--client", "10.0.0.300"], "--client: write an IP address or a network"],
-  ])("%j ends before any call", async (more, message) => {
+  ])("%j fail before any call", async (more, message) => {
     await using world = await logWorld({ now });
     const end = await runWafsync(logs(world.simulator, ...more), { environment });
     expect([end.code, end.stderr]).toEqual([2, expect.stringContaining(message)]);
@@ -171,14 +171,14 @@ describe("what can't be asked", () => {
   });
 });
 
-describe("what the WAF refuses", () => {
-  test("a wrong key, and no WAF for the account, end at once and say what to do", async () => {
+describe("rejected requests", () => {
+  test("a wrong key, or an account without a WAF, fails immediately and says what to do", async () => {
     const keys = [{ key: logKey, domain: "logs.example", hasWaf: false }];
     await using world = await logWorld({ now, keys });
     const noWaf = await runWafsync(logs(world.simulator, ...range), { environment });
     expect(noWaf.code).toBe(2);
     expect(noWaf.stderr).toContain("the WAF refuses to return logs (404): No WAF configured for this account");
-    expect(noWaf.stderr).toContain("use the key of the account that has it");
+    expect(noWaf.stderr).toContain("use the key of the account that has the WAF");
     const wrongKey = await runWafsync(logs(world.simulator, ...range), {
       environment: { WAFSYNC_API_KEY: "another-key-0123456789" },
     });
@@ -192,7 +192,7 @@ describe("what the WAF refuses", () => {
     [400, "start_date must be before or equal to end_date", "by the API's published rules"],
     [400, "Date range cannot exceed 365 days", "by the API's published rules"],
     [403, "Missing parameter api_key", "Check whether a proxy removes"],
-  ])("%i %s is told in its own words, with what to do", async (status, message, hint) => {
+  ])("%i %s is reported with its message, and with what to do", async (status, message, hint) => {
     await using world = await logWorld({ now });
     const body = JSON.stringify({ success: false, message });
     world.simulator.addFaults({ times: 100, effect: { kind: "Respond", status, body } });
@@ -201,7 +201,7 @@ describe("what the WAF refuses", () => {
     expect(end.stderr).toContain(hint);
   });
 
-  test("a scroll id that is refused costs a second reading, and nothing is told of it", async () => {
+  test("a rejected scroll id causes a second read, which is not reported", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 30 });
     const message = "Invalid scroll_id";
     world.simulator.addFaults({
@@ -217,7 +217,7 @@ describe("what the WAF refuses", () => {
   });
 });
 
-test("whoever stops reading ends it without a complaint", async () => {
+test("a reader that closes the pipe ends the command without an error", async () => {
   await using world = await logWorld({ now, logRowsPerDay: 20_000 });
   const running = startWafsync(logs(world.simulator, ...range), { environment });
   await running.hasPrinted(/\n/);
@@ -227,10 +227,10 @@ test("whoever stops reading ends it without a complaint", async () => {
   expect(world.simulator.requests().length).toBeLessThan(30);
 });
 
-test("following prints what is there and then what comes, until a signal ends it", async () => {
+test("--follow prints the existing rows and then new ones, until a signal stops it", async () => {
   await using world = await logWorld({ now, logRowsPerDay: 0 });
   const waf = world.simulator.waf(logKey);
-  // The program goes by the real date.
+  // The program uses the real date.
   const today = new Date();
   const entry = { ...row("/first"), timestamp: today.toISOString(), user_agent: "", country: "NL" };
   world.time.nowMs = today.getTime();
@@ -246,7 +246,7 @@ test("following prints what is there and then what comes, until a signal ends it
   expect(lines.map((line) => (JSON.parse(line) as LogEntry).request_path)).toEqual(["/first", "/second"]);
 });
 
-test("a directory says which WAF it is, and its plan how far the logs reach", async () => {
+test("a directory declares the WAF, and its plan determines how far the logs reach back", async () => {
   await using world = await logWorld({ now, logRowsPerDay: 3 });
   const spec = "  logs: {plan: Basic}\n";
   await using files = await scratchDirectory({
@@ -271,11 +271,11 @@ test("a directory says which WAF it is, and its plan how far the logs reach", as
   expect(JSON.parse(end.stdout)).toHaveLength(6);
   await writeFile(join(files.path, "other.yaml"), instanceDocument(world.simulator.baseUrl, { name: "other" }));
   const several = await runWafsync(parameters);
-  expect([several.code, several.stderr]).toEqual([2, expect.stringContaining("Name one with --instance")]);
+  expect([several.code, several.stderr]).toEqual([2, expect.stringContaining("Select one with --instance")]);
   const chosen = await runWafsync([...parameters, "--instance", "main", "-o", "csv"]);
   expect([chosen.code, chosen.stdout.trimEnd().split("\n")]).toEqual([0, expect.any(Array)]);
 });
 
-test("the API key is in nothing that any of these programs printed", () => {
+test("none of these programs printed the API key", () => {
   for (const spelling of keySpellings(logKey)) expect(everythingPrinted()).not.toContain(spelling);
 });

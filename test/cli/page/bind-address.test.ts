@@ -6,12 +6,12 @@ describe("An address to serve a page at", () => {
     ["127.0.0.1:8082", "http://127.0.0.1:8082/"],
     ["localhost:0", "http://127.0.0.1:0/"],
     ["[::1]:65535", "http://[::1]:65535/"],
-  ])("%s is read", (text, url) => {
+  ])("%s is accepted", (text, url) => {
     const bind = parseBindAddress("--bind-address", text);
     expect(bind === undefined ? undefined : urlOf(bind)).toBe(url);
   });
 
-  test("is none if it is 0", () => {
+  test("is disabled by 0", () => {
     expect(parseBindAddress("--bind-address", "0")).toBeUndefined();
   });
 
@@ -25,7 +25,7 @@ describe("An address to serve a page at", () => {
     "[127.0.0.1]:1",
     "",
     "1.2.3:4",
-  ])("is refused if it is %j", (text) => {
+  ])("%j is rejected", (text) => {
     expect(() => parseBindAddress("--bind-address", text)).toThrow("is not an address with a port");
   });
 });
@@ -51,7 +51,7 @@ describe("The host of a request", () => {
     "::1",
     "[evil.example]",
     "localhost@evil.example",
-  ])("must not be %j, which another website could make its own", (host) => {
+  ])("must not be %j, which another website could use", (host) => {
     expect(isOwnHost(host)).toBe(false);
   });
 });

@@ -15,7 +15,7 @@ function event(kind: HistoryKind, agoMs: number, count: number): HistoryEvent {
 }
 
 describe("The number of managed entries over time", () => {
-  test("is counted back from now", () => {
+  test("is computed backwards from the current number", () => {
     const events = [event("Added", 50 * minuteMs, 10), event("Removed", 20 * minuteMs, 4), event("Refused", 60_000, 9)];
     const over = entriesOverTime(events, { blocklist: 6, allowlist: 0 }, nowMs);
     expect(over?.stepMs).toBe(5 * minuteMs);

@@ -1,4 +1,4 @@
-// The first page and the summary of 1,000 WAFs with 100,000 entries, whatever their objects are called and report.
+// The overview page and the summary of 1,000 WAFs with 100,000 entries, whatever the names and messages of their objects are.
 import { describe, expect, test } from "@jest/globals";
 import { summarySchema } from "../../../src/api/summary.ts";
 import { overviewPage, readChoice } from "../../../src/cli/page/overview-page.ts";
@@ -49,11 +49,11 @@ function seenWith(message: string): Seen {
 
 const words = { version: "0.0.0", words: () => "", isCluster: true };
 
-describe("The first page of 1,000 WAFs", () => {
+describe("The overview page of 1,000 WAFs", () => {
   test.each([
     ["ordinary", "The WAF API is unreachable: wafsync retries in 30 s. ".repeat(5)],
     ["hostile", hostile],
-  ])("is at most 300 KB with %s messages, and has those that need attention first", (_what, message) => {
+  ])("is at most 300 KB with %s messages, and shows WAFs that need attention first", (_what, message) => {
     const summary = summarize(seenWith(message), words);
     expect(summarySchema.safeParse(summary).success).toBe(true);
     const text = overviewPage(summary, readChoice(new URLSearchParams()));
@@ -63,7 +63,7 @@ describe("The first page of 1,000 WAFs", () => {
     expect(/<script>|<img|[\p{Cf}\p{Cc}]/u.test(text.replaceAll("\n", ""))).toBe(false);
   });
 
-  test("leads to all others, and finds them by name and domain", () => {
+  test("links to all other WAFs, and finds them by name and domain", () => {
     const summary = summarize(seenWith("wait"), words);
     const last = overviewPage(summary, readChoice(new URLSearchParams({ page: "10" })));
     expect(last.match(/class="mark good"/g)).toHaveLength(100);
@@ -73,7 +73,7 @@ describe("The first page of 1,000 WAFs", () => {
     expect(overviewPage(summary, readChoice(new URLSearchParams({ find: '"><b>' })))).not.toContain('"><b>');
   });
 
-  test("counts each WAF with its own rules", () => {
+  test("counts the rules of each WAF", () => {
     const { instances, totals } = summarize(seenWith("wait"), words);
     expect(totals).toMatchObject({ instances: 1_000, ready: 500, notReady: 500, blocked: 100_000, allowed: 5_000 });
     expect(

@@ -1,4 +1,4 @@
-// The server of the page over real sockets: what it refuses, what it tells browsers, and when it loads what it serves.
+// The page server over real sockets: which requests it rejects, which headers it sends, and when it loads the page.
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { PageRequest, PageServer } from "../../../src/cli/page/page-server.ts";
@@ -54,8 +54,8 @@ async function ask(
   return await promise;
 }
 
-describe("The server of the page", () => {
-  test("loads nothing for what it refuses, and everything once for the first page", async () => {
+describe("The page server", () => {
+  test("loads nothing for rejected requests, and loads everything once for the first page", async () => {
     expect([(await ask("/", {}, "POST")).status, (await ask("/", { host: "evil.example" })).status]).toEqual([
       405, 421,
     ]);
@@ -65,7 +65,7 @@ describe("The server of the page", () => {
     expect(seen.at(-1)?.query.get("address")).toBe("1");
   });
 
-  test.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])("refuses %s", async (method) => {
+  test.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])("rejects %s", async (method) => {
     const { status, headers } = await ask("/", {}, method);
     expect([status, headers["allow"]]).toEqual([405, "GET, HEAD"]);
   });
@@ -75,7 +75,7 @@ describe("The server of the page", () => {
     expect([status, headers["content-length"], body]).toEqual([200, "9", ""]);
   });
 
-  test("allows browsers nothing but its own files, in no frame, and to keep nothing", async () => {
+  test("lets browsers load only its own files, show it in no frame, and store nothing", async () => {
     const { headers } = await ask("/");
     const policy = String(headers["content-security-policy"]);
     expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';/);
@@ -96,24 +96,24 @@ describe("The server of the page", () => {
     ["/", "cross-site", "navigate", 200],
     ["/why?address=192.0.2.1", "same-origin", "navigate", 200],
     ["/why?address=192.0.2.1", "none", "navigate", 200],
-  ])("answers %s from a %s page by %s with %i", async (path, site, mode, status) => {
+  ])("answers %s from a %s page in mode %s with %i", async (path, site, mode, status) => {
     expect((await ask(path, { "sec-fetch-site": site, "sec-fetch-mode": mode })).status).toBe(status);
   });
 
-  test("answers long and odd paths without passing on what is not a path", async () => {
+  test("answers long and unusual paths, and never passes an invalid path on", async () => {
     expect((await ask(`/${"a".repeat(2_100)}`)).status).toBe(414);
     expect((await ask("//evil.example/x")).status).toBe(200);
     expect(seen.at(-1)?.path).not.toContain("evil.example/x/");
   });
 
-  test("reports an unexpected error to its log, and tells the browser nothing of it", async () => {
+  test("logs an unexpected error, and hides its details from the browser", async () => {
     const { status, body } = await ask("/broken");
     expect([status, body]).toEqual([500, expect.stringContaining("This is a bug in wafsync")]);
     expect(body).not.toContain("it is broken");
     expect(problems).toHaveLength(1);
   });
 
-  test("closes what it has loaded, and nothing that it has not", async () => {
+  test("closes the app only if it was loaded", async () => {
     const load = async () => ({
       handle: async () => ({ status: 200, type: "text/plain", body: "" }),
       close: async () => {

@@ -38,17 +38,17 @@ describe("The summary", () => {
     expect(textOf(overviewPage(summary, choice))).toMatch(/shop\/drop\s+Not ready: TooFewEntries[^]*3 h ago/);
   });
 
-  test("names the annotation that accepts content on hold where there is no kubectl", () => {
+  test("names the annotation that accepts content on hold in a folder", () => {
     const { feeds } = summarize(held, { ...words, isCluster: false });
     expect(feeds[0]?.heldContent?.accept).toBe('wafsync.dev/accept-feed: "c0ffee"');
   });
 
-  test("shows what was never reported as such", () => {
+  test("shows which objects were never reported on", () => {
     const text = textOf(overviewPage(summarize(feedWith(undefined), words), choice));
     expect(text).toMatch(/Not reported yet\s+No reconcile run has reported on it yet\.\s+–\s+–\s+never/);
   });
 
-  test("of nothing says that there is no WAF, and without rights it says only why", () => {
+  test("says that no WAF is declared, and without permissions shows only the reason", () => {
     expect(textOf(overviewPage(summarize(nothing, words), choice))).toContain("No WafInstance is declared.");
     const refused = summarize({ ...nothing, refused: "You are not allowed to list wafinstances." }, words);
     const text = textOf(overviewPage(refused, choice));

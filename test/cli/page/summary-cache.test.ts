@@ -27,7 +27,7 @@ function cacheWith(readMs: number) {
 }
 
 describe("The summary of a page", () => {
-  test("is read once for all who look within two seconds, and again afterwards", async () => {
+  test("is read once for all requests within two seconds, and again afterwards", async () => {
     const { clock, cache, get, reads } = cacheWith(10);
     expect(await get()).toBe("1");
     expect(await get()).toBe("1");
@@ -40,7 +40,7 @@ describe("The summary of a page", () => {
     expect(reads()).toBe(3);
   });
 
-  test("is the last one while a slow read takes longer than people wait", async () => {
+  test("is the previous one while a new read is slow", async () => {
     const { clock, cache, get } = cacheWith(5_000);
     await get();
     await clock.advance(3_000);
@@ -51,7 +51,7 @@ describe("The summary of a page", () => {
     expect((await cache.get()).summary.where).toBe("2");
   });
 
-  test("is dropped a minute after the last one looked", async () => {
+  test("is dropped a minute after the last request", async () => {
     const { clock, get, reads } = cacheWith(10);
     await get();
     await clock.advance(59_000);

@@ -24,7 +24,7 @@ function focusOn(text: string): FocusView {
 }
 
 describe("the marks of changes", () => {
-  test("share a number within a bar, and join what happened at once", () => {
+  test("share a number within a bar, and combine simultaneous changes", () => {
     const events = [added(3.5, "192.0.2.1"), added(3.5, "192.0.2.2"), added(3.9, "192.0.2.3"), added(7, "192.0.2.4")];
     const { marks, changes, left } = markChanges(events, summary, []);
     expect(marks).toEqual([
@@ -39,13 +39,13 @@ describe("the marks of changes", () => {
     expect(left).toBe(0);
   });
 
-  test("are only those of entries that cover a client in focus", () => {
+  test("include only entries that cover a client in focus", () => {
     const events = [added(1, "192.0.2.0/24", "198.51.100.1"), added(2, "198.51.100.2")];
     const { changes } = markChanges(events, summary, [focusOn("192.0.2.7")]);
     expect(changes.map(({ event }) => event.values)).toEqual([["192.0.2.0/24"]]);
   });
 
-  test("are the newest hundred, and say how many others there are", () => {
+  test("show the newest hundred changes, and the number of all others", () => {
     const events = Array.from({ length: 130 }, (_, place) => added(place / 10, `192.0.2.${place}`));
     const { changes, left } = markChanges(events, summary, []);
     expect([changes.length, left, changes.at(-1)?.event.values]).toEqual([100, 30, ["192.0.2.129"]]);

@@ -4,7 +4,7 @@ import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { ClientDetails } from "../../../src/cli/report/client-details.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
-/** As a report counts them: every row with the number of rows of its client so far. */
+/** Adds rows as a report does: each row with the number of rows of its client so far. */
 function followed(rows: readonly LogEntry[]): ClientDetails {
   const details = new ClientDetails();
   const counts = new Map<string, number>();
@@ -18,8 +18,8 @@ function followed(rows: readonly LogEntry[]): ClientDetails {
 
 const scanner = readObservedEntry("203.0.113.9");
 
-describe("what a client did", () => {
-  test("is counted by path, user agent, reason, method and status", () => {
+describe("the details of a client", () => {
+  test("count paths, user agents, reasons, methods and statuses", () => {
     const details = followed([
       row("/a?x=1", { client_ip: "203.0.113.9" }),
       row("/a?x=2", { client_ip: "203.0.113.9", user_agent: null }),
@@ -38,7 +38,7 @@ describe("what a client did", () => {
     expect(details.of(readObservedEntry("198.51.100.1"), 1)).toBeUndefined();
   });
 
-  test("is kept for a busy client below a flood of others, and says of how many rows", () => {
+  test("are kept for a busy client among a flood of others, and report how many rows they cover", () => {
     const flood = Array.from({ length: 5_000 }, (_, place) =>
       row("/", { client_ip: `2001:db8::${place.toString(16)}` }),
     );

@@ -1,4 +1,4 @@
-// Reports about a folder's WAF and about single clients, made by the whole program.
+// Reports about a folder's WAF and about single clients, written by the whole program.
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
@@ -11,7 +11,7 @@ import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 import { instanceDocument, originDocument, ruleDocument, secretDocument } from "../../support/worlds/waf-folder.ts";
 
 const hourMs = 3_600_000;
-// The program has the clock of this machine, and so have the simulator and the rows.
+// The program uses the clock of this machine, and so do the simulator and the rows.
 const nowMs = Date.now();
 const now = new Date(nowMs).toISOString();
 
@@ -43,7 +43,7 @@ async function folderOf(world: LogWorld) {
 }
 
 describe("a report about a folder's WAF", () => {
-  test("suggests to block nobody who is exempt, marks changes to the lists, and compares with the previous period", async () => {
+  test("suggests no exempt clients, marks changes to the lists, and compares with the previous period", async () => {
     await using world = await logWorld({ now });
     await using files = await folderOf(world);
     const from = ["-f", files.path, "--allow-insecure-http"];
@@ -90,7 +90,7 @@ describe("a report about a folder's WAF", () => {
     expect(stdout).toContain("+600 %: 3 in the previous period");
   });
 
-  test("about one client and one network shows what they did, and what `why` says", async () => {
+  test("about one client and one network shows their requests, and the output of `why`", async () => {
     await using world = await logWorld({ now });
     await using files = await folderOf(world);
     const from = ["-f", files.path, "--allow-insecure-http"];
@@ -127,7 +127,7 @@ describe("a report about a folder's WAF", () => {
       ["--client", Array.from({ length: 21 }, (_, place) => `192.0.2.${place}`).join(",")],
       "a report can be about at most 20 clients and networks, not 21",
     ],
-  ])("refuses %j", async (more, complaint) => {
+  ])("rejects %j", async (more, complaint) => {
     await using world = await logWorld({ now });
     await using files = await folderOf(world);
     const { code, stderr } = await runWafsync(["report", "-f", files.path, "--allow-insecure-http", ...more]);
@@ -137,7 +137,7 @@ describe("a report about a folder's WAF", () => {
 });
 
 describe("logs of a network", () => {
-  test("are those of the /24 or /64 of an address, and of the clients that are named", async () => {
+  test("include the /24 or /64 of an address, and the given clients", async () => {
     await using world = await logWorld({ now });
     for (const client_ip of ["203.0.113.9", "203.0.113.200", "2001:db8::1", "2001:db8:0:1::1", "192.0.2.1"]) {
       addRows(world, 1, 1, { client_ip });

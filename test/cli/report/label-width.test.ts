@@ -2,12 +2,12 @@ import { describe, expect, test } from "@jest/globals";
 import { fittingLabel, labelWidth } from "../../../src/cli/report/label-width.ts";
 
 describe("a label", () => {
-  test.each(["SQL Injection", "", "Remote Command Execution"])("%j stays as it is where there is room", (text) => {
+  test.each(["SQL Injection", "", "Remote Command Execution"])("%j stays unchanged if it fits", (text) => {
     expect(fittingLabel(text, 250)).toBe(text);
   });
 
   test.each(["W".repeat(60), "i".repeat(300), "漢".repeat(60), "😀".repeat(60), "a b ".repeat(50)])(
-    "%j is cut between characters, to no more than its width",
+    "%j is truncated between characters to at most the width",
     (text) => {
       const label = fittingLabel(text, 200);
       expect(label.endsWith("…")).toBe(true);

@@ -4,7 +4,7 @@ import { contentPolicy } from "../../../src/cli/report/page-policy.ts";
 import { pageScript } from "../../../src/cli/report/page-script.ts";
 import { pageStyle } from "../../../src/cli/report/page-style.ts";
 
-test("The policy of a page names its styles and scripts by their hashes, and allows nothing else", () => {
+test("The policy of a page allows only its styles and scripts, by their hashes", () => {
   const hash = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
   const policy = contentPolicy({ styles: [pageStyle], scripts: [pageScript] });
   expect(policy).toBe(

@@ -3,7 +3,7 @@ import { LogReport } from "../../../src/cli/report/report-statistics.ts";
 import { PreviousPeriod } from "../../../src/cli/report/previous-period.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
-test("The previous period counts exactly what the report shows, whatever else came", () => {
+test("The previous period counts exactly the keys that the report shows, whatever else was logged", () => {
   const report = new LogReport({ startMs: 0, endMs: 86_400_000 });
   report.add(row("/a", { client_ip: "192.0.2.1" }), 0, 0);
   report.add(row("/b", { client_ip: "2001:db8::1", block_reason: "XSS 1", user_agent: null }), 0, 0);

@@ -35,7 +35,7 @@ function addRows(world: LogWorld, rows: readonly LogEntry[]): void {
 }
 
 describe("the report", () => {
-  test("of a folder's WAF counts what is there, and has a rule for who is not on the blocklist", async () => {
+  test("of a folder's WAF counts all requests, and suggests a rule for clients that are not on the blocklist", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 200 });
     const { simulator } = world;
     const clients = ["203.0.113.250", "2001:db8:ffff::1", "192.0.2.250", "198.51.100.250"];
@@ -117,19 +117,19 @@ describe("the report", () => {
     expect((parse(ruleOf(stdout)) as { spec: { addresses: string[] } }).spec.addresses).toEqual(["203.0.113.10"]);
   });
 
-  test("suggests a rule that wafsync takes, also where it doesn't know the name of the instance", async () => {
+  test("suggests a rule that wafsync accepts, even if it doesn't know the name of the instance", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 50 });
     const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
     pages.push(stdout);
     expect([code, stderr]).toEqual([0, "A report of 150 blocked requests.\n"]);
     const rule = ruleOf(stdout);
-    expect(rule).toContain("# Write the name of your WafInstance instead of my-waf.");
+    expect(rule).toContain("# Replace my-waf with the name of your WafInstance.");
     const parsed = parseResource(parse(rule), { defaultNamespace: "shop" });
     expect(parsed).toMatchObject({ ok: true });
     expect((parse(rule) as { spec: { addresses: string[] } }).spec.addresses).toHaveLength(20);
   });
 
-  test("lets nothing of what attackers wrote become markup", async () => {
+  test("never turns strings of attackers into markup", async () => {
     await using world = await logWorld({ now });
     addRows(world, hostileRows("2026-06-11T05:30:00Z"));
     world.simulator.waf(logKey).changeDomain("<img src=x>.example");
@@ -149,7 +149,7 @@ describe("the report", () => {
     expect(stdout).not.toContain('id="rule-yaml"');
   });
 
-  test("holds no API key, wherever somebody wrote it into a request", async () => {
+  test("contains no API key, even if a request contains it", async () => {
     await using world = await logWorld({ now });
     const texts = [logKey, encodeURIComponent(logKey), new URLSearchParams({ logKey }).toString()];
     addRows(
@@ -175,8 +175,8 @@ describe("the report", () => {
   });
 });
 
-describe("what is missing", () => {
-  test("is on the page, and in the exit code: the blocklist", async () => {
+describe("missing data", () => {
+  test("is reported on the page and by the exit code: the blocklist", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 20 });
     world.simulator.addFaults({ match: { path: "/api/blocklist_ips" }, effect: { kind: "EchoKey", status: 500 } });
     const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
@@ -188,19 +188,19 @@ describe("what is missing", () => {
     expect(stdout).not.toContain('id="rule-yaml"');
   });
 
-  test("is on the page, and in the exit code: broken rows, and days that are not kept", async () => {
+  test("is reported on the page and by the exit code: malformed rows, and days that are not kept", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 20 });
     addRows(world, [{ ...row("/"), client_ip: 7 as unknown as string, timestamp: "2026-06-11T05:30:00Z" }]);
     const parameters = report(world.simulator, "--out", "-", "--plan", "Basic");
     const { code, stdout } = await runWafsync(parameters, { environment });
     expect(code).toBe(1);
-    expect(stdout).toContain("2026-06-11: 1 malformed entry is skipped (entry 21: client_ip is not a text)");
+    expect(stdout).toContain("2026-06-11: 1 malformed entry is skipped (entry 21: client_ip is not a string)");
     expect(stdout).toContain("the plan Basic keeps logs for 30 days");
   });
 });
 
 describe("the file", () => {
-  test("takes the place of an older report, and of nothing else", async () => {
+  test("replaces an older report, and no other file", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 5 });
     await using files = await scratchDirectory({ "waf.yaml": "kind: WafInstance\n" });
     const file = join(files.path, "report.html");
@@ -221,7 +221,7 @@ describe("the file", () => {
     expect(await readFile(other, "utf8")).toBe("kind: WafInstance\n");
     const lost = join(files.path, "no-folder", "report.html");
     const failed = await runWafsync(report(world.simulator, "--out", lost), { environment });
-    expect([failed.code, failed.stderr]).toEqual([2, `error: ${lost} can't be written (ENOENT)\n`]);
+    expect([failed.code, failed.stderr]).toEqual([2, `error: ${lost} cannot be written (ENOENT)\n`]);
     expect((await readdir(files.path)).toSorted()).toEqual(["report.html", "waf.yaml"]);
   });
 
@@ -242,7 +242,7 @@ describe("the file", () => {
   });
 });
 
-describe("a question that can't be answered is refused with a way out", () => {
+describe("an impossible request is rejected with a hint", () => {
   test.each([
     [
       ["--since", "2026-06-12", "--until", "2026-06-10"],
@@ -262,7 +262,7 @@ describe("a question that can't be answered is refused with a way out", () => {
   });
 });
 
-test("No report, and nothing that was printed for one, holds the API key", () => {
+test("No report and no output contains the API key", () => {
   const texts = [everythingPrinted(), ...pages].join("\n");
   expect(pages.length).toBeGreaterThan(5);
   for (const spelling of keySpellings(logKey)) expect(texts).not.toContain(spelling);

@@ -14,7 +14,7 @@ describe("a chart", () => {
     marks: [{ bar: 2, label: "7" }],
   };
 
-  test("has a tooltip on each bar, and neither styles, classes nor data of the library", () => {
+  test("has a tooltip on each bar, and no styles, classes or data of the library", () => {
     const { wide, narrow } = timeChart(bars);
     for (const svg of [wide, narrow]) {
       expect([...svg.matchAll(/<title>(?<tooltip>.*?)<\/title>/g)].map(({ groups }) => groups?.["tooltip"])).toEqual([

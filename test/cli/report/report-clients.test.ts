@@ -20,7 +20,7 @@ function networks(...texts: readonly string[]): NetworkIndex {
 describe("the lists", () => {
   const clients = ["192.0.2.1", "198.51.100.7", "2001:db8::1", "not an address"];
 
-  test("contain a client by itself, by a network in any spelling, or not at all", () => {
+  test("contain a client as an address, within a network in any spelling, or not at all", () => {
     const found = assessed(clients, {
       blocklist: ["192.0.2.1/32", "198.51.100.99/24", "rubbish", "2001:db8:1::/48"],
       allowlist: ["198.51.100.0/28"],
@@ -34,7 +34,7 @@ describe("the lists", () => {
     expect(addressesToBlock(found)).toEqual(["2001:db8::1"]);
   });
 
-  test("omit from the rule clients on the allowlist, and addresses that are not on the public Internet", () => {
+  test("exclude from the rule clients on the allowlist, and addresses that are not on the public Internet", () => {
     const rows = [
       "198.51.100.7",
       "203.0.113.9",
@@ -57,7 +57,7 @@ describe("the lists", () => {
     expect(addressesToBlock(assessed(rows, { blocklist: [], allowlist: undefined }))).toEqual([]);
   });
 
-  test("omit from the rule what is exempt, in either direction, and what a rule blocks already", () => {
+  test("exclude from the rule exempt clients and networks, and clients that a rule already blocks", () => {
     const rows = ["192.0.2.1", "198.51.100.7", "203.0.113.9", "203.0.113.10", "203.0.113.0/24"];
     const found = assessed(rows, {
       blocklist: [],
@@ -78,7 +78,7 @@ describe("the lists", () => {
     expect(addressesToBlock(found)).toEqual(["203.0.113.10"]);
   });
 
-  test("that could not be read leave the state unknown, and nothing is to be blocked", () => {
+  test("that could not be read leave the state unknown, and no client is suggested", () => {
     const found = assessed(clients, { blocklist: undefined, allowlist: [] });
     expect(found.map(({ lists }) => lists.state).toSorted()).toEqual(["NoAddress", "Unknown", "Unknown", "Unknown"]);
     expect(addressesToBlock(found)).toEqual([]);

@@ -18,8 +18,8 @@ function trueCounts(keys: readonly string[]): Map<string, number> {
   return counts;
 }
 
-describe("a counter of frequent texts", () => {
-  test("is exact as long as the texts are few, with one note for each", () => {
+describe("a counter of frequent strings", () => {
+  test("is exact while there are few strings, with one note for each", () => {
     const counter = counted(2, ["b", "a", "c", "a", "d", "b", "a"]);
     expect(counter.ranked()).toEqual([
       { key: "a", count: 3, note: { place: 6 } },
@@ -31,7 +31,7 @@ describe("a counter of frequent texts", () => {
     expect([counter.countOf("a"), counter.countOf("never")]).toEqual([3, 0]);
   });
 
-  test("never counts too much, nor too little by more than it says, whatever comes in which order", () => {
+  test("never counts too much, nor too little by more than its known error, in any order", () => {
     const keys = array(
       integer({ min: 0, max: 60 }).map((number) => `key ${Math.floor(number ** 1.5)}`),
       {
@@ -57,7 +57,7 @@ describe("a counter of frequent texts", () => {
     );
   });
 
-  test("keeps what is frequent below a flood of texts that come once", () => {
+  test("keeps frequent strings among a flood of strings that occur once", () => {
     const counter = new FrequentCounter<undefined>(100);
     for (let row = 0; row < 100_000; row += 1) {
       counter.add(`flood ${row}`, () => undefined);

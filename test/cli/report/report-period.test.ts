@@ -22,7 +22,7 @@ describe("the previous period", () => {
   test.each([
     ["24h", "today", ["2026-11-21T09:30", "2026-11-22T09:30"], "2026-11-20 09:30 to 2026-11-21 09:30", 24],
     ["yesterday", "yesterday", ["2026-11-21T00:00", "2026-11-22T00:00"], "2026-11-20 00:00 to 2026-11-21 00:00", 24],
-    // Of today, nine and a half hours have passed.
+    // Nine and a half hours of today have passed.
     ["today", "today", ["2026-11-22T00:00", "2026-11-23T00:00"], "2026-11-21 14:30 to 2026-11-22 00:00", 9.5],
     ["2026-11-01", "2026-11-10", ["2026-11-01T00:00", "2026-11-11T00:00"], "2026-10-22 00:00 to 2026-11-01 00:00", 240],
   ])("of %s to %s is as long as the part that has passed", (since, until, period, before, hours) => {

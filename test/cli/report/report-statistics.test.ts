@@ -46,7 +46,7 @@ describe("over time", () => {
     expect([overTime.length, barMs]).toEqual([bars, hours * hourMs]);
   });
 
-  test("each request counts for the bar of its own time", () => {
+  test("each request counts in the bar of its own time", () => {
     const { overTime, total } = summed(1, [
       [{}, 0],
       [{}, 0.99],
@@ -59,7 +59,7 @@ describe("over time", () => {
     expect(total).toBe(3);
   });
 
-  test("a time that can't be read, or lies outside the report, counts for the start of the day it came under", () => {
+  test("an invalid time, or one outside the report, counts at the start of the day under which the row was listed", () => {
     const report = reportOf(2);
     report.add(entry(), (firstDay + 1) * dayMs, Number.NaN);
     report.add(entry(), (firstDay + 1) * dayMs, firstDay * dayMs - 1);
@@ -95,7 +95,7 @@ describe("by reason", () => {
     ["942100", "942100"],
     ["", ""],
     ["Überlast٣ 7", "Überlast٣"],
-  ])("%j is of the category %j", (reason, category) => {
+  ])("%j has the category %j", (reason, category) => {
     expect(labelOfReason(reason)).toBe(category);
   });
 
@@ -105,7 +105,7 @@ describe("by reason", () => {
     expect(labelOfReason(`${digits}a`)).toHaveLength(1_000_001);
   });
 
-  test("rules of one label are one category, and reasons of their own", () => {
+  test("rules with one label are one category, but separate reasons", () => {
     const { categories, reasons } = summed(1, [
       [{ block_reason: "SQL Injection 1" }, 0],
       [{ block_reason: "SQL Injection 2" }, 0],
@@ -143,7 +143,7 @@ describe("by client, country and path", () => {
     expect(summary.clients.distinctMin).toBe(3);
   });
 
-  test("paths count without what follows the question mark, and long ones are cut", () => {
+  test("paths are counted without their queries, and long ones are truncated", () => {
     const long = `/${"x".repeat(5_000)}`;
     const { paths } = summed(1, [
       [{ request_path: "/search?q=1" }, 0],
@@ -161,7 +161,7 @@ describe("by client, country and path", () => {
     ]);
   });
 
-  test("no more than wanted come of each kind, and of countries all", () => {
+  test("the number of items of each kind is limited, except for countries", () => {
     const summary = summed(
       1,
       Array.from({ length: 50 }, (_, place) => {
@@ -175,7 +175,7 @@ describe("by client, country and path", () => {
     expect([clients, paths, reasons, countries].map(({ distinctMin }) => distinctMin)).toEqual([50, 50, 50, 50]);
   });
 
-  test("a flood of clients and paths that never come again hides no frequent one", () => {
+  test("a flood of clients and paths that occur once hides no frequent one", () => {
     const report = reportOf(1);
     const frequent = entry({ client_ip: "203.0.113.5", request_path: "/login" });
     for (let place = 0; place < 60_000; place += 1) {

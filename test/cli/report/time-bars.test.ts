@@ -15,7 +15,7 @@ describe("the bars of a period", () => {
     [24, 60],
     [72, 60],
     [73, 180],
-  ])("of %d hours are %i minutes long, at most 73 of them, at round times", (hours, minutes) => {
+  ])("of %d hours are %i minutes long, start at round times, and there are at most 73", (hours, minutes) => {
     const bars = new TimeBars({ startMs, endMs: startMs + hours * hourMs });
     expect(bars.barMs).toBe(minutes * minuteMs);
     expect(bars.startMs % bars.barMs).toBe(0);
@@ -24,7 +24,7 @@ describe("the bars of a period", () => {
     expect(bars.startMs + bars.length * bars.barMs).toBeGreaterThanOrEqual(startMs + hours * hourMs);
   });
 
-  test("take in every time of the period, and other times by the start of their day", () => {
+  test("include every time of the period, and count other times at the start of their day", () => {
     const bars = new TimeBars({ startMs, endMs: startMs + 6 * hourMs });
     expect(bars.barOf(startMs, 0)).toBe(0);
     expect(bars.barOf(startMs + 6 * hourMs - 1, 0)).toBe(bars.length - 1);

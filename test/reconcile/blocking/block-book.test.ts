@@ -49,14 +49,14 @@ class Bench {
   }
 }
 
-test("a new process knows what was recorded, and reads the record once", async () => {
+test("a new process uses the record, and reads it once", async () => {
   const bench = new Bench();
   expect(await bench.entries()).toEqual(["203.0.113.7"]);
   expect(await bench.book.view(instance)).toBe(await bench.book.view(instance));
   expect(bench.loads).toBe(1);
 });
 
-test("while the record can't be read, nothing is said about its content, and it is read again after a while", async () => {
+test("while the record can't be read, its content is unknown, and it is read again after a delay", async () => {
   const bench = new Bench();
   bench.answer = { state: "Unreachable", problem: "No answer." };
   expect(await bench.book.view(instance)).toMatchObject({ state: "Unreachable", problem: "No answer." });
@@ -67,7 +67,7 @@ test("while the record can't be read, nothing is said about its content, and it 
   expect(bench.loads).toBe(2);
 });
 
-test("other entries cause a run; more evidence alone does not, and is there for the next one", async () => {
+test("changed entries cause a run; more evidence alone does not, and is available to the next run", async () => {
   const bench = new Bench();
   await bench.entries();
   bench.book.publish(instance, published(61));
@@ -80,7 +80,7 @@ test("other entries cause a run; more evidence alone does not, and is there for 
   expect([bench.book.version() > version, bench.changes]).toEqual([true, 1]);
 });
 
-test("a report about the reading causes a run if it says something else", async () => {
+test("a report about the reading causes a run if it differs from the last one", async () => {
   const bench = new Bench();
   await bench.entries();
   const report = { status: "True", reason: "Judged", message: "New blocked requests are judged." } as const;
@@ -90,7 +90,7 @@ test("a report about the reading causes a run if it says something else", async 
   expect(bench.changes).toBe(2);
 });
 
-test.each([null, 7, {}, { judges: [] }])("a record without judges lists nobody: %j", async (record) => {
+test.each([null, 7, {}, { judges: [] }])("a record without judges lists no clients: %j", async (record) => {
   const bench = new Bench();
   bench.answer = { state: "Loaded", record, revision: "" };
   expect(await bench.entries()).toEqual([]);

@@ -7,7 +7,7 @@ import { RecordedStatus } from "../../support/fakes/recorded-status.ts";
 
 const intervalMs = 600_000;
 
-/** When a guest may clear, in milliseconds from now, if its last clear was recorded at that time. */
+/** In how many milliseconds a guest may clear, if its last clear was recorded at this time. */
 function waitAfter(handledAtMs: number): number {
   const access = [aGrant({ kinds: ["WafCacheClear"], cacheClearMinIntervalMs: intervalMs })];
   const clear = aCacheClear("guest/nightly", { trigger: "two", activeDeadlineMs: 86_400_000 });
@@ -26,7 +26,7 @@ describe("A clear of a guest", () => {
     expect(waitAfter(nowMs - intervalMs)).toBe(0);
   });
 
-  test("waits a little longer after a clear that a clock slightly ahead recorded", () => {
+  test("waits a little longer after a clear that was recorded by a clock slightly ahead", () => {
     expect(waitAfter(nowMs + 2_000)).toBe(intervalMs + 2_000);
   });
 

@@ -16,7 +16,7 @@ function aWorld(...cacheClears: readonly DeclaredCacheClear[]): ConvergeWorld {
 
 const serverError = { code: "OutcomeUnknown", message: "The WAF answered 500.", status: 500 } as const;
 
-/** Passes, each when the one before asked for it, until no clear is pending. */
+/** Reconciles, each time when the previous run asked for it, until no clear is pending. */
 async function passesUntilCleared(world: ConvergeWorld, passesMax = 20): Promise<ReconcileOutcome[]> {
   const outcomes: ReconcileOutcome[] = [];
   for (let count = 0; count < passesMax; count += 1) {
@@ -69,7 +69,7 @@ describe("A WafCacheClear", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("is first seen waiting, and its attempt is recorded before the call", async () => {
+  test("is first reported as waiting, and its attempt is recorded before the call", async () => {
     const clear = aCacheClear("deploy");
     const world = aWorld(clear);
     const seen: unknown[] = [];
@@ -88,7 +88,7 @@ describe("A WafCacheClear", () => {
     expect(statusOf(world, clear)).not.toHaveProperty("lastTrigger");
   });
 
-  test("clears again for each new trigger, with a status of its own", async () => {
+  test("clears again for each new trigger, with a new status", async () => {
     const clear = aCacheClear("deploy", { trigger: "a" });
     const world = aWorld(clear);
     await world.pass();
@@ -108,7 +108,7 @@ describe("A WafCacheClear", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("that is deleted and created again clears nothing for the same trigger", async () => {
+  test("that is deleted and recreated does not clear again for the same trigger", async () => {
     for (const trigger of ["a", undefined]) {
       const clear = aCacheClear("deploy", { trigger, meta: { uid: "first" } });
       const world = aWorld(clear);
@@ -134,7 +134,7 @@ describe("A WafCacheClear", () => {
     }
   });
 
-  test("that is replaced by one of the same name between two passes is another object", async () => {
+  test("that is replaced by one with the same name between two runs is a new object", async () => {
     const world = aWorld(aCacheClear("deploy", { trigger: "a", meta: { uid: "first" } }));
     await world.pass();
     const second = aCacheClear("deploy", { trigger: "b", meta: { uid: "second" } });
@@ -145,7 +145,7 @@ describe("A WafCacheClear", () => {
     expect(statusOf(world, second)).toMatchObject({ attempts: 1, lastTrigger: "b" });
   });
 
-  test("of a namespace that the instance does not allow calls nothing, and says so", async () => {
+  test("of a namespace that the instance does not allow causes no call, and reports this", async () => {
     const clear = aCacheClear("team/deploy");
     const world = new ConvergeWorld({
       declared: { instance: anInstance({ access: [] }), cacheClears: [clear] },
@@ -183,7 +183,7 @@ describe("A WafCacheClear", () => {
 describe("Objects that wait together", () => {
   const ten = Array.from({ length: 10 }, (_, index) => aCacheClear(`deploy-${index}`, { trigger: "a" }));
 
-  test("are all completed by one call, and say whose it was", async () => {
+  test("are all completed by one call, and name the object that it was made for", async () => {
     const world = aWorld(...ten);
     await world.pass();
     expect(world.waf.cacheClears).toBe(1);
@@ -195,7 +195,7 @@ describe("Objects that wait together", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("and that arrive one after another, while passes run, cause two calls", async () => {
+  test("and that arrive one after another during runs cause two calls", async () => {
     const world = aWorld();
     for (let declared = 1; declared <= ten.length; declared += 1) {
       world.declare({ cacheClears: ten.slice(0, declared) });
@@ -212,7 +212,7 @@ describe("Objects that wait together", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("are not completed by a call that had begun before they were there", async () => {
+  test("are not completed by a call that began before they existed", async () => {
     const [first, second] = [aCacheClear("first"), aCacheClear("second")];
     const world = aWorld(first);
     world.onCall(({ name }) => {
@@ -225,7 +225,7 @@ describe("Objects that wait together", () => {
     expect(world.waf.cacheClears).toBe(2);
   });
 
-  test("complete one that waits for its next attempt too", async () => {
+  test("also complete an object that waits for its next attempt", async () => {
     const first = aCacheClear("first");
     const world = aWorld(first);
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 3 });
@@ -246,7 +246,7 @@ describe("Objects that wait together", () => {
 });
 
 describe("A cache clear during a long plan", () => {
-  test("is called for between two entries, as soon as it is declared", async () => {
+  test("is made between two entries, as soon as it is declared", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(200))] } });
     world.onCall(({ name }) => {
       if (name === "AddEntry" && world.waf.count("AddEntry") === 50) world.declare({ cacheClears: [aCacheClear("x")] });
@@ -259,7 +259,7 @@ describe("A cache clear during a long plan", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("is repeated between two entries when its time has come", async () => {
+  test("is retried between two entries when its retry is due", async () => {
     const clear = aCacheClear("x");
     const world = new ConvergeWorld({
       latencyMs: 100,
@@ -277,7 +277,7 @@ describe("A cache clear during a long plan", () => {
 });
 
 describe("A call that fails", () => {
-  test("with 403 fails all that wait at once with reason BadApiKey, and stops the instance", async () => {
+  test("with 403 immediately fails all waiting clears with the reason BadApiKey, and stops the instance", async () => {
     const clears = [aCacheClear("a"), aCacheClear("b")];
     const world = aWorld(...clears);
     const fault = { code: "BadApiKey", message: "The WAF refuses the API key (403).", status: 403 } as const;
@@ -297,7 +297,7 @@ describe("A call that fails", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("is repeated later, counts its attempts, and stops nothing else", async () => {
+  test("is retried later, counts its attempts, and stops nothing else", async () => {
     const clear = aCacheClear("deploy");
     const world = new ConvergeWorld({
       declared: { rules: [blocking("feed", addresses(3))], cacheClears: [clear] },
@@ -317,7 +317,7 @@ describe("A call that fails", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("ends it as Failed beyond the back-off limit, until a new trigger", async () => {
+  test("fails the clear beyond the backoff limit, until a new trigger", async () => {
     const clear = aCacheClear("deploy", { trigger: "a", backoffLimit: 2 });
     const world = aWorld(clear);
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 3 });
@@ -339,7 +339,7 @@ describe("A call that fails", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("ends it as Failed when the deadline is over, on time", async () => {
+  test("fails the clear when its deadline expires, on time", async () => {
     const clear = aCacheClear("deploy", { backoffLimit: 100, activeDeadlineMs: 30_000 });
     const world = aWorld(clear);
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 100 });
@@ -353,7 +353,7 @@ describe("A call that fails", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("with 400 ends it as Rejected with the API's words", async () => {
+  test("with 400 fails the clear as Rejected with the API's message", async () => {
     const clear = aCacheClear("deploy");
     const world = aWorld(clear);
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault: { code: "Rejected", message: "not now" } });
@@ -364,7 +364,7 @@ describe("A call that fails", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("with 429 waits as told and does not count, for all objects of the instance", async () => {
+  test("with 429 waits as requested and does not count as an attempt, for all objects of the instance", async () => {
     const clear = aCacheClear("deploy", { backoffLimit: 0 });
     const world = aWorld(clear);
     const fault = { code: "RateLimited", message: "The API asks to slow down.", retryAfterMs: 45_000 } as const;
@@ -381,7 +381,7 @@ describe("A call that fails", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("with another domain in its answer stops the instance, and is not taken for a clear", async () => {
+  test("with another domain in its response stops the instance, and does not count as a clear", async () => {
     const clear = aCacheClear("deploy");
     const world = aWorld(clear);
     world.onCall(({ name }) => {
@@ -411,7 +411,7 @@ describe("A process that is killed", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("after the call clears at most once more", async () => {
+  test("after the call clears at most one more time", async () => {
     const clear = aCacheClear("deploy");
     const world = aWorld(clear);
     world.waf.failOn({ on: "ClearCache", effect: "After", fault: "Crash" });
@@ -433,7 +433,7 @@ describe("A process that is killed", () => {
     expect(complete(world, clear)).toBe("True Cleared");
   });
 
-  test("does not begin a call once it is asked to stop", async () => {
+  test("starts no call once it is asked to stop", async () => {
     const clear = aCacheClear("deploy");
     const world = aWorld(clear);
     world.onCall(({ name, list }) => {
@@ -450,7 +450,7 @@ describe("A process that is killed", () => {
 });
 
 describe("The inventory", () => {
-  test("that could not be written learns of the clear from the status later", async () => {
+  test("that could not be written takes the clear from the status later", async () => {
     const clear = aCacheClear("deploy", { trigger: "a" });
     const world = aWorld(clear);
     world.inventory.put({ namespace: "edge", name: "shop" }, anInventory());
@@ -467,8 +467,8 @@ describe("The inventory", () => {
   });
 });
 
-describe("While the instance is in trouble", () => {
-  test("a missing key is waited for until the deadline: its Secret may be applied a moment later", async () => {
+describe("While the instance can't be reconciled", () => {
+  test("a clear waits for a missing key until its deadline, because the Secret may be applied a moment later", async () => {
     const clear = aCacheClear("deploy");
     const world = aWorld(clear);
     const { key } = world.declared();
@@ -490,7 +490,7 @@ describe("While the instance is in trouble", () => {
     expect(statusOf(never, late)).toMatchObject({ message: expect.stringContaining("edge/shop-key does not exist") });
   });
 
-  test("words of a deadline that is over promise no further attempt", async () => {
+  test("the message of an expired deadline promises no further attempt", async () => {
     const clear = aCacheClear("deploy", { activeDeadlineMs: 60_000 });
     const world = aWorld(clear);
     const fault = { code: "Unavailable", message: "The WAF answered 503.", status: 503 } as const;
@@ -504,7 +504,7 @@ describe("While the instance is in trouble", () => {
     });
   });
 
-  test("a wrong key and another domain fail what waits at once", async () => {
+  test("an invalid key and another domain fail waiting clears immediately", async () => {
     const clear = aCacheClear("deploy");
     const wrong = aWorld(clear);
     wrong.declare({ key: { state: "Present", key: new ApiKey("another-key") } });
@@ -525,7 +525,7 @@ describe("While the instance is in trouble", () => {
     }
   });
 
-  test("what waits for a WAF that can't be reached goes on when it can, and its deadline counts", async () => {
+  test("clears for an unreachable WAF continue when it is reachable again, and their deadlines keep running", async () => {
     const patient = aCacheClear("patient", { activeDeadlineMs: 3_600_000 });
     const hasty = aCacheClear("hasty", { activeDeadlineMs: 20_000 });
     const world = aWorld(patient, hasty);
@@ -548,7 +548,7 @@ describe("While the instance is in trouble", () => {
   });
 });
 
-test("A preview calls and records nothing", async () => {
+test("A preview makes no calls and no records", async () => {
   const clear = aCacheClear("deploy");
   const world = aWorld(clear);
   const { source, inventory, lifecycle, status, clock } = world;
@@ -575,7 +575,7 @@ test("A preview calls and records nothing", async () => {
 });
 
 describe("The time to live after the finish", () => {
-  test("deletes the object where objects can be deleted, and wakes the instance for it", async () => {
+  test("deletes the object in a cluster, and wakes the instance for this", async () => {
     const clear = aCacheClear("deploy", { ttlAfterFinishedMs: 60_000 });
     const world = aWorld(clear);
     const removed: ResourceMeta[] = [];
@@ -590,7 +590,7 @@ describe("The time to live after the finish", () => {
     expect(world.waf.cacheClears).toBe(1);
   });
 
-  test("leaves it alone in a directory", async () => {
+  test("has no effect in a directory", async () => {
     const clear = aCacheClear("deploy", { ttlAfterFinishedMs: 0 });
     const world = aWorld(clear);
     await world.pass();

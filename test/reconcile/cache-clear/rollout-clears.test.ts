@@ -26,7 +26,7 @@ function clearStatus(world: ConvergeWorld) {
 }
 
 describe("A finished rollout", () => {
-  test("clears the cache once, and the instance says so", async () => {
+  test("clears the cache once, and the instance reports it", async () => {
     const world = await aWorld();
     expect(clearStatus(world)).toMatchObject({ workloads: [{ name: "web", revision: "1", state: "Handled" }] });
     rollOut(world, 2, { isRolledOut: false });
@@ -47,7 +47,7 @@ describe("A finished rollout", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("waits for the interval since the last one, and wakes the instance when it is over", async () => {
+  test("waits for the minimum interval since the last clear, and wakes the instance at its end", async () => {
     const world = await aWorld();
     rollOut(world, 2);
     await world.pass();
@@ -65,7 +65,7 @@ describe("A finished rollout", () => {
     expect(clearStatus(world)).toMatchObject({ workloads: [{ revision: "4", state: "Handled" }] });
   });
 
-  test("is recorded before the call, so that a killed process clears once more and never not at all", async () => {
+  test("is recorded before the call, so that a killed process may clear once more, but never misses a clear", async () => {
     for (const moment of ["before", "after"] as const) {
       const world = await aWorld();
       rollOut(world, 2);
@@ -86,7 +86,7 @@ describe("A finished rollout", () => {
     }
   });
 
-  test("is tried again after a failure, with one event for all of them", async () => {
+  test("is retried after failures, with one event for all of them", async () => {
     const world = await aWorld();
     rollOut(world, 2);
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 2 });
@@ -105,7 +105,7 @@ describe("A finished rollout", () => {
     ]);
   });
 
-  test("shares one call with the objects that wait, in both directions", async () => {
+  test("shares one call with waiting objects, in both directions", async () => {
     const world = await aWorld();
     const clear = aCacheClear("deploy");
     rollOut(world, 2);
@@ -119,7 +119,7 @@ describe("A finished rollout", () => {
     expect(world.waf.cacheClears).toBe(1);
   });
 
-  test("is held while the instance is suspended, and cleared for afterwards", async () => {
+  test("waits while the instance is suspended, and clears the cache afterwards", async () => {
     const world = await aWorld();
     world.declare({ instance: { ...instance, suspend: true } });
     rollOut(world, 2);
@@ -132,7 +132,7 @@ describe("A finished rollout", () => {
     expect(world.waf.cacheClears).toBe(1);
   });
 
-  test("of a workload that is not listed any more is forgotten", async () => {
+  test("of a workload that is no longer listed is forgotten", async () => {
     const world = await aWorld();
     rollOut(world, 2, { isRolledOut: false });
     await world.pass();
@@ -143,7 +143,7 @@ describe("A finished rollout", () => {
   });
 });
 
-test("Where there are no workloads, the instance says that the list of them does nothing", async () => {
+test("Without a cluster, the instance reports that its list of workloads has no effect", async () => {
   const world = new ConvergeWorld({ declared: { instance } });
   await world.pass();
   await world.pass();

@@ -34,7 +34,7 @@ describe("A rule that adopts", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("keeps what it adopted when the annotation goes", async () => {
+  test("keeps adopted entries when the annotation is removed", async () => {
     const world = worldOfForeign();
     await world.pass();
     const saves = world.inventory.saves.length;
@@ -71,7 +71,7 @@ describe("What a plan prints", () => {
     return planLines(viewInstance(facts!, look), plain, false).join("\n");
   }
 
-  test("counts adoptions, and is not nothing to do", async () => {
+  test("counts adoptions as changes", async () => {
     const text = await printed(worldOfForeign());
     expect(text).toContain("= blocklist  198.18.0.0");
     expect(text).toContain("already on the list, adopted for WafIpRule edge/office without a call");
@@ -95,7 +95,7 @@ describe("What a plan prints", () => {
 });
 
 describe("An origin that exists already", () => {
-  test("is adopted if its WafOrigin says so, and removed with it", async () => {
+  test("is adopted if its WafOrigin requests it, and removed with the WafOrigin", async () => {
     const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", adopt)] } });
     world.waf.origins.set("a.example", "Alternate");
     await world.pass();
@@ -120,7 +120,7 @@ describe("An origin that exists already", () => {
     expect(world.status.condition(world.declared().origins[1]!.meta, "Ready")).toBe("False Rejected");
   });
 
-  test("counts as added if an interrupted call may have added it, and a warning says to check its type", async () => {
+  test("counts as added if an interrupted call may have added it, with a warning to check its type", async () => {
     const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", { type: "Backup" })] } });
     world.waf.origins.set("a.example", "Alternate");
     world.waf.failOn({ on: "AddOrigin", nth: 1, effect: "Before", fault: { code: "TimedOut", message: "No answer." } });
@@ -134,7 +134,7 @@ describe("An origin that exists already", () => {
     ]);
   });
 
-  test("is refused for another reason after an interrupted call: not added, and still in the record", async () => {
+  test("is not added but stays in the record if the API refuses it for another reason after an interrupted call", async () => {
     const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
     const refusal = { code: "Rejected", message: "Invalid origin host.", status: 400 } as const;
     world.waf.failOn({ on: "AddOrigin", nth: 1, effect: "Before", fault: { code: "TimedOut", message: "No answer." } });

@@ -29,7 +29,7 @@ async function holds({ source }: ReconcilePorts): Promise<readonly (readonly str
 }
 
 describe("An instance that continues another one", () => {
-  test("holds removals for half a minute after it was first seen, in the cache and in fresh reads", async () => {
+  test("puts removals on hold for half a minute after it was first seen, in the cache and in fresh reads", async () => {
     const { ports, clock } = portsOf(continuing);
     const [reason] = (await ports.source.gather(name))?.brokenSources ?? [];
     expect(reason).toContain(
@@ -40,7 +40,7 @@ describe("An instance that continues another one", () => {
     expect(await holds(ports)).toEqual([[], []]);
   });
 
-  test("holds them for as long if the wall clock jumps", async () => {
+  test("puts them on hold for the same time if the wall clock jumps", async () => {
     const { ports, clock } = portsOf(continuing);
     await ports.source.gather(name);
     clock.jumpWallClock(7_200_000);
@@ -50,12 +50,12 @@ describe("An instance that continues another one", () => {
     expect(await holds(ports)).toEqual([[], []]);
   });
 
-  test("holds none where files are the source, which settle by themselves", async () => {
+  test("puts none on hold if files are the source, because removals already wait until these are unchanged", async () => {
     const { ports } = portsOf(continuing, { isSettled: () => true });
     expect(await holds(ports)).toEqual([[], []]);
   });
 
-  test("is the only one that holds any", async () => {
+  test("is the only one that puts removals on hold", async () => {
     expect(await holds(portsOf(gathered()).ports)).toEqual([[], []]);
   });
 });

@@ -1,4 +1,5 @@
-// The wall clock is set forward or back by hours, as by NTP on a machine that started with a wrong time. Durations don't notice.
+// The wall clock is set forward or back by hours, as by NTP on a machine that started with a wrong time. This must not affect
+// durations.
 import { describe, expect, test } from "@jest/globals";
 import { aCacheClear, addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
@@ -21,7 +22,7 @@ describe("A wall clock that jumps", () => {
     expect(world.waf.lists.blocklist).toHaveLength(3);
   });
 
-  test("back makes no confirmation of the declared state last longer", async () => {
+  test("back does not extend a confirmation of the declared state", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(4))] } });
     await world.pass();
     world.declare({ instance: anInstance({ guards: { maxRemovals: 10, maxRemovalPercent: 100 } }), rules: [] });
@@ -30,7 +31,7 @@ describe("A wall clock that jumps", () => {
       if (name !== "RemoveEntry") return;
       removals += 1;
       if (removals === 1) world.clock.jumpWallClock(-2 * hourMs);
-      // The call takes long: what was read before it is old by now.
+      // The call takes so long that the earlier read is outdated.
       if (removals === 2) world.clock.hold(60_000);
     });
     world.source.confirmCount = 0;
@@ -39,7 +40,7 @@ describe("A wall clock that jumps", () => {
     expect(world.source.confirmCount).toBe(2);
   });
 
-  test("back does not let a cache clear wait for more than its own retry", async () => {
+  test("back does not make a cache clear wait longer than its own retry", async () => {
     const world = new ConvergeWorld({ declared: { cacheClears: [aCacheClear("deploy")] } });
     const fault = { code: "RateLimited", message: "Wait.", status: 429, retryAfterMs: 20_000 } as const;
     world.waf.failOn({ on: "ClearCache", times: 1, effect: "Before", fault });
@@ -50,7 +51,7 @@ describe("A wall clock that jumps", () => {
     expect(world.waf.cacheClears).toBe(1);
   });
 
-  test("forward does not end the wait for the WAF of a deleted instance, whose entries would stay behind", async () => {
+  test("forward does not end the wait for the WAF of a deleted instance, which would orphan its entries", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
     await world.pass();
     world.declare({ instance: anInstance({ consistencyWindowMs: 0, meta: { deleting: true } }) });

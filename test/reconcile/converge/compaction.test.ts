@@ -36,7 +36,7 @@ async function worldWith(declared: Declared): Promise<ConvergeWorld> {
   return world;
 }
 
-/** The writes of one pass, for example `AddEntry 203.0.113.7`. */
+/** The writes of one run, for example `AddEntry 203.0.113.7`. */
 async function writesOf(world: ConvergeWorld): Promise<readonly string[]> {
   const before = world.waf.calls.length;
   await world.pass();
@@ -59,7 +59,7 @@ describe("A declared entry inside another one", () => {
     expect(status).toMatchObject({ progress: "1/1", entries: { desired: 1, synced: 1, covered: 1 } });
   });
 
-  test("is recorded with the entry that covers it, whose owners are those of both", async () => {
+  test("is recorded with the entry that covers it, whose owners are the owners of both", async () => {
     const world = await worldWith({ rules });
     const record = world.owned().entries.blocklist.get(entry(net));
     expect(record?.standsFor).toEqual([net, inside]);
@@ -72,7 +72,7 @@ describe("A declared entry inside another one", () => {
     expect(await writesOf(world)).toEqual([`AddEntry ${inside}`, `RemoveEntry ${net}`]);
   });
 
-  test("is sent if the other one expires earlier, so that nothing is added at its expiry", async () => {
+  test("is sent if the other entry expires earlier, so that nothing must be added then", async () => {
     const expiresAtMs = new ConvergeWorld().clock.nowMs() + 60_000;
     const world = await worldWith({ rules: [blocking("nets", [net], { expiresAtMs }), blocking("hosts", [inside])] });
     expect(world.waf.lists.blocklist.toSorted()).toEqual([net, inside]);
@@ -80,7 +80,7 @@ describe("A declared entry inside another one", () => {
     expect(await writesOf(world)).toEqual([`RemoveEntry ${net}`]);
   });
 
-  test("is sent at once if the API refuses the other one", async () => {
+  test("is sent immediately if the API refuses the other entry", async () => {
     const world = new ConvergeWorld();
     world.waf.refusedTexts.add(net);
     declare(world, { rules: [...rules, blocking("others", addresses(30))] });
@@ -89,7 +89,7 @@ describe("A declared entry inside another one", () => {
     expect(writes).toHaveLength(32);
   });
 
-  test("stays covered while the API refuses to add it, and the instance says what waits", async () => {
+  test("stays covered while the API refuses to add it, and the instance names the waiting removals", async () => {
     const world = await worldWith({ rules });
     world.waf.refusedTexts.add(inside);
     declare(world, { rules: [blocking("hosts", [inside])] });
@@ -98,7 +98,7 @@ describe("A declared entry inside another one", () => {
     expect(world.status.message(anInstance().meta, "Synced")).toContain(`1 removal waits for them (${net})`);
   });
 
-  test("is sent if the other one belongs to another namespace", async () => {
+  test("is sent if the other entry belongs to another namespace", async () => {
     const world = await worldWith({ rules: [blocking("guest/nets", [net]), blocking("hosts", [inside])] });
     expect(world.waf.lists.blocklist.toSorted()).toEqual([net, inside]);
   });
@@ -112,7 +112,7 @@ describe("A declared entry inside another one", () => {
     expect(world.waf.lists.blocklist).toEqual([inside]);
   });
 
-  test("that another writer added, or that was adopted, stays on the list", async () => {
+  test("stays on the list if another writer added it, or if it was adopted", async () => {
     const world = new ConvergeWorld();
     world.waf.lists.blocklist.push(inside);
     const adopting = blocking("hosts", [inside], { meta: { annotations: { "wafsync.dev/adopt": "true" } } });
@@ -135,14 +135,14 @@ describe("With Exact,", () => {
   const four = ["203.0.113.4", "203.0.113.5", "203.0.113.6", "203.0.113.7"];
   const merged = "203.0.113.4/30";
 
-  test("adjacent entries are one call, and one of them leaves by additions before the removal", async () => {
+  test("adjacent entries need one call, and removing one of them makes additions before the removal", async () => {
     const world = await worldWith({ rules: [blocking("hosts", four)], compaction: "Exact" });
     expect(world.waf.lists.blocklist).toEqual([merged]);
     declare(world, { rules: [blocking("hosts", four.slice(1))], compaction: "Exact" });
     expect(await writesOf(world)).toEqual(["AddEntry 203.0.113.5", "AddEntry 203.0.113.6/31", `RemoveEntry ${merged}`]);
   });
 
-  test("a switch of the mode adds before it removes, and no guard counts the removals", async () => {
+  test("a change of the mode adds before it removes, and no guard counts the removals", async () => {
     const strict = { guards: { maxRemovals: 0, maxRemovalPercent: 0 } };
     const rules = [blocking("hosts", four)];
     const world = await worldWith({ rules, compaction: "None", guards: strict });
@@ -154,7 +154,7 @@ describe("With Exact,", () => {
     expect(await writesOf(world)).toEqual([]);
   });
 
-  test("the guards count what a merged entry stands for", async () => {
+  test("the guards count all entries that a merged entry represents", async () => {
     const strict = { guards: { maxRemovals: 3, maxRemovalPercent: 100 } };
     const world = await worldWith({ rules: [blocking("hosts", four)], compaction: "Exact", guards: strict });
     declare(world, { rules: [], compaction: "Exact", guards: strict });
@@ -162,8 +162,8 @@ describe("With Exact,", () => {
     expect(world.status.message(anInstance().meta, "RemovalsHeld")).toContain(merged);
   });
 
-  test("an Allow rule does not lift the block of a part, which the merged entry holds", async () => {
-    // The Allow rule is older, so only what is on the list decides for the block.
+  test("an Allow rule does not lift the block of a part that a merged entry blocks", async () => {
+    // The Allow rule is older, so the block has precedence only because it is on the list.
     const hosts = blocking("hosts", four, { meta: { createdAtMs: 2 } });
     const world = await worldWith({ rules: [hosts], compaction: "Exact" });
     const allow = allowing("office", [inside], { meta: { createdAtMs: 1 } });
@@ -188,7 +188,7 @@ describe("With Exact,", () => {
 });
 
 describe("A list with a limit", () => {
-  test("leaves out what has lower priority, then what was declared last, and says so", async () => {
+  test("leaves out entries of the lowest priority first, then the most recently declared ones, and reports this", async () => {
     const rules = [
       blocking("old", ["192.0.2.1", "192.0.2.3"], { meta: { createdAtMs: 1 } }),
       blocking("new", ["192.0.2.5", "192.0.2.7"], { meta: { createdAtMs: 2 } }),
@@ -203,7 +203,7 @@ describe("A list with a limit", () => {
     expect(world.status.condition(rules[0]!.rule.meta, "Synced")).toBe("True Synced");
   });
 
-  test("gives the place of a less urgent entry to a more urgent one, and no other", async () => {
+  test("replaces a less urgent entry by a more urgent one, and no other", async () => {
     const old = blocking("old", ["192.0.2.1", "192.0.2.3"]);
     const world = await worldWith({ rules: [old], maxEntries: 2 });
     declare(world, { rules: [old, blocking("later", ["192.0.2.5"])], maxEntries: 2 });
@@ -246,7 +246,7 @@ describe("A list with a limit", () => {
     for (const text of all.slice(2)) world.waf.refusedTexts.add(text);
     declare(world, { rules: [blocking("hosts", all)] });
     await world.pass();
-    const suggestion = "If 2 entries are the limit of the WAF, set spec.blocklist.maxEntries to 2.";
+    const suggestion = "If 2 entries are the WAF's limit, set spec.blocklist.maxEntries to 2.";
     expect(world.status.message(anInstance().meta, "Synced")).toContain(suggestion);
     expect(synced(world, "hosts")).toContain(suggestion);
   });

@@ -1,4 +1,4 @@
-// A WAF whose lists show a write later than they should, and writes that take effect after they timed out.
+// A WAF whose lists show a write with a delay, and writes that take effect after they timed out.
 import { describe, expect, test } from "@jest/globals";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
@@ -6,7 +6,7 @@ import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
 const [one = ""] = addresses(1);
 const timedOut = { code: "OutcomeUnknown", message: "No answer came within 10 s." } as const;
 
-/** A world that added an entry, whose rule is gone since. */
+/** A world with an added entry whose rule has been deleted. */
 async function worldAfter(): Promise<ConvergeWorld> {
   const world = new ConvergeWorld({ declared: { rules: [blocking("feed", [one])] } });
   await world.pass();
@@ -14,8 +14,8 @@ async function worldAfter(): Promise<ConvergeWorld> {
   return world;
 }
 
-describe("An entry that a list does not show although it is there", () => {
-  test("is removed once the list shows it: it is not forgotten after one look", async () => {
+describe("An entry that exists although the list does not show it", () => {
+  test("is removed once the list shows it: one read without it does not drop the record", async () => {
     const world = await worldAfter();
     world.waf.lists.blocklist = [];
     const { wakeAtMs } = await world.pass();
@@ -29,7 +29,7 @@ describe("An entry that a list does not show although it is there", () => {
 });
 
 describe("An addition that takes effect after it timed out", () => {
-  test("is managed, and removed, when its rule went before", async () => {
+  test("is managed, and is removed if its rule was deleted before", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", [one])] } });
     world.waf.failOn({ on: "AddEntry", effect: "Before", fault: timedOut });
     world.onCall(({ name }) => {
@@ -48,7 +48,7 @@ describe("An addition that takes effect after it timed out", () => {
 });
 
 describe("The record of a removed entry", () => {
-  test("is clean after one more look, which the run asks for and which costs three reads and one record", async () => {
+  test("is dropped after one more run, which the first run requests and which costs three reads and one save", async () => {
     const world = await worldAfter();
     const { result, wakeAtMs } = await world.pass();
     expect(result).toEqual({ kind: "Done" });
@@ -63,7 +63,7 @@ describe("The record of a removed entry", () => {
     expect((after.wakeAtMs ?? 0) - world.clock.nowMs()).toBe(300_000);
   });
 
-  test("is clean at once if the instance says that lists are consistent", async () => {
+  test("is dropped immediately if the instance declares that its lists are consistent", async () => {
     const world = await worldAfter();
     world.declare({ instance: anInstance({ consistencyWindowMs: 0 }) });
     await world.pass();

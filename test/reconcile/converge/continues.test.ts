@@ -11,7 +11,7 @@ const former = { namespace: "old", name: "shop" };
 const continues = { annotations: { "wafsync.dev/continues": "old/shop" } };
 const foreign = "203.0.113.200";
 
-/** What the former instance left: 20 entries, an origin, and a cache clear that was done. */
+/** The record of the former instance: 20 entries, an origin, and a completed cache clear. */
 function leftRecord(change: Partial<Inventory> = {}): Inventory {
   return {
     ...anInventory({
@@ -23,7 +23,7 @@ function leftRecord(change: Partial<Inventory> = {}): Inventory {
   };
 }
 
-/** The new instance, which declares the same as the former one did. */
+/** The new instance, which declares the same as the former one. */
 function movedWorld(record: Inventory | undefined = leftRecord()): ConvergeWorld {
   const world = new ConvergeWorld({
     declared: {
@@ -54,7 +54,7 @@ describe("An instance that continues another one", () => {
     expect(world.continued).toEqual(["old/shop by edge/shop"]);
   });
 
-  test("has the former history taken over by a later process, if the one before was killed meanwhile", async () => {
+  test("takes over the former history in a later process if the first process was killed before it did", async () => {
     const world = movedWorld();
     await world.pass();
     world.restart();
@@ -68,7 +68,7 @@ describe("An instance that continues another one", () => {
     expect(world.continued).toHaveLength(2);
   });
 
-  test("shows in a preview what it will manage, and writes nothing for it", async () => {
+  test("shows in a preview what it will manage, without writing anything", async () => {
     const world = movedWorld();
     const facts = await world.preview();
     expect(facts?.lists?.blocklist).toMatchObject({ managed: 20, foreign: 1 });
@@ -77,19 +77,16 @@ describe("An instance that continues another one", () => {
     expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
   });
 
-  test.each(["CrashBefore", "CrashAfter"] as const)(
-    "finishes after a crash while it takes over (%s)",
-    async (fault) => {
-      const world = movedWorld();
-      world.inventory.failNext(fault);
-      await world.passesUntilDone();
-      expect(world.waf.writes()).toEqual([]);
-      expect(world.owned().entries.blocklist.size).toBe(20);
-      expect(world.inventory.of(former).entries.blocklist.size).toBe(0);
-    },
-  );
+  test.each(["CrashBefore", "CrashAfter"] as const)("finishes the takeover after a crash (%s)", async (fault) => {
+    const world = movedWorld();
+    world.inventory.failNext(fault);
+    await world.passesUntilDone();
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.owned().entries.blocklist.size).toBe(20);
+    expect(world.inventory.of(former).entries.blocklist.size).toBe(0);
+  });
 
-  test("removes later what no rule wants any more, and nothing else", async () => {
+  test("later removes entries that no rule declares any longer, and nothing else", async () => {
     const world = movedWorld();
     await world.pass();
     await world.clock.advance(60_000);
@@ -98,7 +95,7 @@ describe("An instance that continues another one", () => {
     expect(world.waf.lists.blocklist).toEqual([...addresses(18), foreign]);
   });
 
-  test("takes nothing over from a record of another WAF, and does nothing until that is corrected", async () => {
+  test("takes over nothing from a record of another WAF, and does nothing until this is corrected", async () => {
     const world = movedWorld(leftRecord({ domain: "other.example" }));
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "NotContinued" });
     expect(world.waf.writes()).toEqual([]);
@@ -106,7 +103,7 @@ describe("An instance that continues another one", () => {
     expect(world.status.condition(world.instance, "Ready")).toBe("False NotContinued");
   });
 
-  test("takes nothing over when only the domain is the same, since anybody's API can claim a domain", async () => {
+  test("takes over nothing if only the domain is the same, because any API can claim a domain", async () => {
     const waf = { baseUrl: "https://elsewhere.example", keyMark: new ApiKey("not-this-key").markFor("shop.example") };
     const world = movedWorld(leftRecord({ waf }));
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "NotContinued" });
@@ -125,7 +122,7 @@ describe("An instance that continues another one", () => {
     expect(world.owned().entries.blocklist.size).toBe(20);
   });
 
-  test("takes nothing from an instance that still exists with another key", async () => {
+  test("takes over nothing from an instance that still exists with another key", async () => {
     const world = movedWorld();
     world.source.declare(gathered({ instance: anInstance({ name: "old/shop" }) }));
     expect((await world.pass()).result).toMatchObject({
@@ -136,7 +133,7 @@ describe("An instance that continues another one", () => {
     expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
   });
 
-  test("takes over while the older one with the same key still exists", async () => {
+  test("takes over the record while the older instance with the same key still exists", async () => {
     const world = movedWorld();
     const older = aMeta("WafInstance", "old/shop", { createdAtMs: 0 });
     world.source.declare(gathered({ instance: { ...anInstance({ name: "old/shop" }), meta: older } }));
@@ -146,7 +143,7 @@ describe("An instance that continues another one", () => {
     expect(world.owned().entries.blocklist.size).toBe(20);
   });
 
-  test("warns once when there is no record to take over, and begins with its own", async () => {
+  test("warns once if there is no record to take over, and starts with its own", async () => {
     const world = movedWorld(leftRecord({ ...anInventory({ domain: undefined }) }));
     await world.pass();
     await world.pass();
@@ -156,7 +153,7 @@ describe("An instance that continues another one", () => {
   });
 
   test.each(["shop", "old/shop/3", "edge/shop", "Old/Shop"])(
-    "refuses the annotation %j and shows how to write it",
+    "rejects the annotation %j and shows how to write it",
     async (text) => {
       const world = new ConvergeWorld({
         declared: { instance: anInstance({ meta: { annotations: { "wafsync.dev/continues": text } } }) },
@@ -173,7 +170,7 @@ describe("An instance that continues another one", () => {
 describe("An instance that another one continues", () => {
   const successor = aMeta("WafInstance", "new/shop", { annotations: { "wafsync.dev/continues": "edge/shop" } });
 
-  test("does nothing, whatever its rules say, and names the other", async () => {
+  test("does nothing, regardless of its rules, and names the other instance", async () => {
     const world = new ConvergeWorld({
       declared: { sameKey: [successor], rules: [] },
     });
@@ -184,7 +181,7 @@ describe("An instance that another one continues", () => {
     expect(world.status.message(world.instance, "Ready")).toContain("WafInstance new/shop continues this one");
   });
 
-  test("is deleted without a call, even with deletionPolicy Delete, once its record was taken over", async () => {
+  test("is deleted without a call, even with deletionPolicy Delete, once its record has been taken over", async () => {
     const world = new ConvergeWorld({
       declared: { instance: anInstance({ deletionPolicy: "Delete", meta: { deleting: true } }), sameKey: [successor] },
     });

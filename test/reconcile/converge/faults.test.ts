@@ -8,8 +8,8 @@ import { anOwnedOrigin } from "../../support/builders/owned.ts";
 
 const unknown = { code: "OutcomeUnknown", message: "No answer came within 10 s." } as const;
 const kinds: Readonly<Record<string, Pick<WafFaultRule, "effect" | "fault">>> = {
-  "a time-out before the effect": { effect: "Before", fault: unknown },
-  "a time-out after the effect": { effect: "After", fault: unknown },
+  "a timeout before the effect": { effect: "Before", fault: unknown },
+  "a timeout after the effect": { effect: "After", fault: unknown },
   "a 400 without an effect": { effect: "Before", fault: { code: "Rejected", message: "Not now", status: 400 } },
   "a 429 that says when": {
     effect: "Before",
@@ -28,7 +28,7 @@ const kinds: Readonly<Record<string, Pick<WafFaultRule, "effect" | "fault">>> = 
   "a crash after the effect": { effect: "After", fault: "Crash" },
 };
 
-/** One world in which six entries are to be added, three removed, an origin added and one removed. */
+/** A world in which six entries must be added and three removed, and one origin added and one removed. */
 function busyWorld(): ConvergeWorld {
   const world = new ConvergeWorld({
     declared: { rules: [blocking("feed", addresses(6))], origins: [anOrigin("a.example")] },
@@ -60,7 +60,7 @@ async function expectDeclared(world: ConvergeWorld): Promise<void> {
 }
 
 describe.each(Object.entries(kinds))("After %s", (kind, fault) => {
-  test.each([1, 2, 3, 5, 7, 8, 10, 11])("at write %d the declared state is reached", async (nth) => {
+  test.each([1, 2, 3, 5, 7, 8, 10, 11])("at write %d, the declared state is reached", async (nth) => {
     const world = busyWorld();
     world.waf.failOn({ on: "Write", nth, ...fault });
     await world.passesUntilDone();
@@ -71,7 +71,7 @@ describe.each(Object.entries(kinds))("After %s", (kind, fault) => {
     expect(world.waf.writes()).toHaveLength(calls);
   });
 
-  test("at three writes in a row the declared state is reached", async () => {
+  test("at three consecutive writes, the declared state is reached", async () => {
     const world = busyWorld();
     world.waf.failOn({ on: "Write", nth: 4, times: 3, ...fault });
     await world.passesUntilDone();
@@ -79,7 +79,7 @@ describe.each(Object.entries(kinds))("After %s", (kind, fault) => {
     await expectDeclared(world);
   });
 
-  test.each([1, 2, 3, 4])("at read %d the declared state is reached", async (nth) => {
+  test.each([1, 2, 3, 4])("at read %d, the declared state is reached", async (nth) => {
     const world = busyWorld();
     world.waf.failOn({ on: "Read", nth, ...fault });
     await world.passesUntilDone();
@@ -87,14 +87,14 @@ describe.each(Object.entries(kinds))("After %s", (kind, fault) => {
   });
 });
 
-/** What the API refused for good is tried again after an hour. */
+/** Refused writes are retried after an hour. */
 async function passRefusals(world: ConvergeWorld): Promise<void> {
   await world.clock.advance(3_600_001);
   await world.passesUntilDone();
 }
 
 describe("A process that is killed while it records", () => {
-  test.each(["CrashBefore", "CrashAfter"] as const)("goes on from what is stored (%s)", async (fault) => {
+  test.each(["CrashBefore", "CrashAfter"] as const)("continues from the stored record (%s)", async (fault) => {
     for (let saves = 0; saves < 5; saves += 1) {
       const world = busyWorld();
       const before: "CrashBefore"[] = [];
@@ -111,7 +111,7 @@ describe("A process that is killed while it records", () => {
 });
 
 describe("A write that the API refuses", () => {
-  test("is not tried again within the hour, and is after it", async () => {
+  test("is not retried within the hour, but after it", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
     world.waf.refusedTexts.add("192.0.2.1");
     const rule = world.declared().rules[0]!.rule.meta;
@@ -137,7 +137,7 @@ describe("A write that the API refuses", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("is tried again at once when its rule changes", async () => {
+  test("is retried immediately when its rule changes", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1"])] } });
     world.waf.refusedTexts.add("192.0.2.1");
     await world.pass();
@@ -147,7 +147,7 @@ describe("A write that the API refuses", () => {
     expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
   });
 
-  test("does not stop the others, however many there are", async () => {
+  test("does not stop other writes, however many are refused", async () => {
     const feed = addresses(60);
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
     for (const text of feed.slice(0, 45)) world.waf.refusedTexts.add(text);
@@ -159,7 +159,7 @@ describe("A write that the API refuses", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("ends the run as Rejected, however many there are, and none is tried again within the hour", async () => {
+  test("ends the run as Rejected, however many are refused, and none is retried within the hour", async () => {
     const feed = addresses(2_600);
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
     const rule = world.declared().rules[0]!.rule.meta;
@@ -177,7 +177,7 @@ describe("A write that the API refuses", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("is success if somebody else did the same first, and the entry is theirs", async () => {
+  test("is a success if another writer made the same change first, and the entry is foreign", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
     world.onCall((call) => {
       if (call.name === "AddEntry" && call.text === "192.0.2.1") world.waf.lists.blocklist.push("192.0.2.1");
@@ -188,8 +188,8 @@ describe("A write that the API refuses", () => {
   });
 });
 
-describe("An entry that somebody else adds during a pass", () => {
-  test("is theirs when a read shows it before wafsync has sent it", async () => {
+describe("An entry that another writer adds during a run", () => {
+  test("is foreign if a read shows it before wafsync has sent it", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(5))] } });
     const theirs = addresses(1, 4)[0]!;
     world.waf.failOn({ on: "AddEntry", nth: 2, effect: "After", fault: unknown });
@@ -206,8 +206,8 @@ describe("An entry that somebody else adds during a pass", () => {
   });
 });
 
-describe("A WAF that asks to slow down", () => {
-  test("is left alone for as long as it said, and the status says why", async () => {
+describe("A WAF that limits the rate of requests", () => {
+  test("is not called for as long as it asks, and the status says why", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(8))] }, latencyMs: 500 });
     const fault = {
       code: "RateLimited",
@@ -221,7 +221,7 @@ describe("A WAF that asks to slow down", () => {
     expect(world.status.message(world.declared().rules[0]!.rule.meta, "Synced")).toContain(
       "Waiting: the API limits the rate of requests, resuming in 60 s.",
     );
-    // Who is told of the wait is told for how long, too.
+    // The observer of the wait also gets its duration.
     expect(world.waits).toEqual(["the API limits the rate of requests"]);
     await world.clock.advanceUntil(isOver, 120_000);
     expect((await promise).result).toEqual({ kind: "Done" });
@@ -231,7 +231,7 @@ describe("A WAF that asks to slow down", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("again and again is left alone as a whole", async () => {
+  test("repeatedly makes the whole instance back off", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     const fault = { code: "RateLimited", message: "The WAF asks to wait (429)." } as const;
     world.waf.failOn({ on: "AddEntry", times: 100, effect: "Before", fault });
@@ -243,8 +243,8 @@ describe("A WAF that asks to slow down", () => {
   });
 });
 
-describe("A wrong key", () => {
-  test("costs one call, then longer and longer waits, and ends when another key is there", async () => {
+describe("An invalid key", () => {
+  test("costs one call for each attempt, with increasing delays, until there is another key", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.waf.keys.clear();
     const waits: number[] = [];

@@ -12,7 +12,7 @@ describe("A first sync", () => {
     expect(world.waf.count("AddEntry")).toBe(50);
     expect(world.waf.count("ReadList", "blocklist")).toBe(2);
     expect(world.waf.count("ReadList", "allowlist")).toBe(1);
-    // Once more before the inventory is written: by then it is certain that the lists are those of this domain.
+    // The domain is read again before the inventory is written, so that the lists certainly belong to this domain.
     expect(world.waf.count("ReadOrigins")).toBe(2);
     expect(world.waf.calls).toHaveLength(55);
     expect(world.waf.lists.blocklist.toSorted()).toEqual(addresses(50).toSorted());
@@ -20,7 +20,7 @@ describe("A first sync", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("records what it is about to add before the first call that adds", async () => {
+  test("records the new entries before the first call that adds one", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
     world.onCall((call) => {
       if (call.name === "AddEntry") expect(world.owned().entries.blocklist.size).toBe(3);
@@ -32,7 +32,7 @@ describe("A first sync", () => {
     expect(world.owned().domain).toBe("shop.example");
   });
 
-  test("is followed by passes that write nothing and read each list once", async () => {
+  test("is followed by runs that write nothing and read each list once", async () => {
     const world = new ConvergeWorld({
       declared: { rules: [blocking("feed", addresses(5)), allowing("office", ["192.0.2.0/24"])] },
     });
@@ -52,7 +52,7 @@ describe("A first sync", () => {
     expect(world.status.writes).toHaveLength(statusWrites);
   });
 
-  test("records other owners once, with no call but the reads of a pass, when a rule is renamed or split", async () => {
+  test("records new owners once, without calls except the reads of a run, when a rule is renamed or split", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(5))] } });
     await world.pass();
     const calls = world.waf.calls.length;
@@ -66,7 +66,7 @@ describe("A first sync", () => {
     expect(world.inventory.saves).toHaveLength(2);
   });
 
-  test("writes nothing more when the WAF spells entries in its own way", async () => {
+  test("writes nothing further if the WAF uses another spelling of the entries", async () => {
     const world = new ConvergeWorld({
       spell: (text) => (text.includes(":") ? text.toUpperCase() : text.includes("/") ? text : `${text}/32`),
       declared: { rules: [blocking("feed", ["2001:db8::a", "192.0.2.1", "198.51.100.0/24"])] },
@@ -93,7 +93,7 @@ describe("A first sync", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("leaves foreign entries alone, also those that a rule declares, and keeps them when the rule goes", async () => {
+  test("leaves foreign entries unchanged, even those that a rule declares, and keeps them when the rule is deleted", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
     world.waf.lists.blocklist.push("192.0.2.1", "203.0.113.9");
     await world.pass();
@@ -105,7 +105,7 @@ describe("A first sync", () => {
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 
-  test("adopts entries that were there before, when the rule says so", async () => {
+  test("adopts existing entries if the rule requests it", async () => {
     const adopting = blocking("feed", ["192.0.2.1"], { meta: { annotations: { "wafsync.dev/adopt": "true" } } });
     const world = new ConvergeWorld({ declared: { rules: [adopting] } });
     world.waf.lists.blocklist.push("192.0.2.1");
@@ -116,7 +116,7 @@ describe("A first sync", () => {
     expect(world.waf.writes()).toEqual(["RemoveEntry blocklist 192.0.2.1"]);
   });
 
-  test("adds origins and says honestly what is known of them", async () => {
+  test("adds origins and reports only what is known about them", async () => {
     const world = new ConvergeWorld({
       declared: {
         origins: [anOrigin("a.example"), anOrigin("origin.shop.example"), anOrigin("b.example", { type: "Backup" })],
@@ -130,7 +130,7 @@ describe("A first sync", () => {
     expect(world.status.read(primary!)).toMatchObject({ state: "Primary" });
     expect(world.status.read(refused!)).toMatchObject({ state: "Rejected", message: "b.example is not accepted." });
     expect(world.status.condition(refused!, "Ready")).toBe("False Rejected");
-    // Before each record: the refusal counts only if it comes from this WAF.
+    // The domain is read before each save, because the refusal counts only if it comes from this WAF.
     expect(world.waf.count("ReadOrigins")).toBe(3);
     expect(world.status.faults).toEqual([]);
     await world.pass();
@@ -138,7 +138,7 @@ describe("A first sync", () => {
   });
 });
 
-describe("A later pass", () => {
+describe("A later run", () => {
   test("moves an entry between rules without a call", async () => {
     const world = new ConvergeWorld({
       declared: { rules: [blocking("one", addresses(4)), blocking("two", addresses(2, 4))] },
@@ -150,7 +150,7 @@ describe("A later pass", () => {
     expect(world.waf.writes()).toHaveLength(before);
   });
 
-  test("removes an expired rule's entries when it is woken at its end", async () => {
+  test("removes an expired rule's entries when it is woken at the expiry", async () => {
     const world = new ConvergeWorld();
     world.declare({ rules: [blocking("now", ["192.0.2.1"], { expiresAtMs: world.clock.nowMs() + 60_000 })] });
     const { wakeAtMs } = await world.pass();
@@ -164,7 +164,7 @@ describe("A later pass", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("does not come back at once for a rule that is not attached and whose time is over", async () => {
+  test("does not run again immediately for an expired rule that is not attached", async () => {
     const world = new ConvergeWorld({
       declared: { instance: anInstance({ access: [] }) },
     });
@@ -174,7 +174,7 @@ describe("A later pass", () => {
     expect(world.source.gatherCount).toBe(1);
   });
 
-  test("makes the list what is declared under the policy Exclusive", async () => {
+  test("removes all undeclared entries under the policy Exclusive", async () => {
     const world = new ConvergeWorld({
       declared: {
         instance: anInstance({ policies: { blocklist: "Exclusive" } }),

@@ -8,8 +8,8 @@ function told({ history }: ConvergeWorld): string[] {
   );
 }
 
-describe("A run tells the history", () => {
-  test("what it added and removed, and for which rule", async () => {
+describe("A run adds to the history", () => {
+  test("the entries that it added and removed, and their rules", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1", "192.0.2.2"])] } });
     await world.pass();
     world.declare({ rules: [blocking("a", ["192.0.2.1"])] });
@@ -23,7 +23,7 @@ describe("A run tells the history", () => {
     expect(world.history.every(({ atMs }) => atMs > 0)).toBe(true);
   });
 
-  test("what became managed without a call", async () => {
+  test("the entries that became managed without a call", async () => {
     const adopt = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
     const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"], adopt)] } });
     world.waf.lists.blocklist.push("192.0.2.1");
@@ -32,7 +32,7 @@ describe("A run tells the history", () => {
     expect(told(world)).toEqual(["Adopted blocklist 192.0.2.1 WafIpRule:edge/a "]);
   });
 
-  test("what the API refused, once", async () => {
+  test("the writes that the API refused, once", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
     world.waf.refusedTexts.add("192.0.2.1");
     await world.pass();
@@ -40,7 +40,7 @@ describe("A run tells the history", () => {
     expect(told(world)).toEqual(["Refused blocklist 192.0.2.1  addition: 192.0.2.1 is not accepted."]);
   });
 
-  test("that no answer told of a write, and what the list showed of it then", async () => {
+  test("a write with an unknown outcome, and its outcome according to the list", async () => {
     const unknown = { code: "TimedOut", message: "The API did not answer within 10 s." } as const;
     for (const [effect, further] of [
       ["After", ["Added blocklist 192.0.2.1 WafIpRule:edge/a found when the list was read again"]],
@@ -57,7 +57,7 @@ describe("A run tells the history", () => {
     }
   });
 
-  test("what another writer removed, and that it was added again", async () => {
+  test("an entry that another writer removed, and its second addition", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
     await world.pass();
     world.waf.lists.blocklist.length = 0;
@@ -68,7 +68,7 @@ describe("A run tells the history", () => {
     ]);
   });
 
-  test("what a person approved", async () => {
+  test("the removals that a person approved", async () => {
     const all = addresses(200);
     const world = new ConvergeWorld({ declared: { rules: [blocking("a", all)] } });
     await world.pass();

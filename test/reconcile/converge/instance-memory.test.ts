@@ -16,7 +16,7 @@ function addition(entry: string) {
   return { kind: "AddEntry", list: "blocklist", entry: entry as Entry, rules: ["edge/one"], reason: "" } as const;
 }
 
-describe("What wafsync remembers of its own removals", () => {
+describe("The memory of wafsync's own removals", () => {
   test("has a limit for each list, beyond which the oldest are forgotten", () => {
     const memory = newInstanceMemory();
     for (let index = 0; index <= removedMax; index += 1) noteWrite(memory, removal(`entry-${index}`), index);
@@ -43,7 +43,7 @@ describe("What wafsync remembers of its own removals", () => {
   });
 });
 
-describe("What wafsync remembers of refusals beyond the inventory", () => {
+describe("The memory of refusals beyond the inventory", () => {
   const refused = (index: number, refusedAtMs: number) => ({
     operation: `blocklist +entry-${index}`,
     message: "limit reached",
@@ -51,13 +51,13 @@ describe("What wafsync remembers of refusals beyond the inventory", () => {
     wantedBy: "",
   });
 
-  test("has no limit within a run, which would otherwise try the same entries again without end", () => {
+  test("has no limit within a run, which would otherwise retry the same entries endlessly", () => {
     const memory = newInstanceMemory();
     for (let index = 0; index < olderRefusalsMax + 100; index += 1) {
       noteRefusal(memory, refused(index, 1_000), 1_000, 1_000);
     }
     expect(memory.olderRefusals.size).toBe(olderRefusalsMax + 100);
-    // The next run forgets the oldest, and tries them once.
+    // The next run forgets the oldest, and retries them once.
     noteRefusal(memory, refused(0, 301_000), 301_000, 300_000);
     expect(memory.olderRefusals.size).toBe(olderRefusalsMax);
     expect(memory.olderRefusals.has("blocklist +entry-0")).toBe(true);

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { PlanPace } from "../../../src/reconcile/converge/plan-pace.ts";
 
-/** A clock that only work moves. */
+/** A clock that advances only with work. */
 function aClock() {
   const clock = {
     nowMs: 0,
@@ -17,7 +17,7 @@ function aClock() {
   return clock;
 }
 
-/** A plan in two slices of the same length. `between` runs before the second one. */
+/** A plan in two slices of the same length. `between` runs before the second slice. */
 async function planOf(ms: number, between: (clock: ReturnType<typeof aClock>) => void = () => undefined) {
   const clock = aClock();
   const pace = new PlanPace(clock);
@@ -37,7 +37,7 @@ test("a plan that takes long lets other work run in between and after it", async
   expect((await planOf(4)).clock.pauses).toBe(0);
 });
 
-test("what other work takes in between does not make plans rest longer", async () => {
+test("the time of other work in between does not extend the pause between plans", async () => {
   let others = 0;
   const { clock, pace } = await planOf(40, (between) => {
     others += 1;
@@ -49,7 +49,7 @@ test("what other work takes in between does not make plans rest longer", async (
   expect(pace.isResting).toBe(false);
 });
 
-test("plans rest three times as long as the last one took, and 250 ms at most", async () => {
+test("planning pauses for three times the duration of the last plan, and for at most 250 ms", async () => {
   for (const [tookMs, restMs] of [
     [20, 60],
     [80, 240],
@@ -63,6 +63,6 @@ test("plans rest three times as long as the last one took, and 250 ms at most", 
   }
 });
 
-test("a plan that takes no time is followed by the next one at once", async () => {
+test("a plan that takes no time is followed by the next one immediately", async () => {
   expect((await planOf(0)).pace.isResting).toBe(false);
 });

@@ -7,7 +7,7 @@ function manyRules(count: number) {
   return addresses(count).map((address, index) => blocking(`rule-${index}`, [address]));
 }
 
-/** From the first call of the WAF on, each status takes as long as this to be written. */
+/** From the first call of the WAF on, writing a status takes this long. */
 function slowStatus(world: ConvergeWorld, delayMs: number): void {
   const write = world.status.write.bind(world.status);
   world.status.write = async (object, status) => {
@@ -17,7 +17,7 @@ function slowStatus(world: ConvergeWorld, delayMs: number): void {
 }
 
 describe("Progress", () => {
-  test("is reported beside the calls: no call waits for a status to be written", async () => {
+  test("is reported in parallel with the calls: no call waits for a status to be written", async () => {
     const world = new ConvergeWorld({ declared: { rules: manyRules(60) }, latencyMs: 100 });
     slowStatus(world, 1_000);
     world.begin();
@@ -26,7 +26,7 @@ describe("Progress", () => {
     expect(last - first).toBeLessThan(7_000);
   });
 
-  test("ends with the pass, so that what is said last stays said", async () => {
+  test("ends with the run, so that the final report is the last one", async () => {
     const world = new ConvergeWorld({ declared: { rules: manyRules(60) }, latencyMs: 100 });
     slowStatus(world, 1_000);
     await world.pass();
@@ -38,7 +38,7 @@ describe("Progress", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("is written for the rules that something became of, and not for those that wait", async () => {
+  test("is written for rules with progress, and not for waiting rules", async () => {
     const rules = [blocking("at-work", addresses(100)), blocking("waiting", addresses(200, 500))];
     const world = new ConvergeWorld({ declared: { rules }, latencyMs: 100 });
     world.begin();

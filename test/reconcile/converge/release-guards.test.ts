@@ -1,5 +1,5 @@
-// A guard protects what is declared. Whoever deletes an instance declares nothing any more, so no guard, whatever its value,
-// may keep the instance or its entries. The guards come from the schema: a new one is tested here without an edit.
+// A guard protects the declared state. A deleted instance declares nothing, so no guard, whatever its value, may retain the
+// instance or its entries. The guards come from the schema, so a new guard is tested here automatically.
 import { expect, test } from "@jest/globals";
 import type { Guards } from "../../../src/model/declared.ts";
 import { extremesOf, guardNames } from "../../support/builders/guard-schemas.ts";
@@ -32,6 +32,6 @@ test.each(cases)(
   },
 );
 
-test("The guards of the schema are those that instances of tests have", () => {
+test("The instances of tests have all guards of the schema", () => {
   expect([...guardNames].sort()).toEqual(Object.keys(anInstance().guards).sort());
 });

@@ -1,4 +1,4 @@
-// The end of an instance: what wafsync added goes, what it did not add stays, and what stays is told.
+// The release of an instance: managed entries are removed, foreign entries stay, and entries that stay are reported.
 import { countManaged } from "../../../src/model/inventory.ts";
 import { describe, expect, test } from "@jest/globals";
 import { addresses, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
@@ -20,7 +20,7 @@ async function deletedWorld(overrides: InstanceOverrides = {}): Promise<Converge
 }
 
 describe("The deletion of an instance", () => {
-  test("removes what wafsync added, whatever rules still want it, and then lets the instance go", async () => {
+  test("removes the managed entries, even if rules still declare them, and then removes the finalizer", async () => {
     const world = await deletedWorld({ guards: { maxRemovals: 1 } });
     expect(world.lifecycle.isHeld(world.instance)).toBe(true);
     const { result } = await world.pass();
@@ -31,13 +31,13 @@ describe("The deletion of an instance", () => {
     expect(world.status.eventReasons()).not.toContain("EntriesLeftBehind");
   });
 
-  test("lets it go after a second read only: the first may be older than the last write", async () => {
+  test("removes the finalizer only after a second read, because the first may be older than the last write", async () => {
     const world = await deletedWorld({ consistencyWindowMs: 5_000 });
     const { result, wakeAtMs } = await world.pass();
     expect(result).toEqual({ kind: "Done" });
     expect(world.lifecycle.isHeld(world.instance)).toBe(true);
     expect(world.waf.lists.blocklist).toEqual([foreign]);
-    // It was only missing in an old answer of the API.
+    // It was missing only in a stale response of the API.
     world.waf.lists.blocklist.push("198.18.0.1");
     await world.sleepUntil(wakeAtMs);
     await world.passesUntilGone();
@@ -45,7 +45,7 @@ describe("The deletion of an instance", () => {
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
   });
 
-  test("is read where it lives first: a stale cache may show that of a former instance, which was created again", async () => {
+  test("is confirmed by a fresh read first: a stale cache may show the deletion of a former instance that was recreated", async () => {
     const world = await deletedWorld();
     world.restart();
     world.source.freezeCache();
@@ -57,7 +57,7 @@ describe("The deletion of an instance", () => {
     expect(countManaged(world.owned())).toBe(4);
   });
 
-  test("waits while it can't be read where it lives, but not for ever", async () => {
+  test("waits while a fresh read fails, but not forever", async () => {
     const world = await deletedWorld();
     world.source.failConfirm("The API server can't be reached.");
     const { result } = await world.pass();
@@ -69,7 +69,7 @@ describe("The deletion of an instance", () => {
     expect(countManaged(world.owned())).toBe(4);
   });
 
-  test("leaves what others added, even if the policy is Exclusive", async () => {
+  test("leaves foreign entries, even if the policy is Exclusive", async () => {
     const world = await deletedWorld({ policies: { blocklist: "Exclusive", allowlist: "Exclusive" } });
     await world.pass();
     expect(world.waf.lists.blocklist).toEqual([foreign]);
@@ -78,7 +78,7 @@ describe("The deletion of an instance", () => {
   test.each([
     ["deletionPolicy is Retain", { deletionPolicy: "Retain" }, "EntriesRetained", 4],
     ["it is suspended", { suspend: true }, "EntriesLeftBehind", 0],
-  ] as const)("leaves everything if %s, and says how much", async (_, overrides, told, recorded) => {
+  ] as const)("leaves all entries if %s, and reports their number", async (_, overrides, told, recorded) => {
     const world = await deletedWorld(overrides);
     const writes = world.waf.writes().length;
     expect((await world.pass()).result).toEqual({ kind: "Gone" });
@@ -91,7 +91,7 @@ describe("The deletion of an instance", () => {
   test.each([
     ["deletionPolicy becomes Retain", { deletionPolicy: "Retain" }, "EntriesRetained"],
     ["it is suspended", { suspend: true }, "EntriesLeftBehind"],
-  ] as const)("removes nothing more once %s", async (_, overrides, reason) => {
+  ] as const)("removes nothing further once %s", async (_, overrides, reason) => {
     const world = await deletedWorld();
     world.onCall((call) => {
       if (call.name === "RemoveEntry") world.declare({ instance: anInstance({ ...overrides, meta }) });
@@ -101,7 +101,7 @@ describe("The deletion of an instance", () => {
     expect(world.status.eventReasons()).toContain(reason);
   });
 
-  test("removes nothing if only a stale cache does not show that it is to retain its entries", async () => {
+  test("removes nothing if only a stale cache lacks the policy Retain", async () => {
     const world = await deletedWorld();
     world.source.freezeCache();
     world.declare({ instance: anInstance({ deletionPolicy: "Retain", meta }) });
@@ -110,7 +110,7 @@ describe("The deletion of an instance", () => {
     expect(world.status.eventReasons()).toContain("EntriesRetained");
   });
 
-  test("uses the key that it knows when the Secret is gone already", async () => {
+  test("uses the last known key if the Secret is already deleted", async () => {
     const world = await deletedWorld();
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
     expect((await world.pass()).result).toEqual({ kind: "Gone" });
@@ -120,7 +120,7 @@ describe("The deletion of an instance", () => {
   test.each([
     ["its base URL is another one", { baseUrl: "https://elsewhere.example", meta }],
     ["another instance has its name", { meta: { ...meta, uid: "another-uid" } }],
-  ])("does not send the key that it knows if %s", async (_, overrides) => {
+  ])("does not send the last known key if %s", async (_, overrides) => {
     const world = await deletedWorld();
     const calls = world.waf.calls.length;
     world.declare({
@@ -132,7 +132,7 @@ describe("The deletion of an instance", () => {
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
   });
 
-  test("without any key leaves everything and says so, instead of waiting for ever", async () => {
+  test("without any key leaves all entries and reports this, instead of waiting forever", async () => {
     const world = await deletedWorld();
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
     world.restart();
@@ -151,7 +151,7 @@ describe("The deletion of an instance", () => {
     },
   };
 
-  test.each(Object.entries(faults))("waits for a WAF %s, for ten minutes and no longer", async (_, fault) => {
+  test.each(Object.entries(faults))("waits for a WAF %s for ten minutes and no longer", async (_, fault) => {
     const world = await deletedWorld();
     world.waf.failOn({ on: "Any", times: 1_000, effect: "Before", fault });
     const startMs = world.clock.nowMs();
@@ -160,7 +160,7 @@ describe("The deletion of an instance", () => {
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
   });
 
-  test("goes on for as long as it removes something, however slowly", async () => {
+  test("continues for as long as it removes entries, however slowly", async () => {
     const world = await deletedWorld();
     const managed = countManaged(world.owned());
     expect(managed).toBeGreaterThan(2);
@@ -176,7 +176,7 @@ describe("The deletion of an instance", () => {
     expect(world.status.eventReasons()).not.toContain("EntriesLeftBehind");
   });
 
-  test("ends although another writer adds again whatever is removed", async () => {
+  test("ends although another writer adds every removed entry again", async () => {
     const world = await deletedWorld({ consistencyWindowMs: 5_000 });
     const startMs = world.clock.nowMs();
     world.onCall((call) => {
@@ -192,7 +192,7 @@ describe("The deletion of an instance", () => {
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
   });
 
-  test("does not sit out a longer wait that the API asks for between two removals", async () => {
+  test("does not wait longer if the API asks for this between two removals", async () => {
     const world = await deletedWorld();
     const fault = { code: "RateLimited", message: "Wait (429).", status: 429, retryAfterMs: 7_200_000 } as const;
     world.waf.failOn({ on: "Write", times: 1_000, effect: "Before", fault });
@@ -202,7 +202,7 @@ describe("The deletion of an instance", () => {
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
   });
 
-  test("waits for an inventory that can't be read, for ten minutes and no longer", async () => {
+  test("waits for an unreadable inventory for ten minutes and no longer", async () => {
     const world = await deletedWorld();
     world.inventory.makeUnreadable("The inventory is damaged: shard 1 is missing.");
     const startMs = world.clock.nowMs();

@@ -15,7 +15,7 @@ import { disputesMax } from "../../../src/plan/lists/disputes.ts";
 import { anInventory, entry } from "../../support/builders/gathered.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
 
-/** A world in which `count` entries were added by a rule, which is gone since. */
+/** A world in which a rule added `count` entries and was then deleted. */
 async function worldAfter(count: number, options: ConstructorParameters<typeof ConvergeWorld>[0] = {}) {
   const world = new ConvergeWorld(options);
   world.declare({ rules: [blocking("feed", addresses(count))] });
@@ -25,8 +25,8 @@ async function worldAfter(count: number, options: ConstructorParameters<typeof C
   return world;
 }
 
-describe("While what is declared is being replaced", () => {
-  test("additions go first, removals wait until it has settled, and neither is reported as held", async () => {
+describe("While declared objects are being replaced", () => {
+  test("additions go first, removals wait until the files are settled, and neither is reported as on hold", async () => {
     const world = await worldAfter(3);
     world.declare({ rules: [blocking("urgent", ["198.51.100.1"])] });
     let before: readonly string[] = [];
@@ -44,7 +44,7 @@ describe("While what is declared is being replaced", () => {
     expect(world.waf.lists.blocklist).toEqual(addresses(3));
   });
 
-  test("a rule that retains its entries is not taken for deleted: they stay managed", async () => {
+  test("a rule that retains its entries does not count as deleted: the entries stay managed", async () => {
     const world = new ConvergeWorld();
     const retaining = { ...blocking("feed", addresses(3)), deletionPolicy: "Retain" as const };
     world.declare({ rules: [retaining] });
@@ -55,7 +55,7 @@ describe("While what is declared is being replaced", () => {
     expect(world.owned().entries.blocklist.size).toBe(3);
   });
 
-  test("guards report what they hold once it has settled", async () => {
+  test("guards report removals on hold once the files are settled", async () => {
     const world = await worldAfter(60);
     world.source.unsettle(() => world.declare({ rules: [blocking("feed", addresses(60))] }));
     await world.pass();
@@ -81,7 +81,7 @@ describe("A new process", () => {
     return world;
   }
 
-  test("adds nothing that its stale cache alone declares", async () => {
+  test("adds nothing that only its stale cache declares", async () => {
     const world = await staleWorld();
     expect((await world.pass()).result).toEqual({ kind: "Done" });
     expect(world.source.confirmCount).toBe(1);
@@ -104,7 +104,7 @@ describe("A new process", () => {
     expect(world.waf.lists.blocklist).toEqual(["192.0.2.2", "192.0.2.3"]);
   });
 
-  test("writes nothing while it can't read the declared state where it lives, and says so", async () => {
+  test("writes nothing while it can't confirm the declared state, and reports this", async () => {
     const world = await staleWorld();
     world.source.thawCache();
     world.declare({ rules: [blocking("new", ["192.0.2.2"])] });
@@ -134,7 +134,7 @@ describe("A new process", () => {
     expect(world.waf.lists.blocklist).toHaveLength(8);
   });
 
-  test("clears no cache for an object that its stale cache alone declares", async () => {
+  test("clears no cache for an object that only its stale cache declares", async () => {
     const world = new ConvergeWorld();
     await world.pass();
     world.declare({ cacheClears: [aCacheClear("deploy")] });
@@ -151,7 +151,7 @@ describe("A new process", () => {
 });
 
 describe("Before removals", () => {
-  test("the declared state is read once more, and what is wanted after all stays", async () => {
+  test("the declared state is read once more, and entries that are declared after all stay", async () => {
     const world = await worldAfter(3);
     world.declare({ rules: [blocking("feed", addresses(3))] });
     world.source.freezeCache();
@@ -165,7 +165,7 @@ describe("Before removals", () => {
     expect(world.waf.lists.blocklist).toEqual(addresses(1));
   });
 
-  test("a read that fails holds them, and additions go on", async () => {
+  test("a failed read puts the removals on hold, and additions continue", async () => {
     const world = await worldAfter(3);
     world.declare({ rules: [blocking("new", ["192.0.2.1"])] });
     world.source.failConfirm("The API server does not answer.");
@@ -186,11 +186,11 @@ describe("Before removals", () => {
     const world = await worldAfter(9, { latencyMs: 10_000 });
     await world.pass();
     expect(world.waf.lists.blocklist).toEqual([]);
-    // Nine calls of 10 s, and one that makes sure of the domain after the first confirmation.
+    // Nine calls of 10 s, and one that verifies the domain after the first confirmation.
     expect(world.source.confirmCount).toBe(4);
   });
 
-  test("a confirmation that shows the key of another WAF ends the pass without a removal", async () => {
+  test("a confirmation with the key of another WAF ends the run without a removal", async () => {
     const world = await worldAfter(3);
     world.source.freezeCache();
     world.declare({ key: { state: "Present", key: new ApiKey("the-key-of-another") } });
@@ -225,7 +225,7 @@ describe("Before removals", () => {
 });
 
 describe("More removals than the guards allow", () => {
-  test("wait for the approval of exactly them, which survives a crash half-way", async () => {
+  test("wait for an approval of exactly these removals, which survives a crash", async () => {
     const world = await worldAfter(150);
     world.declare({ rules: [blocking("new", ["192.0.2.1"])] });
     await world.pass();
@@ -253,7 +253,7 @@ describe("More removals than the guards allow", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("stay approved while a source is broken for a while", async () => {
+  test("stay approved while a source is temporarily broken", async () => {
     const world = await worldAfter(150);
     await world.pass();
     const { heldPlan } = world.status.read(world.instance) as { heldPlan: string };
@@ -268,7 +268,7 @@ describe("More removals than the guards allow", () => {
     expect(world.waf.lists.blocklist).toEqual([]);
   });
 
-  test("by several plans count together, also those of a process that was killed, until the window has passed", async () => {
+  test("by several plans count together until the window has passed, including those of a killed process", async () => {
     const all = addresses(400);
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", all)] } });
     await world.passesUntilDone();
@@ -281,7 +281,7 @@ describe("More removals than the guards allow", () => {
     await world.pass();
     expect(world.status.condition(world.instance, "Ready")).toBe("False Held");
     expect(world.status.message(world.instance, "Synced")).toContain(
-      "guards allow at most 100 removals and 30 % of a list per plan and within 1h, in which 60 entries were removed before.",
+      "guards allow at most 100 removals and 30% of a list per plan and within 1h, and 60 entries were already removed in this time.",
     );
     world.declare({ rules: [blocking("feed", all.slice(100))] });
     await world.pass();
@@ -295,7 +295,7 @@ describe("More removals than the guards allow", () => {
     expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
   });
 
-  test("are not let through because the additions of the same plan make the list longer", async () => {
+  test("stay on hold although the additions of the same plan make the list longer", async () => {
     const world = await worldAfter(12, { declared: { instance: anInstance() } });
     world.declare({ rules: [blocking("new", addresses(40, 100))] });
     await world.pass();
@@ -307,7 +307,7 @@ describe("More removals than the guards allow", () => {
 });
 
 describe("Another domain", () => {
-  test("stops all writes until expectedDomain says it, and what was added before stays recorded", async () => {
+  test("stops all writes until expectedDomain names it, and the earlier entries stay recorded", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     await world.pass();
     world.waf.domain = "staging.shop.example";
@@ -335,7 +335,7 @@ describe("Another domain", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("stops them in the middle of a pass", async () => {
+  test("stops them in the middle of a run", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(5))] } });
     world.onCall((call) => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 2) world.waf.domain = "staging.shop.example";
@@ -356,7 +356,7 @@ describe("Another domain", () => {
 });
 
 describe("The inventory", () => {
-  test("that somebody else wrote ends the pass without a write", async () => {
+  test("that another writer saved ends the run without a write", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.failNext("Conflict");
     const { result, wakeAtMs } = await world.pass();
@@ -369,7 +369,7 @@ describe("The inventory", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("that a newer process wrote during a pass ends it at the next record", async () => {
+  test("that a newer process saved during a run ends it at the next save", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(4))] } });
     world.onCall((call) => {
       if (call.name !== "AddEntry" || world.waf.count("AddEntry") !== 2) return;
@@ -380,7 +380,7 @@ describe("The inventory", () => {
     expect(world.waf.count("AddEntry")).toBe(2);
   });
 
-  test("that can't be written makes the instance back off: the WAF is read less and less often", async () => {
+  test("that can't be written makes the instance back off, with increasing delays between reads of the WAF", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.failNext(...Array.from({ length: 20 }, () => "Failed" as const));
     const pausesMs: number[] = [];
@@ -395,7 +395,7 @@ describe("The inventory", () => {
     expect(world.waf.writes()).toEqual([]);
   });
 
-  test("that can't be written ends the pass without a write", async () => {
+  test("that can't be written ends the run without a write", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.failNext("Failed");
     expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnwritable" });
@@ -403,7 +403,7 @@ describe("The inventory", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("that can't be read stops everything, and says so", async () => {
+  test("that can't be read stops everything, and the status reports this", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.makeUnreadable("ConfigMap shop-wafsync-inventory-0 is damaged.");
     expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnreadable" });
@@ -451,7 +451,7 @@ describe("The WAF is not called", () => {
   });
 });
 
-describe("Under way", () => {
+describe("During a run", () => {
   test("an urgent rule that appears is sent next, and recorded first", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(40))] } });
     world.onCall((call) => {
@@ -465,7 +465,7 @@ describe("Under way", () => {
     expect(world.waf.writes()).toHaveLength(41);
   });
 
-  test("a rule that goes is not added any further, and what it added is removed in the end", async () => {
+  test("no further entries of a deleted rule are added, and its added entries are removed in the end", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(20))] } });
     world.onCall((call) => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 5) world.declare({ rules: [] });
@@ -477,7 +477,7 @@ describe("Under way", () => {
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 
-  test("a rule whose time ends is not added any further", async () => {
+  test("no further entries of an expired rule are added", async () => {
     const world = new ConvergeWorld({ latencyMs: 1_000 });
     world.declare({ rules: [blocking("feed", addresses(20), { expiresAtMs: world.clock.nowMs() + 8_000 })] });
     await world.pass();
@@ -486,7 +486,7 @@ describe("Under way", () => {
   });
 
   test.each(["stop", "abandon"] as const)(
-    "the end of the process (%s) interrupts the pass, and the next one goes on",
+    "the end of the process (%s) interrupts the run, and the next one continues",
     async (how) => {
       const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(10))] }, latencyMs: 100 });
       world.onCall((call) => {
@@ -504,7 +504,7 @@ describe("Under way", () => {
     },
   );
 
-  test("the end of the process interrupts a long wait at once", async () => {
+  test("the end of the process interrupts a long wait immediately", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
     const fault = { code: "RateLimited", message: "Wait.", retryAfterMs: 3_600_000 } as const;
     world.waf.failOn({ on: "AddEntry", effect: "Before", fault });
@@ -516,7 +516,7 @@ describe("Under way", () => {
     expect(world.clock.nowMs()).toBe(startedMs + 10_000);
   });
 
-  test("an instance that is suspended is written to no more", async () => {
+  test("nothing more is written for a suspended instance", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(9))] } });
     world.onCall((call) => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3)
@@ -528,7 +528,7 @@ describe("Under way", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("another key begins a new pass, which is nobody's fault", async () => {
+  test("another key starts a new run, and is not a failure", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(9))] } });
     world.onCall((call) => {
       if (call.name !== "AddEntry" || world.waf.count("AddEntry") !== 3) return;
@@ -542,7 +542,7 @@ describe("Under way", () => {
     expect(world.status.eventReasons()).not.toContain("Contested");
   });
 
-  test("an instance that is gone ends the pass", async () => {
+  test("a deleted instance ends the run", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(9))] } });
     const { instance } = world;
     world.onCall((call) => {
@@ -552,7 +552,7 @@ describe("Under way", () => {
     expect(world.waf.count("AddEntry")).toBe(3);
   });
 
-  test("an exception stands before the block that it is an exception to, and outlives it", async () => {
+  test("an exception is added before the block that it excepts from, and removed after it", async () => {
     const world = new ConvergeWorld();
     world.declare({ rules: [blocking("wide", ["192.0.2.0/24"], { priority: 9 }), allowing("office", ["192.0.2.7"])] });
     await world.pass();
@@ -565,7 +565,7 @@ describe("Under way", () => {
     ]);
   });
 
-  test("an origin whose type changes is removed and added again, whatever crash comes between", async () => {
+  test("an origin whose type changes is removed and added again, even after a crash in between", async () => {
     for (const [nth, effect] of [
       [1, "Before"],
       [1, "After"],
@@ -583,7 +583,7 @@ describe("Under way", () => {
     }
   });
 
-  test("an origin whose removal nobody heard of any more is added again when it is wanted after all", async () => {
+  test("an origin is added again if it is declared after all while the outcome of its removal is unknown", async () => {
     for (const effect of ["Before", "After"] as const) {
       const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
       await world.pass();
@@ -612,8 +612,8 @@ describe("Under way", () => {
   });
 });
 
-describe("A fight over an entry", () => {
-  test("is left after the fourth time within an hour, and taken up again later and later", async () => {
+describe("A dispute over an entry", () => {
+  test("pauses corrections after the fourth change within an hour, with increasing pauses", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
     await world.pass();
     const addedAtMs: number[] = [];
@@ -637,7 +637,7 @@ describe("A fight over an entry", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("over 1,400 entries ends in a pause for all of them", async () => {
+  test("over 1,400 entries pauses corrections for all of them", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(1_400))] } });
     await world.pass();
     const added: number[] = [];
@@ -654,7 +654,7 @@ describe("A fight over an entry", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("over more entries than are remembered pauses these, corrects the others, and the status says so", async () => {
+  test("over more entries than wafsync tracks pauses corrections for these, corrects the others, and is reported", async () => {
     const feed = addresses(disputesMax + 2);
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
     const atMs = [4, 3, 2, 1].map((minutes) => world.clock.nowMs() - minutes * 60_000);
@@ -665,10 +665,10 @@ describe("A fight over an entry", () => {
     await world.pass();
     expect(world.waf.lists.blocklist).toEqual(feed.slice(disputesMax));
     expect(world.status.condition(world.instance, "Ready")).toBe("False Contested");
-    expect(world.status.message(world.instance, "Synced")).toContain("wafsync remembers no more than these");
+    expect(world.status.message(world.instance, "Synced")).toContain("wafsync tracks no more than this number");
   });
 
-  test("is none when somebody adds again what wafsync removed, and the policy leaves it there", async () => {
+  test("does not exist if another writer adds a removed entry again and the policy leaves it on the list", async () => {
     const world = await worldAfter(1);
     await world.pass();
     for (let count = 0; count < 6; count += 1) {
@@ -681,7 +681,7 @@ describe("A fight over an entry", () => {
     expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
   });
 
-  test("is none under Observe and while the instance is suspended", async () => {
+  test("does not exist under Observe and while the instance is suspended", async () => {
     for (const instance of [anInstance({ suspend: true }), anInstance({ policies: { blocklist: "Observe" } })]) {
       const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1"])] } });
       await world.pass();
@@ -694,7 +694,7 @@ describe("A fight over an entry", () => {
     }
   });
 
-  test("tells the correction of a drift", async () => {
+  test("starts with an event about the corrected drift", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1"])] } });
     await world.pass();
     world.waf.lists.blocklist.splice(0);
@@ -705,14 +705,14 @@ describe("A fight over an entry", () => {
         object: "WafInstance edge/shop",
         type: "Warning",
         reason: "DriftDetected",
-        message: "1 declared entry had been removed by another writer and is added again: 192.0.2.1.",
+        message: "Another writer removed 1 declared entry, and wafsync adds it again: 192.0.2.1.",
       },
     ]);
   });
 });
 
-describe("A rule that goes", () => {
-  test("leaves its entries with deletionPolicy Retain, also while its deletion takes a while", async () => {
+describe("A deleted rule", () => {
+  test("leaves its entries with deletionPolicy Retain, even if its deletion takes a while", async () => {
     const world = new ConvergeWorld({
       declared: { rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain" })] },
     });
@@ -726,7 +726,7 @@ describe("A rule that goes", () => {
     expect(world.status.eventReasons()).not.toContain("Expired");
   });
 
-  test("and an entry that is taken out of one that stays is removed", async () => {
+  test("differs from a rule that drops an entry: this entry is removed despite Retain", async () => {
     const world = new ConvergeWorld({
       declared: { rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain" })] },
     });
@@ -736,7 +736,7 @@ describe("A rule that goes", () => {
     expect(world.waf.lists.blocklist).toEqual(addresses(1));
   });
 
-  test("leaves a retained origin owned because a source can't be read", async () => {
+  test("leaves a retained origin managed while a source can't be read", async () => {
     const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", { deletionPolicy: "Retain" })] } });
     await world.pass();
     world.declare({ origins: [], brokenSources: ["origins.yaml could not be read."] });
@@ -747,7 +747,7 @@ describe("A rule that goes", () => {
     expect(world.status.read(world.declared().origins[0]!.meta)).toMatchObject({ state: "Added" });
   });
 
-  test("in a world whose inventory knows more than the WAF shows costs no call", async () => {
+  test("causes no call if the inventory contains more than the WAF shows", async () => {
     const world = new ConvergeWorld();
     world.inventory.put(world.instance, anInventory({ blocklist: addresses(3) }));
     await world.pass();
@@ -757,8 +757,8 @@ describe("A rule that goes", () => {
   });
 });
 
-describe("What can't be told from a list", () => {
-  test("a key that moves to another WAF between two reads makes nothing forgotten", async () => {
+describe("Facts that a list does not show", () => {
+  test("a key that moves to another WAF between two reads drops nothing from the inventory", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
     await world.pass();
     world.declare({ rules: [] });
@@ -773,7 +773,7 @@ describe("What can't be told from a list", () => {
     expect([...world.owned().entries.blocklist.keys()].toSorted()).toEqual(mine.toSorted());
   });
 
-  test("a refusal by another WAF makes no origin forgotten", async () => {
+  test("a refusal by another WAF drops no origin from the inventory", async () => {
     const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
     await world.pass();
     world.declare({ origins: [] });
@@ -786,9 +786,9 @@ describe("What can't be told from a list", () => {
     expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
   });
 
-  // With a window of 0 s, one read is enough to give up a record: it must not be the one before the addition.
+  // With a window of 0 s, one read is enough to drop a record: it must not be the read before the addition.
   test.each([0, 5_000])(
-    "an addition that was put off and took effect all the same stays ours when its rule goes meanwhile, with a window of %d ms",
+    "a rate-limited addition that took effect anyway stays managed if its rule is deleted meanwhile, with a window of %d ms",
     async (consistencyWindowMs) => {
       const instance = anInstance({ consistencyWindowMs });
       const world = new ConvergeWorld({ declared: { instance, rules: [blocking("feed", addresses(2))] } });
@@ -809,7 +809,7 @@ describe("What can't be told from a list", () => {
     },
   );
 
-  test("an instance without a record is begun only if a fresh read still shows it", async () => {
+  test("an instance without a record is reconciled only if a fresh read still shows it", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.source.freezeCache();
     world.source.remove(world.instance);
@@ -821,7 +821,7 @@ describe("What can't be told from a list", () => {
 });
 
 describe("A guard that can't be read", () => {
-  test("stops all writes, and says so, until it is corrected", async () => {
+  test("stops all writes until it is corrected, and is reported", async () => {
     const rules = [blocking("feed", addresses(2))];
     const world = new ConvergeWorld({
       declared: { rules, instance: anInstance({ guards: { neverBlock: ["office"] } }) },

@@ -25,8 +25,8 @@ function heldPlan(world: ConvergeWorld): string {
   return (world.status.read(world.instance) as { heldPlan: string }).heldPlan;
 }
 
-describe("One odd line in a rule", () => {
-  test("holds the removals of that rule, while those of another one and an expiry go through", async () => {
+describe("One invalid line in a rule", () => {
+  test("puts the removals of this rule on hold, while another rule's removals and an expiry continue", async () => {
     const world = await worldOfTwo();
     const odd = blocking("first", ["nonsense", ...addresses(1)]);
     world.declare({
@@ -71,21 +71,21 @@ describe("One odd line in a rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("in a directory says into which file the approval goes, and no command", async () => {
+  test("in a directory, reports the file for the approval and no kubectl command", async () => {
     const world = await worldOfTwo();
     world.declare({ rules: [blocking("first", ["nonsense"])] });
     approve(world, "", "waf/shop.yaml:1");
     await world.pass();
     const message = world.status.message(world.instance, "RemovalsHeld");
     expect(message).toContain(
-      `write into metadata.annotations of WafInstance edge/shop (waf/shop.yaml:1): ${annotation}: "${heldPlan(world)}"`,
+      `add to metadata.annotations of WafInstance edge/shop (waf/shop.yaml:1): ${annotation}: "${heldPlan(world)}"`,
     );
     expect(message).not.toContain("kubectl");
   });
 });
 
 describe("An Allow rule for a blocked address", () => {
-  /** As in a directory, where no age is known: its name comes first. */
+  /** As in a directory, where the age is unknown: the first name has precedence. */
   const rules = [
     blocking("scanners", addresses(2), { meta: { createdAtMs: undefined } }),
     allowing("a-partner", addresses(1), { meta: { createdAtMs: undefined } }),
@@ -99,7 +99,7 @@ describe("An Allow rule for a blocked address", () => {
     return world;
   }
 
-  test("does not lift the block, whatever its name, and says who holds the address", async () => {
+  test("does not lift the block, regardless of its name, and reports which rule blocks the address", async () => {
     const world = await worldOfConflict();
     expect(world.waf.lists.blocklist.toSorted()).toEqual(addresses(2));
     expect(world.waf.lists.allowlist).toEqual([]);
@@ -110,7 +110,7 @@ describe("An Allow rule for a blocked address", () => {
     );
   });
 
-  test("stays the loser while the WAF can't be reached, also for a new process", async () => {
+  test("stays without precedence while the WAF is unreachable, even in a new process", async () => {
     const world = await worldOfConflict();
     world.restart();
     world.waf.failOn({
@@ -123,7 +123,7 @@ describe("An Allow rule for a blocked address", () => {
     expect(world.status.condition(rules[0]!.rule.meta, "Accepted")).toBe("True Accepted");
   });
 
-  test("does not get an address that the Block rule wants back before it was allowed, though it is recorded on both lists", async () => {
+  test("does not get an address that the Block rule declares again before it was allowed, although both lists record it", async () => {
     const older = { meta: { createdAtMs: createdMs - 1 } };
     const [early = "", late = ""] = addresses(2);
     const world = new ConvergeWorld({ declared: { rules: [blocking("scanners", [late])] } });
@@ -138,7 +138,7 @@ describe("An Allow rule for a blocked address", () => {
     expect(world.waf.writes()).not.toContain(`AddEntry allowlist ${late}`);
   });
 
-  test("gets the address once the Block rule gives it up", async () => {
+  test("gets the address once the Block rule no longer declares it", async () => {
     const world = await worldOfConflict();
     world.declare({ rules: [blocking("scanners", addresses(1, 1)), rules[1]!] });
     await world.pass();

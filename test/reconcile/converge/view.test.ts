@@ -3,7 +3,7 @@ import { showsSame } from "../../../src/reconcile/converge/view.ts";
 import { anInstance, blocking } from "../../support/builders/declare.ts";
 import { gathered } from "../../support/builders/gathered.ts";
 
-describe("A cache shows the same as a fresh read", () => {
+describe("A cache matches a fresh read", () => {
   const inCluster = (generation: number, addresses: readonly string[]) =>
     gathered({ instance: anInstance(), rules: [blocking("feed", addresses, { meta: { uid: "a", generation } })] });
   const inFolder = (addresses: readonly string[]) =>

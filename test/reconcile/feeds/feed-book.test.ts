@@ -15,7 +15,7 @@ const never = new AbortController().signal;
 let clock: VirtualClock;
 let status: RecordedStatus;
 let stored: Map<string, FeedState>;
-/** What this book has last loaded or saved. */
+/** The last state that this book has loaded or saved. */
 let known: FeedState | undefined;
 let storeProblem: string | undefined;
 let outcomes: FetchOutcome[];
@@ -89,7 +89,7 @@ function conditionsOf(): readonly string[] {
   return conditions.map(({ type, status: is, reason }) => `${type} ${is} ${reason}`);
 }
 
-describe("The book of feeds", () => {
+describe("The feed book", () => {
   test("uses what another process has fetched, and fetches nothing itself", async () => {
     await book.declare([aFeed()]);
     const follower = book;
@@ -107,7 +107,7 @@ describe("The book of feeds", () => {
     expect(follower.version()).toBe(current);
   });
 
-  test("asks a source when it is due and not before, and says what it has", async () => {
+  test("fetches from a source when a fetch is due and not before, and reports the content", async () => {
     outcomes = [read(20), read(21)];
     await round();
     await round();
@@ -122,7 +122,7 @@ describe("The book of feeds", () => {
     expect(book.version()).toBeGreaterThan(version);
   });
 
-  test("keeps the last good content over failures and restarts, and says when it is stale", async () => {
+  test("keeps the last good content across failures and restarts, and reports when it is stale", async () => {
     outcomes = [read(20)];
     await round();
     book = aBook();
@@ -145,7 +145,7 @@ describe("The book of feeds", () => {
     expect(conditionsOf()).toEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Ready"]);
   });
 
-  test("says that content is on hold, and that only a person can help", async () => {
+  test("reports content on hold, and that only a person can resolve this", async () => {
     outcomes = [read(20), read(2)];
     await round();
     await clock.advance(hourMs);
@@ -186,7 +186,7 @@ describe("The book of feeds", () => {
     expect(used()).toHaveLength(21);
   });
 
-  test("asks nothing while a feed is suspended, and forgets one that is no longer declared", async () => {
+  test("fetches nothing while a feed is suspended, and forgets a feed that is no longer declared", async () => {
     outcomes = [read(20)];
     await round(aFeed({ suspend: true }));
     expect(fetches).toBe(0);
@@ -197,7 +197,7 @@ describe("The book of feeds", () => {
     expect(book.view(name)).toBeUndefined();
   });
 
-  test("lets entries end by the clock, without asking", async () => {
+  test("expires entries without a fetch", async () => {
     const [first, second] = someAddresses(2) as Entry[];
     const reading = aReading([first ?? "", second ?? ""]);
     const expiresAtMs = new Map([[first as Entry, clock.nowMs() + 5000]]);
@@ -213,7 +213,7 @@ describe("The book of feeds", () => {
     expect(book.version()).toBeGreaterThan(version);
   });
 
-  test("fetches when the clock was set back since the last fetch, and not hours later", async () => {
+  test("fetches on time, and not hours later, if the clock was set back since the last fetch", async () => {
     outcomes = [read(20), read(20)];
     await round();
     clock.jumpWallClock(-5 * hourMs);
@@ -223,7 +223,7 @@ describe("The book of feeds", () => {
     expect(book.nextMs()).toBeGreaterThan(clock.nowMs());
   });
 
-  test("lets an observer follow every fetch and every figure", async () => {
+  test("notifies an observer of every fetch and every figure", async () => {
     outcomes = [read(20), failed, read(2)];
     await round();
     await clock.advance(25 * hourMs);
@@ -239,13 +239,13 @@ describe("The book of feeds", () => {
       "threats 20 stale",
       "threats ContentOnHold",
       "threats 20 stale",
-      // Nobody expects a suspended feed to change.
+      // A suspended feed is not expected to change.
       "threats 20",
       "threats forgotten",
     ]);
   });
 
-  test("says once that decisions are on hold, although others are at each fetch", async () => {
+  test("reports once that decisions are on hold, although they differ at each fetch", async () => {
     const decisions = (count: number): FetchOutcome => ({
       kind: "Read",
       reading: aReading(someAddresses(count)),

@@ -20,7 +20,7 @@ function sourceOf(declared: Gathered) {
   );
 }
 
-test("a rule with a ConfigMap and a feed has the texts of both, and still says how changes of the first are noticed", async () => {
+test("a rule with a ConfigMap and a feed gets the content of both, and reports how changes of the ConfigMap are noticed", async () => {
   const rule = aRule("shop/threats", {
     addressesFrom: [{ name: "list", key: "list" }],
     feeds: [threats],

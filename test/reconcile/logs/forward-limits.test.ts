@@ -23,7 +23,7 @@ describe("the rows of an hour", () => {
     world.limits = { rowsPerHourMax: 1000 };
   });
 
-  test("are a limit: the instance rests and says until when, and the other rows follow hour by hour, each once", async () => {
+  test("are limited: the instance pauses and reports until when, and the other rows follow hour by hour, each once", async () => {
     const all = world.block("2026-03-10T11:00:00Z", 2500).sort();
     const outcome = await world.look();
     expect(world.forwarded).toHaveLength(1000);
@@ -39,7 +39,7 @@ describe("the rows of an hour", () => {
     expect(world.condition()).toBe("True Forwarded");
   });
 
-  test("are used up once, however often the instance is changed, and no call is made meanwhile", async () => {
+  test("are used up only once, however often the instance is changed, and no call is made meanwhile", async () => {
     world.block("2026-03-10T11:00:00Z", 2500);
     await world.look();
     const calls = world.queries.length;
@@ -60,7 +60,7 @@ describe("the rows of an hour", () => {
     expect(world.takeForwarded()).toEqual(all);
   });
 
-  test("do not count if the output refuses them", async () => {
+  test("do not count if the output rejects them", async () => {
     const all = world.block("2026-03-10T11:00:00Z", 1000).sort();
     world.onWrite = () => "The reader is gone.";
     for (let look = 0; look < 4; look += 1) {
@@ -73,7 +73,7 @@ describe("the rows of an hour", () => {
   });
 });
 
-test("pages without new rows are a limit, too", async () => {
+test("also limit pages without new rows", async () => {
   world.limits = { pagesPerHourMax: 20 };
   world.pageSize = 10;
   world.block("2026-03-10T11:00:00Z", 500);
@@ -90,7 +90,7 @@ describe("rows that are remembered", () => {
     world.limits = { rowsKeptMax: 1000 };
   });
 
-  test("are a limit of a day: the rest of it is not forwarded, and the next day is", async () => {
+  test("limit a day: its other rows are not forwarded, but the next day is", async () => {
     world.block("2026-03-09T11:00:00Z", 2000);
     const today = world.block("2026-03-10T11:00:00Z", 500);
     const outcome = await world.look();
@@ -105,7 +105,7 @@ describe("rows that are remembered", () => {
     expect(world.takeForwarded()).toEqual(today.toSorted());
   });
 
-  test("are a limit of today until midnight, also for a new process and without a call", async () => {
+  test("limit today until midnight, even in a new process, and without a call", async () => {
     world.block("2026-03-10T11:00:00Z", 2000);
     await world.look();
     world.restart();
@@ -123,7 +123,7 @@ describe("rows that are remembered", () => {
     expect(world.condition()).toBe("True Forwarded");
   });
 
-  test("of older days make room first, so that a day below the limit is forwarded in full", async () => {
+  test("of older days are dropped first, so that a day below the limit is forwarded completely", async () => {
     world.block("2026-03-09T11:00:00Z", 700);
     world.block("2026-03-10T11:00:00Z", 700);
     await world.look();

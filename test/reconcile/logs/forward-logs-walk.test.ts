@@ -1,5 +1,5 @@
-// Random weeks of forwarding, each from a seed: late and equal rows, pages and outputs that fail, restarts, crashes. At the end
-// everything has gone out; and once, unless the process was killed between output and record.
+// Random weeks of forwarding, each from a seed: late and equal rows, failing pages and outputs, restarts, crashes. At the end, every
+// row has been forwarded, and only once unless the process was killed between output and record.
 import { expect, test } from "@jest/globals";
 import { seededRandom } from "../../support/builders/seeded-random.ts";
 import { Multiset } from "../../support/worlds/log-world.ts";
@@ -15,7 +15,7 @@ async function walk(seed: number, mayCrash: boolean): Promise<ForwardWorld> {
   const chance = (share: number): boolean => random() < share;
   const world = new ForwardWorld({ lookbackMs: 2 * 24 * hourMs });
   await world.becomeReady();
-  // In every second week, the limits of an hour are reached again and again.
+  // In every second week, the limits of an hour are reached repeatedly.
   if (seed % 2 === 0) world.limits = { rowsPerHourMax: 10, pagesPerHourMax: 12 };
   world.pageSize = 3 + Math.floor(random() * 20);
   world.onWrite = () => (chance(0.15) ? "The reader is gone." : undefined);
@@ -24,7 +24,7 @@ async function walk(seed: number, mayCrash: boolean): Promise<ForwardWorld> {
     for (let count = Math.floor(random() * 6); count > 0; count -= 1) {
       const timeMs = nowMs - random() * 10 * hourMs;
       const path = chance(0.3) ? "/same" : undefined;
-      // Equal rows need an equal time: on the hour.
+      // Equal rows need equal times, so they are on the hour.
       const timestamp = new Date(path === undefined ? timeMs : timeMs - (timeMs % hourMs)).toISOString();
       world.block(
         timestamp,
@@ -37,7 +37,7 @@ async function walk(seed: number, mayCrash: boolean): Promise<ForwardWorld> {
     if (chance(0.1)) world.saveFaults.push("Failed");
     if (mayCrash && chance(0.15)) world.saveFaults.push(chance(0.5) ? "CrashBefore" : "CrashAfter");
     await world.look();
-    // A restart in good order: what was handed on is recorded by then.
+    // A graceful restart: the forwarded rows are already recorded.
     if (chance(0.1) && world.isSaved) world.restart();
     await world.wait(random() * 8 * hourMs);
   }
@@ -55,7 +55,7 @@ async function walk(seed: number, mayCrash: boolean): Promise<ForwardWorld> {
 
 const seedList = Array.from({ length: seeds }, (_, index) => index + 1);
 
-test("without a crash every row has gone out exactly once", async () => {
+test("without a crash, every row is forwarded exactly once", async () => {
   for (const seed of seedList) {
     const world = await walk(seed, false);
     const wanted = new Multiset(world.rows.map(({ entry }) => entry.request_path));
@@ -63,7 +63,7 @@ test("without a crash every row has gone out exactly once", async () => {
   }
 });
 
-test("with crashes every row has gone out at least once", async () => {
+test("with crashes, every row is forwarded at least once", async () => {
   let repeated = 0;
   for (const seed of seedList) {
     const world = await walk(seed, true);
@@ -72,6 +72,6 @@ test("with crashes every row has gone out at least once", async () => {
     expect({ seed, missing }).toEqual({ seed, missing: [] });
     repeated += tooMany.length;
   }
-  // Otherwise the crashes hit nothing.
+  // Otherwise, the crashes had no effect.
   expect(repeated).toBeGreaterThan(0);
 });

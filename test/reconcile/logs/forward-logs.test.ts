@@ -15,8 +15,8 @@ beforeEach(async () => {
 
 afterEach(() => world.checkStatuses());
 
-describe("each entry goes out once", () => {
-  test("what is there is handed on at the first look, and then what is new", async () => {
+describe("each entry is forwarded once", () => {
+  test("existing entries are forwarded in the first run, and then new entries", async () => {
     const first = world.block("2026-03-10T11:00:00Z", 3);
     await world.look();
     expect(world.takeForwarded()).toEqual(first);
@@ -34,7 +34,7 @@ describe("each entry goes out once", () => {
     });
   });
 
-  test("entries that arrive late are handed on when they come, those of yesterday too", async () => {
+  test("late entries are forwarded when they arrive, even those of yesterday", async () => {
     const late = world.block("2026-03-09T23:50:00Z", 2, "2026-03-10T13:00:00Z");
     const onTime = world.block("2026-03-09T23:55:00Z", 2);
     await world.look();
@@ -44,7 +44,7 @@ describe("each entry goes out once", () => {
     expect(world.takeForwarded()).toEqual(late);
   });
 
-  test("equal entries are different requests, also when one of them is late", async () => {
+  test("equal entries are different requests, even if one of them is late", async () => {
     world.block("2026-03-10T11:00:00Z", 2, undefined, "/same");
     world.block("2026-03-10T11:00:00Z", 1, "2026-03-10T12:30:00Z", "/same");
     await world.look();
@@ -54,7 +54,7 @@ describe("each entry goes out once", () => {
     expect(world.takeForwarded()).toEqual(["/same"]);
   });
 
-  test("a look over several pages hands on every entry once, whichever page fails", async () => {
+  test("a run over several pages forwards every entry once, whichever page fails", async () => {
     world.pageSize = 700;
     const rows = world.block("2026-03-10T11:00:00Z", 3000).sort();
     await world.look();
@@ -66,7 +66,7 @@ describe("each entry goes out once", () => {
     expect(world.takeForwarded()).toEqual(more);
   });
 
-  test("a look that is not due asks nothing", async () => {
+  test("a run that is not due makes no call", async () => {
     await world.look();
     const asked = world.queries.length;
     await world.wait(60_000);
@@ -75,7 +75,7 @@ describe("each entry goes out once", () => {
   });
 
   test.each([-2 * hourMs, 2 * hourMs])(
-    "a look is due as late as before when the wall clock jumps by %i ms",
+    "a run is due at the same time as before when the wall clock jumps by %i ms",
     async (jumpMs) => {
       const outcome = await world.look();
       const leftMs = (outcome?.wakeAtMs ?? 0) - world.clock.nowMs();
@@ -90,7 +90,7 @@ describe("each entry goes out once", () => {
     },
   );
 
-  test("a look is due at once when something that it depends on changes", async () => {
+  test("a run is due immediately when something that it depends on changes", async () => {
     await world.look();
     const rows = world.block("2026-03-10T11:00:00Z", 1);
     world.declare({ intervalMs: 60_000 });
@@ -100,7 +100,7 @@ describe("each entry goes out once", () => {
 });
 
 describe("a new process", () => {
-  test("goes on where the former one ended, and counts on", async () => {
+  test("continues where the former process ended, including the count", async () => {
     world.block("2026-03-10T11:00:00Z", 4);
     await world.look();
     world.takeForwarded();
@@ -112,7 +112,7 @@ describe("a new process", () => {
     expect(world.status.read(world.instance)?.["logs"]).toMatchObject({ forwarded: 5 });
   });
 
-  test("after a crash between output and cursor hands on again what was not recorded, and nothing is missing", async () => {
+  test("after a crash between output and cursor forwards unrecorded entries again, and misses none", async () => {
     const before = world.block("2026-03-10T10:00:00Z", 2);
     await world.look();
     expect(world.takeForwarded()).toEqual(before);
@@ -128,7 +128,7 @@ describe("a new process", () => {
     expect(world.takeForwarded()).toEqual([]);
   });
 
-  test("after a crash behind the record hands on nothing twice", async () => {
+  test("after a crash that follows the record forwards nothing twice", async () => {
     const rows = world.block("2026-03-10T11:00:00Z", 3);
     world.saveFaults.push("CrashAfter");
     expect(await world.look()).toBeUndefined();
@@ -136,7 +136,7 @@ describe("a new process", () => {
     expect(world.takeForwarded()).toEqual(rows);
   });
 
-  test("that can't read the record begins anew and says so", async () => {
+  test("that can't read the record starts from scratch and reports this", async () => {
     const rows = world.block("2026-03-10T11:00:00Z", 2);
     await world.look();
     world.record = '{"cursor":{"version":2}}';
@@ -146,9 +146,9 @@ describe("a new process", () => {
     expect(world.status.eventReasons()).toEqual(["LogCursorBroken"]);
   });
 
-  test("after a long pause catches up with all days that it missed", async () => {
+  test("after a long pause catches up on all missed days", async () => {
     await world.look();
-    // The rest of the day on which it ended is the first of them.
+    // The first of them is the rest of the day on which the former process ended.
     const days = ["2026-03-10T22", "2026-03-12T08", "2026-03-15T08", "2026-03-19T08"];
     const missed = days.flatMap((hour) => world.block(`${hour}:00:00Z`, 2));
     await world.wait(10 * 24 * hourMs);
@@ -159,10 +159,10 @@ describe("a new process", () => {
 });
 
 describe("an output that fails", () => {
-  test("keeps the entries back, is tried again after a growing pause, and then gets each entry once", async () => {
+  test("gets no entries, is retried with backoff, and then gets each entry once", async () => {
     const rows = world.block("2026-03-10T11:00:00Z", 1700).sort();
     let writes = 0;
-    // The third write fails, after a thousand entries were taken.
+    // The third write fails, after a thousand entries were accepted.
     world.onWrite = () => (++writes >= 3 && writes < 6 ? "The reader is gone." : undefined);
     const pausesMs: number[] = [];
     for (let looks = 0; looks < 4; looks += 1) {
@@ -181,7 +181,7 @@ describe("an output that fails", () => {
     expect(world.status.eventReasons()).toEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
   });
 
-  test("and a restart in between lose nothing and repeat nothing", async () => {
+  test("followed by a restart loses nothing and repeats nothing", async () => {
     const rows = world.block("2026-03-10T11:00:00Z", 1200).sort();
     world.onWrite = (entries) => (entries.length < 500 ? "The reader is gone." : undefined);
     await world.look();
@@ -192,8 +192,8 @@ describe("an output that fails", () => {
   });
 });
 
-describe("trouble with the WAF", () => {
-  test("is told by condition and event, and ends with the next look that works", async () => {
+describe("a failure of the WAF", () => {
+  test("is reported by a condition and an event, and ends with the next successful run", async () => {
     const rows = world.block("2026-03-10T11:00:00Z", 2);
     world.faults.push(...Array.from({ length: 5 }, () => unavailable));
     await world.look();
@@ -210,13 +210,13 @@ describe("trouble with the WAF", () => {
     ["BadApiKey", "BadApiKey"],
     ["NotFound", "NoWaf"],
     ["Rejected", "Rejected"],
-  ] as const)("the fault %s gives the reason %s", async (code, reason) => {
+  ] as const)("with the fault %s results in the reason %s", async (code, reason) => {
     world.faults.push({ code, message: "The WAF says no." });
     await world.look();
     expect(world.condition()).toBe(`False ${reason}`);
   });
 
-  test("a missing key, a base URL that is not allowed and an older instance of the same key ask nothing of the WAF", async () => {
+  test("a missing key, a forbidden base URL, or an older instance with the same key causes no call", async () => {
     world.declare({}, { key: { state: "Missing", problem: "There is no Secret." } });
     await world.look();
     expect(world.condition()).toBe("False MissingApiKey");
@@ -231,8 +231,8 @@ describe("trouble with the WAF", () => {
   });
 });
 
-describe("trouble with the record", () => {
-  test("while it can't be written, nothing more is handed on, and nothing twice", async () => {
+describe("a failure of the record", () => {
+  test("stops forwarding while the record can't be written, and nothing is forwarded twice", async () => {
     const first = world.block("2026-03-10T11:00:00Z", 2);
     world.saveFaults.push("Failed", "Failed");
     await world.look();
@@ -250,7 +250,7 @@ describe("trouble with the record", () => {
     expect(world.takeForwarded()).toEqual([]);
   });
 
-  test("after somebody else wrote it, it is read again", async () => {
+  test("causes the record to be read again after another writer has saved it", async () => {
     world.block("2026-03-10T11:00:00Z", 2);
     await world.look();
     world.takeForwarded();
@@ -265,7 +265,7 @@ describe("trouble with the record", () => {
     expect(world.condition()).toBe("True Forwarded");
   });
 
-  test("where it has no room, the oldest days are closed, and their late entries are not looked for any more", async () => {
+  test("closes the oldest days if the record is too large, and ignores their late entries", async () => {
     const rows = ["2026-03-08", "2026-03-09", "2026-03-10"].flatMap((day) => world.block(`${day}T09:00:00Z`, 2));
     world.saveFaults.push("TooLarge");
     await world.look();
@@ -286,7 +286,7 @@ describe("trouble with the record", () => {
 });
 
 describe("how far back", () => {
-  test("the first look reaches back as far as the lookback, and no further", async () => {
+  test("the first run reaches back as far as the lookback, and no further", async () => {
     world.block("2026-03-07T23:00:00Z", 1);
     const rows = world.block("2026-03-08T13:00:00Z", 1);
     await world.look();
@@ -294,7 +294,7 @@ describe("how far back", () => {
     expect(world.queries.map((query) => query.slice(0, 10))).toEqual(["2026-03-08", "2026-03-09", "2026-03-10"]);
   });
 
-  test("with a lookback of an hour, yesterday is looked at until it was read an hour after its end", async () => {
+  test("with a lookback of an hour, yesterday is read until an hour after its end", async () => {
     world.declare({ lookbackMs: hourMs });
     const askedFor = async (): Promise<string[]> => {
       world.queries.length = 0;
@@ -310,7 +310,7 @@ describe("how far back", () => {
     expect(await askedFor()).toEqual(["2026-03-11"]);
   });
 
-  test("nothing is asked for that the plan does not keep, and what was lost by that is told", async () => {
+  test("days that the plan does not keep are not requested, and lost days are reported", async () => {
     world.declare({ plan: "Basic", lookbackMs: 60 * 24 * hourMs });
     await world.look();
     expect(world.queries[0]).toContain("2026-02-09");
@@ -323,7 +323,7 @@ describe("how far back", () => {
     expect(lost?.message).toContain("2026-03-11 to 2026-04-09");
   });
 
-  test("a day that has nothing new costs one call for one entry", async () => {
+  test("a day without new entries costs one call for one entry", async () => {
     world.block("2026-03-09T12:00:00Z", 50);
     await world.look();
     world.queries.length = 0;
@@ -334,7 +334,7 @@ describe("how far back", () => {
 });
 
 describe("when it ends", () => {
-  test("a process that may not forward any more hands on nothing, and says nothing", async () => {
+  test("a process that may no longer forward forwards and reports nothing", async () => {
     world.block("2026-03-10T11:00:00Z", 2);
     world.mayForward = false;
     const outcome = await world.look();
@@ -346,7 +346,7 @@ describe("when it ends", () => {
     expect(await world.look()).toEqual({ isOver: false, wakeAtMs: undefined });
   });
 
-  test("what was handed on before the process stopped is recorded", async () => {
+  test("entries that were forwarded before the process stopped are recorded", async () => {
     const rows = world.block("2026-03-10T11:00:00Z", 1200).sort();
     world.onWrite = () => {
       world.stopping.abort();
@@ -363,7 +363,7 @@ describe("when it ends", () => {
     expect([...world.forwarded, ...next.forwarded].sort()).toEqual(rows);
   });
 
-  test("condition and figures go when forwarding is turned off, and come again with the former count", async () => {
+  test("condition and figures disappear when forwarding is turned off, and reappear with the former count", async () => {
     world.block("2026-03-10T11:00:00Z", 3);
     await world.look();
     world.declare({ enabled: false });
@@ -376,7 +376,7 @@ describe("when it ends", () => {
     expect(world.forwarded).toHaveLength(3);
   });
 
-  test("an instance that is being deleted, or gone, is left alone", async () => {
+  test("an instance that is deleted or being deleted is ignored", async () => {
     world.block("2026-03-10T11:00:00Z", 3);
     const { gathered } = world;
     if (gathered === undefined) throw new Error("there is no instance");
@@ -399,7 +399,7 @@ describe("a new instance", () => {
 
   afterEach(() => early.checkStatuses());
 
-  test("waits for its first reconcile run, which finds out the domain", async () => {
+  test("waits for its first reconcile run, which determines the domain", async () => {
     const outcome = await early.look();
     expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(15_000);
     expect(early.queries).toEqual([]);
@@ -410,7 +410,7 @@ describe("a new instance", () => {
     expect(early.condition()).toBe("True Forwarded");
   });
 
-  test("does not wait for it for long, and tells the status as soon as there is one", async () => {
+  test("does not wait for it long, and writes the report as soon as the status exists", async () => {
     await early.look();
     await early.wait(20_000);
     const outcome = await early.look();
@@ -423,7 +423,7 @@ describe("a new instance", () => {
   });
 });
 
-test("a look that takes long says that it catches up", async () => {
+test("a long run reports that it is catching up", async () => {
   world.pageSize = 1000;
   world.block("2026-03-09T11:00:00Z", 3000);
   let writes = 0;

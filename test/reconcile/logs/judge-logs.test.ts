@@ -33,8 +33,8 @@ function judgement() {
   return published.judgement;
 }
 
-describe("logs that are judged", () => {
-  test("are read although nothing is forwarded", async () => {
+describe("judged logs", () => {
+  test("are read even if nothing is forwarded", async () => {
     await start();
     attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
     await world.look();
@@ -44,7 +44,7 @@ describe("logs that are judged", () => {
     expect(world.reading).toBe("True Judged");
   });
 
-  test("are read once for both, with no further call", async () => {
+  test("are read once for judging and forwarding, without further calls", async () => {
     await start({}, true);
     attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
     await world.look();
@@ -75,7 +75,7 @@ describe("logs that are judged", () => {
     expect(world.queries).toEqual([]);
   });
 
-  test("list nobody whom a rule allows", async () => {
+  test("list no client that a rule allows", async () => {
     await start();
     const { autoBlocks = [] } = world.gathered ?? {};
     world.declare(
@@ -95,7 +95,7 @@ describe("logs that are judged", () => {
     expect(world.reading).toBe("False BadApiKey");
   });
 
-  test("keep what was listed when the WafAutoBlock is judged by a new process", async () => {
+  test("keep the listed clients when a new process judges the WafAutoBlock", async () => {
     await start();
     attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
     await world.look();
@@ -105,7 +105,7 @@ describe("logs that are judged", () => {
     expect(judgement()).toEqual(before);
   });
 
-  test("start anew for an object that was deleted and created again", async () => {
+  test("start from scratch for an object that was deleted and recreated", async () => {
     await start();
     attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
     await world.look();
@@ -132,7 +132,7 @@ describe("each row is judged once", () => {
     for (let look = 0; look < looks; look += 1) {
       const untilMs = Date.UTC(2026, 2, 10, 12, 5 * look);
       await world.wait(Math.max(0, untilMs - world.clock.nowMs()));
-      // The new process begins at once.
+      // The new process starts immediately.
       for (let tries = 0; tries < 5 && (await world.look()) === undefined; tries += 1);
     }
     const { rows, entries } = judgement();
@@ -141,14 +141,14 @@ describe("each row is judged once", () => {
 
   const faults: readonly SaveFault[] = ["CrashBefore", "CrashAfter", "Conflict", "Failed"];
 
-  test.each(faults)("whatever happens when it is recorded: %s", async (fault) => {
+  test.each(faults)("regardless of what happens when it is recorded: %s", async (fault) => {
     const undisturbed = await story(() => undefined);
     expect(undisturbed).toMatchObject({ rows: { matched: 7 * looks } });
     for (let place = 0; place < looks; place += 1) {
       const disturbed = await story(() => {
         world.saveFaults.push(...Array.from({ length: place }, () => "None" as SaveFault), fault);
       });
-      // What failed is tried again at the next look, so that later entries begin later.
+      // Failed work is retried in the next run, so later entries start later.
       const isAtOnce = fault === "CrashBefore" || fault === "CrashAfter";
       expect(disturbed).toEqual(isAtOnce ? undisturbed : { ...disturbed, rows: undisturbed.rows });
     }

@@ -34,14 +34,14 @@ async function lastOf(pieces: AsyncIterable<LogPiece>): Promise<LogPiece | undef
   return last;
 }
 
-/** What comes out of one day, of which each list is a reading. */
+/** The rows of one day. Each list is one reading of it. */
 async function read(readings: readonly (readonly Answer[])[], total?: number): Promise<string[]> {
   const logs = scriptedLogs({ [date]: readings }, total === undefined ? {} : { [date]: total });
   return await told(readLogs(portsOf(logs), { days }));
 }
 
 describe("the stream of rows", () => {
-  test("hands on every page of every day, oldest day first, with one call at a time", async () => {
+  test("contains every page of every day, oldest day first, with one call at a time", async () => {
     const logs = scriptedLogs({ [date]: [["a b", "c", "d"]], "2026-06-11": [[""]], "2026-06-12": [["e"]] });
     const pieces = readLogs(portsOf(logs), { days: { firstDay: day(date), lastDay: day("2026-06-12") }, perPage: 2 });
     expect(await told(pieces)).toEqual(["a b", "c", "d", "done 4/4", "done 0/0", "e", "done 1/1"]);
@@ -55,7 +55,7 @@ describe("the stream of rows", () => {
     expect(logs.most).toBe(1);
   });
 
-  test("asks for the next page while the last one is worked on, and for no page beyond that", async () => {
+  test("requests the next page while the last one is processed, and no page beyond that", async () => {
     const logs = scriptedLogs({ [date]: [["a", "b", "c"]] });
     const pieces = readLogs(portsOf(logs), { days });
     await pieces.next();
@@ -64,19 +64,19 @@ describe("the stream of rows", () => {
     expect(logs.calls).toHaveLength(2);
   });
 
-  test("takes an empty page with a scroll id for the end when all rows are there", async () => {
+  test("treats an empty page with a scroll ID as the end if all rows have arrived", async () => {
     const end: LogPage = { scrollId: "more", total: 2, entries: [], broken: [] };
     expect(await read([["a b", end]])).toEqual(["a b", "done 2/2"]);
   });
 
-  test("hands on equal rows as often as they come", async () => {
+  test("contains equal rows as often as they occur", async () => {
     expect(await read([["a a", "a b b"]])).toEqual(["a a", "a b b", "done 5/5"]);
   });
 });
 
-describe("a scroll that breaks", () => {
+describe("a failed scroll", () => {
   test.each([["Unavailable"], ["TimedOut"], ["ContractBroken"], ["Rejected"]] as const)(
-    "by %s is begun again at its day, and nothing is handed on twice",
+    "with %s is restarted at its day, and nothing is returned twice",
     async (fault) => {
       expect(
         await read([
@@ -87,7 +87,7 @@ describe("a scroll that breaks", () => {
     },
   );
 
-  test("hands on what has arrived meanwhile, wherever it stands, and equal rows as often as they are there", async () => {
+  test("returns rows that have arrived meanwhile, at any position, and equal rows as often as they occur", async () => {
     const pieces = await read([
       ["a b a", "c", { fault: "Unavailable" }],
       ["x a y", "c b", "a a"],
@@ -95,7 +95,7 @@ describe("a scroll that breaks", () => {
     expect(pieces).toEqual(["a b a", "c", "x y", "a", "done 7/7"]);
   });
 
-  test("costs its own day and no other", async () => {
+  test("repeats its own day and no other", async () => {
     const logs = scriptedLogs({
       [date]: [["a", "b"]],
       "2026-06-11": [
@@ -108,7 +108,7 @@ describe("a scroll that breaks", () => {
     expect(logs.calls.filter((call) => call.startsWith(`query ${date}`))).toHaveLength(1);
   });
 
-  test("never uses a scroll id again that may have been used, but after a 429 it does", async () => {
+  test("never reuses a scroll ID that may have been consumed, except after a 429", async () => {
     const broken = scriptedLogs({
       [date]: [
         ["a", { fault: "TimedOut" }],
@@ -133,7 +133,7 @@ describe("a scroll that breaks", () => {
 });
 
 describe("a reading that contradicts itself", () => {
-  test("is repeated when a page comes twice, before that page is handed on", async () => {
+  test("is repeated if a page occurs twice, before that page is returned", async () => {
     expect(
       await read([
         ["a b", "a b", "c d"],
@@ -142,7 +142,7 @@ describe("a reading that contradicts itself", () => {
     ).toEqual(["a b", "c d", "e f", "done 6/6"]);
   });
 
-  test("is repeated when rows are missing at its end", async () => {
+  test("is repeated if rows are missing at its end", async () => {
     expect(
       await read(
         [
@@ -154,7 +154,7 @@ describe("a reading that contradicts itself", () => {
     ).toEqual(["a b", "c", "d", "done 4/4"]);
   });
 
-  test("is repeated when there are more rows than there should be, before they are handed on", async () => {
+  test("is repeated if there are too many rows, before they are returned", async () => {
     expect(
       await read(
         [
@@ -166,17 +166,17 @@ describe("a reading that contradicts itself", () => {
     ).toEqual(["a b", "c", "done 3/3"]);
   });
 
-  test("is believed when it is the same again and again: equal pages are equal requests", async () => {
+  test("is accepted if every repetition is the same: equal pages are equal requests", async () => {
     expect(await read([["a a", "a a", "b"]])).toEqual(["a a", "a a", "b", "done 5/5"]);
   });
 
-  test("is taken as it is when rows stay missing, and that is told", async () => {
+  test("is accepted if rows stay missing, and this is reported", async () => {
     expect(await read([["a b"]], 3)).toEqual(["a b", "done 2/3"]);
     expect(await read([["a", "b"]], 3)).toEqual(["a", "b", "done 2/3"]);
     expect(await read([["a", "b", "c"]], 2)).toEqual(["a", "b", "c", "done 3/2"]);
   });
 
-  test("does not trust a total that grows while the pages come, but the rows", async () => {
+  test("trusts the rows and not a total that grows while the pages arrive", async () => {
     const page = (path: string, total: number, scrollId: string | null): LogPage => ({
       scrollId,
       total,
@@ -190,7 +190,7 @@ describe("a reading that contradicts itself", () => {
   });
 });
 
-test("broken entries are told by their position in the day, and the others go on", async () => {
+test("malformed entries are reported by their position in the day, and the others are returned", async () => {
   const logs = scriptedLogs({
     [date]: [
       [{ scrollId: null, total: 3, entries: [row("a"), row("b")], broken: [{ position: 1, problem: "is odd" }] }],
@@ -208,9 +208,9 @@ test("broken entries are told by their position in the day, and the others go on
   expect(piece.summary?.broken).toHaveLength(brokenShownMax);
 });
 
-describe("a failure that does not pass", () => {
+describe("a permanent failure", () => {
   test.each([["BadApiKey"], ["MissingApiKey"], ["NotFound"], ["Rejected"]] as const)(
-    "%s ends the stream at once",
+    "%s ends the stream immediately",
     async (fault) => {
       const logs = scriptedLogs({ [date]: [[{ fault }]] });
       expect(await told(readLogs(portsOf(logs), { days }))).toEqual([`failed ${fault}`]);
@@ -218,7 +218,7 @@ describe("a failure that does not pass", () => {
     },
   );
 
-  test("ends it soon when nothing ever worked, and late when something did", async () => {
+  test("ends the stream soon if no call ever succeeded, and late otherwise", async () => {
     const never = scriptedLogs({ [date]: [[{ fault: "Unavailable" }]] });
     expect(await told(readLogs(portsOf(never), { days }))).toEqual(["failed Unavailable"]);
     expect(never.calls).toHaveLength(5);
@@ -227,7 +227,7 @@ describe("a failure that does not pass", () => {
     expect(later.calls).toHaveLength(2 * logFailuresMax);
   });
 
-  test("pauses longer and longer, and never for longer than ten seconds", async () => {
+  test("causes increasing pauses of at most ten seconds", async () => {
     const logs = scriptedLogs({ [date]: [["a", { fault: "Unavailable" }]] });
     const ports = portsOf(logs);
     await told(readLogs(ports, { days }));
@@ -246,7 +246,7 @@ describe("a failure that does not pass", () => {
   });
 });
 
-describe("reading again and again with a cursor", () => {
+describe("repeated reading with a cursor", () => {
   const firstDay = day(date);
   const seed = { low: 1, high: 2 };
 
@@ -268,7 +268,7 @@ describe("reading again and again with a cursor", () => {
     return words;
   }
 
-  test("hands on only what is new, and asks for one row of a day to which nothing was added", async () => {
+  test("returns only new rows, and requests one row of a day without new rows", async () => {
     const cursor = new LogCursor(firstDay, seed);
     const logs = scriptedLogs({ [date]: [["a a"], ["b a a"]] }, {});
     expect(await look(cursor, logs, date)).toEqual(["a a", "done 2/2"]);
@@ -277,14 +277,14 @@ describe("reading again and again with a cursor", () => {
     expect(logs.calls.at(-1)).toBe(`query ${date}/1`);
   });
 
-  test("hands on a late copy of a row that was there already", async () => {
+  test("returns a late copy of an existing row", async () => {
     const cursor = new LogCursor(firstDay, seed);
     const logs = scriptedLogs({ [date]: [["a"], ["a a"]] });
     expect(await look(cursor, logs, date)).toEqual(["a", "done 1/1"]);
     expect(await look(cursor, logs, date)).toEqual(["a", "done 2/2"]);
   });
 
-  test("goes on where it was after a restart, also in the middle of a day", async () => {
+  test("continues at its position after a restart, even in the middle of a day", async () => {
     const before = new LogCursor(firstDay, seed);
     const logs = scriptedLogs({
       [date]: [
@@ -297,7 +297,7 @@ describe("reading again and again with a cursor", () => {
     expect(after && (await look(after, logs, date))).toEqual(["c", "d", "done 4/4"]);
   });
 
-  test("reads the days that it missed, then only those for which rows may still arrive, and forgets the others", async () => {
+  test("reads the missed days, then only days for which rows may still arrive, and forgets the others", async () => {
     const cursor = new LogCursor(firstDay, seed);
     const logs = scriptedLogs({ [date]: [["a"]], "2026-06-13": [["b"]] });
     await look(cursor, logs, date);
@@ -309,13 +309,13 @@ describe("reading again and again with a cursor", () => {
     expect(cursor.save().days.map((one) => one.day)).toEqual([day("2026-06-12"), day("2026-06-13")]);
   });
 
-  test("never reaches behind its first day", () => {
+  test("never reaches back beyond its first day", () => {
     const cursor = new LogCursor(firstDay, seed);
     expect(cursor.daysToRead(firstDay, 30)).toEqual({ firstDay, lastDay: firstDay });
   });
 });
 
-test("the number of rows of a range is asked for with one row, and again when that fails", async () => {
+test("the number of rows of a range is requested with a page of one row, and retried after a failure", async () => {
   const logs = scriptedLogs({ [date]: [["a b c"]] });
   const dates = { startDate: date, endDate: "2026-06-12" };
   expect(await countLogs(portsOf(logs), dates)).toEqual({ ok: true, total: 3 });

@@ -52,19 +52,19 @@ function conditionText(condition: Condition | undefined): string | undefined {
 
 const read = { status: "True", reason: "Judged", message: "New blocked requests are judged." } as const;
 
-test("clients are shown with evidence that controls no terminal", () => {
+test("clients are shown with evidence that cannot control a terminal", () => {
   const { status, of } = statusOf({}, { reading: read });
   expect(status).toMatchObject({ listed: 1, synced: "1/1", clients: [{ entry: "203.0.113.7", requests: 60 }] });
   expect(status.clients?.[0]?.reasons).toEqual([String.raw`a\u202e\u001b[31m: 3`]);
   expect([of("Ready"), of("LogsJudged"), of("Incomplete")]).toEqual(["True Ready", "True Judged", undefined]);
 });
 
-test("a suggestion is in order, and blocks nobody", () => {
+test("a suggestion is Ready, and blocks no client", () => {
   const { status, of } = statusOf({ mode: "Suggest" }, { reading: read });
   expect([status.listed, status.synced, of("Ready")]).toEqual([1, undefined, "True Ready"]);
 });
 
-test("a WafAutoBlock that does not see the logs is not ready, and says why", () => {
+test("a WafAutoBlock whose logs can't be read is not ready, and says why", () => {
   const { of } = statusOf({}, { reading: { status: "False", reason: "NoWaf", message: "There is no WAF." } });
   expect([of("Ready"), of("LogsJudged"), of("Reconciling")]).toEqual([
     "False NoWaf",
@@ -81,6 +81,6 @@ test.each<[string, AutoBlockOverrides, Told]>([
   expect(statusOf(overrides, told).of("LogsJudged")).toBe(expected);
 });
 
-test("clients that find no room are reported", () => {
+test("clients beyond spec.maxEntries are reported", () => {
   expect(statusOf({ maxEntries: 1 }, { leftOut: 3 }).of("Incomplete")).toBe("True MaxEntriesReached");
 });

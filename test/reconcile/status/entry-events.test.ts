@@ -1,4 +1,4 @@
-// What events tell about entries: which ones, for which rule, and never a flood.
+// Events about entries: which entries, for which rule, and never a flood of events.
 import { describe, expect, test } from "@jest/globals";
 import type { Entry } from "../../../src/model/entry.ts";
 import { EntryChanges } from "../../../src/reconcile/entry-changes.ts";
@@ -44,7 +44,7 @@ describe("An event about entries", () => {
     expect(changes.all()).toEqual([added]);
   });
 
-  test("names the former owner of what was removed, but is not emitted for a rule that no longer exists", async () => {
+  test("names the former owner of removed entries, but is not emitted for a rule that no longer exists", async () => {
     const rules = [blocking("gone", ["192.0.2.1"]), blocking("stays", ["192.0.2.2", "192.0.2.3"])];
     const world = new ConvergeWorld({ declared: { instance: open, rules } });
     await world.pass();
@@ -58,7 +58,7 @@ describe("An event about entries", () => {
     expect(eventsOf(world, "WafIpRule edge/gone")).toEqual([]);
   });
 
-  test("names the rule that still exists if several wanted the entry last", async () => {
+  test("names the rule that still exists if several rules last declared the entry", async () => {
     const rules = [blocking("gone", ["192.0.2.1"]), blocking("stays", ["192.0.2.1", "192.0.2.2"])];
     const world = new ConvergeWorld({ declared: { instance: open, rules } });
     await world.pass();
@@ -75,7 +75,7 @@ describe("An event about entries", () => {
     expect(eventsOf(world, "WafInstance edge/shop")).toEqual(["Removed 1 entry without a recorded rule: 203.0.113.7."]);
   });
 
-  test("tells what a deleted instance took along", async () => {
+  test("reports the entries that were removed with a deleted instance", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
     await world.pass();
     world.declare({ instance: anInstance({ meta: { deleting: true } }) });
@@ -85,7 +85,7 @@ describe("An event about entries", () => {
     expect(eventsOf(world, "WafInstance edge/shop").at(-1)).toBe(message);
   });
 
-  test("tells what was added before the process was stopped", async () => {
+  test("reports the entries that were added before the process was stopped", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(30))] }, latencyMs: 100 });
     const { promise, isOver } = world.begin();
     await world.clock.advance(1_500);
@@ -97,7 +97,7 @@ describe("An event about entries", () => {
     ]);
   });
 
-  test("is one sum on the instance where more than five rules changed", async () => {
+  test("is a single summary on the instance if more than five rules changed", async () => {
     const rules = Array.from({ length: 7 }, (_, index) =>
       blocking(`r${index}`, addresses(index === 6 ? 1_200 : 2, index * 2)),
     );
@@ -106,7 +106,7 @@ describe("An event about entries", () => {
     const [sum, ...others] = eventsOf(world, "WafInstance edge/shop");
     expect(others).toEqual([]);
     expect(sum).toBe(
-      "Added 1,212 entries for 7 rules: 1,200 for WafIpRule edge/r6, 2 for WafIpRule edge/r0, 2 for WafIpRule edge/r1, 2 for WafIpRule edge/r2, 2 for WafIpRule edge/r3, and those for 2 more.",
+      "Added 1,212 entries for 7 rules: 1,200 for WafIpRule edge/r6, 2 for WafIpRule edge/r0, 2 for WafIpRule edge/r1, 2 for WafIpRule edge/r2, 2 for WafIpRule edge/r3, and the rest for 2 more.",
     );
     expect(eventsOf(world, "WafIpRule edge/r0")).toEqual([
       "Added 2 entries for WafIpRule edge/r0: 198.18.0.0, 198.18.0.1.",
@@ -125,7 +125,7 @@ describe("An event about entries", () => {
 describe("Removals on hold", () => {
   const held = anInstance({ guards: { maxRemovals: 1 } });
 
-  test("that are wanted again end with an event", async () => {
+  test("end with an event if the entries are declared again", async () => {
     const world = new ConvergeWorld({ declared: { instance: held, rules: [blocking("feed", addresses(12))] } });
     await world.pass();
     world.declare({ rules: [blocking("feed", addresses(8))] });
@@ -136,13 +136,13 @@ describe("Removals on hold", () => {
     expect(world.status.events.at(-1)).toMatchObject({
       type: "Normal",
       reason: "RemovalsResumed",
-      message: "No removal is on hold any longer.",
+      message: "No removals are on hold any longer.",
     });
     await world.pass();
     expect(world.status.eventReasons().filter((reason) => reason === "RemovalsResumed")).toHaveLength(1);
   });
 
-  test("that are approved end with the event about the approval, which names who set the annotation", async () => {
+  test("end with an event about the approval, which names who set the annotation", async () => {
     const world = new ConvergeWorld({ declared: { instance: held, rules: [blocking("feed", addresses(12))] } });
     await world.pass();
     world.declare({ rules: [blocking("feed", addresses(8))] });

@@ -7,7 +7,7 @@ import { aCacheClear, aMeta } from "../../support/builders/declare.ts";
 const reason = "InstanceNotFound";
 const message = "There is no WafInstance shop/main.";
 
-/** The conditions that are written of an object with such a status; undefined if nothing is written. */
+/** The conditions that are written for an object with this status; undefined if nothing is written. */
 async function written(
   meta: ResourceMeta,
   before: Readonly<Record<string, unknown>> = {},
@@ -38,7 +38,7 @@ test("a rule without its instance is neither accepted nor ready", async () => {
   expect(await written(aMeta("WafIpRule", "shop/office"))).toEqual(["Accepted False", "Ready False"]);
 });
 
-test("a cache clear that is over stays as it ended when its instance goes", async () => {
+test("a finished cache clear keeps its status when its instance is deleted", async () => {
   const { meta } = aCacheClear("shop/release", {});
   for (const type of ["Complete", "Failed"]) {
     const status = { observedGeneration: meta.generation, conditions: [condition(type)] };
@@ -46,7 +46,7 @@ test("a cache clear that is over stays as it ended when its instance goes", asyn
   }
 });
 
-test("a cache clear that waits, or whose trigger is new, is not ready without its instance", async () => {
+test("a waiting cache clear, or one with a new trigger, is not ready without its instance", async () => {
   const { meta } = aCacheClear("shop/release", {});
   expect(await written(meta)).toEqual(["Accepted False", "Ready False"]);
   const former = { observedGeneration: meta.generation - 1, conditions: [condition("Complete")] };

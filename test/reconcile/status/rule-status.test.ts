@@ -1,4 +1,4 @@
-// What the status of a rule tells about its entries: none, rejected, expired, on the list already.
+// The status of a rule without entries, with rejected or expired entries, and with entries that were already on the list.
 import { describe, expect, test } from "@jest/globals";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
 import { addresses, allowing, anInstance, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
@@ -62,7 +62,7 @@ describe("The progress of a rule", () => {
     });
   });
 
-  test("and its message, its event and its counts name the same number", async () => {
+  test("matches its message, its event and its counts", async () => {
     const world = new ConvergeWorld({
       declared: {
         rules: [
@@ -86,7 +86,7 @@ describe("An expired rule", () => {
     await world.pass();
   }
 
-  test("is Ready for the reason Expired, and its progress says so", async () => {
+  test("is Ready with the reason Expired, and its progress is expired", async () => {
     const rules = [blocking("a", ["192.0.2.1", "nonsense"], { expiresAtMs: inAnHour })];
     const world = new ConvergeWorld({ declared: { rules } });
     await expired(world);
@@ -97,7 +97,7 @@ describe("An expired rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("says that the removal of its entries is on hold", async () => {
+  test("reports that the removal of its entries is on hold", async () => {
     const instance = anInstance({ guards: { maxRemovals: 1 } });
     const rules = [blocking("a", addresses(3), { expiresAtMs: inAnHour })];
     const world = new ConvergeWorld({ declared: { instance, rules } });
@@ -109,7 +109,7 @@ describe("An expired rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("says that its entries stay as long as the instance is suspended", async () => {
+  test("reports that its entries stay while the instance is suspended", async () => {
     const rules = [blocking("a", ["192.0.2.1"], { expiresAtMs: inAnHour })];
     const world = new ConvergeWorld({ declared: { rules } });
     await world.pass();
@@ -122,7 +122,7 @@ describe("An expired rule", () => {
     );
   });
 
-  test("says that an entry of another writer stays", async () => {
+  test("reports that an entry of another writer stays", async () => {
     const rules = [blocking("a", ["192.0.2.1", "192.0.2.2"], { expiresAtMs: inAnHour })];
     const world = new ConvergeWorld({ declared: { rules } });
     world.waf.lists.blocklist.push("192.0.2.1");
@@ -135,7 +135,7 @@ describe("An expired rule", () => {
   });
 });
 
-describe("A rule whose entries were on the list already", () => {
+describe("A rule whose entries were already on the list", () => {
   test.each([
     [["192.0.2.1"], ["192.0.2.1"], "The entry is on the blocklist. It was added by another writer, and stays on the"],
     [
@@ -159,7 +159,7 @@ describe("A rule whose entries were on the list already", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("says nothing of the kind where the list is Exclusive", async () => {
+  test("does not report them if the policy is Exclusive", async () => {
     const instance = anInstance({ policies: { blocklist: "Exclusive" } });
     const world = new ConvergeWorld({ declared: { instance, rules: [blocking("a", ["192.0.2.1"])] } });
     world.waf.lists.blocklist.push("192.0.2.1");
@@ -171,7 +171,7 @@ describe("A rule whose entries were on the list already", () => {
 describe("The sources of a rule", () => {
   const from = (...names: readonly string[]) => names.map((name) => ({ name, key: "list" }));
 
-  test("are listed with their valid entries and how a change is noticed", async () => {
+  test("are listed with the number of valid entries, and with how changes are noticed", async () => {
     const missing = { state: "Missing", source: "ConfigMap edge/c, key list", problem: "There is none." } as const;
     const rule = aRule("feed", {
       addressesFrom: from("a", "b", "c"),
@@ -199,7 +199,7 @@ describe("The sources of a rule", () => {
   });
 });
 
-test("The message about removals on hold is made of sentences, whatever holds them", async () => {
+test("The message about removals on hold consists of sentences, regardless of the reasons", async () => {
   const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
   await world.pass();
   world.declare({ rules: [], brokenSources: ["b.yaml:3: spec: is missing", "c.yaml:1: is no YAML"] });

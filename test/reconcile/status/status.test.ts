@@ -18,7 +18,7 @@ function metaOf(world: ConvergeWorld, rule = 0): ResourceMeta {
 }
 
 describe("The status of an instance whose spec changed", () => {
-  /** What `Ready` said about generation 2, write by write. */
+  /** The successive values of `Ready` for generation 2. */
   function readyOfSecond(world: ConvergeWorld): string[] {
     return world.status.writes.flatMap(({ object, status }) => {
       if (!object.startsWith("WafInstance ") || status["observedGeneration"] !== 2) return [];
@@ -27,7 +27,7 @@ describe("The status of an instance whose spec changed", () => {
     });
   }
 
-  test("says Ready only for a generation that was tried", async () => {
+  test("is Ready only for a generation that was reconciled", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     await world.pass();
     world.declare({ instance: anInstance({ requestTimeoutMs: 9_000, meta: { generation: 2 } }) });
@@ -36,7 +36,7 @@ describe("The status of an instance whose spec changed", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("never says Ready for one that the WAF refuses", async () => {
+  test("is never Ready for a generation that the WAF refuses", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     await world.pass();
     const key = { state: "Present", key: new ApiKey("another-key") } as const;
@@ -48,7 +48,7 @@ describe("The status of an instance whose spec changed", () => {
 });
 
 describe("The status of a rule", () => {
-  test("says how far it is, how fast it goes and how long it still takes", async () => {
+  test("reports the progress, the rate and the remaining time", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(600))] }, latencyMs: 500 });
     const { isOver } = world.begin();
     await world.clock.advance(100_000);
@@ -56,7 +56,7 @@ describe("The status of a rule", () => {
     expect(world.status.condition(metaOf(world), "Ready")).toBe("Unknown Progressing");
     expect(world.status.condition(metaOf(world), "Synced")).toBe("Unknown Syncing");
     expect(world.status.message(metaOf(world), "Synced")).toMatch(
-      /^19\d of 600 entries are on the blocklist\. (2|1\.9) calls a second, about 3 min 2\d s left\.$/u,
+      /^19\d of 600 entries are on the blocklist\. (2|1\.9) calls per second, about 3 min 2\d s left\.$/u,
     );
     expect(world.status.message(world.instance, "Ready")).toMatch(/^40\d changes are still to be written\. /u);
     const writes = world.status.writes.filter(({ object }) => object === "WafIpRule edge/feed");
@@ -67,7 +67,7 @@ describe("The status of a rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("moves its transition times with the status alone", async () => {
+  test("changes its transition times only with the status", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     await world.pass();
     await world.clock.advance(60_000);
@@ -79,7 +79,7 @@ describe("The status of a rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("names what is rejected and what to write, for the first 20 entries, and stays small", async () => {
+  test("lists the first 20 rejected entries and what to write instead, and stays small", async () => {
     const texts = Array.from(
       { length: 300 },
       (_, index) => `2001:db8:1234:5678:9abc:def0:1234:${index.toString(16)}/64`,
@@ -93,7 +93,7 @@ describe("The status of a rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("says which entries are carved, and counts the networks that they are written as", async () => {
+  test("lists carved entries, and counts the networks that replace them", async () => {
     const instance = anInstance({ guards: { neverBlock: ["192.0.2.5", "192.0.2.6"], onNeverBlock: "Carve" } });
     const rules = [blocking("a", ["192.0.2.0/29", "192.0.2.4", "192.0.2.5", "198.51.100.7"])];
     const world = new ConvergeWorld({ declared: { instance, rules } });
@@ -133,7 +133,7 @@ describe("The status of a rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("stays small with the longest words of the API, the longest names and the longest lines", async () => {
+  test("stays small with the longest messages of the API, the longest names and the longest lines", async () => {
     const name = `${"n".repeat(63)}/${"r".repeat(253)}`;
     const feed = addresses(40);
     const long = Array.from({ length: 30 }, (_, index) => `${"x".repeat(400)}${index}`);
@@ -151,7 +151,7 @@ describe("The status of a rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("tells that the WAF can't be reached, and when it can again", async () => {
+  test("reports when the WAF becomes unreachable, and when it is reachable again", async () => {
     const world = new ConvergeWorld({
       declared: { rules: [blocking("feed", addresses(2))], origins: [anOrigin("a.example")] },
     });
@@ -172,7 +172,7 @@ describe("The status of a rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("is not written anew for a request ID in the words of the API, but for another status code", async () => {
+  test("is not rewritten for a different request ID in the API's message, but for a different status code", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     await world.pass();
     const fails = async (message: string): Promise<void> => {
@@ -190,7 +190,7 @@ describe("The status of a rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("is left to others while the instance is being deleted", async () => {
+  test("is not written while the instance is being deleted", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     await world.pass();
     const fault = { code: "Unavailable", message: "The API can't be reached." } as const;
@@ -215,7 +215,7 @@ describe("The status of a rule", () => {
     expect(world.status.read(metaOf(world))).toMatchObject({ lastHandledRequest: "now" });
   });
 
-  test("begins anew with another rule of the same name", async () => {
+  test("starts from scratch with a recreated rule of the same name", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("a", [addresses(1)[0]!, "nonsense"])] } });
     await world.pass();
     const meta = metaOf(world);
@@ -232,7 +232,7 @@ describe("The status of a rule", () => {
 });
 
 describe("The status of an instance", () => {
-  test("counts what is live, ours, foreign and held", async () => {
+  test("counts live, managed and foreign entries, and removals on hold", async () => {
     const world = new ConvergeWorld({
       declared: { rules: [blocking("a", addresses(3)), allowing("b", ["192.0.2.1"])] },
     });
@@ -251,7 +251,7 @@ describe("The status of an instance", () => {
     );
   });
 
-  test("under Observe shows the plan, and the rule says that it is not in effect", async () => {
+  test("shows the plan under Observe, and the rule reports that it is not in effect", async () => {
     const instance = anInstance({ policies: { blocklist: "Observe" } });
     const world = new ConvergeWorld({ declared: { instance, rules: [blocking("a", addresses(30))] } });
     await world.pass();
@@ -266,7 +266,7 @@ describe("The status of an instance", () => {
 });
 
 describe("Events", () => {
-  test("of what stays as it is are told once, also when passes fail in between", async () => {
+  test("about an unchanged state are emitted once, even if runs fail in between", async () => {
     const rules = [blocking("bad", ["192.0.2.1", "nonsense"]), blocking("refused", ["192.0.2.2"])];
     const world = new ConvergeWorld({ declared: { rules } });
     world.waf.refusedTexts.add("192.0.2.2");
@@ -284,7 +284,7 @@ describe("Events", () => {
     expect(world.status.eventReasons().slice(told.length)).toEqual(["ApiUnavailable", "Recovered"]);
   });
 
-  test("of a dispute are told once, also when passes fail in between", async () => {
+  test("about a dispute are emitted once, even if runs fail in between", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
     await world.pass();
     for (let count = 0; count < 4; count += 1) {
@@ -301,7 +301,7 @@ describe("Events", () => {
     expect(world.status.eventReasons().filter((reason) => reason === "Contested")).toHaveLength(1);
   });
 
-  test("read well", async () => {
+  test("consist of sentences", async () => {
     const world = new ConvergeWorld({
       declared: { rules: [blocking("a", ["192.0.2.1", "nonsense"]), allowing("b", ["192.0.2.1"])] },
     });
@@ -316,7 +316,7 @@ describe("Events", () => {
   });
 });
 
-describe("The checker of statuses", () => {
+describe("The status checker", () => {
   const world = new ConvergeWorld();
   const meta = world.instance;
   const good = {
@@ -340,7 +340,7 @@ describe("The checker of statuses", () => {
     };
   }
 
-  test("is content with a good one", () => {
+  test("accepts a valid status", () => {
     expect(statusFaults(meta, undefined, good)).toEqual([]);
     expect(statusFaults(meta, good, good)).toEqual([]);
   });
@@ -368,7 +368,7 @@ describe("The checker of statuses", () => {
       { ...good, conditions: [condition("Ready", "True", "Ready", { message: "undefined entries." })] },
     ],
     ["too much", { ...good, domain: "d".repeat(9_000) }],
-  ])("is not content with %s", (_what, status) => {
+  ])("rejects %s", (_what, status) => {
     expect(statusFaults(meta, good, status)).not.toEqual([]);
   });
 });

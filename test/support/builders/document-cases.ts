@@ -22,7 +22,7 @@ const durationForm = "write a duration such as 30s, 5m, 1h30m or 2d: whole numbe
 const hostForm =
   "write only the host, a DNS name or an IP address, for example origin.example.com or 192.0.2.7: no scheme, port or path";
 const urlForm =
-  "write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, perhaps a port and a path, but no user, password, query or fragment";
+  "write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, optionally a port and a path, but no user, password, query or fragment";
 const portForm = "write a port of at most 65535 and a host that is a DNS name or an IP address";
 const networkForm =
   "write an IPv4 or IPv6 address, or a network without host bits, for example 192.0.2.7, 10.0.0.0/8 or 2001:db8::/48";
@@ -277,7 +277,7 @@ const ruleCases: FaultyCase[] = [
   {
     title: "10,001 addresses",
     document: ruleDocument({ addresses: Array.from({ length: 10_001 }, () => "192.0.2.1") }),
-    faults: ["spec.addresses: must have at most 10000 items"],
+    faults: ["spec.addresses: must have at most 10,000 items"],
   },
   {
     title: "a ttl without a unit",
@@ -315,7 +315,7 @@ const ruleCases: FaultyCase[] = [
   {
     title: "an unknown field that is near no other",
     document: ruleDocument({ instanceRef: { name: "shop", cluster: "eu" } }),
-    faults: ["spec.instanceRef.cluster: unknown field; known here: name, namespace"],
+    faults: ["spec.instanceRef.cluster: unknown field; the known fields are name, namespace"],
   },
   {
     title: "an instance reference that is a text",
@@ -343,7 +343,7 @@ const otherCases: FaultyCase[] = [
 ];
 
 const webUrlForm =
-  "write an https URL such as https://lists.example.com/drop.txt: without a user, a password or a fragment";
+  "write an https URL such as https://lists.example.com/drop.txt: without a user, password or fragment";
 const exactlyOneSource = "write exactly one of http and crowdsec";
 const listUrl = "https://lists.example.com/drop.txt";
 
@@ -386,6 +386,11 @@ const feedCases: FaultyCase[] = [
     faults: ["spec.http.csv: write the number of the column, starting at 1, if the table has no header row"],
   },
   {
+    title: "a column separator of two characters",
+    document: feedDocument({ http: { url: listUrl, format: "Csv", csv: { column: "ip", delimiter: ";;" } } }),
+    faults: ["spec.http.csv.delimiter: must have at most 1 character"],
+  },
+  {
     title: "a path that is no JSONPath",
     document: feedDocument({ http: { url: listUrl, format: "Json", json: { path: "prefixes" } } }),
     faults: ["spec.http.json.path: write a JSONPath (RFC 9535), for example $.prefixes[*].ip_prefix"],
@@ -396,7 +401,7 @@ const feedCases: FaultyCase[] = [
       http: { url: listUrl, headersFrom: [{ name: "Host", secretKeyRef: { name: "token", key: "value" } }] },
     }),
     faults: [
-      "spec.http.headersFrom[0].name: this header is reserved: wafsync sets host, connection, content-length, transfer-encoding, accept-encoding, range",
+      "spec.http.headersFrom[0].name: choose another header: wafsync itself sets host, connection, content-length, transfer-encoding, accept-encoding, range",
     ],
   },
   {
@@ -450,7 +455,7 @@ const autoBlockCases: FaultyCase[] = [
     faults: [
       "spec.threshold: must be at least 2",
       "spec.repeatFactor: must be at most 10",
-      "spec.maxEntries: must be at most 1000",
+      "spec.maxEntries: must be at most 1,000",
     ],
   },
   {

@@ -1,4 +1,5 @@
-// Builds the image of wafsync for the world, from deploy/Dockerfile as it is and bases that stand in for the published ones.
+// Builds the wafsync image for the world from the unchanged deploy/Dockerfile, with local base images instead of the published
+// ones.
 import { createHash } from "node:crypto";
 import { access, mkdir, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -17,13 +18,13 @@ export type ImageResult =
 export interface ImageOptions {
   readonly cache: string;
   readonly scratch: string;
-  /** Where the Debian packages are. */
+  /** The folder of the Debian packages. */
   readonly unpacked: string;
   readonly tag: string;
   readonly report: Report;
 }
 
-/** What the cache has of these sources, else two builds: they have to give the same image. */
+/** Returns the cached image of these sources. Otherwise, builds it twice: both builds must result in the same image. */
 export async function buildImage(options: ImageOptions): Promise<ImageResult> {
   const { cache, scratch, tag, report } = options;
   const bases = await findOrMakeBases(options);
@@ -39,7 +40,7 @@ export async function buildImage(options: ImageOptions): Promise<ImageResult> {
   const script = [join(import.meta.dirname, "build.sh"), root, storage, bases.folder, target, commit];
   const built = await runWithPackages(options, "image-mounts", script, { IMAGE_TAG: tag });
   if (built.code !== 0) return { state: "Failed", problem: `${built.stdout}\n${built.stderr}` };
-  // One image is kept, that of the last sources.
+  // Only the image of the latest sources is kept.
   const old = (await readdir(cache)).filter((name) => name.startsWith(imageFolder));
   await Promise.all(old.map((name) => rm(join(cache, name), { recursive: true })));
   await rename(target, folder);
@@ -52,7 +53,7 @@ async function readBuilt(folder: string): Promise<ImageResult | undefined> {
   return id === undefined ? undefined : { state: "Built", archive, id, bytes: (await stat(archive)).size };
 }
 
-/** All that deploy/Dockerfile reads, the bases and how they are put together. */
+/** Everything that deploy/Dockerfile reads, the base images, and the code that assembles them. */
 async function hashSources(basesKey: string): Promise<string> {
   const hash = createHash("sha256").update(basesKey);
   const single = ["deploy/Dockerfile", "deploy/Dockerfile.dockerignore", "package.json", "package-lock.json"];
@@ -75,7 +76,7 @@ async function findOrMakeBases(options: ImageOptions): Promise<Bases> {
   const node = await realpath(process.execPath);
   const found = await runToEnd("which", ["npm"], { environment: process.env });
   if (found.code !== 0) return { problem: "there is no npm on PATH" };
-  // npm is a link to bin/npm-cli.js of its folder.
+  // npm is a link to bin/npm-cli.js in its folder.
   const npm = dirname(dirname(await realpath(found.stdout.trim())));
   const script = join(import.meta.dirname, "bases.sh");
   const hash = createHash("sha256")

@@ -1,4 +1,4 @@
-// The image that holds the namespaces of each pod: one static program, written as a docker archive without any tool but tar.
+// The pause image, which holds the namespaces of each pod: one static program, written as a Docker archive with only tar.
 import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { runToEnd } from "../../support/control-plane/run-to-end.ts";
 
 export const pauseImageName = "localhost/pause:1";
 
-/** Gives the archive. */
+/** Returns the archive. */
 export async function writePauseImage(program: string, directory: string): Promise<string> {
   const content = join(directory, "pause");
   await mkdir(join(content, "root"), { recursive: true });
