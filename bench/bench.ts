@@ -1,28 +1,28 @@
-// What a bench is: a name for `--only`, and tables of what it measured. A bench prints nothing itself, because the same tables
-// go to the terminal and to docs/operations/performance.md.
+// A benchmark has a name for `--only` and returns tables of results. It prints nothing itself, because the same tables go to the
+// terminal and to docs/operations/performance.md.
 
 export interface BenchTable {
   readonly columns: readonly string[];
-  /** As many cells as there are columns, with units. */
+  /** Each row has one cell per column, with units. */
   readonly rows: readonly (readonly string[])[];
 }
 
 export type BenchOutcome =
-  /** By the name of the table. The page has a place for each: `{{BENCH.TABLE}}`. */
+  /** The tables by name. The page has a placeholder `{{BENCH.TABLE}}` for each. */
   | { readonly state: "Measured"; readonly tables: Readonly<Record<string, BenchTable>> }
-  /** `problem` says what is missing on this machine, such as Go. */
+  /** `problem` names what is missing on this machine, such as Go. */
   | { readonly state: "Skipped"; readonly problem: string };
 
 export interface Bench {
   /** Lower-case letters and hyphens. */
   readonly name: string;
-  /** What is measured, as a phrase. */
+  /** A phrase that describes what is measured. */
   readonly title: string;
-  /** @param report says how far it is, in one line */
+  /** @param report prints the progress, one line at a time */
   readonly measure: (report: (line: string) => void) => Promise<BenchOutcome>;
 }
 
-/** The middle value; of an even number, the lower one of the two. */
+/** The median; for an even number of values, the lower of the two middle values. */
 export function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
 }

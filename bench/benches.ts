@@ -1,5 +1,5 @@
-// All benches, in the order in which they run and stand in bench/results.json. A new bench is one module, one line here, and a
-// place `{{NAME.TABLE}}` in bench/performance-template.md.
+// All benchmarks, in the order in which they run and are listed in bench/results.json. A new benchmark needs a module, a line
+// here, and a placeholder `{{NAME.TABLE}}` in bench/performance-template.md.
 import { blocksBench } from "./blocks.ts";
 import type { Bench } from "./bench.ts";
 import { bundleBench } from "./bundle.ts";

@@ -1,4 +1,4 @@
-// What automatic blocks find in a simulated week, and what judging a busy hour costs beside reading it.
+// Measures which clients automatic blocks find in a simulated week, and the cost of evaluating a busy hour without reading it.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { attackWeek, judgeWeek, scoreOf } from "../test/support/worlds/attack-week.ts";
@@ -12,13 +12,13 @@ import { inMilliseconds, inSeconds } from "./bench.ts";
 
 const weeks = 5;
 const rowsPerHour = 250_000;
-/** Most of them are seen once: the worst case for the memory. */
+/** Most of them appear only once, which is the worst case for memory. */
 const clients = 100_000;
 const rowsPerPage = 500;
 const hourMs = 3_600_000;
 const startMs = Date.UTC(2026, 2, 9);
 
-/** One that has to be counted as if it came from the WAF: with texts of its own. */
+/** A row with its own copies of all strings, like a row from the WAF. */
 function rowAt(index: number, random: () => number): LogEntry {
   const client = Math.floor(random() ** 2 * clients);
   const isV6 = client % 4 === 0;
@@ -69,13 +69,13 @@ function hourTable(): BenchTable {
   }
   const heapMiB = (heapBytes() - before) / 2 ** 20;
   const recordMiB = JSON.stringify(judges.save()).length / 2 ** 20;
-  const columns = ["Processor time", "Share of a core", "Longest page of 500", "Memory", "Record"];
+  const columns = ["CPU time", "Share of a core", "Longest page of 500", "Memory", "Record"];
   const share = `${((totalMs / hourMs) * 100).toFixed(2)} %`;
   const sizes = [heapMiB, recordMiB].map((size) => `${size.toFixed(1)} MiB`);
   return { columns, rows: [[inSeconds(totalMs), share, inMilliseconds(longestMs), ...sizes]] };
 }
 
-/** Of what is still in use. */
+/** The heap size after garbage collection. */
 function heapBytes(): number {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
@@ -89,6 +89,6 @@ async function measure(): Promise<BenchOutcome> {
 
 export const blocksBench: Bench = {
   name: "blocks",
-  title: `automatic blocks: a simulated week, and ${rowsPerHour.toLocaleString("en-US")} rows of an hour from ${clients.toLocaleString("en-US")} clients`,
+  title: `automatic blocks: a simulated week, and ${rowsPerHour.toLocaleString("en-US")} rows of one hour from ${clients.toLocaleString("en-US")} clients`,
   measure,
 };

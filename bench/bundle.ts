@@ -1,4 +1,4 @@
-// What the bundle costs before a command does anything: the time and the memory of `wafsync --version`.
+// Measures the cost of the bundle before a command does anything: the time and the memory of `wafsync --version`.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Bench, BenchOutcome } from "./bench.ts";
@@ -32,6 +32,6 @@ async function measure(): Promise<BenchOutcome> {
 
 export const bundleBench: Bench = {
   name: "bundle",
-  title: `start and memory of \`wafsync --version\` (medians of ${rounds}, taken in turns)`,
+  title: `start and memory of \`wafsync --version\` (medians of ${rounds} alternating runs)`,
   measure,
 };

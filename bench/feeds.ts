@@ -1,5 +1,5 @@
-// Reading a threat list: wafsync beside Go's netipx and Rust's ipnet, in one run, over the same file. Each reads the first
-// column of every line and makes a set of it; the other two then merge the set into networks.
+// Measures reading a threat list: wafsync, Go's netipx and Rust's ipnet read the same file in one run. Each reads the first
+// column of every line into a set; the other two then merge the set into networks.
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { inMilliseconds } from "./bench.ts";
 import { buildGoProgram } from "./go-program.ts";
 
 const run = promisify(execFile);
-/** As many as IPsum's list of level 1 has, in its shape: an address, a tab, and on how many lists it is. */
+/** The length of IPsum's level 1. Its lines have an address, a tab, and the number of lists that contain the address. */
 const linesCount = 120_430;
 const rounds = 10;
 const chunkBytes = 65_536;
@@ -59,7 +59,7 @@ async function measureOwn(file: string): Promise<readonly string[]> {
   return row("wafsync", bestMs, entries);
 }
 
-// oxlint-disable-next-line typescript/require-await -- a stream that is there already
+// oxlint-disable-next-line typescript/require-await -- the data is already in memory
 async function* chunksOf(text: Buffer): AsyncGenerator<Buffer> {
   for (let start = 0; start < text.length; start += chunkBytes) yield text.subarray(start, start + chunkBytes);
 }

@@ -1,4 +1,4 @@
-// Builds the Go programs that wafsync is compared with, each from its module in a folder of bench/.
+// Builds the Go programs that wafsync is compared with. Each is a module in a folder of bench/.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const buildMsMax = 300_000;
 
-/** The first build downloads the module's dependencies through the proxy of Go. @throws Error if Go is not installed */
+/** The first build downloads the module's dependencies through the Go module proxy. @throws Error if Go is not installed */
 export async function buildGoProgram(name: string, folder: string): Promise<string> {
   const program = join(folder, name);
   const how = { cwd: join(import.meta.dirname, name), env: { ...process.env, CGO_ENABLED: "0" }, timeout: buildMsMax };

@@ -1,12 +1,12 @@
-// Serves pages of logs that were made beforehand, in a process of its own: what is measured is who reads them.
-// `node log-pages-server.ts DAYS PAGES_PER_DAY ROWS_PER_PAGE`; prints its base URL.
+// Serves prepared pages of logs in a separate process, so only the reader is measured.
+// `node log-pages-server.ts DAYS PAGES_PER_DAY ROWS_PER_PAGE` prints its base URL.
 import { createServer } from "node:http";
 import { makeLogEntry } from "../src/simulator/log-entries.ts";
 
 const [days = 1, pagesPerDay = 1, rowsPerPage = 1] = process.argv.slice(2).map(Number);
 const rowCount = pagesPerDay * rowsPerPage;
 const millisecondsPerDay = 86_400_000;
-/** The same pages for every day, so that they fit into memory: their rows are those of one day. */
+/** Every day has the same pages with the rows of one day, so that the pages fit into memory. */
 const pages = Array.from({ length: pagesPerDay }, (_, page) => {
   const logDay = { seed: 1, day: 20_000, rowCount, lateMsMax: 0 };
   const hits = Array.from({ length: rowsPerPage }, (_, row) => makeLogEntry(logDay, page * rowsPerPage + row));

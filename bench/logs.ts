@@ -1,4 +1,4 @@
-// Reading logs against reading the same pages with bare undici and JSON.parse, and what the program `wafsync logs` needs for them.
+// Compares reading logs with reading the same pages with only undici and JSON.parse, and measures the command `wafsync logs`.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -92,7 +92,7 @@ async function readWithWafsync(baseUrl: string, { days }: Shape): Promise<number
   return rows;
 }
 
-/** Milliseconds and peak memory in MiB of the whole program. */
+/** The duration in milliseconds and the peak memory in MiB of the whole program. */
 async function runProgram(baseUrl: string, { days }: Shape, format: string): Promise<readonly [number, number]> {
   const folder = await mkdtemp(join(tmpdir(), "wafsync-bench-"));
   const report = `process.on("exit",()=>process.stderr.write("peak "+process.resourceUsage().maxRSS+"\\n"))`;
@@ -114,7 +114,7 @@ async function runProgram(baseUrl: string, { days }: Shape, format: string): Pro
   return [durationMs, Number(peakKiB) / 1024];
 }
 
-/** The best of a few rounds, taken in turns, so that a busy moment of the machine hits both. */
+/** The best of several alternating rounds, so that a busy moment of the machine affects both. */
 async function compare(baseUrl: string, shape: Shape): Promise<readonly [bareMs: number, ourMs: number]> {
   const best = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < rounds; round += 1) {
@@ -123,7 +123,7 @@ async function compare(baseUrl: string, shape: Shape): Promise<readonly [bareMs:
       const rows = await read(baseUrl, shape);
       best[index] = Math.min(best[index] ?? 0, performance.now() - startMs);
       const expected = shape.days * shape.pagesPerDay * shape.rowsPerPage;
-      if (rows !== expected) throw new Error(`${rows} rows came, and not ${expected}`);
+      if (rows !== expected) throw new Error(`read ${rows} rows instead of ${expected}`);
     }
   }
   return [best[0] ?? 0, best[1] ?? 0];
@@ -147,7 +147,7 @@ async function measureReader(): Promise<BenchTable> {
     const title = `${days} days of ${pagesPerDay === 1 ? "" : `${pagesPerDay} × `}${perPage}`;
     rows.push([title, rate(bareMs), rate(ourMs), (bareMs / ourMs).toFixed(2)]);
   }
-  return { columns: ["Pages", "Bare", "Reader", "Ratio"], rows };
+  return { columns: ["Pages", "undici alone", "Reader", "Ratio"], rows };
 }
 
 async function measureProgram(): Promise<BenchTable> {
@@ -170,6 +170,6 @@ async function measure(): Promise<BenchOutcome> {
 
 export const logsBench: Bench = {
   name: "logs",
-  title: "250,000 log rows: bare undici and JSON.parse, the reader, and `wafsync logs` (best of 5)",
+  title: "250,000 log rows: undici and JSON.parse alone, the reader, and `wafsync logs` (best of 5)",
   measure,
 };

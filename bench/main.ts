@@ -1,6 +1,6 @@
-// `npm run bench`: measures the program beside others on this machine, and prints tables. It asserts nothing, because the machine
-// decides. `--only NAME` measures one bench (repeat it for several), `--list` names them, and `--write` records the results in
-// bench/results.json and writes docs/operations/performance.md from them.
+// `npm run bench` compares wafsync with other programs on this machine, and prints tables. It asserts nothing, because the results
+// depend on the machine. `--only NAME` runs one benchmark (repeat it for several), `--list` lists all of them, and `--write`
+// records the results in bench/results.json and writes docs/operations/performance.md from them.
 import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,8 @@ import { renderPage } from "./page.ts";
 
 function chosen(only: readonly string[]): readonly Bench[] {
   const unknown = only.filter((name) => !benches.some((bench) => bench.name === name));
-  if (unknown.length > 0) throw new Error(`there is no bench ${unknown.join(", ")}: see npm run bench -- --list`);
+  if (unknown.length > 0)
+    throw new Error(`unknown benchmark ${unknown.join(", ")}: npm run bench -- --list lists all benchmarks`);
   return only.length === 0 ? benches : benches.filter(({ name }) => only.includes(name));
 }
 
@@ -45,7 +46,7 @@ function print({ columns, rows }: BenchTable): void {
   for (const line of tableLines(columns, rows)) console.log(`  ${line}`);
 }
 
-/** Benches that were not measured now keep their earlier results; those that no longer exist lose them. */
+/** Benchmarks that were not run keep their earlier results. The results of benchmarks that no longer exist are removed. */
 async function write(measured: Results): Promise<void> {
   const before = JSON.parse(await readFile(resultsFile, "utf8")) as Results;
   const merged = benches.flatMap(({ name }) => {

@@ -1,5 +1,6 @@
-// The operator as its image runs it, with one WAF and with many, on a real API server: start, memory, and how long until all is
-// synced. API server, simulator and operator share the machine. scripts/measure-operator.ts measures other sizes, and soaks.
+// Measures the operator, as its image runs it, with one WAF and with many on a real API server: start, memory, and the time until
+// everything is synced. API server, simulator and operator share the machine. scripts/measure-operator.ts measures other sizes
+// and long runs.
 import type { FleetSize } from "../test/support/fleet/fleet.ts";
 import { measureOperator, type OperatorFigures } from "../test/support/fleet/measure.ts";
 import type { Bench, BenchOutcome } from "./bench.ts";
@@ -16,17 +17,17 @@ const columns = [
   "Instances × rules × addresses",
   "Ready after the start",
   "All objects Ready",
-  "Processor time",
-  "Memory then",
+  "CPU time",
+  "Memory when Ready",
   "Memory when idle",
-  "Most status writes of one instance, one rule",
+  "Most status writes per instance, per rule",
 ];
 
 async function measure(report: (line: string) => void): Promise<BenchOutcome> {
   const rows: (readonly string[])[] = [];
   for (const size of sizes) {
     const figures = await measureOperator({ ...size, latencyMs, report });
-    if (figures === undefined) return { state: "Skipped", problem: "there is no control plane to run on" };
+    if (figures === undefined) return { state: "Skipped", problem: "no control plane is available" };
     rows.push(rowOf(figures));
   }
   return { state: "Measured", tables: { many: { columns, rows } } };
@@ -47,6 +48,6 @@ function rowOf({ size, statusWritesMax, ...figures }: OperatorFigures): readonly
 
 export const operatorBench: Bench = {
   name: "operator",
-  title: `the operator with one WAF and with many, ${latencyMs} ms a call`,
+  title: `the operator with one WAF and with many, ${latencyMs} ms per call`,
   measure,
 };

@@ -1,26 +1,26 @@
-// docs/operations/performance.md: the prose of its template, with the tables of the last measured runs. Pure, so that a test can
-// compare the page with both.
+// Renders docs/operations/performance.md: the text of its template with the latest measured tables. It is a pure function, so a
+// test can compare the page with both.
 import type { BenchTable } from "./bench.ts";
 
-/** What `npm run bench -- --write` keeps of one bench. */
+/** The results of one benchmark that `npm run bench -- --write` stores. */
 export interface RecordedBench {
   /** The day in UTC. */
   readonly measuredOn: string;
   readonly machine: string;
-  /** Processes that were running or waiting for a core, on average over the minute before. */
+  /** The average number of processes that were running or waiting for a core during the minute before. */
   readonly loadBefore: number;
   readonly tookSeconds: number;
   readonly tables: Readonly<Record<string, BenchTable>>;
 }
 
-/** By the name of the bench. */
+/** The results by the name of the benchmark. */
 export type Results = Readonly<Record<string, RecordedBench>>;
 
 const placePattern = /^\{\{(?<bench>[a-z-]+)(?:\.(?<table>[a-zA-Z]+))?\}\}$/gm;
-/** The place of the table that says when and where each bench was measured. */
+/** The placeholder for the table that shows when and where each benchmark was run. */
 const runsPlace = "runs";
 
-/** Names of tables, `BENCH.TABLE`, that the template has a place for. */
+/** The names of the tables, `BENCH.TABLE`, for which the template has a placeholder. */
 export function placesIn(template: string): string[] {
   return [...template.matchAll(placePattern)].flatMap(({ groups }) =>
     groups?.["table"] === undefined ? [] : [`${groups["bench"]}.${groups["table"]}`],
@@ -31,15 +31,13 @@ export function renderPage(template: string, results: Results): string {
   return template.replaceAll(placePattern, (_, bench: string, table?: string) => {
     if (bench === runsPlace && table === undefined) return markdownTable(runsTable(results));
     const found = table === undefined ? undefined : results[bench]?.tables[table];
-    return found === undefined
-      ? `Not measured yet: \`npm run bench -- --only ${bench}\` measures it.`
-      : markdownTable(found);
+    return found === undefined ? `Not measured yet: run \`npm run bench -- --only ${bench}\`.` : markdownTable(found);
   });
 }
 
 function runsTable(results: Results): BenchTable {
   return {
-    columns: ["Bench", "Measured on", "Machine", "Load before", "Took"],
+    columns: ["Benchmark", "Measured on", "Machine", "Load before", "Duration"],
     rows: Object.entries(results).map(([name, { measuredOn, machine, loadBefore, tookSeconds }]) => [
       `\`${name}\``,
       measuredOn,
@@ -50,7 +48,7 @@ function runsTable(results: Results): BenchTable {
   };
 }
 
-/** Padded as the formatter pads it. */
+/** Pads the cells as the formatter does. */
 function markdownTable({ columns, rows }: BenchTable): string {
   const widths = columns.map((title, place) =>
     Math.max(3, title.length, ...rows.map((row) => row[place]?.length ?? 0)),

@@ -1,5 +1,5 @@
-// wafsync beside others on the same machine: the same entries added and checked by usual ways to do it, and plans beside those of
-// external-dns, which also compares what is declared with what exists.
+// Compares wafsync with other programs on the same machine: common methods to add and check the same entries, and the plans of
+// external-dns, which also compares declared with existing records.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -25,9 +25,9 @@ const planRounds = 5;
 
 interface Way {
   readonly title: string;
-  /** Milliseconds to add all entries that are missing. */
+  /** Adds all missing entries, and returns the milliseconds. */
   readonly add: () => Promise<number>;
-  /** Milliseconds when none is missing; undefined for a way that cannot tell. */
+  /** Runs when no entry is missing, and returns the milliseconds; undefined for a method that cannot detect this. */
   readonly check: (() => Promise<number>) | undefined;
 }
 
@@ -40,7 +40,7 @@ async function measureLoops(report: (line: string) => void): Promise<BenchTable>
   const ways: readonly Way[] = [
     { title: "`wafsync run --once`", add: once, check: once },
     { title: "a shell loop with curl", add: async () => await measureCurlMs(calls), check: undefined },
-    { title: "one GET per entry, as Terraform", add: refresh, check: refresh },
+    { title: "one GET per entry, as in Terraform", add: refresh, check: refresh },
   ];
   const added = new Map<Way, number[]>(ways.map((way) => [way, []]));
   const checked = new Map<Way, number[]>(ways.map((way) => [way, []]));
@@ -65,7 +65,7 @@ async function measureLoops(report: (line: string) => void): Promise<BenchTable>
     return all.length === 0 ? ["", ""] : [inSeconds(median(all)), (median(all) / ownMs).toFixed(1)];
   };
   return {
-    columns: ["Way", `${addsCount} new entries`, "Ratio", "None new", "Ratio"],
+    columns: ["Method", `${addsCount} new entries`, "Ratio", "No new entries", "Ratio"],
     rows: ways.map((way) => [way.title, ...cells(added, way), ...cells(checked, way)]),
   };
 }
@@ -74,7 +74,7 @@ async function measureExternalDns(report: (line: string) => void): Promise<Bench
   const folder = await mkdtemp(join(tmpdir(), "wafsync-bench-go-"));
   const columns = ["Plan", "wafsync", "external-dns", "Ratio"];
   try {
-    report("building external-dns' plan: a minute or two for the first time");
+    report("building external-dns' plan, which takes a minute or two the first time");
     const program = await buildGoProgram("external-dns", folder);
     const rows: (readonly string[])[] = [];
     for (const count of planCounts) {
@@ -108,6 +108,6 @@ async function measure(report: (line: string) => void): Promise<BenchOutcome> {
 export const peersBench: Bench = {
   name: "peers",
   title:
-    "wafsync beside a shell loop, a Terraform-like loop and external-dns' plan (time of the other / time of wafsync)",
+    "wafsync compared with a shell loop, a Terraform-like loop and external-dns' plan (other time / wafsync's time)",
   measure,
 };

@@ -1,4 +1,4 @@
-// How long plans take, from declared resources to ordered operations. Each case is the best of a few rounds.
+// Measures how long plans take, from declared resources to ordered operations. Each result is the best of several rounds.
 import type { Entry } from "../src/model/entry.ts";
 import { observeSpellings } from "../src/model/entry-set.ts";
 import type { GatheredRule } from "../src/model/gathered.ts";
@@ -12,7 +12,7 @@ import { anInventory, gathered, observed } from "../test/support/builders/gather
 
 const entriesPerRule = 10_000;
 const changedEntries = 10;
-/** Not among those of `addresses`. */
+/** `addresses` does not contain these. */
 const newAddresses = Array.from({ length: 256 }, (_, index) => `203.0.113.${index}`);
 
 interface World {
@@ -21,7 +21,7 @@ interface World {
   readonly inventory: Inventory;
 }
 
-/** What was planned for it before is remembered with it. */
+/** Results of earlier plans are cached with this object. */
 const syncedInstance = anInstance();
 
 function planned({ rules, observed: shown, inventory }: World, instance = syncedInstance): Plan {
@@ -29,11 +29,11 @@ function planned({ rules, observed: shown, inventory }: World, instance = synced
   return planInstance({ desired, observed: shown, inventory, nowMs: 0 });
 }
 
-/** Milliseconds for a plan that must have so many operations. */
+/** Returns the milliseconds for a plan, and throws unless it has this number of operations. */
 function timedPlan(world: World, operations: number, instance = syncedInstance): number {
   const { ms, result } = timed(() => planned(world, instance));
   if (result.operations.length === operations) return ms;
-  throw new Error(`${result.operations.length} operations were planned, and not ${operations}`);
+  throw new Error(`the plan has ${result.operations.length} operations instead of ${operations}`);
 }
 
 function timed<T>(act: () => T): { readonly ms: number; readonly result: T } {
@@ -42,7 +42,7 @@ function timed<T>(act: () => T): { readonly ms: number; readonly result: T } {
   return { ms: performance.now() - startMs, result };
 }
 
-/** Strings of their own, as if they had just been received. */
+/** Copies the strings, as if they had just been received. */
 function received(texts: readonly string[]): string[] {
   return JSON.parse(JSON.stringify(texts)) as string[];
 }
@@ -77,9 +77,8 @@ function changed(lines: readonly string[], round: number): string[] {
   });
 }
 
-/**
- * `cold`: nothing is on the list, and nothing was parsed before; also of guests, whose quota is checked. `inSync`: the list was read
- * again. `unchanged`: it shows the same as at the last read. `change`: ten entries of one rule are replaced by others;
+/* * `cold`: the list is empty, and nothing was parsed before; also for guests, whose quota is checked. `inSync`: the list was read
+ * again. `unchanged`: the list is the same object as at the last read. `change`: ten entries of one rule are replaced;
  * `changeOfText`: the same for a list that is a single text.
  */
 export const planCases = {

@@ -1,21 +1,21 @@
-// How long a plan takes, from declared resources to ordered operations, for growing lists.
+// Measures how long a plan takes, from declared resources to ordered operations, for lists of increasing length.
 import type { Bench, BenchOutcome } from "./bench.ts";
 import { inMilliseconds } from "./bench.ts";
 import { planCases } from "./plan-times.ts";
 
 const counts = [1_000, 10_000, 100_000, 1_000_000];
 const rounds = 5;
-/** Of the largest list, which takes minutes otherwise. */
+/** For the largest list, which would otherwise take minutes. */
 const roundsOfLargest = 1;
 
 const columns = [
   "Entries",
   "All new",
-  "Of guests, all new",
-  "Nothing changed, list read again",
-  "Nothing changed at all",
-  "10 changed, in one of the rules",
-  "10 changed, in one long text",
+  "All new, declared by guests",
+  "No change, list read again",
+  "No change",
+  "10 changed in one of many rules",
+  "10 changed in one long text",
 ];
 
 // oxlint-disable-next-line typescript/require-await -- the other benches wait for processes
@@ -31,6 +31,6 @@ async function measure(report: (line: string) => void): Promise<BenchOutcome> {
 
 export const planBench: Bench = {
   name: "plan",
-  title: `a plan: compile what is declared, compare, order (best of ${rounds})`,
+  title: `a plan: compile the declared state, compare, order (best of ${rounds})`,
   measure,
 };

@@ -1,4 +1,4 @@
-// `wafsync run --once` over a folder with one rule of many addresses.
+// Runs `wafsync run --once` on a folder with one rule that has many addresses.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,9 +9,9 @@ import { bundle } from "./server-process.ts";
 const run = promisify(execFile);
 
 export interface Folder extends AsyncDisposable {
-  /** Milliseconds of the whole program. The state directory stays. */
+  /** Runs the whole program and returns the milliseconds. The state directory is kept. */
   runOnceMs(): Promise<number>;
-  /** Forgets what earlier runs recorded. */
+  /** Deletes the records of earlier runs. */
   forget(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// The least time that serial calls can take: the same requests, one after another on one keep-alive connection, by clients that
-// do nothing else.
+// Measures the minimum time that serial calls can take: clients that do nothing else send the same requests, one after another on
+// one keep-alive connection.
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { Client, type Dispatcher } from "undici";
@@ -10,11 +10,11 @@ export interface Floor {
   readonly addresses: readonly string[];
 }
 
-/** What `run --once` reads before its writes, and to verify them. */
+/** The reads of `run --once` before its writes, and to verify them. */
 const readsBefore = ["/api/origins", "/api/blocklist_ips", "/api/allowlist_ips"];
 const readsAfter = ["/api/blocklist_ips", "/api/origins"];
 
-/** Milliseconds for the reads, and one POST an address, by undici. */
+/** Makes the reads and one POST per address with undici, and returns the milliseconds. */
 export async function measureUndiciMs({ baseUrl, key, addresses }: Floor): Promise<number> {
   const client = new Client(baseUrl, { pipelining: 1 });
   const call = async (options: Dispatcher.RequestOptions): Promise<void> => {
@@ -40,7 +40,7 @@ export async function measureUndiciMs({ baseUrl, key, addresses }: Floor): Promi
   return durationMs;
 }
 
-/** The same by net/http of Go. @param program built from bench/net-http */
+/** Does the same with Go's net/http. @param program built from bench/net-http */
 export async function measureGoMs(program: string, { baseUrl, key, addresses }: Floor): Promise<number> {
   const child = spawn(program, [baseUrl, key, readsBefore.join(), readsAfter.join()], {
     stdio: ["pipe", "pipe", "inherit"],

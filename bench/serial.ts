@@ -1,5 +1,5 @@
-// How near `run --once` comes to the least time that its calls can take. The program, its start included, and two bare clients
-// make the same calls in turns, so that a busy moment of the machine hits all of them. The faster client is the floor.
+// Compares `run --once` with the minimum time for its calls. The program, including its start, and two bare clients make the same
+// calls in alternating rounds, so that a busy moment of the machine affects all of them. The faster client is the floor.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ async function measureRounds(
     await folder.forget();
     return await folder.runOnceMs();
   };
-  // Keeps the compiled code of the program, as the first run after an installation does. At 0 ms, that takes a second.
+  // Fills the compile cache of the program, as the first run after an installation does. At 0 ms, this takes a second.
   if (latencyMs === 0) await once();
   for (let round = 0; round < rounds; round += 1) {
     const fresh = async (measure: () => Promise<number>): Promise<number> => {
@@ -87,6 +87,6 @@ async function measure(report: (line: string) => void): Promise<BenchOutcome> {
 
 export const serialBench: Bench = {
   name: "serial",
-  title: `${addsCount.toLocaleString("en-US")} additions by \`run --once\`, start included, against the same calls by bare clients`,
+  title: `${addsCount.toLocaleString("en-US")} additions by \`run --once\`, including its start, compared with the same calls by bare clients`,
   measure,
 };

@@ -1,4 +1,4 @@
-// The simulator in a process of its own, so that its work does not share a thread with what is measured.
+// Runs the simulator in a separate process, so that it does not share a thread with the measured program.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 
@@ -10,7 +10,7 @@ export interface ServerProcess extends AsyncDisposable {
   reset(): Promise<void>;
 }
 
-/** Each key belongs to a WAF of its own. */
+/** Each key belongs to a separate WAF. */
 export async function startServer(key: string | readonly string[], latencyMs: number): Promise<ServerProcess> {
   const keys = (typeof key === "string" ? [key] : key).flatMap((each, index) => [
     "--key",

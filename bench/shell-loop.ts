@@ -1,11 +1,11 @@
-// How lists are often kept up to date without wafsync: a shell script with one curl a call, and a tool that reads the state of
-// each entry before it writes, as Terraform's providers do with their resources.
+// Two common methods to keep lists up to date without wafsync: a shell script that runs curl for each call, and a tool that reads
+// the state of each entry before it writes, as Terraform's providers do with their resources.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Client } from "undici";
 import type { Floor } from "./serial-floor.ts";
 
-/** Milliseconds for one curl an address. @throws Error if there is no curl, or a call fails */
+/** Runs curl once per address, and returns the milliseconds. @throws Error if curl is not installed or a call fails */
 export async function measureCurlMs({ baseUrl, key, addresses }: Floor): Promise<number> {
   const call = `curl --silent --fail --output /dev/null --data "api_key=${key}" --data "ip=$ip" ${baseUrl}/api/blocklist_ip`;
   const startMs = performance.now();
@@ -14,11 +14,11 @@ export async function measureCurlMs({ baseUrl, key, addresses }: Floor): Promise
   });
   child.stdin.end(`${addresses.join("\n")}\n`);
   const [code] = (await once(child, "close")) as [number | null];
-  if (code !== 0) throw new Error("curl is not installed, or a call of it failed");
+  if (code !== 0) throw new Error("curl is not installed, or one of its calls failed");
   return performance.now() - startMs;
 }
 
-/** Milliseconds for one GET of the list an address, and a POST for each that is missing. */
+/** Reads the list once per address and posts each missing address, and returns the milliseconds. */
 export async function measureRefreshLoopMs({ baseUrl, key, addresses }: Floor): Promise<number> {
   const client = new Client(baseUrl, { pipelining: 1 });
   const startMs = performance.now();

@@ -1,5 +1,6 @@
-// `npm run build:executable`: one file for Linux x64 that runs without Node.js, and what is published next to it. Node.js is
-// in it, as the version that package.json names; the bundle is its main script. Takes the path of a folder, by default release/.
+// `npm run build:executable`: builds a single executable for Linux x64 that does not need Node.js, and the files that are published
+// with it. It contains the Node.js version from package.json, with the bundle as its main script. Optional parameter: the path of
+// a folder, release/ by default.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -21,10 +22,10 @@ const platform = "linux-x64";
 const { version } = packageJson;
 const name = `wafsync-${version}-${platform}`;
 
-/** Node.js looks for this text in its own file, to see whether a program was put into it. */
+/** Node.js searches its own file for this string to find an injected program. */
 const sentinelFuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 
-/** One script in CommonJS, which is what Node.js 24 takes; commands are loaded lazily within it. */
+/** One CommonJS script, because Node.js 24 supports nothing else. The script still loads commands lazily. */
 async function bundle(work: string) {
   const { metafile } = await build({
     ...(await bundleOptions()),
@@ -36,7 +37,7 @@ async function bundle(work: string) {
   return metafile;
 }
 
-/** Puts the script, and code that was compiled of it, into a copy of Node.js. */
+/** Injects the script and its compiled code into a copy of Node.js. */
 async function makeExecutable(work: string, target: string): Promise<void> {
   const blob = join(work, "wafsync.blob");
   const config = {
@@ -49,7 +50,7 @@ async function makeExecutable(work: string, target: string): Promise<void> {
   await execute(node, ["--experimental-sea-config", join(work, "sea.json")]);
   await copyFile(node, target);
   await chmod(target, 0o755);
-  // It warns of section names that Node.js never had, so its words count only if it fails.
+  // postject warns about section names that Node.js never had, so its output matters only if it fails.
   await execute(join(root, "node_modules/.bin/postject"), [
     target,
     "NODE_SEA_BLOB",
@@ -65,7 +66,7 @@ async function sha256(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-if (process.platform !== "linux" || process.arch !== "x64") throw new Error("this build is for Linux on x64 only");
+if (process.platform !== "linux" || process.arch !== "x64") throw new Error("this build requires Linux on x64");
 await mkdir(folder, { recursive: true });
 const old = (await readdir(folder)).filter((file) => file.startsWith("wafsync") || file === "SHA256SUMS");
 await Promise.all(old.map((file) => rm(join(folder, file), { recursive: true })));

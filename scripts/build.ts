@@ -1,6 +1,6 @@
-// `npm run build`: bundles the program into dist/wafsync.mjs, the file that is run, and chunks beside it, of which a command
-// loads those that it needs. They run without node_modules. The licences of what is in the bundle go to a file next to them.
-// Takes two paths, both optional: of the program, and of a file for esbuild's description of the bundle.
+// `npm run build`: bundles the program into the executable file dist/wafsync.mjs and chunks next to it. Each command loads only
+// the chunks that it needs. They run without node_modules. A file next to them contains the licences of the bundled packages.
+// Optional parameters: the path of the program, and the path of a file for esbuild's description of the bundle.
 import { chmod, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { build } from "esbuild";
@@ -11,13 +11,13 @@ const folder = dirname(outfile);
 const chunks = "chunks";
 const extension = ".mjs";
 
-/** Some packages in the bundle are CommonJS: what they ask of `require` and `__dirname` an ES module does not have. */
+/** Some bundled packages are CommonJS and use `require` and `__dirname`, which ES modules do not have. */
 const banner = `import { createRequire as createRequireForBundle } from "node:module";
 const require = createRequireForBundle(import.meta.url);
 const __filename = import.meta.filename;
 const __dirname = import.meta.dirname;`;
 
-/** The names of chunks change with what is in them, so an earlier build would leave some behind. */
+/** The names of chunks change with their content, so chunks of earlier builds must be removed. */
 async function removeChunks(): Promise<void> {
   await mkdir(join(folder, chunks), { recursive: true });
   const names = await readdir(join(folder, chunks));
@@ -25,7 +25,7 @@ async function removeChunks(): Promise<void> {
   await Promise.all(old.map((name) => rm(join(folder, chunks, name))));
 }
 
-if (!outfile.endsWith(extension)) throw new Error(`the program must be called something${extension}: ${outfile}`);
+if (!outfile.endsWith(extension)) throw new Error(`the file name of the program must end in ${extension}: ${outfile}`);
 await removeChunks();
 const { metafile } = await build({
   ...(await bundleOptions()),

@@ -1,18 +1,18 @@
-// What esbuild leaves out of packages, or makes them load on demand: parts that wafsync never runs, which would take time to
-// load and memory to keep.
+// Makes esbuild exclude parts of packages or load them on demand. wafsync never runs these parts, and loading them would take time
+// and memory.
 import { readFile } from "node:fs/promises";
 import type { Plugin } from "esbuild";
 
 const eagerHttp2 = "const connectH2 = require('./client-h2.js')";
 const lazyHttp2 = "const connectH2 = (...parameters) => require('./client-h2.js')(...parameters)";
 
-/** undici loads HTTP/2 and TLS with every client. No connection of ours speaks HTTP/2, and loading both takes 30 ms. */
+/** undici loads HTTP/2 and TLS with every client. wafsync does not use HTTP/2, and loading both takes 30 ms. */
 export const http2OnDemand: Plugin = {
   name: "http2-on-demand",
   setup(bundler) {
     bundler.onLoad({ filter: /[/\\]undici[/\\]lib[/\\]dispatcher[/\\]client\.js$/ }, async ({ path }) => {
       const text = await readFile(path, "utf8");
-      if (!text.includes(eagerHttp2)) throw new Error(`${path} has no line "${eagerHttp2}" any more`);
+      if (!text.includes(eagerHttp2)) throw new Error(`${path} no longer contains the line "${eagerHttp2}"`);
       return { contents: text.replace(eagerHttp2, lazyHttp2) };
     });
   },
@@ -25,9 +25,8 @@ interface UnusedPart {
 
 const kubeConfigFile = /[/\\]@kubernetes[/\\]client-node[/\\]dist[/\\]config\.js$/;
 
-/**
- * `src/kube/credentials.ts` uses KubeConfig to read kubeconfig files and to run credential plugins. The file that declares it also
- * imports what makes clients for the API, of which the models of all kinds alone are 0.7 MB, and SOCKS, which wafsync refuses.
+/* * `src/kube/credentials.ts` uses KubeConfig to read kubeconfig files and to run credential plugins. The file that declares it also
+ * imports SOCKS, which wafsync rejects, and the API clients, whose models of all kinds alone take 0.7 MB.
  */
 const unusedParts: readonly UnusedPart[] = [
   { path: "./gen/index.js", names: ["createConfiguration", "ServerConfiguration"] },
@@ -37,7 +36,7 @@ const unusedParts: readonly UnusedPart[] = [
   { path: "socks-proxy-agent", names: ["SocksProxyAgent"] },
 ];
 
-/** Replaces them by functions that throw. Fails if a package no longer imports one of them. */
+/** Replaces these imports with functions that throw. Fails if a package no longer imports one of them. */
 export const withoutUnusedParts: Plugin = {
   name: "without-unused-parts",
   setup(bundler) {
@@ -59,14 +58,17 @@ export const withoutUnusedParts: Plugin = {
     });
     bundler.onEnd(() => {
       const missing = isKubeConfigBundled ? unusedParts.filter((part) => !found.has(part)) : [];
-      return { errors: missing.map(({ path }) => ({ text: `nothing imports ${path} any more: see bundle-parts.ts` })) };
+      return {
+        errors: missing.map(({ path }) => ({
+          text: `no package imports ${path} any longer: remove it from bundle-parts.ts`,
+        })),
+      };
     });
   },
 };
 
-/**
- * An import of `node:http` by an ES module reads all its exports at once. One of them is WebSocket, for which Node.js loads its own
- * copy of undici: 20 ms and 9 MB. `require` does not.
+/* * When an ES module imports `node:http`, Node.js reads all its exports. For one of them, WebSocket, it loads its own copy of undici,
+ * which takes 20 ms and 9 MB. `require` avoids this.
  */
 export const httpWithoutWebSocket: Plugin = {
   name: "http-without-web-socket",

@@ -1,4 +1,4 @@
-// What the two builds of the program share: how esbuild bundles it, and which packages are in the bundle.
+// Shared by the two builds of the program: bundles it with esbuild, and lists the bundled packages.
 import { execFile } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
 import { isBuiltin } from "node:module";
@@ -9,7 +9,7 @@ import { http2OnDemand, httpWithoutWebSocket, withoutUnusedParts } from "./bundl
 
 export const root = join(import.meta.dirname, "..");
 
-/** Packages that others use if they are there, and do without if not. */
+/** Optional packages: other packages also work without them. */
 const optionalPackages: ReadonlySet<string> = new Set(["bufferutil", "utf-8-validate", "encoding"]);
 
 /** @throws Error if the bundle would look for something in node_modules */
@@ -21,7 +21,7 @@ export function requireSelfContained(metafile: Metafile): void {
   if (missing.length > 0) throw new Error(`the bundle would need these at run time: ${missing.join(", ")}`);
 }
 
-/** The folders of the packages that code in the bundle comes from, in order. */
+/** The folders of the bundled packages, sorted. */
 export function bundledPackages(metafile: Metafile): string[] {
   const folders = Object.keys(metafile.inputs).flatMap(
     (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
@@ -29,7 +29,7 @@ export function bundledPackages(metafile: Metafile): string[] {
   return [...new Set(folders)].sort();
 }
 
-/** One section a package: its name and version, and its licence as it ships it. */
+/** A section for each package, with its name, version and shipped licence. */
 async function licenceText(packageFolder: string): Promise<string> {
   const { name, version, license } = JSON.parse(await readFile(join(root, packageFolder, "package.json"), "utf8")) as {
     name: string;
@@ -41,13 +41,13 @@ async function licenceText(packageFolder: string): Promise<string> {
   return `${name} ${version} (${license ?? "see below"})\n${text}`;
 }
 
-/** The licences of all packages in the bundle, as one text. */
+/** The licences of all bundled packages, as one text. */
 export async function licencesOf(metafile: Metafile): Promise<string> {
   const licences = await Promise.all(bundledPackages(metafile).map(licenceText));
   return licences.join(`\n${"-".repeat(80)}\n\n`);
 }
 
-/** The commit that is built; `-dirty` if there are other changes, empty outside of a clone. WAFSYNC_COMMIT replaces it. */
+/** The commit, with the suffix `-dirty` if the clone has uncommitted changes; empty outside a clone. WAFSYNC_COMMIT overrides it. */
 async function sourceCommit(): Promise<string> {
   const given = process.env["WAFSYNC_COMMIT"];
   if (given !== undefined && given !== "") return given;
@@ -63,7 +63,7 @@ async function sourceCommit(): Promise<string> {
   }
 }
 
-/** Where to, in which form and with which banner is up to the caller. */
+/** The caller decides on the output path, the format and the banner. */
 export async function bundleOptions(): Promise<BuildOptions & { readonly metafile: true }> {
   return {
     absWorkingDir: root,
@@ -71,9 +71,9 @@ export async function bundleOptions(): Promise<BuildOptions & { readonly metafil
     platform: "node",
     target: "node22",
     plugins: [http2OnDemand, httpWithoutWebSocket, withoutUnusedParts],
-    // undici asks for this name to leave out its second HTTP parser, which is an experiment.
+    // With this name defined, undici leaves out its second, experimental HTTP parser.
     define: { WAFSYNC_COMMIT: JSON.stringify(await sourceCommit()), esbuildDetection: "true" },
-    // Names stay as they are, so that a stack trace can be read.
+    // Names are kept, so that stack traces are readable.
     minifySyntax: true,
     minifyWhitespace: true,
     lineLimit: 200,

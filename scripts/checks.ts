@@ -1,11 +1,11 @@
-// The checks of the source and the set of fast tests: the one list that `npm run verify` and `npm test` share.
+// The checks of the source and the set of fast tests. `npm run verify` and `npm test` share these lists.
 
 export interface Check {
   readonly title: string;
   readonly command: readonly string[];
-  /** The npm script that fixes what the check reports; without it, the output of the check says what to correct. */
+  /** The npm script that fixes what the check reports. If undefined, the check's output says what to correct. */
   readonly fix?: string;
-  /** Without it most tests fail, for the same reason: `npm run verify` then runs none. */
+  /** If the check fails, most tests fail for the same reason, so `npm run verify` does not run them. */
   readonly testsNeedIt?: true;
 }
 
@@ -15,13 +15,12 @@ export const checks: readonly Check[] = [
   { title: "Unused code", command: ["knip"] },
   { title: "Terms", command: ["node", "scripts/lint-prose.ts"] },
   { title: "Types", command: ["tsc", "--noEmit"], testsNeedIt: true },
-  { title: "Files made from the schemas", command: ["node", "scripts/generate.ts", "--check"], fix: "generate" },
-  { title: "Files made for deploy", command: ["node", "scripts/generate-deploy.ts", "--check"], fix: "generate" },
+  { title: "Files generated from the schemas", command: ["node", "scripts/generate.ts", "--check"], fix: "generate" },
+  { title: "Files generated for deploy", command: ["node", "scripts/generate-deploy.ts", "--check"], fix: "generate" },
 ];
 
-/**
- * Folders and files whose tests need no control plane, no Go and no bundle, and take seconds. `npm run verify` runs these
- * tests and no others.
+/* * Folders and files whose tests need no control plane, no Go and no bundle, and take seconds. `npm run verify` runs only
+ * these tests.
  */
 export const fastTests: readonly string[] = [
   "test/api/",
@@ -40,8 +39,7 @@ export const fastTests: readonly string[] = [
   "test/time-limits.test.ts",
 ];
 
-/**
- * Suites that try a tenth of their cases in most runs: `npm run test:deploy` runs them once more, with all cases. See
+/* * Suites that run only a tenth of their cases in most runs: `npm run test:deploy` runs them again with all cases. See
  * test/support/builders/case-count.ts.
  */
 export const thoroughTests: readonly string[] = [
@@ -67,5 +65,5 @@ export const thoroughTests: readonly string[] = [
   "test/simulation/simulation.test.ts",
 ];
 
-/** Suites in those folders that need a control plane, or take longer than all others together. */
+/** Suites in these folders that need a control plane, or take longer than all other suites together. */
 export const slowTests: readonly string[] = ["test/api/admission.test.ts"];

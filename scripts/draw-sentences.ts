@@ -1,5 +1,5 @@
-// `node scripts/draw-sentences.ts --seed 1 [--count 80]`: draws sentences at random from what people read: pages, messages, field
-// descriptions, help and comments. Check each against the rules for texts in CONTRIBUTING.md, and fix the habit, not only the sentence.
+// `node scripts/draw-sentences.ts --seed 1 [--count 80]`: draws random sentences from pages, messages, field descriptions, help and
+// comments. Check each sentence against the rules for texts in CONTRIBUTING.md. If one breaks a rule, look for similar sentences too.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -11,7 +11,7 @@ interface Sentence {
   readonly text: string;
 }
 
-/** Fewer words are a name or a label. */
+/** Strings with fewer words are names or labels. */
 const wordsMin = 5;
 
 function sentencesIn(path: string, text: string): Sentence[] {
@@ -30,7 +30,7 @@ function paragraphsOfPage(markdown: string): string[] {
     .map((paragraph) => paragraph.replace(/^\s*(?:[-*#]+|\d+\.)\s+/, "").replace(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
 }
 
-/** Comments, and the strings that look like messages. */
+/** Comments, and strings that look like messages. */
 function paragraphsOfSource(source: string): string[] {
   const comments = [...source.matchAll(/(?:^\s*\/\/.*\n)+/gm)].map(([lines]) => lines.replaceAll(/^\s*\/\/ ?/gm, ""));
   const docs = [...source.matchAll(/\/\*\*(.*?)\*\//gs)].map(([, text = ""]) => text.replace(/^\s*\* ?/gm, ""));

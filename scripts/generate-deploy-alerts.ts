@@ -1,4 +1,4 @@
-// The alert rules, each with a description that says what to do.
+// The alert rules. The description of each rule says what to do.
 
 interface Alert {
   readonly alert: string;
@@ -9,7 +9,7 @@ interface Alert {
   readonly description: string;
 }
 
-/** Selects the metrics of our processes: other controllers have metrics of the same names. */
+/** Selects the metrics of wafsync's processes: other controllers have metrics with the same names. */
 export const ofWafsync = "and on (job, instance) wafsync_build_info";
 
 const alerts: readonly Alert[] = [
@@ -27,15 +27,16 @@ const alerts: readonly Alert[] = [
     for: "2m",
     severity: "critical",
     summary: "Several wafsync operators believe that they hold the same Lease.",
-    description: "Several pods write to the same WAFs. Delete all pods but one, and report this as a bug.",
+    description: "Several pods write to the same WAFs. Delete all pods except one, and report this as a bug.",
   },
   {
     alert: "WafsyncShardsUnheld",
     expr: "(max by (job) (wafsync_shards) > 1) > sum by (job) (wafsync_shards_held)",
     for: "5m",
     severity: "critical",
-    summary: "Some of the {{ $value }} shards of wafsync are held by no pod.",
-    description: "No pod works on the instances of these shards. Check that all pods run, with the same --shards.",
+    summary: "No pod holds some of wafsync's {{ $value }} shards.",
+    description:
+      "No pod reconciles the instances of these shards. Check that all pods are running with the same --shards.",
   },
   {
     alert: "WafsyncInstanceNotReady",
@@ -43,7 +44,7 @@ const alerts: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary: "The WafInstance {{ $labels.waf_instance }} is not Ready.",
-    description: "The condition Ready of the instance says why, and the conditions reference what to do.",
+    description: "The condition Ready of the instance gives the reason, and the conditions reference says what to do.",
   },
   {
     alert: "WafsyncSyncTooOld",
@@ -52,14 +53,14 @@ const alerts: readonly Alert[] = [
     severity: "warning",
     summary:
       "The WAF of {{ $labels.waf_instance }} was last in the declared state {{ $value | humanizeDuration }} ago.",
-    description: "Later changes of rules may not be in force. Check the conditions of the instance.",
+    description: "Later changes of rules may not have been applied. Check the conditions of the instance.",
   },
   {
     alert: "WafsyncApiKeyRefused",
     expr: 'sum by (waf_instance) (increase(wafsync_waf_requests_total{code="403"}[15m])) > 0',
     for: "10m",
     severity: "critical",
-    summary: "The WAF refuses the API key of {{ $labels.waf_instance }}.",
+    summary: "The WAF rejects the API key of {{ $labels.waf_instance }}.",
     description: "Correct the API key in the Secret that spec.apiKeySecretRef of the instance names.",
   },
   {
@@ -90,7 +91,7 @@ const alerts: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary: "{{ $value | humanizePercentage }} of the reconcile runs of the controller {{ $labels.controller }} fail.",
-    description: "Look in the log for a cause that the instances have in common, for example a blocked network.",
+    description: "Check the log for a common cause, for example a blocked network.",
   },
   {
     alert: "WafsyncRemovalsHeld",
@@ -98,7 +99,7 @@ const alerts: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary: "{{ $value }} removals from the {{ $labels.list }} of {{ $labels.waf_instance }} are on hold.",
-    description: "The condition RemovalsHeld of the instance says why, and how to approve them.",
+    description: "The condition RemovalsHeld of the instance gives the reason, and explains how to approve them.",
   },
   {
     alert: "WafsyncCapacityExceeded",
@@ -106,7 +107,7 @@ const alerts: readonly Alert[] = [
     for: "5m",
     severity: "warning",
     summary: "{{ $value }} declared entries do not fit on the {{ $labels.list }} of {{ $labels.waf_instance }}.",
-    description: "The condition Synced of the instance names some of them, and what to do.",
+    description: "The condition Synced of the instance names some of them, and says what to do.",
   },
   {
     alert: "WafsyncContested",
@@ -122,7 +123,8 @@ const alerts: readonly Alert[] = [
     for: "0s",
     severity: "warning",
     summary: "Clearing the cache of {{ $labels.waf_instance }} failed several times.",
-    description: "Visitors may see old pages. The status of the WafCacheClear or of the instance says why.",
+    description:
+      "Visitors may see outdated pages. The status of the WafCacheClear or of the instance gives the reason.",
   },
   {
     alert: "WafsyncLogsNotForwarded",
@@ -130,7 +132,8 @@ const alerts: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary: "Blocked requests of {{ $labels.waf_instance }} are not forwarded.",
-    description: "The condition LogsForwarded of the instance says why. The API keeps logs only for a limited time.",
+    description:
+      "The condition LogsForwarded of the instance gives the reason. The API keeps logs only for a limited time.",
   },
   {
     alert: "WafsyncLogsTooLarge",
@@ -191,11 +194,11 @@ const alerts: readonly Alert[] = [
     severity: "warning",
     summary: "The wafsync process {{ $labels.instance }} uses {{ $value | humanize1024 }}B of memory.",
     description:
-      "The manifests limit the pod to 512 MiB. Raise the limit of the pod, and the threshold of this alert with it. The operator guide says what needs memory.",
+      "The manifests limit the pod to 512 MiB. Raise the limit of the pod and the threshold of this alert. The operator guide explains what needs memory.",
   },
 ];
 
-/** The rules as in a Prometheus rule file, and as in the `spec` of a PrometheusRule. */
+/** The rules for a Prometheus rule file, and for the `spec` of a PrometheusRule. */
 export function alertGroups(): unknown {
   const rules = alerts.map(({ alert, expr, for: holdFor, severity, summary, description }) => ({
     alert,
@@ -216,7 +219,7 @@ export function alertPage(): string {
     "",
     "# Alerts",
     "",
-    "The [monitoring guide](../guides/monitoring.md) says how to load them. An alert fires after its condition has been true for the time in the third column. Names and figures are examples.",
+    "The [monitoring guide](../guides/monitoring.md) explains how to load these alerts. An alert fires after its condition has been true for the time in the third column. Names and figures are examples.",
     "",
     "| Alert | Severity | After | Text |",
     "| --- | --- | --- | --- |",
@@ -241,7 +244,7 @@ const exampleValues = [
   ["{{ $value }}", "120"],
 ] as const;
 
-/** The sentence with examples in place of the Prometheus templates. */
+/** Replaces the Prometheus templates in a sentence with examples. */
 function plain(text: string): string {
   const labels = Object.entries(exampleLabels).map(([name, value]) => [`{{ $labels.${name} }}`, value] as const);
   return [...labels, ...exampleValues].reduce((result, [from, to]) => result.replaceAll(from, to), text);

@@ -1,4 +1,4 @@
-// What Argo CD has to be told of the kinds: the ConfigMap for its settings, made from the Lua in deploy/argocd/lua.
+// Generates the ConfigMap with Argo CD's settings for wafsync's kinds from the Lua in deploy/argocd/lua.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -9,7 +9,7 @@ const header = "# Written by `npm run generate`. Edit the Lua in deploy/argocd/l
 const everyKind = ["sync-now"];
 const pausing = ["suspend", "resume"];
 
-/** The actions that each kind can have; its discovery script says which make sense at the moment. */
+/** All actions of each kind; the discovery script of the kind returns those that currently make sense. */
 export const argoActions: Readonly<Record<string, readonly string[]>> = {
   WafInstance: [...everyKind, ...pausing, "approve-removals", "clear-cache"],
   WafIpRule: everyKind,
@@ -19,7 +19,7 @@ export const argoActions: Readonly<Record<string, readonly string[]>> = {
   WafAutoBlock: [...everyKind, ...pausing],
 };
 
-/** The settings of Argo CD, to be merged into its ConfigMap argocd-cm. */
+/** Settings to merge into Argo CD's ConfigMap argocd-cm. */
 export async function argoFiles(root: string): Promise<GeneratedDeployFile[]> {
   const read = async (name: string): Promise<string> => readFile(join(root, folder, "lua", name), "utf8");
   const health = await read("health.lua");

@@ -1,12 +1,12 @@
-// The parts of the Helm chart that are made from what kustomize installs: custom resource definitions and rights. So
-// both ways to install always give the same.
+// Generates the CRDs and permissions in the Helm chart from the sources that kustomize installs, so both installation methods
+// have the same result.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse, parseAllDocuments, stringify } from "yaml";
 import { generatedFiles } from "../src/api/generated-files.ts";
 
 export interface GeneratedDeployFile {
-  /** Below the project's folder, with forward slashes. */
+  /** Relative to the project's folder, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
@@ -23,14 +23,13 @@ const yamlOptions = { lineWidth: 0, aliasDuplicateObjects: false };
 const templateHeader = (source: string): string =>
   `{{- /* Written by \`npm run generate\` from ${source}. Edit that instead. */ -}}\n`;
 
-/** All that the chart takes from elsewhere, read below the project's folder. */
+/** All generated files of the chart. @param root the project's folder, which contains the sources */
 export async function chartFiles(root: string): Promise<GeneratedDeployFile[]> {
   return [...definitionTemplates(), await rulesTemplate(root), await readme(root)];
 }
 
-/**
- * One template for each definition: it can be left out, and is kept when the release is uninstalled. The definitions come
- * from the schemas and not from `crds/`, so that a stale file there hides no stale file here.
+/* * A template for each CRD: users can exclude it, and Helm keeps it when the release is uninstalled. The CRDs come from the
+ * schemas and not from `crds/`, so that an outdated file there does not hide an outdated file here.
  */
 function definitionTemplates(): GeneratedDeployFile[] {
   const texts = new Map(generatedFiles().map(({ path, text }) => [path, text]));
@@ -57,12 +56,12 @@ function definitionTemplates(): GeneratedDeployFile[] {
   });
 }
 
-/** What a person wrote must not be taken for a template. */
+/** Escapes text so that Helm does not interpret it as a template. */
 function escapeTemplate(text: string): string {
   return text.replaceAll("{{", '{{ "{{" }}');
 }
 
-/** The rules of every role, each as a named template. */
+/** The rules of all roles, as named templates. */
 async function rulesTemplate(root: string): Promise<GeneratedDeployFile> {
   const sources = [
     `${overlays}/cluster/cluster-role.yaml`,
@@ -101,7 +100,7 @@ interface ValueSchema {
   readonly properties?: Readonly<Record<string, ValueSchema>>;
 }
 
-/** The page that registries of charts show: every value with its default. */
+/** The README that chart registries show: every value with its default. */
 async function readme(root: string): Promise<GeneratedDeployFile> {
   const schema = JSON.parse(await readFile(join(root, chart, "values.schema.json"), "utf8")) as ValueSchema;
   const values = parse(await readFile(join(root, chart, "values.yaml"), "utf8")) as Readonly<Record<string, unknown>>;
@@ -111,7 +110,7 @@ async function readme(root: string): Promise<GeneratedDeployFile> {
     "",
     "# The wafsync chart",
     "",
-    "Installs the operator, its CRDs and its RBAC rules, as `deploy/kustomize` does.",
+    "This chart installs the operator, its CRDs and its permissions, like `deploy/kustomize`.",
     "",
     "    helm install wafsync ./wafsync --namespace wafsync-system --create-namespace",
     "",

@@ -1,4 +1,4 @@
-// The Grafana dashboard, as the JSON that Grafana imports. A panel is a title, a description and queries.
+// The Grafana dashboard, as JSON that Grafana can import. A panel has a title, a description and queries.
 import { ofWafsync } from "./generate-deploy-alerts.ts";
 
 interface Query {
@@ -11,10 +11,10 @@ interface Panel {
   readonly description: string;
   readonly kind: "stat" | "timeseries";
   readonly unit: string;
-  /** Of the 24 columns. */
+  /** The number of columns, of 24. */
   readonly width: number;
   readonly queries: readonly Query[];
-  /** For figures: the value from which the panel has the colour of a warning. */
+  /** For stats: from this value on, the panel has the color of a warning. */
   readonly warnFrom?: number;
 }
 
@@ -79,7 +79,7 @@ const rows: readonly Row[] = [
           legend: "{{waf_instance}} {{list}}",
         },
       ]),
-      graph("Unmanaged entries", "Entries that wafsync did not add.", [
+      graph("Unmanaged entries", "Entries on the lists that wafsync does not manage.", [
         {
           expr: `max by (waf_instance, list) (wafsync_list_entries{${ofInstance}, state="foreign"})`,
           legend: "{{waf_instance}} {{list}}",
@@ -120,7 +120,7 @@ const rows: readonly Row[] = [
     panels: [
       graph(
         "Calls by result",
-        "HTTP status, or the fault if there was no response.",
+        "HTTP status, or the error if there was no response.",
         [
           {
             expr: `sum by (code) (rate(wafsync_waf_requests_total{${ofInstance}}[$__rate_interval]))`,
@@ -189,7 +189,7 @@ const rows: readonly Row[] = [
       ]),
       graph(
         "Log forwarding lag",
-        "How long after its time stamp the newest entry was forwarded.",
+        "The delay between the timestamp of the newest entry and its forwarding.",
         [{ expr: `max by (waf_instance) (wafsync_log_lag_seconds{${ofInstance}})`, legend: "{{waf_instance}}" }],
         "s",
       ),
@@ -322,7 +322,7 @@ function quantile(share: number, metric: string, labels: string): string {
   return `histogram_quantile(${share}, sum by (${labels}) (rate(${metric}_bucket[$__rate_interval]) ${ofWafsync}))`;
 }
 
-/** The dashboard. Its uid never changes, so that an import replaces the former version. */
+/** The dashboard. Its uid never changes, so an import replaces the previous version. */
 export function dashboard(): unknown {
   return {
     uid: "wafsync",

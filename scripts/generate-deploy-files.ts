@@ -1,5 +1,5 @@
-// All files below deploy/ that are made from something else, and the reference of metrics, with the text that they
-// should have. Who writes or compares them is elsewhere.
+// Returns the expected text of all generated files in deploy/, and of the references of metrics and alerts. The callers write or
+// compare the files.
 import { stringify } from "yaml";
 import { alertGroups, alertPage } from "./generate-deploy-alerts.ts";
 import { argoFiles } from "./generate-deploy-argocd.ts";
@@ -9,7 +9,7 @@ import { metricsPage } from "./generate-deploy-metrics.ts";
 
 const header = "# Written by `npm run generate`. Edit scripts/generate-deploy-alerts.ts instead.\n";
 
-/** Reads its sources below the project's folder. */
+/** @param root the project's folder, which contains the sources */
 export async function generatedDeployFiles(root: string): Promise<GeneratedDeployFile[]> {
   const alerts = header + stringify(alertGroups(), { lineWidth: 0 });
   const prometheusRule = {
@@ -32,7 +32,7 @@ export async function generatedDeployFiles(root: string): Promise<GeneratedDeplo
   ];
 }
 
-/** Lists of plain words on one line, as the formatter wants them. */
+/** Puts lists of strings on one line, as the formatter does. */
 function foldLists(json: string): string {
   return json.replaceAll(
     /\[\s+("[^"]*"(?:,\s+"[^"]*")*)\s+\]/g,

@@ -14,7 +14,7 @@ export interface DescribedMetric {
   readonly labels: readonly string[];
 }
 
-/** Written by prom-client, whatever the version: which of them are there depends on the platform. */
+/** The metrics of prom-client, which depend on the platform. */
 const processPrefixes = ["process_", "nodejs_"];
 
 /** Every metric of the operator, in the order in which it serves them, with the labels that its series have. */
@@ -33,7 +33,7 @@ export async function describeMetrics(): Promise<DescribedMetric[]> {
   });
 }
 
-/** The labels of each metric by its definition: some have no series before there is something to count. */
+/** The labels in the definition of each metric: some metrics have no series before the first event. */
 function declaredLabels(): ReadonlyMap<string, readonly string[]> {
   const registry = new Registry();
   makeWafMetrics(registry);
@@ -45,7 +45,7 @@ function declaredLabels(): ReadonlyMap<string, readonly string[]> {
   return new Map(metrics.map(({ name, labelNames }) => [name, labelNames]));
 }
 
-/** What an operator with one instance, one feed, one controller and one kind serves. */
+/** The metrics that an operator with one instance, one feed, one controller and one kind serves. */
 export async function exampleText(): Promise<string> {
   const metrics = createMetrics({ version: "0.1.0", withProcess: true });
   metrics.addInstance("edge/shop");
@@ -74,7 +74,7 @@ export async function metricsPage(): Promise<string> {
     "",
     "# Metrics",
     "",
-    "`wafsync operator` serves its metrics at `/metrics` on port 8080, in the Prometheus text format. Every series whose labels are known in advance exists from the start, at zero. `waf_instance` is the namespace and name of a WafInstance; its series are removed when it is deleted. `waf_feed` is the same of a WafFeed, and `waf_auto_block` of a WafAutoBlock. No label contains an address, a host or a key. At most 5,000 objects of each kind have metrics, the first that wafsync sees; each has a fixed number of series, and at most 600 more for what its WAF responds and its logs contain. Above these limits, wafsync creates no more series.",
+    "`wafsync operator` serves its metrics at `/metrics` on port 8080, in the Prometheus text format. Every series whose labels are known in advance exists from the start, at zero. `waf_instance` is the namespace and name of a WafInstance; its series are removed when it is deleted. `waf_feed` is the same for a WafFeed, and `waf_auto_block` for a WafAutoBlock. No label contains an address, a host or a key. Of each kind, only the first 5,000 objects that wafsync sees have metrics. Each object has a fixed number of series, and at most 600 more that depend on its WAF's responses and logs. Above these limits, wafsync creates no more series.",
     "",
     "The [monitoring guide](../guides/monitoring.md) describes the dashboard and the alerts that use these metrics.",
     "",
@@ -82,23 +82,23 @@ export async function metricsPage(): Promise<string> {
     "",
     ...table(own),
     "",
-    "The label `controller` of the reconcile metrics is `instances` or `logs` (log forwarding), as is `name` of the work queues. The results are:",
+    "The label `controller` of the reconcile metrics and the label `name` of the work queues are `instances` or `logs` (log forwarding). The results are:",
     "",
     "| `result` | Meaning |",
     "| --- | --- |",
     "| `success` | The run did everything that was necessary. |",
     "| `error` | The run failed, and is retried with backoff. |",
-    "| `requeue` | The run has to be repeated: the WAF or the declared objects changed meanwhile, or the backoff of an earlier run has not ended. |",
-    "| `blocked` | Only a change can help, for example a valid API key. The condition `Ready` or `LogsForwarded` says what. |",
+    "| `requeue` | The run has to be repeated: the WAF or the declared objects changed in the meantime, or the backoff of an earlier run has not ended. |",
+    "| `blocked` | Only a change can help, for example a valid API key. The condition `Ready` or `LogsForwarded` names the reason. |",
     "| `interrupted` | The process is stopping. |",
     "",
     "## Metrics of the controller machinery",
     "",
-    "These metrics have the same names as in the controllers of Kubernetes, so dashboards for those controllers work here too.",
+    "These metrics have the same names as in Kubernetes controllers, so dashboards for such controllers also work for wafsync.",
     "",
     ...table(shared),
     "",
-    "There are also metrics of the process, whose names begin with `process_` and `nodejs_`.",
+    "There are also metrics of the process, whose names start with `process_` and `nodejs_`.",
   ];
   return `${lines.join("\n")}\n`;
 }

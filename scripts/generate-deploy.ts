@@ -1,5 +1,5 @@
-// Writes the parts of deploy/ and the reference of metrics that are made from elsewhere. With `--check` it writes
-// nothing, names what is stale, and ends with exit code 1 if anything is.
+// Writes the generated files in deploy/, and the references of metrics and alerts. With `--check`, it writes nothing, names
+// outdated files, and exits with 1 if it finds any.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { generatedDeployFiles } from "./generate-deploy-files.ts";
@@ -20,5 +20,5 @@ if (process.argv.includes("--check")) {
     await mkdir(dirname(join(root, path)), { recursive: true });
     if (stale.includes(path)) await writeFile(join(root, path), text);
   }
-  console.log(`${files.length} files of deploy: ${stale.length} written`);
+  console.log(`${files.length} files for deploy: ${stale.length} written`);
 }

@@ -1,5 +1,5 @@
-// Writes the CRDs and the reference docs from the schemas, and the manual page from the commands. With `--check` it writes
-// nothing, names what is stale, and ends with exit code 1 if anything is.
+// Generates the CRDs and the reference docs from the schemas, and the manual page from the commands. With `--check`, it writes
+// nothing, names outdated files, and exits with 1 if it finds any.
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { generatedFiles, generatedFolders, isGenerated } from "../src/api/generated-files.ts";
@@ -14,7 +14,7 @@ async function readText(path: string): Promise<string | undefined> {
   });
 }
 
-/** Files of an earlier run that nothing makes any more. Others may lie beside them. */
+/** Files of earlier runs that are no longer generated. The folder may also contain other files. */
 async function leftovers(folder: string, expected: ReadonlySet<string>): Promise<string[]> {
   const names = await readdir(join(root, folder)).catch(() => []);
   const paths = names.map((name) => `${folder}/${name}`).filter((path) => !expected.has(path));
@@ -32,7 +32,7 @@ const left = (await Promise.all(generatedFolders.map((folder) => leftovers(folde
 
 if (process.argv.includes("--check")) {
   for (const path of stale) console.error(`${path} is out of date: run npm run generate`);
-  for (const path of left) console.error(`${path} is no longer made from the schemas: run npm run generate`);
+  for (const path of left) console.error(`${path} is no longer generated from the schemas: run npm run generate`);
   process.exitCode = stale.length + left.length > 0 ? 1 : 0;
 } else {
   for (const { path, text } of files) {

@@ -1,4 +1,4 @@
-// Fills deploy/krew/wafsync.yaml: krew wants the version and the checksum of each archive, which only a build knows.
+// Fills in deploy/krew/wafsync.yaml: krew needs the version and the checksum of each archive, which only a build knows.
 
 const versionPlaceholder = "{{ version }}";
 
@@ -9,6 +9,6 @@ export function fillKrewManifest(template: string, version: string, sums: Readon
   // The comment at the top explains the template, not the manifest.
   text = text.replace(/^(?:#.*\n)+/u, "");
   const left = /\{\{[^}]*\}\}/u.exec(text)?.[0];
-  if (left !== undefined) throw new Error(`deploy/krew/wafsync.yaml: nothing to write for ${left}`);
+  if (left !== undefined) throw new Error(`deploy/krew/wafsync.yaml: no value for ${left}`);
   return text;
 }

@@ -1,6 +1,6 @@
-// `node scripts/measure-operator.ts`: start, memory and API requests of the bundled operator (`npm run build` first), with one
-// WAF and with many. `--size 200x5x10` takes other numbers: instances, rules of each, addresses of each rule. `--soak 1800`
-// watches the memory for so many seconds instead, with a resync every second.
+// `node scripts/measure-operator.ts`: measures the start, the memory and the API requests of the bundled operator (run
+// `npm run build` first), with one WAF and with many. `--size 200x5x10` sets the number of instances, of rules per instance and of
+// addresses per rule. `--soak 1800` instead measures the memory for 1,800 seconds, with a resync every second.
 import { parseArgs } from "node:util";
 import { tableLines } from "../src/cli/table.ts";
 import type { FleetSize } from "../test/support/fleet/fleet.ts";
@@ -57,10 +57,10 @@ async function measureAll(): Promise<void> {
   const all: OperatorFigures[] = [];
   for (const size of values.size ?? sizesDefault) {
     const figures = await measureOperator({ ...given, ...sizeOf(size), starts: Number(values.starts) });
-    if (figures === undefined) return console.log("skipped: there is no control plane to run on");
+    if (figures === undefined) return console.log("skipped: no control plane is available");
     all.push(figures);
   }
-  const header = ["SIZE", "READYZ", "ALL READY", "CPU", "THEN", "PEAK", "IDLE", "WRITES/INSTANCE", "WRITES/RULE"];
+  const header = ["SIZE", "READYZ", "ALL READY", "CPU", "MEMORY", "PEAK", "IDLE", "WRITES/INSTANCE", "WRITES/RULE"];
   console.log(tableLines(header, all.map(rowOf)).join("\n"));
   for (const { size, requests } of all) {
     console.log(`\nRequests to the API server until everything was Ready: ${nameOf(size)}`);
@@ -72,7 +72,7 @@ async function measureAll(): Promise<void> {
 async function soak(seconds: number): Promise<void> {
   const size = sizeOf(values.size?.[0] ?? soakSizeDefault);
   const result = await soakOperator({ ...given, ...size, durationMs: seconds * 1000 });
-  if (result === undefined) return console.log("skipped: there is no control plane to run on");
+  if (result === undefined) return console.log("skipped: no control plane is available");
   const rows = result.samples.map(({ atMs, memory }) => [
     `${(atMs / 1000).toFixed(0)} s`,
     `${megabytes(memory.now)} MB`,

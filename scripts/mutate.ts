@@ -1,5 +1,5 @@
-// `npm run mutate [-- --only TEXT] [--jobs N]`: switches off one guard after the other in copies of the source, and shows that
-// the simulation or a test notices. Fails if one is not noticed. Each job has a copy of its own.
+// `npm run mutate [-- --only TEXT] [--jobs N]`: breaks one guarantee at a time in a copy of the source, and checks that the
+// simulation or a test fails. Fails if a mutation is not detected. Each job has its own copy.
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -8,9 +8,9 @@ import { parseArgs } from "node:util";
 import { mutations } from "../test/support/simulation/mutations.ts";
 import type { Mutation } from "../test/support/simulation/mutations.ts";
 
-/** Enough for every mutation of which the simulation is said to notice it. */
+/** Enough to detect every mutation that the simulation should detect. */
 const seeds = 400;
-/** A test that hangs has noticed. The simulation tells by itself of a seed that does not end. */
+/** A test that hangs counts as detection. The simulation itself reports seeds that do not end. */
 const testMsMax = 300_000;
 const simulationMsMax = 900_000;
 const root = join(import.meta.dirname, "..");
@@ -50,7 +50,7 @@ async function run(folder: string, parameters: readonly string[], timeout: numbe
   return { status: await promise, ...output };
 }
 
-/** What noticed the mutation, or undefined. A program that does not load has noticed nothing. */
+/** Returns what detected the mutation, or undefined. A program that fails to load does not count as detection. */
 async function check(folder: string, foundBy: string): Promise<string | undefined> {
   if (foundBy === "simulation") {
     const parameters = ["scripts/simulate.ts", "--seeds", String(seeds), "--failures", "1", "--jobs", "1"];
@@ -60,7 +60,7 @@ async function check(folder: string, foundBy: string): Promise<string | undefine
   const jest = ["--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js", "--bail", foundBy];
   const { status, stderr } = await run(folder, jest, testMsMax);
   if (status === 0) return undefined;
-  if (status === null) return `${foundBy}: it does not end`;
+  if (status === null) return `${foundBy}: the test does not end`;
   const title = /● (?!Test suite failed to run)(.*)/.exec(stderr)?.[1];
   return title === undefined ? undefined : `${foundBy}: ${title}`;
 }
@@ -88,7 +88,7 @@ async function work(): Promise<void> {
     const { guard } = mutation;
     const found = await notice(folder, mutation);
     if (found === undefined) missed.push(guard);
-    console.log(`${found === undefined ? "MISSED" : "noticed"}  ${guard}: ${found ?? "nothing fails"}`);
+    console.log(`${found === undefined ? "MISSED" : "detected"}  ${guard}: ${found ?? "nothing fails"}`);
   }
   rmSync(folder, { recursive: true, force: true });
 }
@@ -97,7 +97,7 @@ await Promise.all(Array.from({ length: Math.min(Number(values.jobs), waiting.len
 const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);
 console.log(
   missed.length === 0
-    ? `Every mutation is noticed, in ${minutes} minutes.`
-    : `${missed.length} mutations are not noticed, in ${minutes} minutes: ${missed.join("; ")}.`,
+    ? `All mutations were detected, in ${minutes} minutes.`
+    : `${missed.length} mutations were not detected, in ${minutes} minutes: ${missed.join("; ")}.`,
 );
 process.exitCode = missed.length === 0 ? 0 : 1;

@@ -1,4 +1,5 @@
-// The bill of materials of what ships: npm knows every package of the lock file, and the bundle says which of them are in it.
+// Creates the bill of materials of the shipped files: npm lists all packages in the lock file, and the bundle lists those that it
+// contains.
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -49,9 +50,8 @@ async function npmSbom(format: "cyclonedx" | "spdx"): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
-/**
- * @param folders of the packages in the bundle, below the root
- * @param nodeVersion of the Node.js that ships with them; undefined if none does
+/* * @param folders the folders of the bundled packages, relative to the root
+ * @param nodeVersion the version of the shipped Node.js; undefined if none is shipped
  */
 export async function billOfMaterials(
   folders: readonly string[],
@@ -77,7 +77,7 @@ function onlyComponents(whole: CycloneDx, bundled: ReadonlySet<string>, nodeVers
   const own = program["bom-ref"];
   const components: Component[] = whole.components
     .filter((component) => bundled.has(component["bom-ref"]))
-    // npm calls them optional, since they are needed to build and not to install.
+    // npm calls these packages optional, because they are needed for the build and not for the installation.
     .map((component) => ({ ...component, scope: "required", properties: [] }));
   requireAll(bundled, new Set(components.map((component) => component["bom-ref"])));
   const dependencies = whole.dependencies
@@ -163,7 +163,7 @@ function nodePackage(version: string): SpdxPackage {
   };
 }
 
-/** @throws Error if a package of the bundle is not listed: the bill would hide it */
+/** @throws Error if a bundled package is not in the lock file, because the bill would not contain it */
 function requireAll(bundled: ReadonlySet<string>, listed: ReadonlySet<string>): void {
   const missing = [...bundled].filter((one) => !listed.has(one));
   if (missing.length > 0) throw new Error(`not in the lock file: ${missing.join(", ")}`);

@@ -1,5 +1,5 @@
-// `npm run simulate -- --seeds 20000 [--first 0] [--seed N] [--jobs N]`: simulates whole installations, in as many workers as
-// there are cores, and prints what it finds. A seed that fails prints itself and a trace that a person can follow.
+// `npm run simulate -- --seeds 20000 [--first 0] [--seed N] [--jobs N]`: simulates whole installations, with one worker per core by
+// default, and prints the results. For a seed that fails, it prints the seed and a readable trace.
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
@@ -15,15 +15,15 @@ const { values } = parseArgs({
     first: { type: "string", default: "0" },
     seed: { type: "string" },
     jobs: { type: "string", default: String(availableParallelism()) },
-    /** Ends after so many seeds that failed. */
+    /** Stops after this number of failed seeds. */
     failures: { type: "string", default: "5" },
     trace: { type: "boolean", default: false },
-    /** Also prints the pairs of a fault and a step that no seed had. */
+    /** Also prints the pairs of a fault and a step that did not occur in any seed. */
     missing: { type: "boolean", default: false },
   },
 });
 
-/** Most take a tenth of a second. */
+/** Most seeds take a tenth of a second. */
 const seedMsMax = 60_000;
 const failuresMax = Number(values.failures);
 const first = Number(values.seed ?? values.first);
@@ -34,14 +34,14 @@ const heapsMb: number[] = [];
 const startMs = performance.now();
 let next = first;
 
-/** Seeds are given out one at a time: which worker plays one does not matter. */
+/** Workers take one seed at a time. It does not matter which worker runs a seed. */
 async function work(): Promise<void> {
   const worker = new Worker(new URL("../test/support/simulation/seed-worker.ts", import.meta.url));
   while (next < first + count && failed.length < failuresMax) {
     const seed = next++;
     const answer = await ask(worker, seed);
     if (answer === undefined) {
-      console.log(`\nseed ${seed}: it does not end`);
+      console.log(`\nseed ${seed}: the simulation does not end`);
       failed.push(seed);
       break;
     }
@@ -51,7 +51,7 @@ async function work(): Promise<void> {
   await worker.terminate();
 }
 
-/** Undefined if the seed does not end. */
+/** Returns undefined if the simulation of the seed does not end. */
 async function ask(worker: Worker, seed: number): Promise<SeedAnswer | undefined> {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
   worker.postMessage(seed);
@@ -71,10 +71,10 @@ function note(report: SeedReport): void {
   for (const violation of report.violations) console.log(`\nseed ${report.seed}: ${violation}`);
 }
 
-/** Of all workers, in the order of their measurements. */
+/** The measurements of all workers, in chronological order. */
 function describeHeaps(): string {
   if (heapsMb.length === 0) return "";
-  return `the heap of a worker had ${heapsMb[0]} MB first and ${heapsMb.at(-1)} MB in the end, ${Math.max(...heapsMb)} MB at most. `;
+  return `the heap of a worker took ${heapsMb[0]} MB at first, ${heapsMb.at(-1)} MB in the end, and at most ${Math.max(...heapsMb)} MB. `;
 }
 
 await Promise.all(Array.from({ length: Math.min(Number(values.jobs), count) }, work));

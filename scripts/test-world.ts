@@ -1,5 +1,5 @@
-// `npm run test:world`: wafsync with the real programs of its users, on a real node, in a box of its own. Needs Linux, root,
-// Debian's apt and Go. Arguments go to jest. docs/contributing/world.md says how it works.
+// `npm run test:world`: tests wafsync with its users' real programs on a real node, in an isolated box. Requires Linux, root,
+// Debian's apt and Go. Arguments are passed to jest. For details, see docs/contributing/world.md.
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -21,7 +21,7 @@ const boxName = "wafsync-world";
 const worldDirectory = join(import.meta.dirname, "..", "test", "world");
 
 const lockWaitMsMax = 3_600_000;
-/** What the suites of each program are called. */
+/** A part of the names of each program's suites. */
 const family: Readonly<Record<WorldProgram, string>> = {
   node: "",
   "source-controller": "flux",
@@ -31,25 +31,26 @@ const family: Readonly<Record<WorldProgram, string>> = {
 
 const report = (line: string): void => void process.stderr.write(`wafsync: ${line}\n`);
 
-/** Ends the run: what is missing is said once more in the last line. */
+/** Ends the run. The last line of the output repeats what is missing. */
 class Missing extends Error {}
 
 async function checkMachine(): Promise<void> {
-  if (process.platform !== "linux") throw new Missing("it needs Linux");
-  if (process.getuid?.() !== 0) throw new Missing("it needs root: run it with sudo");
+  if (process.platform !== "linux") throw new Missing("Linux is required");
+  if (process.getuid?.() !== 0) throw new Missing("root is required: run the command with sudo");
   const namespaces = ["--mount", "--net", "--pid", "--ipc", "--uts", "--cgroup", "--fork", "true"];
   const unshared = await runToEnd("unshare", namespaces, { environment: process.env });
-  if (unshared.code !== 0) throw new Missing(`it needs namespaces (CAP_SYS_ADMIN, CAP_NET_ADMIN): ${unshared.stderr}`);
+  if (unshared.code !== 0)
+    throw new Missing(`the right to create namespaces is required (CAP_SYS_ADMIN, CAP_NET_ADMIN): ${unshared.stderr}`);
   for (const [program, hint] of [
-    ["apt-get", "it needs Debian or a descendant"],
-    ["dpkg", "it needs Debian or a descendant"],
+    ["apt-get", "use Debian or a descendant"],
+    ["dpkg", "use Debian or a descendant"],
     ["perl", "mmdebstrap needs Perl"],
-    ["ip", "the box needs ip, of the package iproute2"],
-    ["git", "the sources of Argo CD and Flux need git"],
-    ["go", "the programs of others are built with Go"],
+    ["ip", "install the package iproute2"],
+    ["git", "it is needed for the sources of Argo CD and Flux"],
+    ["go", "it is needed to build third-party programs"],
   ] as const) {
     const found = await runToEnd("which", [program], { environment: process.env });
-    if (found.code !== 0) throw new Missing(`${hint}: there is no ${program}`);
+    if (found.code !== 0) throw new Missing(`${program} is missing: ${hint}`);
   }
 }
 
@@ -57,7 +58,7 @@ async function findPrograms(cache: string): Promise<Partial<Record<WorldProgram,
   const programs: Partial<Record<WorldProgram, string>> = {};
   const suites = process.argv.slice(2);
   for (const name of worldPrograms) {
-    // Whoever names suites waits only for what those run.
+    // If suites are named, only the programs that they need are built.
     if (name !== "node" && suites.length > 0 && !suites.some((suite) => suite.includes(family[name]))) continue;
     const found = await findWorldProgram(name, cache, report);
     if (found.state === "Failed") throw new Missing(`${name} can't be built: ${found.problem}`);
@@ -77,7 +78,7 @@ async function prepare(cache: string, scratch: string, unpacked: string): Promis
   const programs = await findPrograms(cache);
   const image = await buildImage({ cache, scratch, unpacked, tag: imageTag, report });
   if (image.state === "Failed") throw new Missing(`the image can't be built: ${image.problem}`);
-  console.log(`Two builds gave the image ${image.id}, ${Math.round(image.bytes / 1e6)} MB as an archive.`);
+  console.log(`Both builds created the image ${image.id}; its archive has ${Math.round(image.bytes / 1e6)} MB.`);
   return {
     scratch,
     controlPlane: controlPlane.programs.etcd.file,
@@ -93,7 +94,7 @@ function runBox(unpacked: string, scratch: string, planFile: string): Promise<nu
   const inside = [process.execPath, join(worldDirectory, "inside.ts"), planFile, ...process.argv.slice(2)];
   const box = join(worldDirectory, "box.sh");
   const child = spawn("sh", [box, boxName, unpacked, join(scratch, "mounts"), ...inside], { stdio: "inherit" });
-  // The box has to be taken down first: box.sh ends after that.
+  // box.sh removes the box before it exits.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill("SIGTERM"));
   return new Promise((resolve) => child.once("close", (code) => resolve(code ?? 1)));
 }
@@ -109,7 +110,7 @@ async function runWorld(cache: string): Promise<number> {
     return await runBox(packages.folder, scratch, planFile);
   } catch (error) {
     if (!(error instanceof Missing)) throw error;
-    console.error(`\nTHE WORLD DID NOT RUN: ${error.message}\nNothing was tested.`);
+    console.error(`\nTHE WORLD TESTS DID NOT RUN: ${error.message}\nNothing was tested.`);
     return 1;
   } finally {
     await rm(scratch, { recursive: true, force: true, maxRetries: 3 });
@@ -118,6 +119,6 @@ async function runWorld(cache: string): Promise<number> {
 
 const cache = cacheDirectory(process.env);
 await mkdir(cache, { recursive: true });
-const onWait = (holder: number): void => report(`waiting for process ${holder}, which runs the world`);
+const onWait = (holder: number): void => report(`waiting for process ${holder}, which is running the world tests`);
 const lock = { waitMsMax: lockWaitMsMax, onWait };
 process.exitCode = (await withFileLock(join(cache, "world.lock"), lock, () => runWorld(cache))) ?? 1;

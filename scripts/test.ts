@@ -1,9 +1,8 @@
-// `npm test`: every check and every test, one stage after another, all of them even if an early one fails.
-// The last line is `N passed, N failed` (and `, N skipped` if there are any): tests, plus one for each check.
-// Arguments go to jest (`npm test -- test/waf`), but for --fast, which runs the checks and the fast tests (`npm run verify`),
-// --with-demo, which runs the demo as one more check, --with-deploy, which adds the tests of deployment and long ones, and
-// --deploy, which runs only these. They need Helm, Argo CD's Lua, Flux's kstatus, Prometheus, an OpenTelemetry Collector and
-// the local API of CrowdSec.
+// `npm test`: runs all checks and all tests, one stage after another, even if an earlier stage fails. The last line is
+// `N passed, N failed` (and `, N skipped` if tests were skipped) and counts all tests and checks. Arguments are passed to jest
+// (`npm test -- test/waf`), except for these options: --fast runs the checks and the fast tests (`npm run verify`), --with-demo
+// also runs the demo as a check, --with-deploy also runs the deployment tests and the long tests, and --deploy runs only these.
+// They need Helm, Argo CD's Lua, Flux's kstatus, Prometheus, an OpenTelemetry Collector and the CrowdSec local API.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
@@ -28,13 +27,13 @@ interface Suite {
   readonly durationMs: number;
 }
 
-/** What is read of the report that jest writes by `--json`. */
+/** The parts of jest's `--json` report that are used. */
 interface JestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
-  /** Suites that broke before their tests ran: each counts as one failure. */
+  /** Suites that failed before their tests ran. Each counts as one failure. */
   readonly numRuntimeErrorTestSuites: number;
   readonly testResults: readonly { readonly name: string; readonly startTime: number; readonly endTime: number }[];
 }
@@ -43,7 +42,7 @@ const slowestSuitesMax = 10;
 const failedChecks: Check[] = [];
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
-/** Where the bundle is built that all suites of the run share. */
+/** The folder of the bundle that all suites of the run share. */
 const bundleFolder = await mkdtemp(join(tmpdir(), "wafsync-built-"));
 const environment = {
   ...process.env,
@@ -51,7 +50,7 @@ const environment = {
   [bundleVariable]: bundleFolder,
 };
 
-/** The exit code; a program that can't be started or is killed has failed. */
+/** Returns the exit code; 1 if the program can't be started or is killed. */
 function run([program = "", ...parameters]: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<number> {
   return new Promise((resolve) => {
     const child = spawn(program, parameters, { cwd: root, env: { ...environment, ...more }, stdio: "inherit" });
@@ -71,7 +70,7 @@ function bold(text: string): string {
   return process.stdout.isTTY ? `\u001b[1m${text}\u001b[22m` : text;
 }
 
-/** Runs one stage below a header, and says how it went and how long it took. */
+/** Runs one stage, and prints a header, the result and the duration. */
 async function stage<T>(
   title: string,
   act: () => Promise<{ readonly failed: boolean; readonly result: T }>,
@@ -91,7 +90,7 @@ async function runCheck(check: Check): Promise<Counts> {
   });
 }
 
-/** @param workers by default more than there are cores: many suites wait for servers, leases and killed processes */
+/** @param workers by default more than the number of cores, because many suites wait for servers, Leases and killed processes */
 async function runTests(
   title: string,
   parameters: readonly string[],
@@ -104,7 +103,7 @@ async function runTests(
     const folder = await mkdtemp(join(tmpdir(), "wafsync-test-"));
     const reportFile = join(folder, "report.json");
     const jest = [process.execPath, "--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js"];
-    // Started when the first suite asks for it, and shared by all that do.
+    // Starts when the first suite requests it. All suites that need it share it.
     const controlPlane = await offerControlPlane();
     const command = [...jest, `--maxWorkers=${workers}`, "--json", `--outputFile=${reportFile}`, ...parameters];
     const exitCode = await run(command, { ...controlPlane.environment, ...more });
@@ -139,14 +138,14 @@ function printSlowest(suites: readonly Suite[]): void {
     console.log(`${seconds(durationMs).padStart(9)}  ${relative(root, path)}`);
 }
 
-/** Once more at the end, where the output of the tests does not hide them. */
+/** Repeats the failed checks at the end, where the output of the tests does not hide them. */
 function printFailedChecks(): void {
   if (failedChecks.length === 0) return;
   console.log(`\n${bold("Failed checks")}`);
   for (const { title, fix } of failedChecks) console.log(`  ${title}${fix === undefined ? "" : `: npm run ${fix}`}`);
 }
 
-/** Suites that need programs of others, that run what is in deploy/, that play attacks and faults for minutes, or that measure for long. */
+/** Suites that need third-party programs, test deploy/, simulate attacks and faults for minutes, or measure for a long time. */
 const deployPaths = [
   "test/deploy/tools",
   "test/deploy/executable",
@@ -174,9 +173,9 @@ const deployPaths = [
   "test/cli/report/focus",
   "test/cli/report/program",
 ];
-/** Suites that judge delays and memory on the whole machine: they run one at a time, after the others. */
+/** Suites that measure delays and memory of the whole machine. They run one at a time, after all other suites. */
 const measuringPaths = ["test/fleet", "test/operator/hostile-guests", "test/operator/urgent-while-loading"];
-/** The suites of the world run by `npm run test:world`. */
+/** `npm run test:world` runs the suites in test/world/. */
 const alwaysIgnored = ["/node_modules/", "/test/fixtures/", "/test/world/"];
 
 const options = ["--fast", "--with-demo", "--with-deploy", "--deploy"];
@@ -194,13 +193,14 @@ if (!given.has("--deploy")) {
 if (given.has("--fast")) {
   const ignored = [...alwaysIgnored, ...slowTests].map((path) => `--testPathIgnorePatterns=${path}`);
   const blocker = failedChecks.find(({ testsNeedIt }) => testsNeedIt);
-  if (blocker !== undefined) console.log(`\nNo tests were run: correct what "${blocker.title}" reports first.`);
-  // Paths come first: jest takes those behind a list of patterns for more of its items.
+  if (blocker !== undefined)
+    console.log(`\nNo tests were run: first fix the problems that "${blocker.title}" reports.`);
+  // Paths come first, because jest would treat paths after a list of patterns as further patterns.
   else results.push((await runTests("Fast tests", [...fastTests, ...parameters, ...ignored])).counts);
 } else if (!given.has("--deploy")) {
-  // What has to be built the first time is built before: beside the tests it would take their time from them.
+  // Builds the control plane before the tests, because a build at the same time would slow them down.
   if (parameters.length === 0) await findControlPlane({ controllerManager: true });
-  // Paths that were named are run wherever they lie.
+  // Named paths run even if they are normally ignored.
   const ignored = parameters.length > 0 ? [] : [...alwaysIgnored, ...deployPaths, ...measuringPaths];
   const tests = await runTests("Tests", [...ignored.map((path) => `--testPathIgnorePatterns=${path}`), ...parameters]);
   results.push(tests.counts);
@@ -215,7 +215,7 @@ if (given.has("--deploy") || given.has("--with-deploy")) {
   const paths = [...deployPaths, ...thoroughTests, ...parameters];
   const more = { WAFSYNC_TEST_CASES: "all" };
   for (const tests of [
-    await runTests("Tests of deployment, and long ones", paths, { more }),
+    await runTests("Deployment tests and long tests", paths, { more }),
     await runTests("Tests that measure", measuringPaths, { workers: 1, more }),
   ]) {
     results.push(tests.counts);

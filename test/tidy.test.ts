@@ -130,7 +130,7 @@ describe("the rules, on a tree that breaks them", () => {
       "imports itself: src/model/cycle-a.ts → src/model/cycle-b.ts → src/model/cycle-a.ts",
     );
     expect(messages.get("src/kube/sets-timer.ts")).toBe(
-      "only src/async/clock.ts knows real time: take a Clock (it has setTimeout)",
+      "only src/async/clock.ts reads the real time: take a Clock (it has setTimeout)",
     );
   });
 

@@ -1,5 +1,5 @@
-// Command external-dns plans as external-dns does, with its own package: `external-dns COUNT ROUNDS` prints the best time of a
-// round in milliseconds, first of a plan in which all records are new, then of one in which nothing has changed.
+// Command external-dns measures the plans of external-dns with its own package. `external-dns COUNT ROUNDS` prints the best time of a
+// round in milliseconds, first for a plan in which all records are new, then for a plan without changes.
 package main
 
 import (
@@ -37,7 +37,7 @@ func best(rounds int, run func() float64) float64 {
 	return fastest
 }
 
-// planned gives the milliseconds of one plan, and panics unless it creates as many records as it should.
+// planned returns the duration of one plan in milliseconds, and panics unless the plan creates the expected number of records.
 func planned(current, desired []*endpoint.Endpoint, creates int) float64 {
 	start := time.Now()
 	result := (&plan.Plan{
@@ -49,7 +49,7 @@ func planned(current, desired []*endpoint.Endpoint, creates int) float64 {
 	}).Calculate()
 	elapsed := float64(time.Since(start).Microseconds()) / 1000
 	if len(result.Changes.Create) != creates || len(result.Changes.Delete) != 0 || len(result.Changes.UpdateNew) != 0 {
-		panic(fmt.Sprintf("%d creates, and not %d", len(result.Changes.Create), creates))
+		panic(fmt.Sprintf("the plan creates %d records instead of %d", len(result.Changes.Create), creates))
 	}
 	return elapsed
 }

@@ -1,6 +1,6 @@
-// Command net-http makes the calls that wafsync makes, without anything else: `net-http BASE_URL KEY READS_BEFORE READS_AFTER` adds
-// each address on its stdin to the blocklist, one call after another on one connection, and prints the milliseconds that the calls
-// took. The reads are paths, separated by commas.
+// Command net-http makes the same calls as wafsync and does nothing else. `net-http BASE_URL KEY READS_BEFORE READS_AFTER` adds each
+// address on its stdin to the blocklist, one call after another on one connection, and prints the duration of all calls in
+// milliseconds. The reads are paths, separated by commas.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command netipx reads a list of addresses as wafsync does, the first column of each line, into a set: `netipx FILE ROUNDS`
+// Command netipx reads a list of addresses into a set. Like wafsync, it reads the first column of each line. `netipx FILE ROUNDS`
 // prints the best time of a round in milliseconds, and the number of networks in the set.
 package main
 

@@ -56,7 +56,7 @@ describe("finding a control plane", () => {
     const environment = { KUBEBUILDER_ASSETS: assets, PATH: join(assets, "absent") };
     expect(await findControlPlane({ controllerManager: false, environment })).toEqual({
       state: "Missing",
-      problem: "there is no kubectl",
+      problem: "kubectl is missing",
     });
     const kubectl = await addProgram("kubectl");
     const elsewhere = { KUBEBUILDER_ASSETS: assets, PATH: assets };

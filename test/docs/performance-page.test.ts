@@ -40,6 +40,6 @@ test("A table is padded as the formatter pads it", () => {
 
 test("The page says when and where each bench was measured, and what was not", () => {
   const page = renderPage("{{runs}}\n\n{{feeds.read}}\n", { plan: recorded });
-  expect(page).toContain("| `plan` | 2026-11-22  | 2 cores | 0.2         | 3 s  |");
-  expect(page).toContain("Not measured yet: `npm run bench -- --only feeds` measures it.");
+  expect(page).toContain("| `plan`    | 2026-11-22  | 2 cores | 0.2         | 3 s      |");
+  expect(page).toContain("Not measured yet: run `npm run bench -- --only feeds`.");
 });

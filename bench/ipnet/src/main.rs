@@ -1,5 +1,5 @@
-//! Reads a list of addresses as wafsync does, the first column of each line, into aggregated networks: `bench-ipnet FILE ROUNDS`
-//! prints the best time of a round in milliseconds, and the number of networks.
+//! Reads a list of addresses into aggregated networks. Like wafsync, it reads the first column of each line.
+//! `bench-ipnet FILE ROUNDS` prints the best time of a round in milliseconds, and the number of networks.
 use ipnet::{Ipv4Net, Ipv6Net};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};

@@ -16,12 +16,12 @@ export interface LogTallyOptions {
 export class LogTally {
   readonly identityOf: RowIdentity;
   readonly #rowsMax: number;
-  readonly #handedOn: RowCounts;
+  readonly #forwarded: RowCounts;
   #isOverfull = false;
 
   constructor(identityOf: RowIdentity, { counts = new RowCounts(), rowsMax = tallyRowsMax }: LogTallyOptions = {}) {
     this.identityOf = identityOf;
-    this.#handedOn = counts;
+    this.#forwarded = counts;
     this.#rowsMax = rowsMax;
   }
 
@@ -32,43 +32,43 @@ export class LogTally {
 
   /** The number of recorded distinct rows. */
   get size(): number {
-    return this.#handedOn.size;
+    return this.#forwarded.size;
   }
 
   /** All recorded identities, in ascending order; in slices. */
   identities(): Generator<undefined, Float64Array> {
-    return this.#handedOn.identities();
+    return this.#forwarded.identities();
   }
 
   /** How often the row with this identity was forwarded. */
   countOf(identity: number): number {
-    return this.#handedOn.countOf(identity);
+    return this.#forwarded.countOf(identity);
   }
 
   /** Starts to read the day again. */
   beginReading(): void {
-    this.#handedOn.expectAll();
+    this.#forwarded.expectAll();
   }
 
   /** The number of forwarded rows that this reading has not contained so far: at its end, the API no longer confirms them. */
   get unconfirmed(): number {
-    return this.#handedOn.left;
+    return this.#forwarded.left;
   }
 
   /** Counts a row with this identity in the reading. @returns whether to forward it; it then counts as forwarded. */
   take(identity: number): boolean {
-    const handedOn = this.#handedOn;
-    if (handedOn.takeExpected(identity)) return false;
-    const before = handedOn.countOf(identity);
-    if (before === 0 && handedOn.size >= this.#rowsMax) this.#isOverfull = true;
-    else handedOn.setCount(identity, before + 1);
+    const forwarded = this.#forwarded;
+    if (forwarded.takeExpected(identity)) return false;
+    const before = forwarded.countOf(identity);
+    if (before === 0 && forwarded.size >= this.#rowsMax) this.#isOverfull = true;
+    else forwarded.setCount(identity, before + 1);
     return true;
   }
 
   /** Takes back a row that could not be forwarded. */
   giveBack(entry: LogEntry): void {
     const identity = this.identityOf(entry);
-    const before = this.#handedOn.countOf(identity);
-    if (before > 0) this.#handedOn.setCount(identity, before - 1);
+    const before = this.#forwarded.countOf(identity);
+    if (before > 0) this.#forwarded.setCount(identity, before - 1);
   }
 }

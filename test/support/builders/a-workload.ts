@@ -1,7 +1,7 @@
-// Workloads as they are seen, for tests.
+// Observed workloads, for tests.
 import type { SeenWorkload, WorkloadSight } from "../../../src/model/workload.ts";
 
-/** Of Deployment `edge/web`: complete at revision 1 with the content `one`, unless told otherwise. */
+/** The Deployment `edge/web`, by default complete at revision 1 with the content `one`. */
 export function aSight(seen: Partial<SeenWorkload> = {}, name = "web"): WorkloadSight {
   const { isRolledOut = true } = seen;
   return {

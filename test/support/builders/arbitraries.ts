@@ -1,4 +1,4 @@
-// Networks at random, and the many ways to write one: for property tests.
+// Random networks and their spellings, for property tests.
 import * as fc from "fast-check";
 
 export interface WrittenNetwork {
@@ -16,7 +16,7 @@ function masked(family: WrittenNetwork["family"], parts: readonly number[], pref
   return { family, parts: groups.map((group) => Number.parseInt(group, 2)), prefixLength };
 }
 
-/** Few different numbers, so that networks meet, nest and hold runs of zeros. */
+/** Few different numbers, so that networks overlap, nest and contain runs of zeros. */
 const octet = fc.oneof(fc.constantFrom(0, 1, 10, 127, 128, 255), fc.integer({ min: 0, max: 255 }));
 const group = fc.oneof(fc.constantFrom(0, 0, 0, 1, 0x8000, 0xffff), fc.integer({ min: 0, max: 0xffff }));
 
@@ -24,7 +24,7 @@ export const ipv4Network: fc.Arbitrary<WrittenNetwork> = fc
   .tuple(fc.array(octet, { minLength: 4, maxLength: 4 }), fc.integer({ min: 0, max: 32 }))
   .map(([parts, prefixLength]) => masked("ipv4", parts, prefixLength));
 
-/** Without the networks that stand for IPv4. */
+/** Without networks that represent IPv4. */
 export const ipv6Network: fc.Arbitrary<WrittenNetwork> = fc
   .tuple(fc.array(group, { minLength: 8, maxLength: 8 }), fc.integer({ min: 0, max: 128 }))
   .map(([parts, prefixLength]) => masked("ipv6", parts, prefixLength))
@@ -32,14 +32,14 @@ export const ipv6Network: fc.Arbitrary<WrittenNetwork> = fc
 
 export const anyNetwork: fc.Arbitrary<WrittenNetwork> = fc.oneof(ipv4Network, ipv6Network);
 
-/** Eight groups or four octets in full, with its length: never the canonical text, always a valid one. */
+/** Eight groups or four octets in full, with the prefix length: always valid, but never canonical. */
 export function written({ family, parts, prefixLength }: WrittenNetwork): string {
   return family === "ipv4"
     ? `${parts.join(".")}/${prefixLength}`
     : `${parts.map((part) => part.toString(16)).join(":")}/${prefixLength}`;
 }
 
-/** One of the spellings that a strict reader takes for this network, of at most 43 characters. */
+/** One of the spellings of this network that a strict parser accepts, with at most 43 characters. */
 export function spelling(network: WrittenNetwork): fc.Arbitrary<string> {
   const { family, parts, prefixLength } = network;
   const isAddress = prefixLength === (family === "ipv4" ? 32 : 128);

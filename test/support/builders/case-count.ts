@@ -1,4 +1,4 @@
-// How many random cases a test tries: a tenth of them in most runs, and all in the long run of `npm run test:deploy`.
+// The number of random cases of a test: a tenth of them in most runs, and all of them with `npm run test:deploy`.
 // A suite that uses this is listed in `thoroughTests` of scripts/checks.ts.
 
 const variable = "WAFSYNC_TEST_CASES";

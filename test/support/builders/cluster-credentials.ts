@@ -1,4 +1,4 @@
-// Credentials as they come from a kubeconfig, for a server that a test has started.
+// Credentials as in a kubeconfig, for a server that a test has started.
 import { KubeConfig } from "@kubernetes/client-node";
 import { kubeConfigCredentials } from "../../../src/kube/credentials.ts";
 import type { Credentials } from "../../../src/kube/credentials.ts";
@@ -12,7 +12,7 @@ export interface ClusterCredentialsOptions {
 
 export function clusterCredentials({ server, caFile, token, tokenFile }: ClusterCredentialsOptions): Credentials {
   const kubeConfig = new KubeConfig();
-  // Without TLS the library takes a server only if nothing of it is to be verified.
+  // Without TLS, the library accepts a server only if verification is turned off.
   const skipTLSVerify = server.startsWith("http:");
   kubeConfig.loadFromClusterAndUser(
     { name: "test", server, skipTLSVerify, ...(caFile === undefined ? {} : { caFile }) },

@@ -1,4 +1,4 @@
-// What most suites on a control plane begin with: the custom resource definitions and a namespace of their own.
+// The set-up of most suites on a control plane: the CRDs and a new namespace.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { realClock } from "../../../src/async/clock.ts";
@@ -9,19 +9,19 @@ const repository = join(import.meta.dirname, "..", "..", "..");
 const pollMs = 100;
 const establishedMs = 60_000;
 
-/** The folder with the custom resource definitions of wafsync. */
+/** The folder with wafsync's CRDs. */
 export const definitionsDirectory = join(repository, "crds");
 
 /** Safe to call from several suites at once; resolves when the server serves the kinds. */
 export async function installDefinitions(cluster: ClusterAccess): Promise<void> {
   const apply = ["apply", "--server-side", "--force-conflicts", "-o", "name", "-k", definitionsDirectory];
   const names = (await cluster.expectKubectl(apply)).trim().split("\n");
-  // kubectl gives up at once on a definition that is so new that it has no conditions yet.
+  // kubectl fails immediately if a new CRD has no conditions yet.
   await waitFor("the kinds of wafsync", establishedMs, async () => {
     const ended = await cluster.runKubectl(["wait", "--for=condition=Established", "--timeout=10s", ...names]);
     return ended.code === 0 ? true : undefined;
   });
-  // Right after that, the server still answers that the storage of a kind initializes.
+  // For a moment, the server still responds that the storage of the kind is initializing.
   await waitFor("the storage of the kinds of wafsync", establishedMs, async () => {
     const plurals = names.map((name) => name.slice(name.indexOf("/") + 1).split(".")[0]);
     const paths = plurals.map((plural) => `/apis/wafsync.dev/v1alpha1/${plural}?limit=1`);
@@ -30,7 +30,7 @@ export async function installDefinitions(cluster: ClusterAccess): Promise<void> 
   });
 }
 
-/** Creates a namespace and gives its name: the prefix and something random. */
+/** Creates a namespace, and returns its name: the prefix and a random suffix. */
 export async function createNamespace(
   cluster: ClusterAccess,
   prefix: string,
@@ -43,7 +43,7 @@ export async function createNamespace(
   return name;
 }
 
-/** Looks again and again until the look gives something else than undefined; rejects when it took too long. */
+/** Calls the function until it returns a value other than undefined; rejects after the time limit. */
 export async function waitFor<T>(what: string, timeoutMs: number, look: () => Promise<T | undefined>): Promise<T> {
   const limit = timeLimit(timeoutMs);
   while (!limit.isOver()) {

@@ -1,6 +1,6 @@
-// Reads CSV as RFC 4180 describes it: an own reader, so that a mistake of the writer can't hide in it.
+// Reads CSV as specified in RFC 4180. It shares no code with the writer, so it detects the writer's bugs.
 
-/** The cells of each line; a cell that was nothing at all is undefined, one that was `""` is empty. */
+/** The cells of each line; a cell without any characters is undefined, and `""` is an empty string. */
 export function* csvRows(text: string): Generator<readonly (string | undefined)[]> {
   let row: (string | undefined)[] = [];
   let position = 0;
@@ -34,7 +34,7 @@ export function* csvRows(text: string): Generator<readonly (string | undefined)[
   if (row.length > 0) yield row;
 }
 
-/** How a spreadsheet is kept from taking a cell for a formula. */
+/** The prefix that prevents a spreadsheet from reading a cell as a formula. */
 export function withoutFormula(text: string): string {
   return /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/.test(text) ? `'${text}` : text;
 }

@@ -1,4 +1,4 @@
-// WafAutoBlocks for tests: everything that a test does not name has the default of the CRD.
+// WafAutoBlocks for tests: fields that a test does not set have the defaults of the CRD.
 import type { DeclaredAutoBlock, LogMatch } from "../../../src/model/auto-block.ts";
 import { aMeta, instanceName } from "./declare.ts";
 import type { MetaOverrides } from "./declare.ts";

@@ -1,4 +1,4 @@
-// Declared feeds and what is read from them, with everything that a test does not name.
+// Declared feeds and their content, with defaults for all fields that a test does not set.
 import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import { parseDeclaredEntry } from "../../../src/model/entry.ts";

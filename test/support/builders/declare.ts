@@ -1,4 +1,4 @@
-// Declared resources for tests: everything that a test does not name has a plain default.
+// Declared resources for tests: fields that a test does not set have simple defaults.
 import { createHash } from "node:crypto";
 import type {
   DeclaredCacheClear,
@@ -13,14 +13,14 @@ import { guestKinds } from "../../../src/model/declared.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
 
-/** When the objects of a test were created, unless it says otherwise: an hour before a virtual clock starts. */
+/** The default creation time of a test's objects: an hour before the start of a virtual clock. */
 export const createdMs = Date.UTC(2026, 0, 1) - 3_600_000;
 
 export const instanceName = { namespace: "edge", name: "shop" } as const;
 
 export type MetaOverrides = Partial<Omit<ResourceMeta, "kind" | "namespace" | "name">>;
 
-/** The namespace `edge` goes without saying. The same kind and name give the same UID. */
+/** The default namespace is `edge`. Objects with the same kind and name have the same UID. */
 export function aMeta(kind: ResourceKind, name: string, overrides: MetaOverrides = {}): ResourceMeta {
   const slash = name.indexOf("/");
   const namespace = slash === -1 ? instanceName.namespace : name.slice(0, slash);
@@ -46,7 +46,7 @@ export interface InstanceOverrides extends Partial<Omit<DeclaredInstance, "meta"
   readonly guards?: Partial<DeclaredInstance["guards"]>;
 }
 
-/** Grants everything that can be granted to all namespaces. */
+/** Grants all kinds and actions to all namespaces. */
 export const openGrant: Grant = {
   namespaces: { from: "All" },
   kinds: guestKinds,
@@ -59,7 +59,7 @@ export const openGrant: Grant = {
   cacheClearMinIntervalMs: 0,
 };
 
-/** What a guest gets who is granted nothing in particular. */
+/** The default grant of a guest. */
 export function aGrant(overrides: Partial<Grant> = {}): Grant {
   return {
     namespaces: { from: "All" },
@@ -114,7 +114,7 @@ export function anInstance(overrides: InstanceOverrides = {}): DeclaredInstance 
 
 export interface RuleOverrides extends Partial<Omit<DeclaredRule, "meta">> {
   readonly meta?: MetaOverrides;
-  /** What its ConfigMaps say. A string is the text of one that could be read. */
+  /** The contents of its ConfigMaps. A string is the text of a ConfigMap that could be read. */
   readonly texts?: readonly (string | AddressText)[];
 }
 
@@ -156,7 +156,7 @@ export interface OriginOverrides extends Partial<Omit<DeclaredOrigin, "meta" | "
   readonly meta?: MetaOverrides;
 }
 
-/** Without a name, the object is called like its host. */
+/** By default, the name of the object is its host. */
 export function anOrigin(host: string, overrides: OriginOverrides = {}): DeclaredOrigin {
   const { name, meta, ...rest } = overrides;
   return {
@@ -187,7 +187,7 @@ export function aCacheClear(name: string, overrides: CacheClearOverrides = {}): 
   };
 }
 
-/** `count` addresses of 198.18.0.0/15, the network for measurements, from number `from` on. */
+/** `count` addresses in 198.18.0.0/15, the network for benchmarks, starting with number `from`. */
 export function addresses(count: number, from = 0): string[] {
   return Array.from({ length: count }, (_, index) => {
     const number = from + index;

@@ -1,5 +1,5 @@
-// Documents and what is to be said of them: by the parser with exactly these faults, and by the API server with the same
-// verdict. So both are tested with one table, and can't drift apart.
+// Documents with the expected result: the parser reports exactly these faults, and the API server comes to the same
+// verdict. One table tests both, so they cannot diverge.
 import {
   cacheClearDocument,
   crowdsecDocument,

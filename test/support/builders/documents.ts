@@ -1,4 +1,4 @@
-// Documents of all kinds that users declare, valid unless a test makes them otherwise.
+// Documents of all kinds that users declare, valid unless a test changes them.
 import type { ResourceKind } from "../../../src/model/resource.ts";
 
 export interface TestDocument {

@@ -1,7 +1,7 @@
-// Texts of feeds for tests, and the chunks that they arrive in.
+// Texts of feeds for tests, and their chunks.
 import { publicBlocklist } from "./public-blocklist.ts";
 
-/** Addresses in the shape of a large public list: one a line, no order, most of them alone in their network. */
+/** Addresses like those in a large public list: one per line, unsorted, most of them the only one in their network. */
 export function manyAddresses(count: number): readonly string[] {
   const base = publicBlocklist();
   const addresses = new Set<string>();
@@ -15,7 +15,7 @@ export function manyAddresses(count: number): readonly string[] {
   return [...addresses];
 }
 
-/** The text in chunks of so many bytes. */
+/** Splits the text into chunks of this size in bytes. */
 export async function* inChunks(text: string | Buffer, size = 65_536): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);

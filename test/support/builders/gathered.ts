@@ -1,4 +1,4 @@
-// What one reconcile is decided from, for tests: gathered resources, what the WAF shows, and what is owned.
+// The inputs of a reconcile run, for tests: gathered resources, the WAF's lists, and managed entries.
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { ListName } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/model/entry.ts";
@@ -17,7 +17,7 @@ import { planInstance } from "../../../src/plan/instance/plan.ts";
 import { anInstance } from "./declare.ts";
 
 export const testKey = "a-key-of-the-tests";
-/** The time of a virtual clock that has not moved. */
+/** The initial time of a virtual clock. */
 export const nowMs = Date.UTC(2026, 0, 1);
 
 export function gathered(overrides: Partial<Gathered> = {}): Gathered {
@@ -43,11 +43,11 @@ export interface ObservedOverrides {
   readonly primary?: string;
   readonly blocklist?: readonly string[];
   readonly allowlist?: readonly string[];
-  /** When both lists were read. */
+  /** The time at which both lists were read. */
   readonly readAtMs?: number;
 }
 
-/** What a WAF shows, with the lists in the spellings that it uses. */
+/** The state of a WAF, with the lists in the WAF's spellings. */
 export function observed(overrides: ObservedOverrides = {}): Observed {
   const primary = overrides.primary ?? "origin.shop.example";
   return {
@@ -61,10 +61,10 @@ export function observed(overrides: ObservedOverrides = {}): Observed {
   };
 }
 
-/** An owned entry is its text, or the text and the rule that retains it; its owners are unknown, unless they are named. */
+/** A managed entry is its text, or its text and the rule that retains it. Its owners are unknown unless they are named. */
 export type Owned = string | readonly [entry: string, retainedBy: string | undefined, owners?: readonly EntryOwner[]];
 
-/** An entry that the `spec.addresses` of these rules want, or a text of theirs. */
+/** An entry that these rules declare in `spec.addresses` or in one of their texts. */
 export function ownedBy(text: string, rules: readonly string[], source?: string): Owned {
   return [text, undefined, rules.map((name) => ({ kind: "WafIpRule", name, source }) as const)];
 }
@@ -98,7 +98,7 @@ function owned(items: readonly Owned[]): Inventory["entries"][ListName] {
   );
 }
 
-/** A canonical entry, for tests that name one. */
+/** Parses a canonical entry. */
 export function entry(text: string): Entry {
   return readObservedEntry(text);
 }
@@ -107,7 +107,7 @@ export interface Situation {
   readonly gathered?: Partial<Gathered>;
   readonly observed?: ObservedOverrides;
   readonly inventory?: InventoryOverrides;
-  /** What is declared was confirmed. */
+  /** The declared state is confirmed. */
   readonly countsRemovals?: boolean;
   readonly nowMs?: number;
 }

@@ -1,4 +1,4 @@
-// The guards of an instance as its schema has them, so that a guard that is added is seen by every test about guards.
+// The guards in the schema of an instance, so that every test about guards also covers new guards.
 import { objectSchema } from "../../../src/api/custom-resource-definition.ts";
 import { kindDefinitions } from "../../../src/api/custom-resource.ts";
 import type { StructuralSchema } from "../../../src/api/structural-schema.ts";
@@ -7,10 +7,10 @@ import { schemaAt } from "../../../src/api/structural-schema.ts";
 const schemas: Readonly<Record<string, StructuralSchema>> =
   schemaAt(objectSchema(kindDefinitions.WafInstance), ["spec", "guards"])?.properties ?? {};
 
-/** The fields below `spec.guards`, in the order of the schema. */
+/** The fields in `spec.guards`, in the order of the schema. */
 export const guardNames: readonly string[] = Object.keys(schemas);
 
-/** Values at which a guard stands most in the way: both ends of its range, everything, and what can't be read. */
+/** The most restrictive values of a guard: both ends of its range, everything, and invalid values. */
 export function extremesOf(guard: string): readonly unknown[] {
   const schema = schemas[guard];
   return schema === undefined ? [] : extremes(schema);

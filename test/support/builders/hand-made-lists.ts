@@ -1,4 +1,4 @@
-// Both lists of a WAF as people fill them over the years: 1,413 entries, each network once, in whatever spelling came to hand.
+// The two lists of a WAF after years of manual changes: 1,413 entries, each network once, in many spellings.
 import { addresses } from "./declare.ts";
 
 interface HandMadeLists {
@@ -20,7 +20,7 @@ export function handMadeLists(): HandMadeLists {
   };
 }
 
-/** @param group of the addresses that stand in the place of every fourth one */
+/** @param group the group of the addresses that replace every fourth address */
 function oddly(address: string, index: number, group: string): string {
   switch (index % 4) {
     case 0:

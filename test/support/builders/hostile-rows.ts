@@ -1,4 +1,4 @@
-// Blocked requests as attackers like to write them: markup in every text, in every way that browsers have fallen for.
+// Blocked requests of attackers: markup in every string, in all forms that have worked in browsers.
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { row } from "../fakes/scripted-logs.ts";
 
@@ -27,7 +27,7 @@ export const attacks: readonly string[] = [
   `${"<b>x".repeat(25_000)}<script>window.hit=1</script>`,
 ];
 
-/** Every attack in every text of an entry. */
+/** Every attack in every string of an entry. */
 export function hostileRows(timestamp: string): LogEntry[] {
   return attacks.map((attack) =>
     row(`/${attack}`, {

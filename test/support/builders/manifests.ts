@@ -1,4 +1,4 @@
-// Custom resources as users write them, for tests on an API server. What a test does not say is what the API server fills in.
+// Custom resources as users write them, for tests on an API server, which fills in the defaults.
 import type { ResourceKind } from "../../../src/model/resource.ts";
 
 export const apiVersion = "wafsync.dev/v1alpha1";
@@ -44,7 +44,7 @@ export function cacheClear(namespace: string, name: string, spec: Spec = {}): Ma
   return custom("WafCacheClear", namespace, name, { instanceRef: { name: "waf" }, ...spec });
 }
 
-/** Takes its key from `keySecret`. */
+/** Reads its API key from `keySecret`. */
 export function instance(namespace: string, baseUrl: string, spec: Spec = {}): Manifest {
   return custom("WafInstance", namespace, "waf", { baseUrl, apiKeySecretRef: { name: "waf-key" }, ...spec });
 }
@@ -57,14 +57,14 @@ export function configMap(namespace: string, name: string, text: string, labels 
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace, labels }, data: { "list.txt": text } };
 }
 
-/** The collection on the API server that the manifest belongs to. */
+/** The API server's collection for the manifest. */
 export function collectionOf({ apiVersion, kind, metadata }: Manifest): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const plural = Object.hasOwn(plurals, kind) ? plurals[kind as ResourceKind] : `${kind.toLowerCase()}s`;
   return `${group}/namespaces/${metadata.namespace}/${plural}`;
 }
 
-/** Different addresses of 198.18.0.0/15, from the place `start` on. */
+/** Different addresses in 198.18.0.0/15, starting at the position `start`. */
 export function addresses(count: number, start = 0): string[] {
   return Array.from({ length: count }, (_, index) => {
     const place = start + index;

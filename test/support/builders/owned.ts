@@ -1,8 +1,8 @@
-// Records of the inventory for tests: everything that a test does not name has a plain default.
+// Records of the inventory for tests: fields that a test does not set have simple defaults.
 import { unknownOwners } from "../../../src/model/entry-owners.ts";
 import type { OwnedEntry, OwnedOrigin } from "../../../src/model/inventory.ts";
 
-/** An entry of which nothing is known but that wafsync added it. */
+/** An entry that wafsync added, with nothing else recorded. */
 export function anOwnedEntry(overrides: Partial<OwnedEntry> = {}): OwnedEntry {
   return { owners: unknownOwners, sinceMs: undefined, manner: "Added", retainedBy: undefined, ...overrides };
 }

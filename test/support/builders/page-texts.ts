@@ -1,4 +1,4 @@
-// What a person reads in a report: the cells of its tables, and its rule.
+// Extracts the visible text of a report: the cells of its tables, and its rule.
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
 
@@ -18,7 +18,7 @@ export function tableOf(page: string, section: string): string[][] {
   );
 }
 
-/** @param section the one whose rule it is */
+/** @param section the section that contains the rule */
 export function ruleOf(page: string, section = "rule"): string {
   const rule = new RegExp(`<pre id="${section}-yaml"[^>]*>(?<yaml>.*?)</pre>`, "s").exec(page);
   return unescaped(rule?.groups?.["yaml"] ?? "");

@@ -1,10 +1,10 @@
-// A list as public threat feeds publish it, generated from a seed: 1,413 IPv4 addresses, one a line, without comments. Most
-// have a network of 256 addresses to themselves, and a few networks have dozens. The feed is sorted by how many sources
-// name an address, and by the address among equals, so it looks unsorted. The addresses themselves mean nothing.
+// A generated list like those of public threat feeds: 1,413 IPv4 addresses, one per line, without comments. Most
+// are the only one in their network of 256 addresses, and a few networks have dozens. The feed is sorted by the number of sources
+// of an address, and then by the address, so it looks unsorted. The addresses themselves have no meaning.
 import { seededRandom } from "./seeded-random.ts";
 
 const seed = 20_260_822;
-/** Addresses in a network, and how many networks have so many. */
+/** Pairs of a number of addresses and the number of networks with that many addresses. */
 const networkSizes: readonly (readonly [size: number, networks: number])[] = [
   [1, 707],
   [2, 41],
@@ -30,14 +30,14 @@ const networkSizes: readonly (readonly [size: number, networks: number])[] = [
   [56, 1],
   [70, 1],
 ];
-/** First octets of networks that nobody routes, at least in part: they are on no such feed. */
+/** First octets of networks that are at least partly unrouted: such feeds do not contain them. */
 const unrouted = new Set([10, 100, 127, 169, 172, 192, 198, 203]);
-/** Of the addresses that so many sources name, this share is named by one more. */
+/** The share of the addresses with this number of sources that have one more source. */
 const moreSources = 0.25;
 const sourcesMin = 5;
 const sourcesMax = 12;
 
-/** The lines of the feed, the same ones each time. */
+/** The lines of the feed, which are always the same. */
 export function publicBlocklist(): readonly string[] {
   const random = seededRandom(seed);
   const below = (limit: number): number => Math.floor(random() * limit);

@@ -1,4 +1,4 @@
-/** A small generator of numbers of at least 0 and less than 1 (mulberry32): one seed gives one sequence. */
+/** A small random generator for numbers from 0 to below 1 (mulberry32): the same seed always gives the same sequence. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

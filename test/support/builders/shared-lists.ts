@@ -1,12 +1,12 @@
-// The real lists that lie next to the repository on some machines. They are read and never copied into it.
+// The real lists that exist next to the repository on some machines. They are only read, never copied into the repository.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../../..");
-/** Next to the repository, or next to the folder of its work trees. */
+/** Next to the repository, or next to the folder of its worktrees. */
 const folders = ["../shared/data", "../../shared/data"].map((folder) => join(root, folder));
 
-/** Undefined, with a line on stderr, on a machine that does not have it. */
+/** Returns undefined, and prints a line on stderr, if the machine does not have the file. */
 export async function readSharedList(name: string): Promise<Buffer | undefined> {
   const texts = await Promise.all(folders.map((folder) => readFile(join(folder, name)).catch(() => undefined)));
   const text = texts.find((one) => one !== undefined);

@@ -1,4 +1,4 @@
-// Two self-signed certificates for 127.0.0.1, made for tests and used nowhere else.
+// Two self-signed certificates for 127.0.0.1, only for tests.
 export interface TestCertificate {
   readonly cert: string;
   readonly key: string;

@@ -1,4 +1,4 @@
-// Texts of entries with what is made of each. `admitted` is what isIP(self) || isCIDR(self) of Kubernetes says to it, so
+// Spellings of entries with the expected result. `admitted` is the result of Kubernetes' isIP(self) || isCIDR(self), so
 // that a test against a real API server can ask the same questions.
 import type { EntryFaultCode } from "../../../src/model/entry-fault.ts";
 
@@ -12,7 +12,7 @@ function accepted(text: string, entry: string = text): Verdict {
   return { text, admitted: true, expected: { entry } };
 }
 
-/** `instead` is the part of the message that says what to write. */
+/** `instead` is the part of the message that says what to write instead. */
 function refused(text: string, code: EntryFaultCode, instead: string): Verdict {
   return { text, admitted: code === "HostBits", expected: { code, instead } };
 }

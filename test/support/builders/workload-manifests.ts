@@ -3,7 +3,7 @@ import type { Manifest } from "./manifests.ts";
 
 export type WorkloadKind = "Deployment" | "StatefulSet" | "DaemonSet";
 
-/** With one container; its image names what is rolled out. */
+/** With one container, whose image identifies the revision. */
 export function workload(
   kind: WorkloadKind,
   namespace: string,

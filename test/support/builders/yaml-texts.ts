@@ -11,7 +11,7 @@ export function documentsOf(text: string): { readonly kind?: string }[] {
   });
 }
 
-/** What is wrong with those of the documents that are for wafsync. */
+/** The faults in the documents of wafsync's kinds. */
 export function faultsOf(documents: readonly unknown[]): string[] {
   return documents.filter(isOurs).flatMap((document) => {
     const parsed = parseResource(document, { defaultNamespace: "shop" });

@@ -1,34 +1,34 @@
-// One request to the API server, for tests that look at what it really says: no retries, no types of Kubernetes.
+// A request to the API server for tests that check its exact responses: no retries, no Kubernetes types.
 import { request } from "node:https";
 
 export interface ApiTarget {
   readonly url: string;
-  /** PEM of the certificates that are trusted. */
+  /** The trusted certificates as PEM. */
   readonly ca: string;
   readonly token: string;
 }
 
 export interface ApiRequest {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With its query, for example "/api/v1/namespaces?limit=1". */
+  /** The path with its query, for example "/api/v1/namespaces?limit=1". */
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Needed for PATCH; else application/json. */
+  /** Required for PATCH; application/json by default. */
   readonly contentType?: string;
   readonly timeoutMs?: number;
 }
 
 export interface ApiAnswer {
   readonly status: number;
-  /** The parsed JSON, or the text of an answer that is not JSON. */
+  /** The parsed JSON, or the text of a response that is not JSON. */
   readonly body: unknown;
 }
 
-/** Only ends what hangs. */
+/** Only for requests or processes that hang. */
 const timeoutMsDefault = 120_000;
 
-/** Rejects only if no answer comes; every HTTP status is an answer. */
+/** Rejects only if no response arrives; every HTTP status counts as a response. */
 export async function requestApi(target: ApiTarget, wanted: ApiRequest): Promise<ApiAnswer> {
   const answered = Promise.withResolvers<ApiAnswer>();
   const sent = request(

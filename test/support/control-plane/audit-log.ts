@@ -1,14 +1,14 @@
-// The requests that one user made, as kube-apiserver wrote them down: see `audits` in start.ts.
+// The requests of one user in the audit log of kube-apiserver: see `audits` in start.ts.
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { auditLogFile } from "./server-flags.ts";
 
 export interface AuditedRequest {
-  /** Of Kubernetes, such as `list` or `patch`. */
+  /** The Kubernetes verb, such as `list` or `patch`. */
   readonly verb: string;
   /** With the subresource, such as `wafiprules/status`; empty for paths such as /version. */
   readonly resource: string;
-  /** `namespace/name`, as far as the request names them. */
+  /** `namespace/name`, if the request contains them. */
   readonly object: string;
   readonly status: number;
 }
@@ -25,7 +25,7 @@ interface AuditLine {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** Of all that were answered; a watch is answered when it ends. */
+/** All requests with a response; a watch has a response when it ends. */
 export async function requestsOf(user: string, directory: string): Promise<AuditedRequest[]> {
   const requests: AuditedRequest[] = [];
   for await (const text of createInterface({ input: createReadStream(auditLogFile(directory)) })) {
@@ -42,7 +42,7 @@ export async function requestsOf(user: string, directory: string): Promise<Audit
   return requests;
 }
 
-/** How many there are of each kind, such as `patch wafiprules/status`. */
+/** The number of requests of each kind, such as `patch wafiprules/status`. */
 export function countByVerb(requests: readonly AuditedRequest[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { verb, resource } of requests) {
@@ -52,7 +52,7 @@ export function countByVerb(requests: readonly AuditedRequest[]): Map<string, nu
   return counts;
 }
 
-/** The most requests of this kind that one object got. */
+/** The maximum number of requests of this kind for one object. */
 export function mostForOneObject(requests: readonly AuditedRequest[], verb: string, resource: string): number {
   const counts = new Map<string, number>();
   for (const request of requests) {

@@ -1,4 +1,4 @@
-// Builds the control plane from the Go module in this folder into the cache folder.
+// Builds the control plane from the Go module in this folder, and stores it in the cache folder.
 import type { BuildResult } from "./go-build.ts";
 import { buildByGo, findBuiltByGo, singleFileProgram } from "./go-build.ts";
 import type { Report } from "./program.ts";
@@ -12,7 +12,7 @@ const controlPlane = singleFileProgram({
   flags: ["-ldflags", kubernetesLinkerFlags()],
 });
 
-/** The binary in the cache that fits these sources, or undefined. Without Go, one by any version of Go will do. */
+/** The cached binary for these sources, or undefined. If Go is not installed, a binary from any version of Go is used. */
 export async function findBuilt(cache: string): Promise<string | undefined> {
   return findBuiltByGo(controlPlane, cache);
 }
@@ -22,7 +22,7 @@ export async function build(cache: string, report: Report): Promise<BuildResult>
   return buildByGo(controlPlane, cache, report);
 }
 
-/** The servers report the version that the linker writes here; without it they call themselves v0.0.0. */
+/** The servers report the version that the linker sets here; without it, they report v0.0.0. */
 export function kubernetesLinkerFlags(): string {
   const target = "k8s.io/component-base/version";
   const { major, minor, full } = kubernetesVersion;

@@ -1,5 +1,5 @@
-// What a test may do with a running control plane, also one that another process started: everything here is
-// made from a description that is plain JSON.
+// Gives tests access to a running control plane, even if another process started it: everything here is
+// created from a description in plain JSON.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ApiAnswer, ApiRequest } from "./api-request.ts";
@@ -14,9 +14,9 @@ export interface ClusterDescription {
   readonly caFile: string;
   /** Of a user in the group system:masters. */
   readonly adminToken: string;
-  /** A file with the admin's rights. */
+  /** A file with admin permissions. */
   readonly kubeconfig: string;
-  /** Where the control plane keeps its data; files that are made later are put here too. */
+  /** The folder for the control plane's data and for files that are created later. */
   readonly directory: string;
   readonly kubectl: Program;
   /** Whether kube-controller-manager runs: garbage collection, namespace deletion, Jobs, workloads. */
@@ -24,21 +24,21 @@ export interface ClusterDescription {
 }
 
 export interface ClusterAccess extends ClusterDescription {
-  /** With the admin's rights unless a token is given. */
+  /** Uses admin permissions unless a token is given. */
   request(wanted: ApiRequest, token?: string): Promise<ApiAnswer>;
-  /** With the admin's rights unless another kubeconfig is named. */
+  /** Uses admin permissions unless a different kubeconfig is named. */
   runKubectl(args: readonly string[], options?: Partial<KubectlOptions>): Promise<Ended>;
-  /** As runKubectl, but rejects with what kubectl said unless it exits with 0; gives its stdout. */
+  /** Like runKubectl, but returns stdout, and rejects with kubectl's output unless the exit code is 0. */
   expectKubectl(args: readonly string[], options?: Partial<KubectlOptions>): Promise<string>;
-  /** A fresh token of a service account that exists. */
+  /** Returns a new token for an existing service account. */
   tokenFor(namespace: string, serviceAccount: string): Promise<string>;
-  /** Writes a kubeconfig with a fresh token of a service account that exists; gives its path. */
+  /** Writes a kubeconfig with a new token for an existing service account, and returns its path. */
   kubeconfigFor(namespace: string, serviceAccount: string): Promise<string>;
 }
 
 const tokenSeconds = 6 * 3600;
 
-/** Needs the files that the description names; asks the server nothing. */
+/** Uses only the files that the description names, without requests to the server. */
 export async function connectToCluster(description: ClusterDescription): Promise<ClusterAccess> {
   const { url, caFile, adminToken, directory, kubectl } = description;
   const ca = await readFile(caFile, "utf8");
@@ -82,7 +82,7 @@ export interface KubeconfigContent {
   readonly namespace?: string;
 }
 
-/** JSON is YAML: every reader of a kubeconfig takes it. */
+/** JSON is valid YAML, so every client accepts it as a kubeconfig. */
 export async function writeKubeconfig(path: string, content: KubeconfigContent): Promise<void> {
   const { url, caFile, token, namespace = "default" } = content;
   const kubeconfig = {

@@ -1,4 +1,4 @@
-// The archive of etcd, kube-apiserver and kubectl that the Kubernetes project releases for tests: pinned by
+// The archive with etcd, kube-apiserver and kubectl that the Kubernetes project releases for tests, pinned by
 // version and checksum. It has no kube-controller-manager.
 import { createHash } from "node:crypto";
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -14,7 +14,7 @@ const version = "v1.36.2";
 const releases = "https://github.com/kubernetes-sigs/controller-tools/releases/download";
 const downloadMsMax = 180_000;
 
-/** SHA-512 by platform, from envtest-releases.yaml of the same project. */
+/** SHA-512 by platform, from the project's envtest-releases.yaml. */
 const checksums: Readonly<Record<string, string>> = {
   "linux-amd64":
     "ea743186c8a799f5cf8faf16969f86189d003cb7d130e0ac4b58789f1e5748dcf30ebe91c837a10d5ac415383da3e10b9e64d65785c938c23e739781cfb76f08",
@@ -26,12 +26,12 @@ const checksums: Readonly<Record<string, string>> = {
     "9278f9e5af556b2f1f2d139769c1f0d717c7b4426917fdebdba898bcb725a916e4910d6160886194ff9be9589ea7c5c32c2b8ae0754703874b7c8ba8ddfc41ce",
 };
 
-/** Where the unpacked archive is kept: the folder that holds the programs themselves. */
+/** The folder of the unpacked archive, which contains the programs. */
 export function archiveDirectory(cache: string): string {
   return join(cache, `envtest-${version}-${platformName()}`, "controller-tools", "envtest");
 }
 
-/** Brings the archive into the cache unless it is there. Never rejects: no network is a normal failure. */
+/** Downloads the archive into the cache unless it is already cached. Never rejects: a missing network is an expected failure. */
 export async function unpackArchive(cache: string, report: Report): Promise<ArchiveResult> {
   const directory = archiveDirectory(cache);
   const present = await access(join(directory, "kube-apiserver")).then(
@@ -60,7 +60,7 @@ async function unpack(content: Uint8Array, cache: string, name: string): Promise
     const ended = await runToEnd("tar", ["-xzf", archive, "-C", unfinished]);
     if (ended.code !== 0) return { state: "Failed", problem: `tar: ${ended.stderr.trim()}` };
     await rm(archive);
-    // Another process may have been faster; its copy has the same checksum.
+    // Another process may have been faster. Its copy has the same checksum.
     await rename(unfinished, join(cache, name)).catch(() => undefined);
     return { state: "Unpacked", directory: archiveDirectory(cache) };
   } finally {

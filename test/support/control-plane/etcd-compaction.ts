@@ -1,7 +1,7 @@
-// Compacts etcd over its JSON gateway, so that reads from older revisions fail as they do after some minutes of
-// normal life.
+// Compacts etcd over its JSON gateway, so that reads from older revisions fail, as they do after some minutes of
+// normal operation.
 
-/** Gives the revision that the data begins at now. */
+/** Returns the oldest remaining revision. */
 export async function compactEtcd(url: string): Promise<number> {
   const status = await post(url, "/v3/maintenance/status", {});
   const revision = (status as { header: { revision: string } }).header.revision;

@@ -1,18 +1,18 @@
-// A lock between processes: a file that names its holder. The lock of a process that is gone is taken over; in
-// the worst case two processes then do the same work, which is why what it guards has to be harmless to do twice.
+// A lock between processes: a file that names its holder. The lock of a process that has ended is taken over. In
+// the worst case, two processes then do the same work, so the protected work must be harmless if it is repeated.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { realClock } from "../../../src/async/clock.ts";
 import { errorCode } from "./error-code.ts";
 
 export interface LockOptions {
   readonly waitMsMax: number;
-  /** Called once, when somebody else holds the lock. */
+  /** Called once if another process holds the lock. */
   readonly onWait: (holder: number) => void;
 }
 
 const pollMs = 500;
 
-/** Runs the work while this process holds the lock; undefined if the wait took too long. */
+/** Runs the work while this process holds the lock. Returns undefined if waiting took too long. */
 export async function withFileLock<T>(
   path: string,
   options: LockOptions,

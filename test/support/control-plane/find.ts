@@ -1,6 +1,6 @@
-// Finds the programs of a control plane: KUBEBUILDER_ASSETS if it is set, else what the cache has, else the
-// pinned archive (unless WAFSYNC_CONTROL_PLANE=build), else a build from source. WAFSYNC_CONTROL_PLANE=none finds
-// none, for a quick run of the other tests.
+// Finds the programs of a control plane: in KUBEBUILDER_ASSETS if it is set, otherwise in the cache, in the
+// pinned archive (unless WAFSYNC_CONTROL_PLANE=build), or by a build from source. WAFSYNC_CONTROL_PLANE=none finds
+// nothing, for a quick run of the other tests.
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { build, findBuilt } from "./build.ts";
@@ -16,21 +16,22 @@ export interface FindOptions {
   /** Whether kube-controller-manager is needed: garbage collection, namespace deletion, Jobs. */
   readonly controllerManager: boolean;
   readonly environment?: NodeJS.ProcessEnv;
-  /** Told about downloads and builds; by default a line on stderr. */
+  /** Reports downloads and builds; by default, with a line on stderr. */
   readonly report?: Report;
 }
 
-/** May take minutes on a machine that has never built it. Never rejects for what is merely absent. */
+/** Can take minutes for the first build on a machine. Never rejects because something is missing. */
 export async function findControlPlane(options: FindOptions): Promise<FindResult> {
   const environment = options.environment ?? process.env;
   const report = options.report ?? ((line: string) => void process.stderr.write(`wafsync: ${line}\n`));
-  if (environment["WAFSYNC_CONTROL_PLANE"] === "none") return { state: "Missing", problem: "none is wanted" };
+  if (environment["WAFSYNC_CONTROL_PLANE"] === "none")
+    return { state: "Missing", problem: "WAFSYNC_CONTROL_PLANE is none" };
   const assets = environment["KUBEBUILDER_ASSETS"];
   if (assets !== undefined && assets !== "") {
     const found = await programsIn(assets, "Assets", environment);
     if (found.state === "Missing") return found;
     if (!options.controllerManager || found.programs.kubeControllerManager !== undefined) return found;
-    report(`KUBEBUILDER_ASSETS has no kube-controller-manager, so this run looks elsewhere`);
+    report(`KUBEBUILDER_ASSETS has no kube-controller-manager, so this run uses other programs`);
   }
   const cache = cacheDirectory(environment);
   const built = await findBuilt(cache);
@@ -57,7 +58,7 @@ async function programsIn(
   if (etcd === undefined) return { state: "Missing", problem: `${directory} has no etcd` };
   if (kubeApiserver === undefined) return { state: "Missing", problem: `${directory} has no kube-apiserver` };
   const kubectl = ownKubectl ?? (await programOnPath("kubectl", environment));
-  if (kubectl === undefined) return { state: "Missing", problem: "there is no kubectl" };
+  if (kubectl === undefined) return { state: "Missing", problem: "kubectl is missing" };
   const required = { origin, etcd, kubeApiserver, kubectl };
   const programs = kubeControllerManager === undefined ? required : { ...required, kubeControllerManager };
   return { state: "Found", programs };

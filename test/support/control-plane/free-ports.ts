@@ -1,9 +1,9 @@
-// Ports of the loopback interface that nobody listens on. Between here and their use another process may take
-// one; whoever uses them has to be able to try again.
+// Free ports of the loopback interface. Another process may use one of them before the caller does,
+// so the caller must be able to retry.
 import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 
-/** As many different ports as asked for. */
+/** Returns this number of different ports. */
 export async function findFreePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, () => listen()));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);

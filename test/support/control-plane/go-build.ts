@@ -1,5 +1,5 @@
-// Builds programs from a Go module of the tests, once for each state of its sources, Go version and platform, into the
-// cache folder. Takes minutes on the first run, and says how far it is.
+// Builds programs from a Go module of the tests into the cache folder, once for each state of its sources, Go version and
+// platform. The first build takes minutes and reports its progress.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { access, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
@@ -15,20 +15,20 @@ export type BuildResult =
   | { readonly state: "Built"; readonly file: string }
   | { readonly state: "Failed"; readonly problem: string };
 
-/** What is built, and from what. */
+/** The programs to build, and their sources. */
 export interface GoBuild {
-  /** What the name in the cache begins with. */
+  /** The prefix of the name in the cache. */
   readonly name: string;
-  /** What it is called in front of people. */
+  /** The name in messages. */
   readonly title: string;
   readonly sourceDirectory: string;
-  /** All that the result depends on, below the source directory: a change of one makes another name in the cache. */
+  /** All files in the source directory that the result depends on: a change to one of them changes the name in the cache. */
   readonly sourceFiles: readonly string[];
   readonly packages: readonly string[];
   readonly flags: readonly string[];
-  /** One package makes a file, several make a folder with one program each. */
+  /** One package creates a file; several packages create a folder with one program for each. */
   readonly makes: "File" | "Folder";
-  /** Adds what else belongs into the folder before it is put in its place; gives the problem, if there is one. */
+  /** Adds further files before the folder is moved to its final location. Returns the problem, if any. */
   readonly complete?: (folder: string) => Promise<string | undefined>;
 }
 
@@ -41,7 +41,7 @@ const buildMsMax = 60 * 60_000;
 const progressIntervalMs = 10_000;
 const problemLinesMax = 15;
 
-/** The file or folder in the cache that fits these sources, or undefined. Without Go, one by any version of Go will do. */
+/** The cached file or folder for these sources, or undefined. If Go is not installed, one from any version of Go is used. */
 export async function findBuiltByGo(wanted: GoBuild, cache: string): Promise<string | undefined> {
   const goVersion = await readGoVersion(wanted);
   const sources = await hashSources(wanted);
@@ -55,7 +55,7 @@ export async function findBuiltByGo(wanted: GoBuild, cache: string): Promise<str
   return fitting[0] === undefined ? undefined : join(cache, fitting[0]);
 }
 
-/** What the cache has, else a new build. */
+/** Returns the cached programs, or builds them. */
 export async function findOrBuildByGo(wanted: GoBuild, cache: string, report: Report): Promise<BuildResult> {
   const file = await findBuiltByGo(wanted, cache);
   return file === undefined ? await buildByGo(wanted, cache, report) : { state: "Built", file };
@@ -64,7 +64,8 @@ export async function findOrBuildByGo(wanted: GoBuild, cache: string, report: Re
 /** Builds, or waits for another process that is building the same. */
 export async function buildByGo(wanted: GoBuild, cache: string, report: Report): Promise<BuildResult> {
   const goVersion = await readGoVersion(wanted);
-  if (goVersion === undefined) return { state: "Failed", problem: "Go is not installed, so it can't be built" };
+  if (goVersion === undefined)
+    return { state: "Failed", problem: "Go is required for the build, and is not installed" };
   const file = join(cache, nameInCache(wanted, await hashSources(wanted), goVersion));
   await mkdir(cache, { recursive: true });
   const onWait = (holder: number): void => report(`waiting for process ${holder}, which builds ${wanted.title}`);
@@ -96,7 +97,7 @@ async function runBuild(wanted: GoBuild, file: string, report: Report): Promise<
   return { state: "Built", file };
 }
 
-/** The problem, or undefined if it went well. */
+/** Returns the problem, or undefined after success. */
 async function compile(
   wanted: GoBuild,
   target: string,

@@ -1,4 +1,4 @@
-// Runs kubectl against a control plane of the tests, apart from the settings and caches of whoever runs them.
+// Runs kubectl against a control plane of the tests, independent of the user's settings and caches.
 import { join } from "node:path";
 import type { Program } from "./program.ts";
 import type { Ended } from "./run-to-end.ts";
@@ -6,13 +6,13 @@ import { runToEnd } from "./run-to-end.ts";
 
 export interface KubectlOptions {
   readonly kubeconfig: string;
-  /** Kept between calls: the discovery of kubectl is cached here. */
+  /** This folder is kept between calls, because it contains kubectl's discovery cache. */
   readonly cacheDirectory: string;
   /** What `-f -` reads. */
   readonly input?: string;
 }
 
-/** Never rejects: what went wrong is in code and stderr. */
+/** Never rejects: the exit code and stderr report failures. */
 export async function runKubectl(program: Program, args: readonly string[], options: KubectlOptions): Promise<Ended> {
   return runToEnd(program.file, [...program.leadingArguments, ...args], {
     environment: {

@@ -1,8 +1,8 @@
-// The programs of a control plane, wherever they come from, and where they are kept.
+// The programs of a control plane, whatever their source, and where they are stored.
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** A file to run, and the arguments that come before all others. */
+/** A file to run, and its first arguments. */
 export interface Program {
   readonly file: string;
   readonly leadingArguments: readonly string[];
@@ -12,15 +12,15 @@ export interface ControlPlanePrograms {
   readonly origin: "Assets" | "Cache" | "Archive" | "Build";
   readonly etcd: Program;
   readonly kubeApiserver: Program;
-  /** The envtest archives do not carry it. */
+  /** The envtest archives do not contain it. */
   readonly kubeControllerManager?: Program;
   readonly kubectl: Program;
 }
 
-/** What is asked for on the way: one line, without line break. */
+/** A progress message: one line, without a line break. */
 export type Report = (line: string) => void;
 
-/** The folder for what can be made again: never inside the repository. */
+/** The folder for files that can be recreated. It is never inside the repository. */
 export function cacheDirectory(environment: NodeJS.ProcessEnv): string {
   const own = environment["WAFSYNC_CACHE"];
   if (own !== undefined && own !== "") return own;
@@ -28,7 +28,7 @@ export function cacheDirectory(environment: NodeJS.ProcessEnv): string {
   return join(shared !== undefined && shared !== "" ? shared : join(homedir(), ".cache"), "wafsync");
 }
 
-/** The programs inside the one binary that the Go module here builds. */
+/** The programs in the single binary that the Go module in this folder builds. */
 export function programsOfBinary(file: string, origin: "Cache" | "Build"): ControlPlanePrograms {
   return {
     origin,

@@ -1,11 +1,11 @@
-// Runs a program to its end and collects what it prints. For short programs: the output is held in memory.
+// Runs a program to its end and collects its output in memory, so it is only for short programs.
 import { spawn } from "node:child_process";
 
 export interface Ended {
-  /** The exit code, or null when the program could not be started or was ended by a signal. */
+  /** The exit code, or null if the program could not be started or was ended by a signal. */
   readonly code: number | null;
   readonly stdout: string;
-  /** What the program said, or why it could not be started. */
+  /** The program's output, or the reason why it could not be started. */
   readonly stderr: string;
 }
 
@@ -16,10 +16,10 @@ export interface RunOptions {
   readonly timeoutMs?: number;
 }
 
-/** Only ends what hangs. */
+/** Only for requests or processes that hang. */
 const timeoutMsDefault = 600_000;
 
-/** Never rejects: a program that is missing ends with code null. */
+/** Never rejects: a missing program ends with code null. */
 export async function runToEnd(file: string, args: readonly string[], options: RunOptions = {}): Promise<Ended> {
   const ended = Promise.withResolvers<Ended>();
   const child = spawn(file, args, {
@@ -38,7 +38,7 @@ export async function runToEnd(file: string, args: readonly string[], options: R
     const ending = signal === null ? "" : `\nended by ${signal}`;
     ended.resolve({ code, stdout, stderr: stderr + ending });
   });
-  // A program that does not read its input closes the pipe first: nothing is lost by that.
+  // A program that does not read its input closes the pipe early, which is harmless.
   child.stdin.on("error", () => undefined);
   child.stdin.end(options.input ?? "");
   return ended.promise;

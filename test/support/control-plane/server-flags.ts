@@ -1,4 +1,4 @@
-// The command lines of the three servers. Everything listens on the loopback interface alone.
+// The command lines of the three servers. They listen only on the loopback interface.
 import { join } from "node:path";
 
 export interface ControlPlaneLayout {
@@ -7,11 +7,11 @@ export interface ControlPlaneLayout {
   readonly etcdPeerPort: number;
   readonly apiPort: number;
   readonly controllerManager: boolean;
-  /** Whether kube-apiserver writes a line about each request of a service account. */
+  /** Whether kube-apiserver logs each request of a service account. */
   readonly audits: boolean;
 }
 
-/** What the tests and the operator need, and nothing that would want nodes, storage or certificates. */
+/** The controllers that the tests and the operator need, without those that need nodes, storage or certificates. */
 const controllers = [
   "clusterrole-aggregation-controller",
   "cronjob-controller",
@@ -29,7 +29,7 @@ const controllers = [
   "ttl-after-finished-controller",
 ];
 
-/** The certificate that kube-apiserver signs for itself, with that of its authority. */
+/** The self-signed certificate of kube-apiserver, with the certificate of its authority. */
 export function servingCertificateFile(layout: ControlPlaneLayout): string {
   return join(layout.directory, "certificates", "apiserver.crt");
 }
@@ -46,14 +46,14 @@ export function tokensFile(layout: ControlPlaneLayout): string {
   return join(layout.directory, "tokens.csv");
 }
 
-/** What service accounts asked for, without bodies: one line once a request is answered. */
+/** Logs the requests of service accounts without bodies, one line for each completed request. */
 export const auditPolicy = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
   omitStages: ["RequestReceived", "ResponseStarted"],
   rules: [{ level: "Metadata", userGroups: ["system:serviceaccounts"] }, { level: "None" }],
 };
-/** Above it, kube-apiserver begins another file. */
+/** Above this size, kube-apiserver starts a new file. */
 const auditMebibytesMax = 4_096;
 
 export function auditPolicyFile(layout: ControlPlaneLayout): string {
@@ -82,7 +82,7 @@ export function etcdFlags(layout: ControlPlaneLayout): string[] {
     `--initial-advertise-peer-urls=${peerUrl}`,
     `--initial-cluster=default=${peerUrl}`,
     "--log-level=warn",
-    // The data is thrown away with the control plane: a crash of the machine may lose it.
+    // The data is deleted together with the control plane, so a crash of the machine may lose it.
     "--unsafe-no-fsync",
   ];
 }
@@ -109,7 +109,7 @@ export function apiServerFlags(layout: ControlPlaneLayout): string[] {
           `--audit-log-maxsize=${auditMebibytesMax}`,
         ]
       : []),
-    // Nobody makes the default service accounts then, without which no pod would be admitted.
+    // In this case, no controller creates the default service accounts, without which no pod would be admitted.
     ...(layout.controllerManager ? [] : ["--disable-admission-plugins=ServiceAccount"]),
   ];
 }

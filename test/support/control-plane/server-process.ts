@@ -1,5 +1,5 @@
-// One server of the control plane as a child process: its log goes to a file, and it ends with this process,
-// because the binary watches its standard input, whose other end is here.
+// A server of the control plane as a child process. Its log goes to a file, and it ends with this process,
+// because the binary watches its stdin, which this process holds open.
 import { spawn } from "node:child_process";
 import { open, readFile } from "node:fs/promises";
 import type { Program } from "./program.ts";
@@ -7,16 +7,16 @@ import type { Program } from "./program.ts";
 export interface ServerProcess {
   readonly name: string;
   readonly logFile: string;
-  /** Settles when the process is gone, and says how it ended. */
+  /** Resolves when the process has ended, with a description of how it ended. */
   readonly ended: Promise<string>;
   isRunning(): boolean;
-  /** Sends the signal and waits for the end, however long that takes. */
+  /** Sends the signal and waits for the end, without a time limit. */
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
 const logLinesShown = 25;
 
-/** Starts the program. A program that can't be started is one that has ended. */
+/** Starts the program. A program that can't be started counts as ended. */
 export async function startServer(
   name: string,
   program: Program,
@@ -33,7 +33,7 @@ export async function startServer(
     process.removeListener("exit", killWithParent);
     ending.resolve(how);
   };
-  // For programs that do not watch their standard input, as those of KUBEBUILDER_ASSETS.
+  // For programs that do not watch their stdin, such as those in KUBEBUILDER_ASSETS.
   const killWithParent = (): void => void child.kill("SIGKILL");
   process.once("exit", killWithParent);
   child.stdin?.on("error", () => undefined);
@@ -51,7 +51,7 @@ export async function startServer(
   };
 }
 
-/** The last lines of the log, for the message of a failure. */
+/** The last lines of the log, for error messages. */
 export async function logTail(server: ServerProcess): Promise<string> {
   const text = await readFile(server.logFile, "utf8").catch(() => "");
   const lines = text.trimEnd().split("\n").slice(-logLinesShown);

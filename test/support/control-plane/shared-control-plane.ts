@@ -1,5 +1,5 @@
-// One control plane for a whole run of the tests. The process that starts jest offers it on the loopback
-// interface; it is started when the first suite asks, so a run that needs none pays nothing.
+// One control plane for a whole test run. The process that starts jest offers it on the loopback
+// interface. It starts when the first suite requests it, so other runs do not start one.
 import { randomUUID } from "node:crypto";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,7 +8,7 @@ import { findControlPlane } from "./find.ts";
 import type { ControlPlane, StartOptions } from "./start.ts";
 import { startControlPlane } from "./start.ts";
 
-/** The name of the environment variable that tells the suites where to ask. */
+/** The environment variable with the URL of the offer. */
 export const offerVariable = "WAFSYNC_TEST_CONTROL_PLANE";
 
 export type Offer =
@@ -16,13 +16,13 @@ export type Offer =
   | { readonly state: "Missing"; readonly problem: string };
 
 export interface OfferedControlPlane {
-  /** To be added to the environment of jest. */
+  /** Variables for the environment of jest. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Ends the control plane, if anybody asked for it. */
+  /** Ends the control plane if a suite requested it. */
   withdraw(): Promise<void>;
 }
 
-/** Listens on a free port. The path is secret, since whoever asks gets an admin's token. */
+/** Listens on a free port. The path is secret, because the response contains an admin token. */
 export async function offerControlPlane(): Promise<OfferedControlPlane> {
   let started: Promise<ControlPlane | string> | undefined;
   const path = `/${randomUUID()}`;
@@ -51,7 +51,7 @@ export async function offerControlPlane(): Promise<OfferedControlPlane> {
   };
 }
 
-/** Waits as long as it takes: the programs may have to be built first. */
+/** Waits without a time limit, because the programs may have to be built first. */
 export async function askForControlPlane(url: string): Promise<Offer> {
   const answered = Promise.withResolvers<Offer>();
   const asked = request(url, { agent: false }, (response) => {
@@ -68,7 +68,7 @@ export async function askForControlPlane(url: string): Promise<Offer> {
   return answered.promise;
 }
 
-/** The control plane, or what stands in the way. */
+/** The control plane, or the reason why it is not available. */
 export async function findAndStart(options: Pick<StartOptions, "audits"> = {}): Promise<ControlPlane | string> {
   const found = await findControlPlane({ controllerManager: true });
   if (found.state === "Missing") return found.problem;

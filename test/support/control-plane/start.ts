@@ -1,5 +1,5 @@
-// Starts etcd, kube-apiserver and, if asked, kube-controller-manager on free ports of the loopback interface:
-// RBAC on, service-account tokens, data in a folder of its own that is removed at the end.
+// Starts etcd, kube-apiserver and, if requested, kube-controller-manager on free ports of the loopback interface:
+// with RBAC, service account tokens, and a data folder that is removed at the end.
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { access, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -29,39 +29,39 @@ import { createSupervisor } from "./supervisor.ts";
 export interface StartOptions {
   readonly programs: ControlPlanePrograms;
   readonly controllerManager: boolean;
-  /** Whether kube-apiserver writes a line about each request; see audit-log.ts. */
+  /** Whether kube-apiserver logs each request; see audit-log.ts. */
   readonly audits?: boolean;
-  /** The port of kube-apiserver, if it has to be a certain one. */
+  /** The port of kube-apiserver, if a specific port is required. */
   readonly apiPort?: number;
-  /** Come after its other flags, so they prevail. */
+  /** Added after all other flags, so that they override them. */
   readonly moreApiServerFlags?: readonly string[];
-  /** Where to keep data, logs and kubeconfig. Left as it is at the end; without it, a temporary folder is used. */
+  /** The folder for data, logs and kubeconfig, which is kept at the end. The default is a temporary folder. */
   readonly directory?: string;
 }
 
 export interface ControlPlane extends ClusterAccess {
   /**
-   * Ends kube-apiserver and waits until it is gone. After SIGTERM it refuses new connections at once and lets open
-   * watches run on for up to a minute; SIGKILL cuts them.
+   * Ends kube-apiserver and waits until it has exited. After SIGTERM, it refuses new connections immediately and keeps open
+   * watches for up to a minute; SIGKILL closes them.
    */
   stopApiServer(signal: NodeJS.Signals): Promise<void>;
-  /** Starts it again on the same port with the same data; resolves once it is ready. */
+  /** Restarts it on the same port with the same data; resolves when it is ready. */
   startApiServer(): Promise<void>;
   restartApiServer(signal: NodeJS.Signals): Promise<void>;
   /**
-   * Lets etcd forget every revision before the present one, which it gives. A watch from an old revision gets 410
-   * only after a restart too, as kube-apiserver keeps a window of changes in memory.
+   * Compacts etcd up to the current revision, and returns this revision. A watch from an old revision gets 410
+   * only after an additional restart, because kube-apiserver keeps a window of changes in memory.
    */
   compactEtcd(): Promise<number>;
   /** The last lines of every log. */
   describeLogs(): Promise<string>;
-  /** Ends all processes at once, and removes the data unless the caller named the folder. */
+  /** Ends all processes immediately, and removes the data unless the caller named the folder. */
   stop(): Promise<void>;
 }
 
 const startAttemptsMax = 3;
 
-/** Rejects, with the ends of the logs, if a server does not come up. */
+/** Rejects with the last lines of the logs if a server does not start. */
 export async function startControlPlane(options: StartOptions): Promise<ControlPlane> {
   for (let attempt = 1; ; attempt += 1) {
     const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "wafsync-control-plane-")));
@@ -116,7 +116,7 @@ async function startIn(
     const program = programs.kubeControllerManager;
     if (program === undefined) throw new Error("kube-controller-manager is asked for, but there is none");
     await supervisor.start("kube-controller-manager", program, controllerManagerFlags(layout, kubeconfig));
-    // It has no health port here; the first thing that it makes shows that it works.
+    // It has no health port here. The first object that it creates shows that it works.
     const madeFirst = "/api/v1/namespaces/default/serviceaccounts/default";
     await supervisor.waitUntil("kube-controller-manager", () => answersWell(madeFirst));
   }
@@ -139,7 +139,7 @@ async function startIn(
   };
 }
 
-/** The key pair that signs the tokens of service accounts, and the token of the admin, which it gives. */
+/** Creates the key pair for service account tokens and the admin token, and returns the token. */
 async function writeCredentials(layout: ControlPlaneLayout): Promise<string> {
   await mkdir(layout.directory, { recursive: true });
   const keys = generateKeyPairSync("rsa", {

@@ -1,5 +1,5 @@
-// Suites that need a real control plane. Where none can be had they are skipped with a loud line, and fail under
-// CI=true, so that nobody takes silence for success.
+// Suites that need a real control plane. If none is available, they are skipped with a clear message, and fail with
+// CI=true, so that skipped suites are not mistaken for success.
 import { afterAll, describe } from "@jest/globals";
 import type { ClusterAccess } from "./cluster-access.ts";
 import { connectToCluster } from "./cluster-access.ts";
@@ -8,9 +8,9 @@ import { askForControlPlane, findAndStart, offerVariable } from "./shared-contro
 import { describeMissing } from "../processes/describe-missing.ts";
 
 /**
- * Describes a suite on the control plane that all suites of the run share: it has to use namespaces of its own and
- * to leave the server, the custom resource definitions and the cluster roles alone. To be awaited at the top of the
- * file. Without a shared one (jest started by hand) the suite gets its own.
+ * Describes a suite on the control plane that all suites of the run share: it must use its own namespaces and
+ * must not change the server, the CRDs and the cluster roles. Await it at the top of the
+ * file. Without a shared control plane (if jest was started manually), the suite gets its own.
  */
 export async function describeWithControlPlane(title: string, body: (cluster: ClusterAccess) => void): Promise<void> {
   const offerUrl = process.env[offerVariable];
@@ -23,7 +23,7 @@ export async function describeWithControlPlane(title: string, body: (cluster: Cl
   });
 }
 
-/** As describeWithControlPlane, with a control plane that the suite may restart, break and fill. */
+/** Like describeWithControlPlane, with a separate control plane that the suite may restart, break and fill. */
 export async function describeWithOwnControlPlane(
   title: string,
   body: (controlPlane: ControlPlane) => void,

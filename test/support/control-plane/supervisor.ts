@@ -1,5 +1,5 @@
-// Starts and ends the servers of one control plane, and turns a server that does not come up into an error that
-// shows the ends of the logs.
+// Starts and ends the servers of one control plane. If a server does not start, it throws an error that
+// contains the last lines of the logs.
 import { join } from "node:path";
 import { realClock } from "../../../src/async/clock.ts";
 import type { Program } from "./program.ts";
@@ -7,12 +7,12 @@ import type { ServerProcess } from "./server-process.ts";
 import { logTail, startServer } from "./server-process.ts";
 
 export interface Supervisor {
-  /** The name is that of the log file too. A server of the same name has to have ended before. */
+  /** The name is also the name of the log file. A previous server with the same name must have ended. */
   start(name: string, program: Program, args: readonly string[]): Promise<void>;
   /** Sends the signal and waits for the end of that server. */
   end(name: string, signal: NodeJS.Signals): Promise<void>;
   endAll(): Promise<void>;
-  /** Asks again and again until the answer is true; an answer that rejects counts as false. */
+  /** Calls the function until it returns true; a rejection counts as false. */
   waitUntil(what: string, isTrue: () => Promise<boolean>): Promise<void>;
   /** The last lines of every log. */
   describeLogs(): Promise<string>;
@@ -21,7 +21,7 @@ export interface Supervisor {
 const readyMsMax = 180_000;
 const pollMs = 100;
 
-/** Logs go into the folder. */
+/** Writes logs to the folder. */
 export function createSupervisor(directory: string): Supervisor {
   const servers = new Map<string, ServerProcess>();
   const describeLogs = async (): Promise<string> => (await Promise.all([...servers.values()].map(logTail))).join("\n");

@@ -1,4 +1,4 @@
-// The Helm chart as helm renders and installs it, apart from the settings and caches of whoever runs the tests.
+// Renders and installs the Helm chart, independent of the user's settings and caches.
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,11 +21,11 @@ export interface RenderedObject {
 export const chartFolder = join(import.meta.dirname, "..", "..", "..", "deploy", "helm", "wafsync");
 
 export interface Helm {
-  /** A folder for files of the suite; removed at the end. */
+  /** A folder for the suite's files, which is removed at the end. */
   readonly folder: string;
-  /** Never rejects: what went wrong is in code and stderr. */
+  /** Never rejects: the exit code and stderr report failures. */
   run(args: readonly string[], kubeconfig?: string): Promise<Ended>;
-  /** The text that `helm template` gives for these values; rejects if it gives none. */
+  /** The output of `helm template` for these values; rejects if the command fails. */
   render(values: object, namespace?: string): Promise<string>;
   end(): Promise<void>;
 }
@@ -66,7 +66,7 @@ export function objectsIn(text: string): RenderedObject[] {
   return objects.filter((object) => object !== null);
 }
 
-/** The values that the tests install and render with: what a platform team may set, ten ways. */
+/** The values for the tests that render and install: ten combinations that a platform team may use. */
 export async function valueSets(): Promise<[string, object][]> {
   const file = join(import.meta.dirname, "value-sets.yaml");
   return parseAllDocuments(await readFile(file, "utf8")).map((document) => {

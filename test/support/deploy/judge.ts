@@ -1,4 +1,4 @@
-// Asks the engines of Argo CD and Flux, through the program judge, what they make of objects.
+// Returns the health of objects as the engines of Argo CD and Flux assess it, through the program judge.
 import { runTool } from "./tools-suite.ts";
 
 export interface Question {
@@ -17,7 +17,7 @@ export interface Answer {
 
 export type Engine = "health" | "discovery" | "action" | "kstatus" | "expression";
 
-/** All questions in one process; the answers come in the same order. */
+/** Assesses all objects in one process, and returns the results in the same order. */
 export async function judge(file: string, engine: Engine, questions: readonly Question[]): Promise<Answer[]> {
   const { stdout } = await runTool(file, [engine], { input: JSON.stringify(questions) });
   return JSON.parse(stdout) as Answer[];

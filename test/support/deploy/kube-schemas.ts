@@ -1,5 +1,5 @@
-// The schemas that kubeconform checks manifests by, made from what a real API server says of its kinds: so they fit its
-// version, know custom resources too, and need no download.
+// Creates the schemas for kubeconform from the OpenAPI documents of a real API server, so they match its
+// version, include custom resources, and need no download.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ClusterAccess } from "../control-plane/cluster-access.ts";
@@ -19,7 +19,7 @@ interface OpenApi {
   readonly definitions: Record<string, Schema>;
 }
 
-/** Writes one file for each kind into the folder, and gives the `-schema-location` for them. */
+/** Writes one file for each kind into the folder, and returns their `-schema-location`. */
 export async function writeKubeSchemas(cluster: ClusterAccess, folder: string): Promise<string> {
   const answer = await cluster.request({ path: "/openapi/v2" });
   const { definitions } = answer.body as OpenApi;
@@ -28,7 +28,7 @@ export async function writeKubeSchemas(cluster: ClusterAccess, folder: string): 
   for (const [name, schema] of Object.entries(definitions)) {
     const kinds = (schema["x-kubernetes-group-version-kind"] ?? []) as GroupVersionKind[];
     for (const { group, version, kind } of kinds) {
-      // kubeconform takes the version of the core group for its name.
+      // kubeconform uses the version of the core group as its name.
       const file = join(folder, `${kind.toLowerCase()}-${group === "" ? version : group}-${version}.json`);
       const needed = closureOf(name, strict);
       await writeFile(file, JSON.stringify({ $ref: `#/definitions/${name}`, definitions: needed }));
@@ -37,7 +37,7 @@ export async function writeKubeSchemas(cluster: ClusterAccess, folder: string): 
   return join(folder, "{{.ResourceKind}}-{{.Group}}-{{.ResourceAPIVersion}}.json");
 }
 
-/** Fields that the schema does not name are refused, and a port may be a number or a name. */
+/** Rejects fields that the schema does not contain, and allows a number or a name for a port. */
 function strictly(schema: Schema): Schema {
   if (schema["format"] === "int-or-string" || schema["x-kubernetes-int-or-string"] === true) {
     return { anyOf: [{ type: "integer" }, { type: "string" }] };

@@ -7,9 +7,9 @@ import { waitFor } from "../builders/cluster-objects.ts";
 import { findFreePorts } from "../control-plane/free-ports.ts";
 
 export interface RunningPrometheus {
-  /** The `data` of an answer of its API; rejects with its words if it refuses. */
+  /** The `data` of an API response; rejects with the error message if the request fails. */
   api(path: string): Promise<unknown>;
-  /** The values that a query gives now. */
+  /** The current values of a query. */
   query(expression: string): Promise<readonly { readonly metric: Readonly<Record<string, string>> }[]>;
   end(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// A status for every published reason, made by the code that the operator makes them with, and what Argo CD and Flux
-// have to make of it. The tables are complete by their types: a new reason does not compile without a verdict.
+// A status for every published reason, created by the operator's own code, and the health that Argo CD and Flux
+// must derive from it. The types make the tables complete: a new reason does not compile without an expected health.
 import type { Condition, NewCondition } from "../../../src/api/conditions.ts";
 import { setCondition } from "../../../src/api/conditions.ts";
 import type { AcceptedReason, ReasonOf, SyncedReason } from "../../../src/api/reasons.ts";
@@ -27,15 +27,15 @@ type Next = SyncedFinding["next"];
 
 const generation = 3;
 const nowMs = Date.UTC(2026, 10, 21, 12);
-const message = "This is what is the case.";
+const message = "This is the message.";
 const healthy: Verdict = ["Healthy", "Current"];
 const working: Verdict = ["Progressing", "InProgress"];
 const failed: Verdict = ["Degraded", "Failed"];
 const paused: Verdict = ["Suspended", "InProgress"];
-/** Flux has no word for what waits for a person without being a failure. */
+/** Flux has no state for objects that wait for a person without having failed. */
 const held: Verdict = ["Suspended", "Failed"];
 
-/** Who moves next with a reason, in each way that the operator reports it. */
+/** Who has to act for each reason, in each form in which the operator reports it. */
 const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next, Verdict>>>>> = {
   Synced: { Settled: healthy },
   Expired: { Settled: healthy },
@@ -63,7 +63,7 @@ const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next
 const trueReasons: ReadonlySet<SyncedReason> = new Set(["Synced", "Expired", "PrimaryOrigin"]);
 const unknownReasons: ReadonlySet<SyncedReason> = new Set(["Syncing", "Suspended"]);
 
-/** What is not accepted counts as failed once the rest is settled; an instance that is not there may still come. */
+/** An object that is not accepted counts as failed after the rest has settled. A missing instance may still be created. */
 const acceptedVerdicts: Readonly<Record<Exclude<AcceptedReason, "Accepted" | "Pending">, Verdict>> = {
   InstanceNotFound: working,
   InstanceDeleting: working,
@@ -88,7 +88,7 @@ const removalsHeldVerdicts: Readonly<Record<ReasonOf<"RemovalsHeld">, HeldCase>>
   InventoryUnreadable: ["InventoryUnreadable", "Person", failed],
 };
 
-/** By the state of a feed that has this reason; made by the code that makes the conditions of feeds. */
+/** The state of a feed with this reason, created by the code for the conditions of feeds. */
 const fetchedVerdicts: Readonly<Record<ReasonOf<"Fetched">, readonly [Partial<FeedState>, Verdict]>> = {
   Fetched: [{}, healthy],
   Pending: [{ good: undefined }, working],
@@ -135,7 +135,7 @@ const failedReasons: Readonly<Record<ReasonOf<"Failed">, true>> = {
   Rejected: true,
 };
 
-/** All cases, each with the object as the API server would give it. */
+/** All cases, each with the object as the API server would return it. */
 export function statusCases(): StatusCase[] {
   return [
     ...syncedCases(),
@@ -192,7 +192,7 @@ function removalsHeldCases(): StatusCase[] {
   });
 }
 
-/** Logs that can't be forwarded do not make a WAF less as declared. */
+/** If logs can't be forwarded, the WAF still matches the declared state. */
 function logsCases(): StatusCase[] {
   const { reasons } = conditionFacts.LogsForwarded;
   const names = Object.keys(reasons) as (keyof typeof reasons)[];
@@ -206,7 +206,7 @@ function logsCases(): StatusCase[] {
   });
 }
 
-/** Logs that can't be judged make what is listed no less as declared, and neither do clients for which there is no room. */
+/** If logs can't be evaluated or further clients do not fit, the listed clients still match the declared state. */
 function autoBlockCases(): StatusCase[] {
   const caseOf = (type: "LogsJudged" | "Incomplete", reason: string, status: Condition["status"]): StatusCase => {
     const judged = { type, status, reason, message, observedGeneration: generation } as Parameters<
@@ -260,7 +260,7 @@ function feedCases(): StatusCase[] {
   const fetched = entriesOf(fetchedVerdicts).map(([reason, [change, verdict]]) =>
     caseOf(`Fetched ${reason}`, change, verdict, aFeed({ suspend: reason === "Suspended" })),
   );
-  // That content is old makes nothing less as declared.
+  // With stale content, the rules still match the declared state.
   return [...fetched, caseOf("Stale NotConfirmed", {}, healthy, aFeed(), nowMs + 10 * aFeed().staleAfterMs)];
 }
 

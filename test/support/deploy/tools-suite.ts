@@ -1,6 +1,6 @@
-// Suites that need the tools of others: helm, kubeconform, promtool, prometheus, judge. They are built once, which takes
-// many minutes, so these suites lie apart and run when they are asked for. Where the tools can't be had the suites are
-// skipped with a loud line, and fail under CI=true.
+// Suites that need third-party tools: helm, kubeconform, promtool, prometheus, judge. The tools are built once, which takes
+// many minutes, so these suites are separate and run only on request. If the tools are not available, the suites are
+// skipped with a clear message, and fail with CI=true.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "@jest/globals";
@@ -14,7 +14,7 @@ import { describeMissing } from "../processes/describe-missing.ts";
 import { describeOperator } from "../worlds/operator-suite.ts";
 import type { OperatorWorld } from "../worlds/operator-world.ts";
 
-/** What each tool is, as people call it, and the module that has its version. */
+/** The name of each tool, and the module that determines its version. */
 const modules: Readonly<Record<ToolName, readonly (readonly [string, string])[]>> = {
   helm: [["helm", "helm.sh/helm/v4"]],
   kubeconform: [["kubeconform", "github.com/yannh/kubeconform"]],
@@ -27,7 +27,7 @@ const modules: Readonly<Record<ToolName, readonly (readonly [string, string])[]>
   ],
 };
 
-/** To be awaited at the top of the file. Prints which versions the suite runs with. */
+/** Await it at the top of the file. Prints the versions that the suite runs with. */
 export async function describeWithTools(
   title: string,
   names: readonly ToolName[],
@@ -40,7 +40,7 @@ export async function describeWithTools(
   });
 }
 
-/** As describeWithTools, with a control plane of the suite's own. */
+/** Like describeWithTools, with a separate control plane. */
 export async function describeWithToolsAndCluster(
   title: string,
   names: readonly ToolName[],
@@ -53,7 +53,7 @@ export async function describeWithToolsAndCluster(
   });
 }
 
-/** As describeWithTools, with a control plane, a simulator and operators. */
+/** Like describeWithTools, with a control plane, a simulator and operators. */
 export async function describeWithToolsAndOperator(
   title: string,
   names: readonly ToolName[],
@@ -66,7 +66,7 @@ export async function describeWithToolsAndOperator(
   });
 }
 
-/** Describes a suite that is skipped or fails where there are none. */
+/** Describes a suite that is skipped or fails if the tools are missing. */
 async function toolsFor(title: string, names: readonly ToolName[]): Promise<Tools | undefined> {
   const found = await findTools();
   if (found.state === "Found") {
@@ -77,7 +77,7 @@ async function toolsFor(title: string, names: readonly ToolName[]): Promise<Tool
   return undefined;
 }
 
-/** As the module says that they are built from: the tools themselves do not all know. */
+/** The versions from the module, because not all tools report their version. */
 async function versionsOf(names: readonly ToolName[]): Promise<string> {
   const module = await readFile(join(import.meta.dirname, "..", "..", "tools", "go.mod"), "utf8");
   const version = (path: string): string => new RegExp(`^\\s*${path} (v\\S+)`, "m").exec(module)?.[1] ?? "?";
@@ -87,7 +87,7 @@ async function versionsOf(names: readonly ToolName[]): Promise<string> {
     .join(", ");
 }
 
-/** Runs a tool, and rejects with what it said unless it exits with 0; gives its output. */
+/** Runs a tool and returns its output; rejects with its output unless the exit code is 0. */
 export async function runTool(
   file: string,
   args: readonly string[],

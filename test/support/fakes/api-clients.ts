@@ -1,5 +1,5 @@
-// API clients of wafsync on a test's control plane, also ones that break off: as after a crash, nothing of them is written
-// any more from a chosen request on.
+// wafsync's API clients on a test's control plane. Some of them stop writing, as after a crash: they send no writes
+// after a chosen request.
 import { realClock } from "../../../src/async/clock.ts";
 import { localFault } from "../../../src/kube/api-result.ts";
 import { createApiServer } from "../../../src/kube/api-server.ts";
@@ -9,7 +9,7 @@ import type { ClusterAccess } from "../control-plane/cluster-access.ts";
 import { collectionOf } from "../builders/manifests.ts";
 import type { Manifest } from "../builders/manifests.ts";
 
-/** With the rights of an admin. To be closed. */
+/** With admin permissions. The caller must close it. */
 export function apiClient({ url, caFile, adminToken }: ClusterAccess): ApiServer {
   const credentials = clusterCredentials({ server: url, caFile, token: adminToken });
   return createApiServer({ credentials, clock: realClock });
@@ -20,7 +20,7 @@ export interface WatchedClient extends ApiServer {
   readonly sent: readonly string[];
 }
 
-/** Lets so many writes through, and fails all that follow without sending them. Reads always go through. */
+/** Sends this number of writes, and fails all later writes without sending them. Reads are always sent. */
 export function crashingClient(api: ApiServer, writesLeft: number): WatchedClient {
   const sent: string[] = [];
   let left = writesLeft;
@@ -39,12 +39,12 @@ export function crashingClient(api: ApiServer, writesLeft: number): WatchedClien
   };
 }
 
-/** Remembers the requests, and changes nothing. */
+/** Records the requests without changing them. */
 export function watchedClient(api: ApiServer): WatchedClient {
   return crashingClient(api, Number.POSITIVE_INFINITY);
 }
 
-/** Creates the objects, one after another; rejects unless all are taken. */
+/** Creates the objects, one after another; rejects unless all are accepted. */
 export async function createAll(cluster: ClusterAccess, ...manifests: readonly Manifest[]): Promise<void> {
   for (const manifest of manifests) {
     const answer = await cluster.request({ method: "POST", path: collectionOf(manifest), body: manifest });
@@ -52,7 +52,7 @@ export async function createAll(cluster: ClusterAccess, ...manifests: readonly M
   }
 }
 
-/** A merge patch; gives the object as it is then. */
+/** Applies a merge patch, and returns the new object. */
 export async function patchObject(
   cluster: ClusterAccess,
   manifest: Manifest,

@@ -1,4 +1,4 @@
-// The end of the process at one exact point: a port throws it, and the pass that runs never gets to do anything more.
+// Ends the process at an exact point: a port throws this error, so the current run can do nothing more.
 
 const crashCode = "TEST_CRASH";
 

@@ -1,4 +1,4 @@
-// WAFs with empty lists and hostile logs: those of keys that begin with `endless` never end, and all others never come.
+// WAFs with empty lists and hostile logs: the logs of keys that start with `endless` never end; all other logs never arrive.
 import { keyIn } from "./hostile-wafs.ts";
 import { json, startScriptedWaf } from "./scripted-waf.ts";
 import type { Script, ScriptedWaf } from "./scripted-waf.ts";
@@ -7,7 +7,7 @@ export const rowsPerPage = 10_000;
 const totalRows = 1_000_000_000;
 
 export interface EndlessLogs extends Pick<ScriptedWaf, "baseUrl" | "close"> {
-  /** Pages that were asked for with this key. */
+  /** The number of pages that were requested with this key. */
   pages(key: string): number;
 }
 
@@ -31,7 +31,7 @@ export async function startEndlessLogs(): Promise<EndlessLogs> {
   };
 }
 
-/** Every row and every scroll id is new. */
+/** Every row and every scroll ID is new. */
 function pageText(page: number): string {
   const timestamp = new Date().toISOString();
   const rows = Array.from(

@@ -1,5 +1,5 @@
-// A stand-in for CrowdSec's local API: decisions with their ends, the cursor of a bouncer, and what the real one does when its
-// table is gone.
+// A fake of the CrowdSec local API: decisions with their expiry, the cursor of a bouncer, and the behavior of the real API if its
+// table is missing.
 import { FeedServer } from "./feed-server.ts";
 
 export interface FakeDecision {
@@ -45,7 +45,7 @@ export class FakeCrowdsec {
     this.#added.push(...decisions);
   }
 
-  /** As the server does: named as deleted only when no other decision about the value is active. */
+  /** Like the real server: reports a decision as deleted only if no other decision for the value is active. */
   remove(value: string): void {
     const at = this.decisions.findIndex((one) => one.value === value);
     const [gone] = this.decisions.splice(at, 1);

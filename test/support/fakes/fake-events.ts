@@ -1,4 +1,4 @@
-// Events as the API server keeps them, with faults on order.
+// Stores events like the API server, and injects faults on request.
 import { localFault } from "../../../src/kube/api-result.ts";
 import type { ApiFaultCode, ApiResult } from "../../../src/kube/api-result.ts";
 import type { EventApi } from "../../../src/kube/event-recorder.ts";
@@ -24,9 +24,9 @@ export type Fault = {
 export class FakeEvents implements EventApi {
   readonly stored = new Map<string, StoredEvent>();
   readonly requests: string[] = [];
-  /** Answers the next requests with these. */
+  /** Responds to the next requests with these responses. */
   readonly faults: Fault[] = [];
-  /** Never answers, until the caller gives up. */
+  /** Never responds, until the caller gives up. */
   silent = false;
 
   create(namespace: string, body: object, signal: AbortSignal): Promise<ApiResult<unknown>> {

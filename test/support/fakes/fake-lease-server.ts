@@ -1,4 +1,4 @@
-// One Lease with the API server's rules: creating what is there and replacing another version than the current one fails.
+// One Lease with the API server's rules: creating an existing Lease or replacing an outdated version fails.
 import { localFault } from "../../../src/kube/api-result.ts";
 import type { ApiFaultCode, ApiResult } from "../../../src/kube/api-result.ts";
 import type { LeaseApi } from "../../../src/kube/lease.ts";
@@ -41,15 +41,15 @@ export class FakeLeaseServer {
   }
 }
 
-/** What may go wrong between one process and the server. */
+/** The possible faults between one process and the server. */
 export interface Network {
   partitioned: boolean;
-  /** Draws how long one way takes, in milliseconds. */
+  /** Returns a random latency for one direction, in milliseconds. */
   delayMs: () => number;
   losesAnswer: () => boolean;
 }
 
-/** The server as one process reaches it: an abort does not undo a request that is on its way. */
+/** The server from the view of one process. Aborting a request does not undo it. */
 export function leaseOver(
   server: FakeLeaseServer,
   { time, clock, network }: { readonly time: VirtualTime; readonly clock: SkewedClock; readonly network: Network },
@@ -69,7 +69,7 @@ export function leaseOver(
   };
 }
 
-/** No answer ever comes; the caller gives up. */
+/** The server never responds; the caller gives up. */
 function silence(signal: AbortSignal): Promise<ApiResult<unknown>> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(failed("Aborted"));

@@ -29,9 +29,9 @@ export class FakeObject implements StatusApi, FinalizerApi {
   };
   reads = 0;
   patches = 0;
-  /** Comes over the next patches, before they are looked at. */
+  /** Faults for the next patches, before they are processed. */
   readonly before: (() => void)[] = [];
-  /** What the server fills in where the status leaves it out. */
+  /** The values that the server adds to the status. */
   defaults: Readonly<Record<string, unknown>> = {};
 
   get object(): StatusObject {
@@ -39,7 +39,7 @@ export class FakeObject implements StatusApi, FinalizerApi {
     return this.stored;
   }
 
-  /** Somebody else changes the object. */
+  /** Changes the object as another writer. */
   edit(metadata: Partial<KubeObjectMeta>, status: unknown = this.object.status): void {
     const resourceVersion = String(Number(this.object.metadata.resourceVersion) + 1);
     this.stored = { ...this.object, metadata: { ...this.object.metadata, resourceVersion, ...metadata }, status };

@@ -1,6 +1,6 @@
-// One WAF in memory, behind the port of the use cases. Strict: it serves one call at a time and notes any that overlap,
-// knows an entry by the text that its list shows and by nothing else, and refuses what is there already or not there.
-// Faults are told in advance: which call, before or after its effect.
+// A WAF in memory that implements the port of the use cases. It is strict: it records overlapping calls,
+// identifies entries only by the spelling on its list, and rejects duplicate additions and removals of missing entries.
+// Tests configure faults in advance: the call, and whether the fault happens before or after its effect.
 import type { Clock } from "../../../src/async/clock.ts";
 import type { ListName, OriginType } from "../../../src/model/declared.ts";
 import { isOpaque, readObservedEntry } from "../../../src/model/entry.ts";
@@ -27,19 +27,19 @@ export interface WafCall {
   /** The entry or host, as it was sent. */
   readonly text: string;
   readonly atMs: number;
-  /** `Ok`, or the code of the fault that was answered; `Running` until then. */
+  /** `Ok` or the code of the returned fault; `Running` until the call ends. */
   outcome: string;
 }
 
 export interface WafFaultRule {
   readonly on: WafCallName | "Write" | "Read" | "Any";
   readonly list?: ListName;
-  /** The first call that it hits, counted from 1 among those that match from now on. */
+  /** The first call that it affects, counted from 1 among the matching calls from now on. */
   readonly nth?: number;
-  /** How many calls in a row it hits. */
+  /** The number of consecutive calls that it affects. */
   readonly times?: number;
   readonly effect: "Before" | "After";
-  /** `Crash` ends the process instead of answering. */
+  /** `Crash` ends the process instead of responding. */
   readonly fault: WafFault | "Crash";
 }
 
@@ -52,7 +52,7 @@ export interface FakeWafOptions {
   readonly clock: Clock;
   readonly latencyMs?: number;
   readonly domain?: string;
-  /** How its lists show a text that was added. */
+  /** Maps an added entry to its spelling on the list. */
   readonly spell?: (text: string) => string;
 }
 
@@ -64,15 +64,15 @@ export class FakeWaf {
   readonly origins = new Map<string, OriginType>();
   primary = "origin.shop.example";
   domain: string;
-  /** The keys that it takes, all of this one WAF. */
+  /** The API keys that this WAF accepts. */
   readonly keys = new Set([testKey]);
   readonly calls: WafCall[] = [];
   cacheClears = 0;
-  /** Calls that began while another one ran. */
+  /** Calls that started while another call was running. */
   overlaps = 0;
-  /** Texts that the API refuses whatever the state of the list. */
+  /** Strings that the API always rejects. */
   readonly refusedTexts = new Set<string>();
-  /** Told of each call before it takes effect: a test changes the world here, at one exact point. */
+  /** Called before each call takes effect, so that a test can change the world at an exact point. */
   onCall: ((call: WafCall) => void) | undefined;
 
   constructor(options: FakeWafOptions) {
@@ -80,7 +80,7 @@ export class FakeWaf {
     this.domain = options.domain ?? "shop.example";
   }
 
-  /** The WAF as one key sees it. */
+  /** The WAF from the view of one API key. */
   port(key: ApiKey): WafPort {
     return {
       readOrigins: async (options) =>

@@ -1,4 +1,4 @@
-// A web server on loopback whose answers a test writes, and what was asked of it.
+// A web server on loopback with scripted responses. It records the requests.
 import { once } from "node:events";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -52,7 +52,7 @@ export class FeedServer implements AsyncDisposable {
     this.#answer = (_, response) => response.writeHead(status, headers).end("no");
   }
 
-  /** On the port that it had. */
+  /** Listens on the previous port again. */
   async restart(): Promise<void> {
     this.#server.listen(this.#port, this.#host);
     await once(this.#server, "listening");

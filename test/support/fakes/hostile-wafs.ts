@@ -1,8 +1,8 @@
-// Many WAFs on one port, each with answers of its own: which one a request is for, its API key tells.
+// Many WAFs on one port, each with its own responses. The API key of a request selects the WAF.
 import { json, startScriptedWaf } from "./scripted-waf.ts";
 import type { ReceivedRequest, Script, ScriptedWaf } from "./scripted-waf.ts";
 
-/** What one WAF answers; what is left out is answered as an empty, well-behaved WAF answers it. */
+/** The responses of one WAF. By default, it responds like an empty, well-behaved WAF. */
 export interface HostileAnswers {
   readonly origins?: Script;
   readonly list?: Script;
@@ -11,9 +11,9 @@ export interface HostileAnswers {
 }
 
 export interface HostileWafs extends Pick<ScriptedWaf, "baseUrl" | "close" | "connections"> {
-  /** From now on, the WAF with this key answers so. */
+  /** Sets the responses of the WAF with this key. */
   play(key: string, answers: HostileAnswers): void;
-  /** Requests that came with this key. */
+  /** The number of requests with this key. */
   requests(key: string): number;
 }
 
@@ -45,7 +45,7 @@ function scriptFor({ method, url }: ReceivedRequest, answers: HostileAnswers): S
   return url.startsWith("/api/origins") ? (answers.origins ?? origins) : (answers.list ?? emptyList);
 }
 
-/** The key of a request, which the API takes in the query or in the form. */
+/** The API key of a request, which is in the query or in the form. */
 export function keyIn({ url, body }: Pick<ReceivedRequest, "url" | "body">): string {
   return new URL(url, "http://host").searchParams.get("api_key") ?? new URLSearchParams(body).get("api_key") ?? "";
 }

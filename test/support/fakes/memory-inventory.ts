@@ -1,4 +1,4 @@
-// An inventory in memory, with revisions. What is stored is a copy: later changes of the caller's object don't reach it.
+// An inventory in memory, with revisions. It stores copies, so later changes to the caller's object do not affect it.
 import type { Inventory, LoadedInventory, SavedInventory } from "../../../src/model/inventory.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
@@ -20,15 +20,15 @@ export class MemoryInventory implements InventoryPort {
   #revision = 0;
   /** Every save that was stored, oldest first. */
   readonly saves: Inventory[] = [];
-  /** Told of each save once it is stored. */
+  /** Called after each save is stored. */
   onSaved: ((inventory: Inventory) => void) | undefined;
 
-  /** What is stored now; the empty inventory where nothing is. */
+  /** The stored inventory; an empty inventory if nothing is stored. */
   of(instance: ObjectName): Inventory {
     return this.#stored.get(nameKey(instance))?.inventory ?? emptyInventory;
   }
 
-  /** Stores as somebody else would: whoever loaded before gets a conflict. */
+  /** Stores a new version as another writer: anyone who loaded the inventory earlier gets a conflict. */
   put(instance: ObjectName, inventory: Inventory): void {
     this.#revision += 1;
     // A long list with few changes is not a plain map.
@@ -38,12 +38,12 @@ export class MemoryInventory implements InventoryPort {
     this.#stored.set(nameKey(instance), { inventory: copy, revision: this.#revision });
   }
 
-  /** The next saves meet these faults, one each. */
+  /** The faults of the next saves, one for each. */
   failNext(...faults: readonly SaveFault[]): void {
     this.#faults.push(...faults);
   }
 
-  /** From now on it can't be read, for this reason; undefined: it can again. */
+  /** Makes it unreadable for this reason; undefined makes it readable again. */
   makeUnreadable(problem: string | undefined): void {
     this.#unreadable = problem;
   }
@@ -69,7 +69,7 @@ export class MemoryInventory implements InventoryPort {
     if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
     const known = this.#stored.get(nameKey(instance));
     if (fault === "Conflict" || revision !== (known === undefined ? "" : String(known.revision))) {
-      return { state: "Conflict", problem: "Somebody else wrote the inventory." };
+      return { state: "Conflict", problem: "Another writer changed the inventory." };
     }
     this.put(instance, inventory);
     const stored = this.of(instance);

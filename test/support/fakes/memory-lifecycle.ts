@@ -1,13 +1,13 @@
-// Holds instances in memory, as a finalizer does in a cluster.
+// Keeps instances in memory, as a finalizer does in a cluster.
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import type { LifecyclePort } from "../../../src/reconcile/ports.ts";
 
 export class MemoryLifecycle implements LifecyclePort {
   readonly #held = new Set<string>();
-  /** Why holding and releasing fail from now on; undefined: they don't. */
+  /** Why adding and removing the finalizer fail from now on; undefined if they succeed. */
   problem: string | undefined;
-  /** Told when an instance may go. */
+  /** Called when an instance is released. */
   onReleased: ((instance: ObjectName) => void) | undefined;
 
   isHeld(instance: ObjectName): boolean {

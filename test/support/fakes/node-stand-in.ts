@@ -1,5 +1,5 @@
-// Stands for scheduler and kubelet, which the control plane of the tests does not have: pods become ready at once, but for
-// those with the image `broken`, which never do.
+// Replaces scheduler and kubelet, which the control plane of the tests does not have: pods become ready immediately, except for
+// pods with the image `broken`, which never become ready.
 import { realClock } from "../../../src/async/clock.ts";
 import type { KubeRequests } from "../worlds/kube-requests.ts";
 
@@ -16,7 +16,7 @@ export interface NodeStandIn {
   end(): Promise<void>;
 }
 
-/** Cares for the pods of one namespace until its end. */
+/** Manages the pods of one namespace until it is closed. */
 export function startNodeStandIn(requests: KubeRequests, namespace: string): NodeStandIn {
   const ending = new AbortController();
   const pods = `/api/v1/namespaces/${namespace}/pods`;

@@ -1,4 +1,4 @@
-// Status and events in memory. Every status that is written is checked for what all statuses promise; the faults are kept.
+// Statuses and events in memory. Every written status is checked against the rules for all statuses; violations are recorded.
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "../../../src/api/conditions.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
@@ -18,7 +18,7 @@ export class RecordedStatus implements StatusPort {
   readonly events: RecordedEvent[] = [];
   /** Every write that changed something, oldest first. */
   readonly writes: { readonly object: string; readonly status: Status }[] = [];
-  /** What was wrong with the statuses that were written. */
+  /** The violations in the written statuses. */
   readonly faults: string[] = [];
 
   read(object: ResourceMeta): Status | undefined {
@@ -29,7 +29,7 @@ export class RecordedStatus implements StatusPort {
     await Promise.resolve();
     const key = resourceKey(object);
     const before = this.#statuses.get(key);
-    // As an API server stores it: without what is undefined.
+    // Like the API server, this removes undefined fields.
     const after = JSON.parse(JSON.stringify(status)) as Status;
     if (isDeepStrictEqual(before, after)) return;
     this.#statuses.set(key, after);
@@ -51,7 +51,7 @@ export class RecordedStatus implements StatusPort {
     return this.events.map(({ reason }) => reason);
   }
 
-  /** `True Synced`, `False Held`: status and reason of a condition; undefined where it is not there. */
+  /** The status and the reason of a condition, such as `True Synced` or `False Held`; undefined if it does not exist. */
   condition(object: ResourceMeta, type: string): string | undefined {
     const found = this.conditionOf(object, type);
     return found === undefined ? undefined : `${found.status} ${found.reason}`;

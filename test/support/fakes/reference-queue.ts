@@ -1,4 +1,4 @@
-// What the keyed queue should do, written as slowly and plainly as possible: one list, searched from end to end.
+// A simple and slow reference implementation of the keyed queue: one list that is searched completely.
 import { ageingMs, queuePriorities } from "../../../src/async/queue-rank.ts";
 import type { QueuePriority } from "../../../src/async/queue-rank.ts";
 

@@ -1,5 +1,5 @@
-// Whether data of a request is on its way between a client and a server of this process. A busy machine may deliver it late, and a
-// clock of a test that moves on meanwhile lets a request time out whose response has been sent.
+// Detects whether a request of this process is still being transmitted. A busy machine may deliver it late, and a
+// test clock that advances in the meantime would let a request time out although its response has been sent.
 import { subscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
 
@@ -15,7 +15,7 @@ subscribe("http.server.request.start", (message) => {
   response.once("close", () => void (handled -= 1));
 });
 
-/** False while the servers of this process hold each request that a client waits for, as a server does that never responds. */
+/** False if the servers of this process have received every request that a client waits for, even if they never respond. */
 export function areRequestsInFlight(): boolean {
   return sent > handled;
 }

@@ -1,5 +1,5 @@
-// An HTTP server on 127.0.0.1 that plays the API server from a script: each request takes the next answer. It knows no
-// Kubernetes semantics; the test says what happens, in which order, and looks at what was asked.
+// An HTTP server on 127.0.0.1 that acts as the API server with scripted responses: each request gets the next response. It has no
+// Kubernetes semantics; the test defines the responses and their order, and checks the requests.
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -11,7 +11,7 @@ export interface ScriptedRequest {
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
-  /** By the server's clock, if it was given one. */
+  /** The time by the server's clock, if it has one. */
   readonly atMs: number;
 }
 
@@ -20,13 +20,13 @@ export type Answer = (response: ServerResponse, request: ScriptedRequest) => voi
 export interface ScriptedApiServer {
   readonly url: string;
   readonly requests: readonly ScriptedRequest[];
-  /** All connections ever accepted. */
+  /** The number of accepted connections. */
   readonly connectionCount: number;
-  /** Appends answers to the script. Without an answer left, a request waits for the next one. */
+  /** Appends responses to the script. If the script is empty, a request waits for the next response. */
   next(...answers: readonly Answer[]): void;
-  /** Answers whatever the script leaves over. */
+  /** Responds to requests when the script is empty. */
   otherwise(answer: Answer): void;
-  /** Refuses connections and cuts the open ones, as a killed server does. */
+  /** Refuses new connections and closes the open ones, like a killed server. */
   stop(): Promise<void>;
   /** Listens again, on the same port. */
   start(certificate?: TestCertificate): Promise<void>;
@@ -128,7 +128,7 @@ export function json(status: number, body: unknown, headers: Readonly<Record<str
   };
 }
 
-/** Answers with plain text, as the API server does for a path that it does not know. */
+/** Responds with plain text, as the API server does for an unknown path. */
 export function text(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return (response) => {
     response.writeHead(status, { "content-type": "text/plain", ...headers });
@@ -136,10 +136,10 @@ export function text(status: number, body: string, headers: Readonly<Record<stri
   };
 }
 
-/** Accepts the request and never answers. */
+/** Accepts the request and never responds. */
 export const noAnswer: Answer = () => undefined;
 
-/** Accepts the request and cuts the connection. */
+/** Accepts the request and closes the connection. */
 export const cutConnection: Answer = (response) => void response.socket?.destroy();
 
 export function statusBody(code: number, reason: string, causes: readonly string[] = []): unknown {
@@ -172,7 +172,7 @@ export interface TestObject {
   readonly spec: { readonly color: string };
 }
 
-/** An object of the test's own kind; the UID is the name unless told. */
+/** An object of the test's kind. By default, its UID is its name. */
 export function testObject(name: string, resourceVersion: number, uid = name, color = "red"): TestObject {
   return {
     apiVersion: "test.dev/v1",
@@ -202,7 +202,7 @@ export interface ScriptedStream {
   cut(): void;
 }
 
-/** A watch whose lines the test sends when it wants to; lines sent before the request arrives are kept for it. */
+/** A watch whose lines the test sends. Lines that are sent before the request arrives are buffered. */
 export function scriptedStream(): ScriptedStream {
   const pending: ((response: ServerResponse) => void)[] = [];
   let open: ServerResponse | undefined;

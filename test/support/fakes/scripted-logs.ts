@@ -1,11 +1,11 @@
-// A log port whose answers are told in advance: by day, one list of pages for each reading of the day.
+// A log port with scripted responses: for each day, one list of pages per reading of the day.
 import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
 import type { WafFault, WafFaultCode, WafResult } from "../../../src/model/waf-result.ts";
 import { parseDay } from "../../../src/reconcile/logs/log-days.ts";
 import type { LogPort } from "../../../src/reconcile/logs/log-ports.ts";
 import type { LogPiece } from "../../../src/reconcile/logs/read-logs.ts";
 
-/** One row, told apart by its path. */
+/** One row, identified by its path. */
 export function row(path: string, more: Partial<LogEntry> = {}): LogEntry {
   return {
     timestamp: "2026-06-10T10:00:00.000Z",
@@ -23,20 +23,20 @@ export function row(path: string, more: Partial<LogEntry> = {}): LogEntry {
   };
 }
 
-/** `a b b` is a page of three rows; a fault code fails; a function is asked. */
+/** `a b b` is a page of three rows; a fault code makes the request fail; a function is called. */
 export type Answer = string | { readonly fault: WafFaultCode; readonly retryAfterMs?: number } | LogPage;
 
 export interface ScriptedLogs {
   readonly waf: LogPort;
   /** `query 2026-06-10/10000` and `scroll …`, in their order. */
   readonly calls: readonly string[];
-  /** The most that ran at once. */
+  /** The maximum number of simultaneous requests. */
   readonly most: number;
 }
 
 /**
- * The pages of each reading of each date. A scroll id is good for the reading that gave it; the last page has none. Readings
- * beyond the last of the script are like that one. `total` is the number of rows in the reading, unless told.
+ * The pages of each reading of each date. A scroll ID is valid for the reading that returned it; the last page has none. Readings
+ * after the last one in the script repeat it. By default, `total` is the number of rows in the reading.
  */
 export function scriptedLogs(
   script: Readonly<Record<string, readonly (readonly Answer[])[]>>,
@@ -90,7 +90,7 @@ function faultOf({ fault: code, retryAfterMs }: { fault: WafFaultCode; retryAfte
   return { code, message: `It failed: ${code}.`, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-/** Everything that a stream hands on, in words: `a b`, `done 3/3`, `failed BadApiKey`, `stopped`. */
+/** All items of a stream as strings: `a b`, `done 3/3`, `failed BadApiKey`, `stopped`. */
 export async function told(pieces: AsyncIterable<LogPiece>): Promise<string[]> {
   const words: string[] = [];
   for await (const piece of pieces) {

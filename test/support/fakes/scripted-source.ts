@@ -1,4 +1,4 @@
-// Declared state that a test changes at will. Its cache may be made to lag behind what is really declared, as a watch does.
+// Declared state that a test can change. Its cache can lag behind the declared state, as a watch does.
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../../src/model/gathered.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
@@ -6,7 +6,7 @@ import type { SourcePort } from "../../../src/reconcile/ports.ts";
 
 export class ScriptedSource implements SourcePort {
   readonly #declared = new Map<string, Gathered>();
-  /** What `gather` answers while the cache lags. */
+  /** The result of `gather` while the cache lags. */
   #cache: ReadonlyMap<string, Gathered> | undefined;
   #versions = new Map<string, number>();
   #confirmProblem: string | undefined;
@@ -14,19 +14,19 @@ export class ScriptedSource implements SourcePort {
   confirmCount = 0;
   gatherCount = 0;
 
-  /** Declares the instance with all that belongs to it, in place of what was declared before. */
+  /** Declares the instance with everything that belongs to it, and replaces the previous declaration. */
   declare(gathered: Gathered): void {
     const name = nameKey(gathered.instance.meta);
     this.#declared.set(name, gathered);
     if (this.#cache === undefined) this.#grow(name);
   }
 
-  /** Changes what is declared for the only instance. */
+  /** Changes the declaration of the only instance. */
   change(change: (before: Gathered) => Gathered): void {
     for (const gathered of this.#declared.values()) this.declare(change(gathered));
   }
 
-  /** What is really declared now, whatever the cache shows. */
+  /** The current declared state, whatever the cache contains. */
   declared(instance: ObjectName): Gathered | undefined {
     return this.#declared.get(nameKey(instance));
   }
@@ -36,7 +36,7 @@ export class ScriptedSource implements SourcePort {
     if (this.#cache === undefined) this.#grow(nameKey(instance));
   }
 
-  /** From now on `gather` answers what is declared just now, whatever changes. */
+  /** From now on, `gather` returns the current state, even if the declared state changes. */
   freezeCache(): void {
     this.#cache = new Map(this.#declared);
   }
@@ -47,12 +47,12 @@ export class ScriptedSource implements SourcePort {
     for (const name of names) this.#grow(name);
   }
 
-  /** From now on nothing can be confirmed, for this reason; undefined: it can again. */
+  /** Makes confirmations fail for this reason; undefined makes them succeed again. */
   failConfirm(problem: string | undefined): void {
     this.#confirmProblem = problem;
   }
 
-  /** What is declared is being replaced, until somebody waits for it to settle: then `during` happens. */
+  /** The declared state is being replaced until a caller waits for it to settle: then `during` is called. */
   unsettle(during: () => void): void {
     this.#onSettle = during;
   }

@@ -1,4 +1,4 @@
-// A real HTTP server whose every answer is told by the test, raw bytes included, and a client that talks to it.
+// A real HTTP server with scripted responses, including raw bytes, and a client for it.
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -22,11 +22,11 @@ export type Script = (request: ReceivedRequest, response: ServerResponse, socket
 export interface ScriptedWaf {
   readonly baseUrl: string;
   readonly requests: readonly ReceivedRequest[];
-  /** How many connections were ever opened. */
+  /** The number of opened connections. */
   connections(): number;
-  /** The most requests that were open at once. */
+  /** The maximum number of simultaneous requests. */
   overlap(): number;
-  /** Resolves when this many requests have arrived, from the start on. */
+  /** Resolves when this number of requests has arrived in total. */
   received(count: number): Promise<void>;
   answer(script: Script): void;
   close(): Promise<void>;
@@ -86,7 +86,7 @@ export function text(status: number, body: string, headers: Record<string, strin
   };
 }
 
-/** Writes these bytes to the socket and, unless it is to stay open, ends it. */
+/** Writes these bytes to the socket and closes it, unless it should stay open. */
 export function raw(bytes: string, { stayOpen = false } = {}): Script {
   return (_, __, socket) => {
     if (stayOpen) socket.write(bytes);
@@ -96,7 +96,7 @@ export function raw(bytes: string, { stayOpen = false } = {}): Script {
 
 export const silent: Script = () => undefined;
 
-/** Reserved characters of URLs, forms, JSON and HTML, so that no spelling of it is the same as another. */
+/** Contains reserved characters of URLs, forms, JSON and HTML, so that each encoding of it is different. */
 export const testKey = `K3y/+%"&<é=7f3a9c0d`;
 
 export interface ClientUnderTest {

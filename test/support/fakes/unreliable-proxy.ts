@@ -1,20 +1,20 @@
-// A TCP proxy that stands for the network between the operator and the API server: it can cut connections, refuse new ones,
-// or keep them open and let nothing through.
+// A TCP proxy that acts as the network between the operator and the API server: it can close connections, refuse new ones,
+// or keep them open without forwarding data.
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { connect, createServer } from "node:net";
 
 export interface UnreliableProxy {
   readonly port: number;
-  /** Connections that were ever accepted. */
+  /** The number of accepted connections. */
   accepted(): number;
-  /** Ends every connection; new ones are taken. */
+  /** Closes every connection, and accepts new ones. */
   cut(): void;
-  /** From now on nothing goes through, neither on open connections nor on new ones; none is closed. */
+  /** Stops forwarding data on open and new connections, without closing them. */
   fallSilent(): void;
-  /** What is sent from now on goes through, on new connections. Those that were silent stay so: a half-open TCP connection. */
+  /** Forwards data on new connections. Silent connections stay silent, like half-open TCP connections. */
   speakAgain(): void;
-  /** Ends every connection, and each new one at once. */
+  /** Closes every connection, and each new one immediately. */
   goDown(): void;
   comeUp(): void;
   close(): Promise<void>;

@@ -1,22 +1,22 @@
-// A clock that stands still until a test moves it. Sleepers wake in the order of their times, one after the other, and
-// what they start (microtasks, calls over loopback sockets, files) gets to settle before the next one wakes.
+// A clock that stands still until a test advances it. Sleepers wake one after another in the order of their times, and
+// the work that they start (microtasks, calls over loopback sockets, files) settles before the next one wakes.
 import { sleepBy } from "../../../src/async/clock.ts";
 import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
 import type { TimeLimit } from "../processes/slowness.ts";
 import { timeLimit } from "../processes/slowness.ts";
 
 export interface VirtualClock extends Clock {
-  /** Moves time on, waking each sleeper at its own time. */
+  /** Advances the time, and wakes each sleeper at its own time. */
   advance(delayMs: number): Promise<void>;
-  /** Moves time from sleeper to sleeper until the condition holds; throws when it does not within the limit. */
+  /** Advances the time from sleeper to sleeper until the condition is true; throws if it is not true within the limit. */
   advanceUntil(condition: () => boolean, limitMs: number): Promise<void>;
-  /** Lets everything that needs no time to pass come to rest. */
+  /** Waits until all work that does not depend on this clock has settled. */
   settle(): Promise<void>;
-  /** Jumps the wall clock alone, as an administrator or NTP does; monotonic time and sleepers don't notice. */
+  /** Sets only the wall clock, as an administrator or NTP does; monotonic time and sleepers are not affected. */
   jumpWallClock(deltaMs: number): void;
-  /** Both clocks go on without waking anybody, as while the process is busy: sleepers wake late. */
+  /** Advances both clocks without waking sleepers, as if the process were busy: sleepers wake late. */
   hold(delayMs: number): void;
-  /** How many sleeps and scheduled acts are pending. */
+  /** The number of pending sleeps and scheduled actions. */
   sleeperCount(): number;
 }
 
@@ -30,12 +30,12 @@ const quietRoundsMin = 12;
 /** Requests to the system end by themselves, but not always soon on a machine under load: these rounds are of real time. */
 const busyRoundsMax = 5000;
 const busyRoundsQuick = 100;
-/** How long `advanceUntil` waits for input and output in real time once nobody sleeps any more. */
+/** The real time that `advanceUntil` waits for input and output when nothing is sleeping. */
 const idleMsMax = 1_000;
 
 export interface VirtualClockOptions {
   readonly startMs?: number;
-  /** True while something is under way that needs no time of this clock: it stands still until that has ended. */
+  /** True while work is in progress that does not depend on this clock: the clock stands still until it has ended. */
   readonly isBusy?: () => boolean;
 }
 
@@ -58,7 +58,7 @@ export function createVirtualClock({
     return first;
   }
 
-  /** Turns the event loop until several turns have passed with no request to the system pending. */
+  /** Runs the event loop until no system request was pending for several turns. */
   async function settle(): Promise<void> {
     let quietRounds = 0;
     let busyRounds = 0;

@@ -1,5 +1,5 @@
-// Time that stands still until a test moves it. Any number of clocks can hang on one time, each running at its own rate,
-// with its own wall time, and each can be paused as a process or a virtual machine is.
+// A time that stands still until a test advances it. Any number of clocks can share it, each with its own rate and
+// wall clock, and each can be paused like a process or a virtual machine.
 import { sleepBy } from "../../../src/async/clock.ts";
 import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
 import { IndexedHeap } from "../../../src/async/indexed-heap.ts";
@@ -8,7 +8,7 @@ interface Timer {
   readonly fire: () => void;
 }
 
-/** Lets every promise that can go on do so. */
+/** Lets all promises settle that can settle. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -37,7 +37,7 @@ export class VirtualTime {
     await sleepBy({ schedule: (ms, act) => this.at(this.#nowMs + ms, act) }, delayMs, signal);
   }
 
-  /** Moves time on, firing one timer after another and letting everything settle after each instant. */
+  /** Advances the time, fires one timer after another, and lets everything settle after each. */
   async advance(durationMs: number): Promise<void> {
     const endMs = this.#nowMs + durationMs;
     await settle();
@@ -49,7 +49,7 @@ export class VirtualTime {
     this.#nowMs = endMs;
   }
 
-  /** A clock that shows this time as it is, with the wall clock at `wallMs` when time was 0. */
+  /** A clock that runs at the rate of this time; its wall clock was `wallMs` at time 0. */
   clock(wallMs = Date.UTC(2026, 10, 21)): SkewedClock {
     return new SkewedClock(this, { wallMs });
   }
@@ -105,7 +105,7 @@ export class SkewedClock implements Clock {
     this.#wallMs += byMs;
   }
 
-  /** Nothing of this process goes on for so long. In a suspended virtual machine the monotonic clock stops too. */
+  /** Pauses the process for this duration. In a suspended virtual machine, the monotonic clock also stops. */
   pause(durationMs: number, monotonicStops = false): void {
     this.#catchUp();
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#time.nowMs + durationMs);
@@ -116,7 +116,7 @@ export class SkewedClock implements Clock {
     return this.#time.nowMs < this.#pausedUntilMs;
   }
 
-  /** Resolves when the process runs: await it before handing anything in from outside. */
+  /** Resolves when the process is running: await it before passing in anything from outside. */
   async whenRunning(): Promise<void> {
     while (this.paused) await this.#time.sleep(this.#pausedUntilMs - this.#time.nowMs);
   }

@@ -1,4 +1,4 @@
-// Many WAFs for one operator: a control plane that writes down all requests, the simulator as a process, and the objects.
+// Many WAFs for one operator: a control plane that logs all requests, the simulator as a process, and the objects.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { collectionOf, type Manifest } from "../builders/manifests.ts";
@@ -18,18 +18,18 @@ export interface FleetSize {
 
 export interface Fleet extends AsyncDisposable {
   readonly cluster: ControlPlane;
-  /** With the rights of the operator in deploy/kustomize. */
+  /** With the permissions of the operator in deploy/kustomize. */
   readonly kubeconfig: string;
-  /** Of how many objects Ready is True. */
+  /** The number of objects whose condition Ready is True. */
   countReady(): Promise<number>;
-  /** Creates another rule, for the first instance. */
+  /** Creates one more rule for the first instance. */
   addRule(name: string, addresses: readonly string[]): Promise<void>;
 }
 
 export interface FleetOptions extends FleetSize {
   /** The bundle, which is also the simulator. */
   readonly program?: string;
-  /** Of a call of a WAF. */
+  /** The latency of a call to a WAF. */
   readonly latencyMs: number;
   /** `spec.resyncInterval`; the default of the kind if undefined. */
   readonly resyncInterval?: string;
@@ -37,7 +37,7 @@ export interface FleetOptions extends FleetSize {
 
 const root = join(import.meta.dirname, "../../..");
 const kustomization = join(root, "deploy/kustomize/overlays/cluster");
-/** What `npm run build` makes. */
+/** The output of `npm run build`. */
 export const builtHere = join(root, "dist/wafsync.mjs");
 const apiVersion = "wafsync.dev/v1alpha1";
 const namespace = "fleet";
@@ -45,7 +45,7 @@ const pageSize = 500;
 const createAttemptsMax = 100;
 const retryMs = 200;
 
-/** Undefined where no control plane can be had. */
+/** Returns undefined if no control plane is available. */
 export async function startFleet(options: FleetOptions): Promise<Fleet | undefined> {
   const found = await findControlPlane({ controllerManager: true });
   if (found.state === "Missing") return undefined;
@@ -73,7 +73,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet | undefin
   }
 }
 
-/** In a process of its own, so that its work does not count. */
+/** Runs in a separate process, so that its work is not measured. */
 async function startSimulator({ program = builtHere, latencyMs, ...size }: FleetOptions) {
   const keys = keysOf(size).flatMap((key, index) => ["--key", `${key}=${index}.fleet.example`]);
   const ports = ["--port", "0", "--control-port", "0"];
@@ -120,7 +120,7 @@ function ruleOf(index: number, name: string, addresses: readonly string[]): Mani
 
 async function create(requests: KubeRequests, manifest: Manifest): Promise<void> {
   const path = manifest.kind === "Namespace" ? "/api/v1/namespaces" : collectionOf(manifest);
-  // Right after a kind was installed, the API server answers that its storage initializes.
+  // Right after a kind was installed, the API server responds that its storage is initializing.
   for (let attempt = 1; ; attempt += 1) {
     const { status, body } = await requests.send({ method: "POST", path, body: manifest });
     if (status === 201) return;

@@ -1,4 +1,4 @@
-// What an operator with many WAFs costs: start, memory, processor and requests to the API server, as rows of figures.
+// Measures an operator with many WAFs: start, memory, CPU time and requests to the API server.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AuditedRequest } from "../control-plane/audit-log.ts";
 import { countByVerb, mostForOneObject, requestsOf } from "../control-plane/audit-log.ts";
@@ -15,22 +15,22 @@ export interface OperatorFigures {
   /** From the start until every object is Ready. */
   readonly syncedMs: number;
   readonly cpuSeconds: number;
-  /** When everything was Ready for the first time. */
+  /** At the moment when everything was Ready for the first time. */
   readonly memorySynced: Memory;
   /** After a while without changes. */
   readonly memoryIdle: Memory;
   /** Until everything was Ready, by verb and resource. */
   readonly requests: ReadonlyMap<string, number>;
-  /** The most that one object got until everything was Ready. */
+  /** The maximum number for one object until everything was Ready. */
   readonly statusWritesMax: { readonly instance: number; readonly rule: number };
 }
 
 export interface MeasureOptions extends FleetSize, Omit<MeasuredStart, "kubeconfig"> {
   readonly latencyMs?: number;
-  /** How often the process is started to measure the start. */
+  /** The number of starts that are measured. */
   readonly starts?: number;
   readonly idleMs?: number;
-  /** Told what is going on. */
+  /** Receives messages about the progress. */
   readonly report?: (line: string) => void;
 }
 
@@ -38,7 +38,7 @@ const idleMsDefault = 30_000;
 const pollMs = 250;
 const syncMsMax = 1_200_000;
 
-/** Undefined where no control plane can be had. */
+/** Returns undefined if no control plane is available. */
 export async function measureOperator(options: MeasureOptions): Promise<OperatorFigures | undefined> {
   const { latencyMs = 5, starts = 5, idleMs = idleMsDefault, report = () => undefined, ...start } = options;
   report(`creating ${objectsIn(options)} objects`);

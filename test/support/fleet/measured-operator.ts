@@ -1,5 +1,5 @@
-// The bundled operator as its image runs it, as a process whose memory and start are measured. It cannot write to its home, as
-// in a container with a read-only root. Without a Lease, which a machine that is too busy would make it lose.
+// Runs the bundled operator as its image does, and measures its memory and start. The process cannot write to its home folder, as
+// in a container with a read-only root. It does not use a Lease, which it would lose on a busy machine.
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
@@ -16,9 +16,9 @@ const outputMax = 64 * 1024;
 export interface Memory {
   /** Resident, in bytes. */
   readonly now: number;
-  /** The most that was ever resident. */
+  /** The peak of the resident memory. */
   readonly peak: number;
-  /** Of `now`: heaps and stacks, without the program and its libraries, which processes share. */
+  /** The part of `now` for heaps and stacks, without the program and its libraries, which processes share. */
   readonly anonymous: number;
 }
 
@@ -26,7 +26,7 @@ export interface MeasuredOperator extends AsyncDisposable {
   readonly pid: number;
   /** From the start of the process until /readyz succeeded. */
   readonly readyMs: number;
-  /** Rejects when the process has ended. */
+  /** Rejects if the process has ended. */
   memory(): Promise<Memory>;
   metric(name: string): Promise<number>;
 }
@@ -34,18 +34,18 @@ export interface MeasuredOperator extends AsyncDisposable {
 export interface MeasuredStart {
   readonly kubeconfig: string;
   readonly program?: string;
-  /** Parameters of Node.js besides those of the image. */
+  /** Parameters of Node.js in addition to those of the image. */
   readonly nodeParameters?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 interface Image {
-  /** What Node.js gets before the program. In a container it limits its heap to half of the memory: the manifests allow 512 MiB. */
+  /** Parameters of Node.js. In a container, Node.js limits its heap to half of the memory; the manifests allow 512 MiB. */
   readonly nodeParameters: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** The image as its Dockerfile describes it, run by the manifests. */
+/** The image that the Dockerfile describes, with the settings of the manifests. */
 export async function readImage(): Promise<Image> {
   const dockerfile = await readFile(join(root, "deploy/Dockerfile"), "utf8");
   const entryPoint = /^ENTRYPOINT (\[.*\])$/m.exec(dockerfile)?.[1];
@@ -97,7 +97,7 @@ export async function startMeasured(start: MeasuredStart): Promise<MeasuredOpera
   };
 }
 
-/** On a bare socket, because a client would take time from what is measured. */
+/** Uses a bare socket, because an HTTP client would affect the measurement. */
 async function isReady(port: number): Promise<boolean> {
   return await new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => socket.write("GET /readyz HTTP/1.0\r\n\r\n"));

@@ -1,4 +1,4 @@
-// Whether the memory of the operator stays flat while it reads its WAFs every second and nothing changes.
+// Measures whether the operator's memory stays constant while it reads its WAFs every second and nothing changes.
 import { setTimeout as sleep } from "node:timers/promises";
 import { startFleet } from "./fleet.ts";
 import type { MeasureOptions } from "./measure.ts";
@@ -9,15 +9,15 @@ import { startMeasured } from "./measured-operator.ts";
 export interface SoakResult {
   readonly samples: readonly { readonly atMs: number; readonly memory: Memory }[];
   readonly reconciles: number;
-  /** By how many bytes the median of the second half exceeds that of the first. */
+  /** The difference between the medians of the second and the first half, in bytes. */
   readonly growth: number;
 }
 
 const samplesCount = 60;
-/** Until caches are filled and the code is compiled. */
+/** The time until caches are filled and the code is compiled. */
 const warmUpMs = 20_000;
 
-/** Undefined where no control plane can be had. */
+/** Returns undefined if no control plane is available. */
 export async function soakOperator(
   options: MeasureOptions & { readonly durationMs: number },
 ): Promise<SoakResult | undefined> {

@@ -1,4 +1,4 @@
-// The bundle that ships, for a suite that runs it in place of the sources.
+// The shipped bundle, for suites that run it instead of the sources.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,8 +11,8 @@ import { buildCommand, bundleIn, bundleVariable } from "./bundle.ts";
 const root = join(import.meta.dirname, "../../..");
 
 /**
- * The bundle that this run of the tests was given, or one of its own where jest was started by hand. To be called in the
- * block whose tests need it; the result works while they run.
+ * The shared bundle of this test run, or a separate one if jest was started manually. Call it in the
+ * block whose tests need it; the result is valid while they run.
  */
 export function builtBundle(): () => Bundle {
   const given = process.env[bundleVariable];
@@ -29,7 +29,7 @@ export function builtBundle(): () => Bundle {
   return () => bundleIn(folder);
 }
 
-/** The same, for suites that need nothing but the path of the program. */
+/** The same, for suites that need only the path of the program. */
 export function builtProgram(): () => string {
   const bundle = builtBundle();
   return () => bundle().program;

@@ -1,16 +1,16 @@
-// The bundle that ships, built once for a whole run of the tests: the process that starts jest builds it and passes on where
-// it is.
+// The shipped bundle, built once for a whole test run: the process that starts jest builds it and passes on its
+// location.
 import { join } from "node:path";
 
-/** The name of the environment variable that tells the suites in which folder the bundle was built. */
+/** The environment variable with the folder of the bundle. */
 export const bundleVariable = "WAFSYNC_TEST_BUNDLE";
 
 export interface Bundle {
-  /** Everything that ships of it, and nothing else. */
+  /** All shipped files of the bundle, and no others. */
   readonly folder: string;
-  /** The file that is run. */
+  /** The executable file. */
   readonly program: string;
-  /** What esbuild wrote about the bundle. */
+  /** esbuild's description of the bundle. */
   readonly metafile: string;
 }
 
@@ -19,7 +19,7 @@ export function bundleIn(folder: string): Bundle {
   return { folder: shipped, program: join(shipped, "wafsync.mjs"), metafile: join(folder, "metafile.json") };
 }
 
-/** Builds it, run from the root of the repository. */
+/** The command that builds it, to be run in the root of the repository. */
 export function buildCommand({ program, metafile }: Bundle): readonly string[] {
   return [process.execPath, "scripts/build.ts", program, metafile];
 }

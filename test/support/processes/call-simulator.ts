@@ -1,4 +1,4 @@
-// A plain caller of the WAF API for tests: it knows nothing but HTTP, so it can say right and wrong things alike.
+// A simple client of the WAF API for tests. It is only an HTTP client, so it can also send invalid requests.
 import { Agent, request } from "undici";
 import { startSimulator } from "../../../src/simulator/start-simulator.ts";
 import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-simulator.ts";
@@ -31,7 +31,7 @@ export interface Caller {
   readonly control: (method: string, target: string, body?: unknown) => Promise<Reply>;
 }
 
-/** Runs the test against a simulator of its own, and closes everything afterwards. */
+/** Runs the test with a separate simulator, and closes everything afterwards. */
 export async function withSimulator(
   options: Partial<SimulatorOptions>,
   test: (caller: Caller) => Promise<void>,

@@ -1,4 +1,4 @@
-// An OpenTelemetry Collector as a process: it receives by OTLP over HTTP, and what came is in a file.
+// An OpenTelemetry Collector as a process: it receives OTLP over HTTP, and writes the received data to a file.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ export class CollectorProcess {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Resolves when it receives. What an earlier run wrote stays. */
+  /** Resolves when it is ready to receive. The data of earlier runs is kept. */
   async start(): Promise<void> {
     const configuration = {
       receivers: { otlp: { protocols: { http: { endpoint: `127.0.0.1:${this.port}` } } } },
@@ -65,7 +65,7 @@ export class CollectorProcess {
     await ready.promise;
   }
 
-  /** As a machine that goes down: what it has accepted is written. */
+  /** Stops it like a machine that shuts down: accepted data is written. */
   async stop(): Promise<void> {
     await this.#end?.();
     this.#end = undefined;
@@ -79,7 +79,7 @@ export class CollectorProcess {
   /** Everything that was received so far, oldest first. */
   async received(): Promise<readonly ReceivedLog[]> {
     const text = await readFile(this.#file, "utf8").catch(() => "");
-    // The last line may not be whole yet.
+    // The last line may be incomplete.
     return text.split("\n").slice(0, -1).flatMap(logsOfLine);
   }
 

@@ -1,8 +1,8 @@
-// Suites that need an OpenTelemetry Collector. Where none can be had they are skipped with a loud line, and fail under CI=true.
+// Suites that need an OpenTelemetry Collector. If none is available, they are skipped with a clear message, and fail with CI=true.
 import { findCollector } from "../../collector/find.ts";
 import { describeMissing } from "./describe-missing.ts";
 
-/** To be awaited at the top of the file. `body` gets the collector's program. */
+/** Await it at the top of the file. `body` gets the collector's program. */
 export async function describeWithCollector(
   title: string,
   body: (program: string) => Promise<void> | void,

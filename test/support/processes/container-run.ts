@@ -1,5 +1,5 @@
-// Runs the container of a pod as a kubelet would: its arguments and its environment, as far as wafsync's manifests use them.
-// The image's entry point is the program of this repository; the service account's token comes in a kubeconfig.
+// Runs the container of a pod like a kubelet, with the arguments and environment that wafsync's manifests use.
+// The entry point is the program of this repository; a kubeconfig contains the service account's token.
 import type { FinishedProcess } from "./wafsync-process.ts";
 import { runWafsync } from "./wafsync-process.ts";
 
@@ -38,7 +38,7 @@ export async function runContainer(pod: JobPod, kubeconfig: string): Promise<Fin
   return await runWafsync(parameters, { environment: { ...environment, KUBECONFIG: kubeconfig } });
 }
 
-/** What the downward API gives; a missing annotation is empty. */
+/** The value from the downward API; empty for a missing annotation. */
 function fieldOf({ metadata }: JobPod, path: string): string {
   if (path === "metadata.namespace") return metadata.namespace;
   const annotation = /^metadata\.annotations\['(.+)'\]$/.exec(path)?.[1];

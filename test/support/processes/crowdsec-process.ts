@@ -1,5 +1,5 @@
-// CrowdSec's local API as a process, with its database in a file of its own: decisions are added as a machine does it, and what
-// the server stores can be looked at, and broken.
+// The CrowdSec local API as a process, with its own database file. Decisions are added as a machine adds them, and the
+// server's data can be read and damaged.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -46,14 +46,14 @@ export class CrowdsecProcess {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Resolves when it answers. What an earlier run stored is still there. */
+  /** Resolves when it responds. The data of earlier runs is kept. */
   async start(): Promise<void> {
     const parameters = ["--database", this.#file, "--port", String(this.#port), "--bouncer-key", this.key];
     const child = spawn(this.#program, [...parameters, "--machine-password", machinePassword], {
       stdio: ["pipe", "pipe", "pipe"],
     });
     this.#child = child;
-    // Each run of the server signs anew.
+    // Tokens are valid for only one run of the server.
     this.#token = "";
     const ready = Promise.withResolvers<void>();
     let printed = "";
@@ -65,7 +65,7 @@ export class CrowdsecProcess {
     await ready.promise.finally(() => clearTimeout(timer));
   }
 
-  /** As a machine that loses its power. */
+  /** Stops it like a machine that loses power. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -75,7 +75,7 @@ export class CrowdsecProcess {
     await ended;
   }
 
-  /** Holds all answers until `resume`. */
+  /** Delays all responses until `resume`. */
   pause(): void {
     this.#child?.kill("SIGSTOP");
   }
@@ -101,12 +101,12 @@ export class CrowdsecProcess {
     await this.#asMachine("DELETE", `/v1/decisions?value=${encodeURIComponent(value)}`);
   }
 
-  /** The table with all decisions is gone, for instance after a failed migration. */
+  /** Drops the table with all decisions, as a failed migration could. */
   dropDecisions(): void {
     this.#inDatabase((database) => database.exec("PRAGMA foreign_keys = OFF; DROP TABLE decisions"));
   }
 
-  /** What remediation components reported, oldest first. */
+  /** The reports of remediation components, oldest first. */
   usage(): readonly { readonly generatedBy: string; readonly payload: unknown }[] {
     return this.#inDatabase((database) => {
       const rows = database.prepare("SELECT generated_by, payload FROM metrics ORDER BY id").all();
@@ -117,7 +117,7 @@ export class CrowdsecProcess {
     });
   }
 
-  /** The names of all bouncers: a client at a second address becomes another one. */
+  /** The names of all bouncers: a client with a second address becomes another bouncer. */
   bouncers(): readonly string[] {
     return this.#inDatabase((database) => {
       const rows = database.prepare("SELECT name FROM bouncers ORDER BY name").all();

@@ -1,8 +1,8 @@
-// Suites that need CrowdSec's local API. Where none can be had they are skipped with a loud line, and fail under CI=true.
+// Suites that need the CrowdSec local API. If it is not available, they are skipped with a clear message, and fail with CI=true.
 import { findCrowdsec } from "../../crowdsec/find.ts";
 import { describeMissing } from "./describe-missing.ts";
 
-/** To be awaited at the top of the file. `body` gets the server's program. */
+/** Await it at the top of the file. `body` gets the server's program. */
 export async function describeWithCrowdsec(
   title: string,
   body: (program: string) => Promise<void> | void,

@@ -1,8 +1,8 @@
-// A suite that can't run here, since what it needs is missing. It is skipped with a loud line and with the reason in its title,
-// and fails under CI=true, so that nobody takes silence for success.
+// A suite that can't run because something is missing. It is skipped with a clear message and with the reason in its title,
+// and fails with CI=true, so that skipped suites are not mistaken for success.
 import { describe, test } from "@jest/globals";
 
-/** @param needed what the suite runs with, for example `a browser`; `problem` says why there is none, and what to do */
+/** @param needed what the suite needs, for example `a browser`; `problem` says why it is missing, and what to do */
 export function describeMissing(title: string, needed: string, problem: string): void {
   if (process.env["CI"] === "true") {
     describe(title, () => {
@@ -15,10 +15,10 @@ export function describeMissing(title: string, needed: string, problem: string):
   skipSuite(title, `needs ${needed}: ${problem}`);
 }
 
-/** Skips a suite whatever CI is: for programs that are optional everywhere. */
+/** Skips a suite even with CI=true: for programs that are always optional. */
 export function skipSuite(title: string, reason: string): void {
   process.stderr.write(`\n*** SKIPPED: ${title}: ${reason}\n\n`);
-  // oxlint-disable-next-line jest/no-disabled-tests -- the one place that skips, and it says so
+  // oxlint-disable-next-line jest/no-disabled-tests -- the only place that skips suites, with a message
   describe.skip(title, () => {
     test(reason, () => undefined);
   });

@@ -1,10 +1,10 @@
-// Suites that run a program of the system, such as another shell. Where it is not installed, they are skipped with a loud line.
+// Suites that run a program of the system, such as another shell. If it is not installed, they are skipped with a clear message.
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe } from "@jest/globals";
 import { skipSuite } from "./describe-missing.ts";
 
-/** The path of a program, as a shell finds it. */
+/** The path of a program on `PATH`. */
 function findProgram(name: string): string | undefined {
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
   return folders.map((folder) => join(folder, name)).find(isExecutable);

@@ -1,4 +1,4 @@
-// Real time, so many times as fast: a back-off of a second is over in a few milliseconds, while files and sockets stay real.
+// Accelerated real time: a backoff of a second takes a few milliseconds, while files and sockets stay real.
 import type { Clock } from "../../../src/async/clock.ts";
 import { realClock } from "../../../src/async/clock.ts";
 

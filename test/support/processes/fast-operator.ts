@@ -1,5 +1,5 @@
-// The operator with a clock that runs fast, for tests of what takes minutes:
-// `fast-operator.ts KUBECONFIG TIMES_AS_FAST [LEASE [SHARDS POD_NAME]]`. Each call of a WAF names the pod in a header.
+// The operator with an accelerated clock, for tests of processes that take minutes:
+// `fast-operator.ts KUBECONFIG TIMES_AS_FAST [LEASE [SHARDS POD_NAME]]`. A header of each call to a WAF names the pod.
 import { subscribe } from "node:diagnostics_channel";
 import { createStopping } from "../../../src/app/stopping.ts";
 import { runOperator } from "../../../src/app/operator.ts";

@@ -1,20 +1,20 @@
-// How long the event loop of an operator was blocked since its metrics were last read. Time that other processes of the machine
-// take counts, too: so a single long delay says little on a busy machine, and one in a hundred says more.
+// Measures how long the event loop of an operator was blocked since its metrics were last read. The time of other processes also
+// counts, so on a busy machine, the 99th percentile is more meaningful than the longest delay.
 import type { OperatorProcess } from "./operator-process.ts";
 import { slowness } from "./slowness.ts";
 
 /** On a quiet machine. */
 const mostMsMax = 100;
-/** A garbage collection, or a moment without a processor. */
+/** Allows for a garbage collection, or a moment without CPU time. */
 const longestMsMax = 500;
 
 export interface LoopDelay {
-  /** 99 of 100 were shorter, in milliseconds. */
+  /** The 99th percentile in milliseconds. */
   readonly mostMs: number;
   readonly longestMs: number;
 }
 
-/** What comes after it counts for the next one. */
+/** Later delays count for the next measurement. */
 export async function loopDelay(operator: OperatorProcess): Promise<LoopDelay> {
   const lines = (await operator.metrics()).split("\n");
   const millisecondsOf = (series: string): number => {
@@ -25,7 +25,7 @@ export async function loopDelay(operator: OperatorProcess): Promise<LoopDelay> {
   return { mostMs, longestMs: millisecondsOf("nodejs_eventloop_lag_max_seconds") };
 }
 
-/** Throws if the delays are longer than they may be on a machine as slow as this one. */
+/** Throws if the delays exceed the limits for a machine as slow as this one. */
 export function expectShortDelay({ mostMs, longestMs }: LoopDelay): void {
   const factor = slowness();
   if (mostMs <= mostMsMax * factor && longestMs <= longestMsMax * factor) return;

@@ -1,4 +1,4 @@
-// `wafsync operator` as a process of its own, so that a signal is a real one. What it prints is kept: see everythingPrinted.
+// `wafsync operator` as a separate process that can receive real signals. Its output is recorded: see everythingPrinted.
 import { join } from "node:path";
 import { request } from "undici";
 import { realClock } from "../../../src/async/clock.ts";
@@ -9,38 +9,38 @@ export interface OperatorProcess {
   readonly process: RunningProcess;
   /** The lines of its log, parsed. */
   log(): Readonly<Record<string, unknown>>[];
-  /** Status and text of a path of the health port. */
+  /** The HTTP status and the text of a path on the health port. */
   health(path: "/healthz" | "/readyz"): Promise<{ readonly status: number; readonly text: string }>;
   metrics(): Promise<string>;
-  /** Status and text of a path of the page. */
+  /** The HTTP status and the text of a path of the status page. */
   page(path: string): Promise<{ readonly status: number; readonly text: string }>;
-  /** The value of a series, as it stands in the metrics; undefined if it is not there. */
+  /** The value of a metric series; undefined if it does not exist. */
   metric(series: string): Promise<number | undefined>;
   isRunning(): boolean;
   /** Sends the signal and waits for the end. */
   end(signal?: NodeJS.Signals): Promise<FinishedProcess>;
 }
 
-/** Another program than the sources, such as a bundle, is among the options of the process. */
+/** The options of the process can name a different program than the sources, such as a bundle. */
 export interface OperatorStart extends ProcessOptions {
   readonly kubeconfig: string;
   readonly parameters?: readonly string[];
   readonly podName?: string;
-  /** False for an operator that refuses the addresses of the machine on which it runs. */
+  /** False for an operator that rejects the addresses of its own machine. */
   readonly callsLoopback?: boolean;
-  /** How many times as fast as the clock on the wall its time passes; then its one parameter is the name of the Lease. */
+  /** The acceleration of its clock. If set, its only parameter is the name of the Lease. */
   readonly timesAsFast?: number;
 }
 
 const fastOperator = join(import.meta.dirname, "fast-operator.ts");
-/** Only ends what hangs. */
+/** Only for requests or processes that hang. */
 const endTimeoutMs = 300_000;
 
 /** All servers of an operator on free ports of the loopback interface. */
 export const freePorts: readonly string[] =
   "--host 127.0.0.1 --health-port 0 --metrics-port 0 --ui-bind-address 127.0.0.1:0".split(" ");
 
-/** Resolves when it serves its health port: before its caches are synced. */
+/** Resolves when the health port responds, before its caches are synced. */
 export async function startOperator(start: OperatorStart): Promise<OperatorProcess> {
   const { kubeconfig, parameters = [], podName = "wafsync-0", timesAsFast, callsLoopback, ...options } = start;
   const loopback = callsLoopback === false ? [] : ["--allow-private-networks"];

@@ -1,4 +1,4 @@
-// What `--help` says there is, so that no test keeps a list of commands or options of its own.
+// Reads commands and options from `--help`, so that tests do not need their own lists.
 import { runWafsync } from "./wafsync-process.ts";
 
 async function helpOf(parameters: readonly string[]): Promise<string> {
@@ -7,7 +7,7 @@ async function helpOf(parameters: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** The indented lines below a heading such as `Options:`, to the next blank line. */
+/** The indented lines after a heading such as `Options:`, up to the next blank line. */
 function block(help: string, heading: string): string[] {
   const lines = help.split("\n");
   const start = lines.indexOf(heading);

@@ -1,4 +1,4 @@
-// What ships, run as its users run it: the installed npm package and the single executable are tried in the same ways.
+// Runs the shipped programs as users do: the installed npm package and the single executable get the same tests.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -17,7 +17,7 @@ const address = "203.0.113.9";
 const readyMs = 60_000;
 const outputBytesMax = 8 * 1024 * 1024;
 
-/** Starts the simulator of the program, and passes its URL on; ends it after the work. */
+/** Starts the program's simulator, passes its URL to the callback, and ends it afterwards. */
 async function withSimulator<T>(options: ProcessOptions, work: (baseUrl: string) => Promise<T>): Promise<T> {
   const ports = ["--port", "0", "--control-port", "0"];
   const simulator = startWafsync(["simulator", ...ports, "--key", key], options);
@@ -30,7 +30,7 @@ async function withSimulator<T>(options: ProcessOptions, work: (baseUrl: string)
   }
 }
 
-/** A folder `waf` with one rule for the simulator of the program; `work` gets the options that name it. */
+/** Creates a folder `waf` with one rule for the program's simulator; `work` gets the options that name it. */
 export async function withSimulatedFolder(
   scratch: ScratchDirectory,
   options: ProcessOptions,
@@ -44,7 +44,7 @@ export async function withSimulatedFolder(
   });
 }
 
-/** What the operator of the program does on a cluster: the answer of /readyz, and whether a rule becomes Ready. */
+/** Runs the program's operator on a cluster: the response of /readyz, and whether a rule becomes Ready. */
 export async function tryOperator(cluster: ClusterAccess, options: ProcessOptions) {
   await installDefinitions(cluster);
   const namespace = await createNamespace(cluster, "shipped");
@@ -66,7 +66,7 @@ export async function tryOperator(cluster: ClusterAccess, options: ProcessOption
   });
 }
 
-/** Tells the story of `npm run demo` with the program, which checks each step. Rejects if one fails. */
+/** Runs the demo (`npm run demo`) with the program. Rejects if one of its checks fails. */
 export async function tellDemo(command: readonly string[], environment: NodeJS.ProcessEnv): Promise<string> {
   const script = join(root, "scripts/demo.ts");
   const options = { cwd: root, env: environment, maxBuffer: outputBytesMax };

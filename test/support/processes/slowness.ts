@@ -1,18 +1,18 @@
-// How slow this machine is right now, so that a promise about time stays tight on a quiet machine and can still be judged
-// on a busy one. By default the slowness is measured: how many times its own processor time a piece of work takes. Only
-// the work of others counts in this, so a slow processor without other work has a slowness of 1. `WAFSYNC_SLOW=5` sets
-// the slowness for a run instead: time limits, lease times and fast clocks of all tests are then stretched five times.
+// Measures how slow this machine currently is, so that time limits are strict on a quiet machine and can still be checked
+// on a busy one. By default, the slowness is the elapsed time of a piece of work divided by its CPU time. Only
+// the load of other processes counts, so a slow but idle processor has a slowness of 1. `WAFSYNC_SLOW=5` sets
+// the slowness for a run: time limits, Lease durations and accelerated clocks of all tests are then stretched five times.
 
 const variable = "WAFSYNC_SLOW";
-/** So that what lasts half a minute, such as a request timeout, is never taken for what has to end within a second. */
+/** Low enough that a limit of a second never reaches the half minute of a request timeout. */
 const slownessMax = 20;
-/** The timeouts of a fast clock last four times as long as what they wait for, and more. */
+/** The timeouts of an accelerated clock last at least four times as long as the work that they wait for. */
 const slownessOfFastClocks = 4;
-/** Long enough for the scheduler to give every other process its turn, several times. */
+/** Long enough for the scheduler to run every other process several times. */
 const probeCpuMs = 100;
 const probeLoops = 20_000;
 
-/** At least 1. Takes a tenth of a second of processor time, unless the environment sets it. */
+/** At least 1. Takes a tenth of a second of CPU time, unless the environment sets the value. */
 export function slowness(environment: NodeJS.ProcessEnv = process.env, probe = probeSlowness): number {
   const given = environment[variable];
   if (given === undefined || given === "") return Math.min(Math.max(probe(), 1), slownessMax);
@@ -23,27 +23,27 @@ export function slowness(environment: NodeJS.ProcessEnv = process.env, probe = p
   return factor;
 }
 
-/** A duration of a quiet machine, as long as it takes on this one now. In whatever unit it is given. */
+/** Stretches a duration for a quiet machine to this machine's current slowness, in any unit. */
 export function slow(duration: number): number {
   return Math.round(duration * slowness());
 }
 
 /**
- * How many times as fast as real time a clock may run, so that its timeouts leave time for real work. The speed that is
- * given leaves enough until the machine is `slownessOfFastClocks`.
+ * The acceleration that a clock may have, so that its timeouts leave time for real work. The given speed
+ * leaves enough time until the slowness exceeds `slownessOfFastClocks`.
  */
 export function fast(timesAsFast: number, measure = slowness): number {
   return Math.max(1, timesAsFast / Math.max(1, measure() / slownessOfFastClocks));
 }
 
 export interface TimeLimit {
-  /** Whether the time is over, even for a machine as slow as this one. Asks how slow it is only when it matters. */
+  /** Whether the time is over, even for a machine as slow as this one. Measures the slowness only when necessary. */
   isOver(): boolean;
-  /** How long it took and how long it may take. */
+  /** Describes the elapsed and the allowed time. */
   describe(): string;
 }
 
-/** @param limitMs the limit on a quiet machine; the time begins now */
+/** @param limitMs the limit on a quiet machine; the time starts now */
 export function timeLimit(limitMs: number, nowMs = () => performance.now(), measure = slowness): TimeLimit {
   const startMs = nowMs();
   let allowedMs = limitMs;
@@ -61,7 +61,7 @@ export function timeLimit(limitMs: number, nowMs = () => performance.now(), meas
   };
 }
 
-/** Does it, and rejects if that took longer than the limit allows on a machine as slow as this one. */
+/** Runs the function, and rejects if it takes longer than the limit allows on a machine as slow as this one. */
 export async function within<T>(limitMs: number, act: () => Promise<T>): Promise<T> {
   const limit = timeLimit(limitMs);
   const result = await act();

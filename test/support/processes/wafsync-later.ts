@@ -1,5 +1,5 @@
-// The program at a later time: WAFSYNC_TEST_LATER_MS is how much later, and WAFSYNC_TEST_HASTE how much sooner timers fire.
-// Only src/async/clock.ts knows real time, so changing its one clock changes the time of the whole program.
+// Runs the program at a later time: WAFSYNC_TEST_LATER_MS is the offset, and WAFSYNC_TEST_HASTE makes timers fire earlier.
+// Only src/async/clock.ts reads the real time, so changing its clock changes the time of the whole program.
 import { realClock } from "../../../src/async/clock.ts";
 
 const laterMs = Number(process.env["WAFSYNC_TEST_LATER_MS"] ?? 0);

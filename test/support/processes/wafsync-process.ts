@@ -1,6 +1,6 @@
-// The program as a person runs it: a process of its own. `npm test` runs the bundle that ships, which starts three times as
-// fast as the sources; a suite that is started by hand runs the sources. All that it ever prints is kept, so that a suite can
-// look for the API key in it.
+// Runs the program as users do, as a separate process. `npm test` runs the shipped bundle, which starts three times as
+// fast as the sources; a suite that is started manually runs the sources. All output is recorded, so that a suite can
+// search it for the API key.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { rmSync } from "node:fs";
@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundleIn, bundleVariable } from "./bundle.ts";
 
-/** The types are taken out of the sources once, and not by every process anew. */
+/** Types are removed from the sources only once, not by every process. */
 const compileCache = join(tmpdir(), "wafsync-test-compile-cache");
-/** Where processes take turns with a key. Suites use the same keys for different WAFs, so each has a folder of its own. */
+/** The folder of the key locks. Suites use the same keys for different WAFs, so each suite has its own folder. */
 const runtimeDirectory = join(tmpdir(), `wafsync-test-runtime-${process.pid}`);
 process.once("exit", () => rmSync(runtimeDirectory, { recursive: true, force: true }));
 const bundle = process.env[bundleVariable];
@@ -21,7 +21,7 @@ export const wafsyncProgram =
     : bundleIn(bundle).program;
 
 export interface FinishedProcess {
-  /** Undefined if a signal ended it. */
+  /** Undefined if a signal ended the process. */
   readonly code: number | undefined;
   readonly signal: NodeJS.Signals | undefined;
   readonly stdout: string;
@@ -31,35 +31,35 @@ export interface FinishedProcess {
 export interface RunningProcess {
   readonly child: ChildProcess;
   readonly ended: Promise<FinishedProcess>;
-  /** What was printed until now, both streams. */
+  /** The output so far, on both streams. */
   printed(): string;
-  /** Resolves as soon as what was printed fits; rejects if the process ends before. */
+  /** Resolves when the output matches; rejects if the process ends first. */
   hasPrinted(pattern: RegExp): Promise<void>;
 }
 
 export interface ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly workingDirectory?: string;
-  /** Another program than the one that users start. */
+  /** A different program than the one that users start. */
   readonly program?: string;
   /** A program that needs no Node.js. */
   readonly executable?: string;
-  /** Parameters of Node.js itself. */
+  /** Parameters for Node.js. */
   readonly nodeParameters?: readonly string[];
-  /** A file that takes what the process prints, instead of the test. */
+  /** A file for the output of the process, instead of the test. */
   readonly files?: { readonly stdout?: number; readonly stderr?: number };
-  /** Gives the process the variables of `environment` and no others. */
+  /** Gives the process only the variables in `environment`. */
   readonly isIsolated?: boolean;
 }
 
 const transcripts: { readonly parameters: readonly string[]; text: string }[] = [];
 
-/** What the processes of this suite have printed that ran this command. */
+/** The output of this suite's processes that ran this command. */
 export function printedByCommand(command: string): string {
   return transcripts.flatMap(({ parameters, text }) => (parameters[0] === command ? [text] : [])).join("\n");
 }
 
-/** Everything that every process of this suite has printed. */
+/** The output of all processes of this suite. */
 export function everythingPrinted(): string {
   return transcripts.map(({ parameters, text }) => `$ wafsync ${parameters.join(" ")}\n${text}`).join("\n");
 }

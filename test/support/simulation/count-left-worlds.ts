@@ -1,5 +1,5 @@
-// Prints how many worlds are left after three seeds, besides one that is kept. A program of its own: inside Jest, the query for
-// objects does not see the classes of a test.
+// Prints the number of worlds in memory after three seeds, without the one that is kept. It is a separate program, because the query for
+// objects does not see a test's classes in Jest.
 import { queryObjects } from "node:v8";
 import { SimWorld } from "./sim-world.ts";
 import { simulateSeed } from "./simulate-seed.ts";

@@ -1,16 +1,16 @@
-// Kills the process before and after every single call of a port while a scenario runs, one at a time, starts it again, and
-// compares what is there in the end with a run that nobody disturbed.
+// Kills the process at each moment before and after a call of a port, in a separate run of a scenario for each moment, restarts it,
+// and compares the final state with that of an undisturbed run.
 import { listNames } from "../../../src/model/declared.ts";
 import { shop } from "./scenarios.ts";
 import type { Scenario } from "./scenarios.ts";
 import { simKey, SimWorld } from "./sim-world.ts";
 
-/** Longer than a resync, so that what a crash left is found, and shorter than anything that only time would mend. */
+/** Longer than a resync, which repairs the effects of a crash, and shorter than everything that only time would repair. */
 const settleMs = 1_000_000;
 const restartMs = 3_000;
 
 export interface Ending {
-  /** All that matters in the end, as a text to compare. */
+  /** The relevant final state, as a text to compare. */
   readonly state: string;
   readonly violations: readonly string[];
   readonly trace: readonly string[];
@@ -21,7 +21,7 @@ export interface Ending {
   readonly writes: readonly string[];
 }
 
-/** Plays a scenario, and kills the process at the moment with this number, counted from 0; never if it is undefined. */
+/** Runs a scenario, and kills the process at the moment with this number, counted from 0; never if it is undefined. */
 export async function playScenario(scenario: Scenario, killAt: number | undefined): Promise<Ending> {
   const world = new SimWorld({ seed: 1 });
   world.cluster.change({ key: simKey });
@@ -50,7 +50,7 @@ export async function playScenario(scenario: Scenario, killAt: number | undefine
   };
 }
 
-/** All that matters in the end, as a text to compare. */
+/** The relevant final state, as a text to compare. */
 export function stateOf(world: SimWorld): string {
   const { waf, cluster, status } = world;
   const { entries, origins, approval, handledTriggers } = world.inventory();

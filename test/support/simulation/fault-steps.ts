@@ -1,5 +1,5 @@
-// Which fault can meet which step: a call of the WAF or of a port. The simulation notes each pair that happens, so that
-// everybody sees what it has not tried.
+// The possible pairs of a fault and a step, which is a call to the WAF or to a port. The simulation records each pair that occurs, so it
+// can report the missing pairs.
 import { answerNames } from "./sim-faults.ts";
 
 const listWrites = ["POST", "DELETE"].flatMap((method) => [

@@ -1,4 +1,4 @@
-// The promises about feeds, and the smallest change of the source that breaks each.
+// The guarantees about feeds, each with the smallest source change that breaks it.
 import type { Mutation } from "./mutations.ts";
 
 const guards = "src/plan/feeds/guards.ts";
@@ -37,7 +37,7 @@ export const feedMutations: readonly Mutation[] = [
     foundBy: "simulation",
   },
   {
-    guard: "a page is not accepted as the content of a feed",
+    guard: "an HTML page is not accepted as the content of a feed",
     file: guards,
     from: "if (facts.looksLikeMarkup) {",
     to: "if (facts.looksLikeMarkup && facts.bytes === 0) {",
@@ -58,7 +58,7 @@ export const feedMutations: readonly Mutation[] = [
     foundBy: "simulation",
   },
   {
-    guard: "an acceptance applies to one content",
+    guard: "an acceptance applies only to the content with its hash",
     file: state,
     from: "return acceptanceOf(feed) === hash && usedAcceptance !== hash;",
     to: "return acceptanceOf(feed) !== undefined && usedAcceptance !== hash;",
@@ -100,7 +100,7 @@ export const feedMutations: readonly Mutation[] = [
     foundBy: fetchTest,
   },
   {
-    guard: "the full list of CrowdSec comes from the call that fails if its table is missing",
+    guard: "the full list is read with the CrowdSec call that fails if the table is missing",
     file: "src/feed/crowdsec/crowdsec-source.ts",
     from: "const answer = await this.#get(pull, decisionsPath(pull.source), signal);",
     to: "const answer = await this.#get(pull, `${streamPath(pull.source)}&x=1`, signal);",

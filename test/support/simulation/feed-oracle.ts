@@ -1,21 +1,21 @@
-// What a person who reads the documentation would say of an answer to the fetch of a feed. Written anew, without anything of
-// src/plan, so that one mistake can't hide in both.
+// Judges the response to a fetch of a feed as the documentation describes it. This is a separate implementation, without code from
+// src/plan, so that the same bug can't be in both.
 import type { FeedGuards } from "../../../src/model/declared-feed.ts";
 import { parseDeclaredEntry } from "../../../src/model/entry.ts";
 
-/** What a server has to say. */
+/** The content that a server returns. */
 export type Served =
   | { readonly kind: "Text"; readonly lines: readonly string[] }
-  /** HTML, with the lines of a list in it. */
+  /** HTML that contains the lines of a list. */
   | { readonly kind: "Page"; readonly lines: readonly string[] }
-  /** An empty text. */
+  /** An empty body. */
   | { readonly kind: "Nothing" }
-  /** The connection breaks in the middle. */
+  /** The connection is closed in the middle. */
   | { readonly kind: "Cut" }
   /** 404. */
   | { readonly kind: "Gone" };
 
-/** What a server answered, and the guards when it was asked: an edit during the fetch may count for the next one only. */
+/** A server's response, and the guards at the time of the request: an edit during the fetch may apply only to the next fetch. */
 export interface Answer {
   readonly served: Served;
   readonly guards: FeedGuards;
@@ -63,9 +63,9 @@ export function keyOf(entries: readonly string[] | undefined): string {
 }
 
 /**
- * What is wrong with a content that is stored after an answer, or undefined.
- * @param guards as they are now
- * @param isAccepted whether a person accepts the content of that key
+ * Returns the fault in the content that is stored after a response, or undefined.
+ * @param guards the current guards
+ * @param isAccepted whether a person accepts the content with this key
  */
 export function objectionTo(
   { before, after }: { readonly before: readonly string[] | undefined; readonly after: readonly string[] | undefined },

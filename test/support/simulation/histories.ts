@@ -1,11 +1,11 @@
-// Plays a short history in the simulated world, with a watch that can be stopped, and says what became of it.
+// Runs a short history in the simulated world, with a watch that can be stopped, and returns the result.
 import type { SimProcess } from "./sim-process.ts";
 import { simKey, SimWorld } from "./sim-world.ts";
 
 const stepMs = 60_000;
 /** Longer than a resync. */
 const settleMs = 1_000_000;
-/** How long an API server that is behind serves a process that has just started, as in the plans of Sieve. */
+/** How long a stale API server serves a new process, as in Sieve's plans. */
 const behindMs = 20_000;
 
 export class History {
@@ -28,7 +28,7 @@ export class History {
     await this.world.time.advance(stepMs);
   }
 
-  /** The process sees nothing of the changes until it is over: then it sees what is there in the end. */
+  /** The process does not see the changes until they are complete: then it sees the final state. */
   async unobserved(changes: readonly ((world: SimWorld) => void)[]): Promise<void> {
     this.#isWatching = false;
     for (const change of changes) await this.change(change);
@@ -37,7 +37,7 @@ export class History {
     await this.world.time.advance(stepMs);
   }
 
-  /** The process is killed, and the next one is served by an API server that stands still at that moment. */
+  /** The process is killed, and an API server whose state is frozen at that moment serves the next process. */
   async restartBehind(index: number): Promise<void> {
     this.world.killed(this.process!, "to be connected to an API server that is behind");
     this.#isWatching = false;
@@ -48,7 +48,7 @@ export class History {
     await this.world.time.advance(stepMs);
   }
 
-  /** Kills the process after its n-th call of this kind, and starts it again. True if there was one. */
+  /** Kills the process after its n-th call of this kind, and restarts it. Returns whether this call happened. */
   killAfter(where: string, nth = 1): () => boolean {
     const { world } = this;
     let left = nth;

@@ -1,5 +1,5 @@
-// Keeps the books of a simulation: who put what on the WAF, and what every process knew when it wrote. Each effect is judged
-// as it happens, by what the documentation promises; whatever breaks a promise is a violation.
+// Records who added each entry to the WAF in a simulation, and what every process knew when it wrote. Each effect is checked
+// immediately against the documented guarantees; breaking a guarantee is a violation.
 import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
@@ -24,39 +24,39 @@ import type { SimWall } from "./sim-time.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 
 /**
- * `Ours`: wafsync added or adopted it. `Recorded`: somebody else added it while the inventory said that wafsync was about
- * to, which nobody can tell from its own call. `Others`: everybody else, and what was left behind on purpose.
+ * `Ours`: wafsync added or adopted it. `Recorded`: another writer added it while the inventory recorded that wafsync was about
+ * to, which wafsync cannot distinguish from its own call. `Others`: all other writers, and entries that were orphaned on purpose.
  */
 type Owner = "Ours" | "Recorded" | "Others";
 
-/** What a process knew of an instance. */
+/** What a process knew about an instance. */
 export interface Knowledge {
-  /** The last declared state that it was given. */
+  /** The last declared state that it received. */
   gathered?: Gathered | undefined;
   /** The last fresh read. */
   confirmed?: Gathered | undefined;
   confirmedAtMs?: number;
-  /** What each list showed when it was last read by this process. */
+  /** Each list as this process last read it. */
   readonly seen: Partial<Record<ListName, ReadonlySet<Entry>>>;
-  /** That entries are left behind was said. */
+  /** Whether the entries that stay were reported. */
   saidLeftBehind?: boolean;
 }
 
-/** Of the process that acts. */
+/** About the acting process. */
 interface Circumstances {
-  /** What was declared since it began, as its watch may show it. */
+  /** The declared states since its start, which its watch may show. */
   readonly declared: readonly Gathered[];
-  /** By which it tells what has expired. */
+  /** The clock that decides which entries have expired. */
   readonly wall: SimWall;
 }
 
-/** What a removal is judged by: a fresh read, and the times that the clock of the process has shown since. */
+/** The basis for judging a removal: a fresh read, and the times that the clock of the process has shown since then. */
 interface Basis {
   readonly confirmed: Gathered;
   readonly moments: readonly number[];
 }
 
-/** A fresh read counts for 30 s; the call itself, and its turn in the lane, may take a while longer. */
+/** A fresh read is valid for 30 s; the call itself and its turn in the lane may take longer. */
 const confirmedForMs = 30_000;
 export const callMsMax = 20_000;
 /** From the plan of a run to its report. */
@@ -69,17 +69,17 @@ export class Ledger {
   readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #approvedOrigins = new Set<string>();
   readonly #counts = new RemovalCounts();
-  /** When an inventory was last deleted with its instance. */
+  /** The time at which an inventory was last deleted with its instance. */
   #forgottenMs = 0;
-  /** What was said to be on hold, by the hash that approves it. */
+  /** The reported removals on hold, by the hash that approves them. */
   readonly #reported = new Map<string, Readonly<Record<ListName | "origins", readonly string[]>>>();
   /** What a process removed and added since it read a list, by what that read showed. */
   readonly #removedSince = new WeakMap<ReadonlySet<Entry>, Set<Entry>>();
   readonly #addedSince = new WeakMap<ReadonlySet<Entry>, Set<Entry>>();
-  /** The hashes that a person gave, and those that were acted on. */
+  /** The hashes that a person approved, and those that were used. */
   readonly #given = new Set<string>();
   readonly #used = new Set<string>();
-  /** What was recorded before the last save. */
+  /** The record before the last save. */
   #formerInventory: Inventory | undefined;
   readonly #waf: SimWaf;
   readonly #inventory: () => Inventory;
@@ -95,7 +95,7 @@ export class Ledger {
     return this.#owners[list];
   }
 
-  /** As it is on the WAF, and where that does not tell, as it is recorded. */
+  /** According to the WAF, or to the record if the WAF does not determine it. */
   readonly holderOf = (entry: Entry): ListName | undefined =>
     this.#holderBy(entry, (list, sent) => this.#owners[list].get(sent) === "Ours");
 
@@ -125,7 +125,7 @@ export class Ledger {
     return wantedEntries(gathered, atMs, this.memory);
   }
 
-  /** Who holds an entry is judged by the WAF, or by what the process was shown of it, which may be older. */
+  /** The holder of an entry is determined by the WAF, or by the possibly older lists that the process has read. */
   #wantedIn(
     mode: "Either" | "Both",
     { gathered, atMs, seen }: { readonly gathered: Gathered; readonly atMs: number; readonly seen: Knowledge["seen"] },
@@ -156,7 +156,7 @@ export class Ledger {
     this.violations.push(what);
   }
 
-  /** Somebody else changed the list. */
+  /** Another writer changed the list. */
   changedByOthers({ kind, list, entry }: EntryChange): void {
     const owners = this.#owners[list];
     if (kind === "Removed") {
@@ -186,7 +186,7 @@ export class Ledger {
     else if (isOfOrigin(change)) this.#judgeOrigin(change, knowledge, { declared, wall }, complain);
   }
 
-  /** A call of wafsync that nobody waited for any more had this effect. Instances that went since left it behind. */
+  /** A call that wafsync no longer waited for had this effect. If its instance was released in the meantime, the entry is unmanaged. */
   changedLate(change: WafChange, sentAtMs: number): void {
     if (change.kind !== "Added" && change.kind !== "Removed") return;
     const { kind, list, entry } = change;
@@ -201,8 +201,8 @@ export class Ledger {
   }
 
   /**
-   * Judged by what the process knew, and by what was declared on the API server: nobody who was unblocked before the process
-   * began is blocked again by its old cache.
+   * Judged by the knowledge of the process and the state of the API server: an address that was unblocked before the process
+   * started must not be blocked again because of its stale cache.
    */
   #judgeAdd(
     { list, entry }: EntryChange,
@@ -261,7 +261,7 @@ export class Ledger {
     if (isWanted && confirmed.instance.lists[list].compaction === "None") complain("an accepted rule wants it");
     if (isWanted) return;
     if (this.#approved[list].has(entry)) {
-      // The list may show it in another spelling too.
+      // The list may also show it in a different spelling.
       if (!this.#waf.has(list, entry)) this.#approved[list].delete(entry);
       return;
     }
@@ -271,13 +271,13 @@ export class Ledger {
       this.#countObjection(list, entry, knowledge, { confirmed, moments, atMs }),
     );
     if (objections[0] !== undefined && !objections.includes(undefined)) complain(objections[0]);
-    // Several plans within the window remove no more than one.
+    // Several plans within the window must not remove more than one plan may.
     const owners = this.#inventory().entries[list].get(entry)?.owners ?? unknownOwners;
     const count = this.#counts.note(list, entry, owners, confirmed, moments);
     if (count !== undefined) complain(`${count} went within the window of the guards`);
   }
 
-  /** What is declared can be in several pictures: one for each content of a feed. */
+  /** The declared state has several variants: one for each content of a feed. */
   #wantedByAny(
     declared: readonly Gathered[],
     moments: readonly number[],
@@ -290,7 +290,7 @@ export class Ledger {
     return new Set(wanted.flatMap((entries) => [...entries]));
   }
 
-  /** A wanted entry that the list covered until now, as far as the process can know. */
+  /** A declared entry that the list has covered so far, according to the knowledge of the process. */
   #uncoveredBy(list: ListName, removed: Entry, knowledge: Knowledge, { confirmed, moments }: Basis): Entry | undefined {
     const seen = knowledge.seen[list] ?? new Set();
     const own = this.#removedSince.get(seen) ?? new Set();
@@ -299,7 +299,7 @@ export class Ledger {
     const before = new Set([...live, removed]);
     const after = new Set([...live, ...[...seen].filter((entry) => !own.has(entry))]);
     const [first, ...others] = moments.flatMap((atMs) => this.#bothWanted(confirmed, atMs, knowledge.seen, list));
-    // What a missing source may still want on the other list is a conflict: the rule for this list is told to wait.
+    // If a missing source may still declare the entry for the other list, this is a conflict: the rule for this list must wait.
     const opposite = list === "blocklist" ? "allowlist" : "blocklist";
     const isAwaited = (entry: Entry): boolean =>
       recordedAs(this.#inventory(), opposite, entry).some(
@@ -315,7 +315,7 @@ export class Ledger {
     );
   }
 
-  /** Removals of one plan get fewer while they are done, and so does the list: a plan that was let through stays so. */
+  /** While a plan is applied, its removals and the list get shorter: a plan that was allowed stays allowed. */
   #countObjection(
     list: ListName,
     entry: Entry,
@@ -324,10 +324,10 @@ export class Ledger {
   ): string | undefined {
     const { maxRemovals, maxRemovalPercent } = confirmed.instance.guards;
     const wanted = [...this.#wanted(confirmed, atMs)[list]];
-    // No guard counts what other entries replace: `#uncoveredBy` judges that.
+    // Guards do not count entries that other entries replace: `#uncoveredBy` checks these.
     if (isCoveredBy(entry, wanted)) return undefined;
     const { refusals, disputes } = this.#inventory();
-    // These are left alone for a while, and so are no part of the plan.
+    // These are paused, so they are not part of the plan.
     const waits = (other: Entry): boolean =>
       this.#forbidden(list, other, { confirmed, moments }) !== undefined ||
       disputes.some((dispute) => dispute.list === list && dispute.entry === other) ||
@@ -338,11 +338,11 @@ export class Ledger {
       (other) => seen[list]?.has(other) === true && !this.#approved[list].has(other) && !waits(other),
     );
     const count = new Set([...left, entry]).size;
-    if (count > maxRemovals) return `${count} would go at once, and ${maxRemovals} may`;
-    // What a missing source holds on the other list is not added to this one.
+    if (count > maxRemovals) return `${count} entries would be removed at once, and ${maxRemovals} may be`;
+    // Entries that a missing source keeps on the other list are not added to this list.
     const opposite = list === "blocklist" ? "allowlist" : "blocklist";
     const added = wanted.filter((other) => !this.#inventory().entries[opposite].has(other));
-    // A plan that is made half-way counts what is left; what others did since the list was read, it can't know.
+    // A plan in the middle of a run counts the remaining entries. It cannot know other writers' changes since the list was read.
     const read = seen[list] ?? new Set();
     const known = [...read, ...(this.#addedSince.get(read) ?? [])];
     // The size is that of what is declared: a merged entry counts as those that it stands for.
@@ -355,7 +355,7 @@ export class Ledger {
       const sizeLeft = new Set([...declared(stillListed), ...adds, entry]).size;
       return sizeLeft >= 10 && count * 100 > maxRemovalPercent * size;
     });
-    return isTooMany ? `${count} of ${known.length} would go at once` : undefined;
+    return isTooMany ? `${count} of ${known.length} entries would be removed at once` : undefined;
   }
 
   #judgeOrigin(
@@ -394,14 +394,14 @@ export class Ledger {
     return record === undefined ? [] : readOwners(record.owners);
   }
 
-  /** What nobody wants any more and wafsync may remove, were it not for the guards. */
+  /** Entries that are no longer declared and that wafsync may remove, without considering the guards. */
   *#removable(list: ListName, gathered: Gathered, atMs: number): Generator<Entry, void, void> {
     const wanted = this.#wanted(gathered, atMs)[list];
     const owned = this.#inventory().entries[list];
     const isExclusive = gathered.instance.policies[list] === "Exclusive";
     const rules = new Set(gathered.rules.flatMap(({ rule }) => (rule.meta.deleting ? [] : [nameKey(rule.meta)])));
     for (const entry of this.#waf.entries(list)) {
-      // Whatever is wanted of a merged entry is sent in its place first.
+      // The declared parts of a merged entry are sent first.
       if (wanted.has(entry) || isCoveredBy(entry, wanted)) continue;
       const record = owned.get(entry);
       if (isExclusive) yield entry;
@@ -409,7 +409,7 @@ export class Ledger {
     }
   }
 
-  /** A run has ended: what it says is on hold is what may be, and a person can approve it by its hash. */
+  /** A run has ended: only removals that may be on hold are reported as such, and a person can approve them by their hash. */
   reported({ plan, gathered, inventory, nowMs }: RunFacts, wall: SimWall): void {
     const held = plan?.held;
     if (held === undefined || inventory === undefined) return;
@@ -425,7 +425,7 @@ export class Ledger {
       for (const { entry, holds } of held.removals[list]) {
         entries[list].push(entry);
         if (holds.length === 0 || gathered.unconfirmed !== undefined) continue;
-        // The plan was made with what was recorded before it, and a rule may have expired since.
+        // The plan was made with the previous record, and a rule may have expired since then.
         const records = [inventory, this.#formerInventory ?? inventory].map((one) => recordedOf(one, list, entry));
         const isDue = moments.every((atMs) =>
           records.every((recorded) => removalForbidden(gathered, list, recorded, atMs) === undefined),
@@ -436,14 +436,14 @@ export class Ledger {
     if (held.hash !== undefined) this.#reported.set(held.hash, entries);
   }
 
-  /** A person approves what was reported with this hash. False if it never was. */
+  /** A person approves the removals that were reported with this hash. Returns false if the hash was never reported. */
   approve(hash: string): boolean {
     const isKnown = this.#reported.has(hash);
     if (isKnown) this.#given.add(hash);
     return isKnown;
   }
 
-  /** A hash that was used, for a person who forgets to take the annotation off or writes it once more. */
+  /** A used hash, for a person who forgets to remove the annotation or adds it again. */
   get usedHash(): string | undefined {
     return [...this.#used].at(-1);
   }
@@ -460,29 +460,29 @@ export class Ledger {
         const isKnown = reported?.[list].includes(entry) === true && this.#given.has(hash);
         if (isKnown || before.approval?.removals[list].has(entry) === true) this.#approved[list].add(entry);
         else if (reported !== undefined || !this.#given.has(hash))
-          this.violation(`Nobody approved the removal of ${entry}`);
+          this.violation(`No person approved the removal of ${entry}`);
       }
     }
     for (const host of approval.origins) {
       const isKnown = reported?.origins.includes(host) === true && this.#given.has(hash);
       if (isKnown || before.approval?.origins.has(host) === true) this.#approvedOrigins.add(host);
       else if (reported !== undefined || !this.#given.has(hash))
-        this.violation(`Nobody approved the removal of origin ${host}`);
+        this.violation(`No person approved the removal of origin ${host}`);
     }
   }
 
-  /** At each of the moments: what has expired at one of them holds nothing. */
+  /** At each of the moments: a rule that has expired at one of them puts nothing on hold. */
   #forbidden(list: ListName, entry: Entry, { confirmed, moments }: Basis): string | undefined {
     const recorded = recordedOf(this.#inventory(), list, entry);
     const all = moments.map((atMs) => removalForbidden(confirmed, list, recorded, atMs));
     return all.includes(undefined) ? undefined : all[0];
   }
 
-  /** What may be forgotten: what is not there, what others own, and what a deleted rule or origin leaves there. */
+  /** Entries that may leave the record: missing ones, unmanaged ones, and those that a deleted rule or origin retains. */
   saved(before: Inventory, after: Inventory, { gathered, seen }: Knowledge): void {
     this.#formerInventory = before;
     this.#judgeApproval(before, after);
-    // With the instance go all that refer to it.
+    // All objects that refer to the instance are released with it.
     const isGoing = gathered?.instance.meta.deleting === true;
     const rules = new Set(gathered?.rules.flatMap(({ rule }) => (rule.meta.deleting ? [] : [nameKey(rule.meta)])));
     for (const list of listNames) {
@@ -499,7 +499,7 @@ export class Ledger {
       }
       for (const entry of after.entries[list].keys()) {
         if (before.entries[list].has(entry) || !this.#owners[list].has(entry)) continue;
-        // Only what the process saw there is adopted: of anything else it will learn from its call whose it is.
+        // Only entries that the process has seen are adopted: for others, the response to its call shows whether they existed.
         if (seen[list]?.has(entry) !== true) this.#owners[list].set(entry, "Recorded");
         else if (this.#isAdopted(entry, gathered)) this.#owners[list].set(entry, "Ours");
       }
@@ -523,12 +523,13 @@ export class Ledger {
     for (const list of listNames) {
       for (const entry of before.entries[list].keys()) {
         if (this.#owners[list].get(entry) !== "Ours") continue;
-        if (!saidLeftBehind) this.violation(`${entry} is left on the ${list}, and nobody was told`);
+        if (!saidLeftBehind) this.violation(`${entry} stays on the ${list}, and this was not reported`);
         this.#owners[list].set(entry, "Others");
       }
     }
     for (const host of before.origins.keys()) {
-      if (this.#ownOrigins.delete(host) && !saidLeftBehind) this.violation(`${host} is left, and nobody was told`);
+      if (this.#ownOrigins.delete(host) && !saidLeftBehind)
+        this.violation(`${host} stays an origin, and this was not reported`);
     }
   }
 
@@ -549,7 +550,7 @@ function recordedOf(inventory: Inventory, list: ListName, entry: Entry): Recorde
   };
 }
 
-/** An old cache may show a former instance of the same name. */
+/** A stale cache may show an earlier instance with the same name. */
 function isInDeletion({ gathered, confirmed }: Pick<Knowledge, "gathered" | "confirmed">): boolean {
   const [seen, read] = [gathered?.instance.meta, confirmed?.instance.meta];
   return read?.deleting === true && read.uid === seen?.uid;
@@ -574,7 +575,7 @@ function describe(change: WafChange): string {
   }
 }
 
-/** The recorded entries that stand for a declared one: itself, or what it was merged into or is covered by. */
+/** The recorded entries for a declared entry: itself, or the entry that it was merged into or that covers it. */
 function recordedAs({ entries }: Inventory, list: ListName, entry: Entry): readonly Entry[] {
   const own = entries[list].has(entry) ? [entry] : [];
   const others = [...entries[list]].flatMap(([sent, { standsFor }]) =>
@@ -583,7 +584,7 @@ function recordedAs({ entries }: Inventory, list: ListName, entry: Entry): reado
   return [...own, ...others];
 }
 
-/** Exact sends a network for entries that have all of its addresses. */
+/** With Exact, a network is sent for entries that together contain all of its addresses. */
 export function isMergedFrom(gathered: Gathered, list: ListName, entry: Entry, wanted: ReadonlySet<Entry>): boolean {
   return gathered.instance.lists[list].compaction === "Exact" && isCoveredBy(entry, wanted);
 }

@@ -1,4 +1,4 @@
-// The promises about forwarded logs, and the smallest change of the source that breaks each.
+// The guarantees about forwarded logs, each with the smallest source change that breaks it.
 import type { Mutation } from "./mutations.ts";
 
 const run = "src/reconcile/logs/forward-run.ts";
@@ -12,14 +12,14 @@ export const logMutations: readonly Mutation[] = [
     foundBy: "simulation",
   },
   {
-    guard: "log rows count as forwarded only when the output has taken them",
+    guard: "log rows count as forwarded only after the output has accepted them",
     file: run,
     from: "if (problem !== undefined) {\n        cursor.giveBack(day, entries.slice(start));",
     to: "if (problem !== undefined) {",
     foundBy: "simulation",
   },
   {
-    guard: "log rows on record are not forwarded again",
+    guard: "log rows that are recorded as forwarded are not forwarded again",
     file: run,
     from: "memory.cursor = known?.cursor ?? new LogCursor(",
     to: "memory.cursor = new LogCursor(",

@@ -1,22 +1,22 @@
-// What a person who reads the documentation would say of forwarded log rows: each row goes out, and once, unless a process died
-// between the output and the record, or the response of the output was lost; and no record claims more than went out.
+// Judges forwarded log rows as documented: each row is forwarded exactly once, unless a process was killed
+// between the output and the record, or the output's response was lost; and no record claims more rows than were forwarded.
 
-/** What one process knows since it loaded the record. */
+/** The knowledge of a process since it loaded the record. */
 interface Reader {
   readonly recorded: ReadonlySet<string>;
   readonly own: Set<string>;
 }
 
-/** What went out for all objects of one name. */
+/** The rows that were forwarded for all objects with the same name. */
 export interface Output {
   count: number;
   readonly rows: Set<string>;
 }
 
-/** The books of one object: another instance of the same name has a record of its own. */
+/** The data of one object: another instance with the same name has its own record. */
 export class LogOracle {
   readonly #readers = new Map<number, Reader>();
-  /** What a stored record knows. */
+  /** The content of a stored record. */
   #recorded: ReadonlySet<string> = new Set();
   readonly #output: Output;
 
@@ -29,9 +29,9 @@ export class LogOracle {
     this.#readers.set(process, { recorded: this.#recorded, own: new Set() });
   }
 
-  /** @returns what is wrong with rows that a process has just put out, if anything. */
+  /** @returns the fault in the rows that a process has just forwarded, if any */
   forwarded(process: number, rows: readonly string[], isResponseLost: boolean): string | undefined {
-    // The record of a former object with the same name may still be in memory.
+    // The record of an earlier object with the same name may still be in memory.
     const reader: Reader = this.#readers.get(process) ?? { recorded: new Set(), own: new Set() };
     this.#readers.set(process, reader);
     this.#output.count += rows.length;
@@ -42,7 +42,7 @@ export class LogOracle {
     return undefined;
   }
 
-  /** @param count how many rows went out by the record that is stored now */
+  /** @param count the number of forwarded rows according to the stored record */
   saved(process: number, count: number): string | undefined {
     const reader = this.#readers.get(process);
     if (reader !== undefined) this.#recorded = new Set([...reader.recorded, ...reader.own]);

@@ -1,5 +1,5 @@
-// Each promise of wafsync, and the smallest change of the source that breaks it. `npm run mutate` makes each of these changes
-// in a copy and shows that something notices; docs/contributing/reliability.md has the table, and a test that both are up to date.
+// wafsync's guarantees, each with the smallest source change that breaks it. `npm run mutate` applies each change to a copy of
+// the source and checks that a test fails. A test keeps the table in docs/contributing/reliability.md in sync with this list.
 
 import { compactionMutations } from "./compaction-mutations.ts";
 import { feedMutations } from "./feed-mutations.ts";
@@ -10,14 +10,14 @@ import { shardMutations } from "./shard-mutations.ts";
 import { surroundingsMutations } from "./surroundings-mutations.ts";
 
 export interface Mutation {
-  /** What is switched off. */
+  /** The guarantee that the mutation breaks, as a sentence. */
   readonly guard: string;
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   readonly file: string;
   /** Occurs exactly once in the file. */
   readonly from: string;
   readonly to: string;
-  /** `simulation`, or the test that fails. */
+  /** `simulation`, or the path of the test that fails. */
   readonly foundBy: string;
 }
 
@@ -45,28 +45,28 @@ export const mutations: readonly Mutation[] = [
     foundBy: simulation,
   },
   {
-    guard: "`window` sums the removals of several plans",
+    guard: "`window` adds up the removals of several plans",
     file: "src/plan/lists/removal-guard.ts",
     from: "const isHeld = added.length > 0 && exceeds(weightOfAll(counted) + weigh(added), sizes, guards);",
     to: "const isHeld = added.length > 0 && exceeds(weigh(added), sizes, guards);",
     foundBy: "test/plan/lists/removal-guard.test.ts",
   },
   {
-    guard: "removals are counted ahead of their calls",
+    guard: "removals are counted before their calls",
     file: "src/plan/instance/plan.ts",
     from: "countsRemovals && writesTo(list)",
     to: "countsRemovals && nowMs < 0",
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
-    guard: "an approved removal that is wanted again is no longer approved",
+    guard: "a removal is no longer approved after its entry is declared again",
     file: "src/plan/lists/removal-guard.ts",
     from: "return next.hash === before.hash && sizeOf(next) === sizeOf(before);",
     to: "return next.hash === before.hash;",
     foundBy: "test/plan/lists/removal-guard.test.ts",
   },
   {
-    guard: "a deletion does not wait longer than ten minutes",
+    guard: "the deletion of an instance waits at most ten minutes",
     file: "src/reconcile/converge/finish.ts",
     from: "return Math.min(wakeAtMs, wallTimeOf(clock, endsMs));",
     to: "return Math.max(wakeAtMs, wallTimeOf(clock, endsMs));",
@@ -129,7 +129,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/lists/special-purpose.test.ts",
   },
   {
-    guard: "`onNeverBlock` never writes a carved entry as a whole",
+    guard: "`onNeverBlock` never sends a carved entry as a whole",
     file: "src/plan/lists/carved-entries.ts",
     from: "for (const { entry } of carved) entries.delete(entry);",
     to: "",
@@ -157,21 +157,21 @@ export const mutations: readonly Mutation[] = [
     foundBy: simulation,
   },
   {
-    guard: "a carved entry becomes a limited number of networks",
+    guard: "carving an entry creates a limited number of networks",
     file: "src/plan/lists/guards.ts",
     from: "const piecesMax = 256;",
     to: "const piecesMax = 100_000;",
     foundBy: "test/plan/lists/guards.test.ts",
   },
   {
-    guard: "an exception takes precedence over the rest of a carved entry",
+    guard: "Allow entries take precedence over the parts of a carved entry",
     file: "src/plan/lists/carved-entries.ts",
     from: "if (!allowed.has(piece)) entries.add(piece);",
     to: "entries.add(piece);",
     foundBy: "test/plan/lists/guards.test.ts",
   },
   {
-    guard: "a guard that can't be read stops all writes",
+    guard: "a guard that can't be parsed stops all writes",
     file: "src/plan/instance/plan.ts",
     from: "!suspend && desired.instanceFaults.length === 0;",
     to: "!suspend;",
@@ -185,14 +185,14 @@ export const mutations: readonly Mutation[] = [
     foundBy: simulation,
   },
   {
-    guard: "only the WAF of `expectedDomain` is written to",
+    guard: "wafsync writes only to the WAF of `expectedDomain`",
     file: "src/plan/instance/domain.ts",
     from: "if (expected !== undefined && !sameDomain(expected, domain)) {",
     to: "if (expected !== undefined && domain === '') {",
     foundBy: simulation,
   },
   {
-    guard: "a write to another domain ends the run",
+    guard: "a write that reaches another domain ends the run",
     file: "src/reconcile/converge/domain-check.ts",
     from: "if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined;",
     to: "if (observed.domain !== '') return undefined;",
@@ -220,63 +220,63 @@ export const mutations: readonly Mutation[] = [
     foundBy: simulation,
   },
   {
-    guard: "a hold has a scope: unrelated entries are removed",
+    guard: "removals of unrelated entries are not on hold",
     file: "src/plan/lists/holds.ts",
     from: "if (this.#isEmpty || owners === unknownOwners) return this.#all;\n    const known",
     to: "if (this.#all.length >= 0) return this.#all;\n    const known",
     foundBy: simulation,
   },
   {
-    guard: "a missing source puts the entries that it last declared on hold",
+    guard: "a missing source puts removals of the entries that it last declared on hold",
     file: "src/plan/lists/holds.ts",
     from: "const ofSource = source === undefined ? [] : (bySource.get(source) ?? []);",
     to: "const ofSource = source === undefined ? [] : [];",
     foundBy: simulation,
   },
   {
-    guard: "an invalid line puts the entries that its rule last declared on hold",
+    guard: "an invalid line puts removals of the entries that its rule last declared on hold",
     file: "src/plan/lists/holds.ts",
     from: 'if (scope.kind === "Rule") push(byRule, scope.rule, hold);',
     to: "",
     foundBy: simulation,
   },
   {
-    guard: "an unknown source puts the entries of a possibly renamed rule on hold",
+    guard: "an unknown source puts removals of the entries of a possibly renamed rule on hold",
     file: "src/plan/lists/holds.ts",
     from: "push(byNamespace, namespaceOfRule(scope.rule), hold);",
     to: "",
     foundBy: "test/plan/lists/holds.test.ts",
   },
   {
-    guard: "a broken reference puts the entries of its object on hold",
+    guard: "a broken reference puts removals of its object's entries on hold",
     file: "src/plan/lists/holds.ts",
     from: "...ofNamespace, ...this.#ofObjects.on(owner)];",
     to: "...ofNamespace];",
     foundBy: simulation,
   },
   {
-    guard: "a broken reference of a `WafOrigin` puts its origin on hold",
+    guard: "a broken reference of a `WafOrigin` puts the removal of its origin on hold",
     file: "src/plan/lists/holds.ts",
     from: "return [...this.#everything, ...readOwners(owners).flatMap((owner) => this.#ofObjects.on(owner))];",
     to: "return owners === null ? [] : this.#everything;",
     foundBy: "test/plan/instance/broken-references.test.ts",
   },
   {
-    guard: "a typo in `metadata.namespace` of a file puts the entries of the object on hold",
+    guard: "a typo in `metadata.namespace` in a file puts removals of the object's entries on hold",
     file: "src/plan/instance/broken-references.ts",
     from: "(existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined)",
     to: "(existing?.has(key) === null ? renamed.get(plainKey(ref)) : undefined)",
     foundBy: "test/plan/instance/broken-references.test.ts",
   },
   {
-    guard: "unreadable owners stay owners, even if other rules declare the entry",
+    guard: "owners that can't be read stay recorded as owners, even if other rules declare the entry",
     file: "src/plan/lists/ownership.ts",
     from: "const owners = joinOwners(wantedBy.owners, this.#input.unreadable(before.owners));",
     to: "const { owners } = wantedBy;",
     foundBy: "test/plan/lists/holds.test.ts",
   },
   {
-    guard: "no approval applies to an unconfirmed removal",
+    guard: "approvals do not apply to unconfirmed removals",
     file: "src/plan/lists/removal-guard.ts",
     from: 'hold.scope.kind === "Unconfirmed" || approval?.holds.has(holdKey(hold)) !== true;',
     to: "approval?.holds.has(holdKey(hold)) !== true;",
@@ -311,7 +311,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: simulation,
   },
   {
-    guard: "a cache that is older than a fresh read adds nothing",
+    guard: "wafsync adds nothing based on a cache that is older than a fresh read",
     file: "src/reconcile/converge/view.ts",
     from: "versionsIn(cached) === versionsIn(read)",
     to: "versionsIn(cached) !== ''",
@@ -332,7 +332,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
-    guard: "a stale cache drops no retained entries from the inventory",
+    guard: "a stale cache does not remove retained entries from the inventory",
     file: "src/reconcile/converge/run-state.ts",
     from: "    return orphansEntries(this.#view, this.#plan);",
     to: "    return false;",
@@ -367,14 +367,14 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/instance/guests.test.ts",
   },
   {
-    guard: "no Allow entry of a guest unblocks an address of another namespace",
+    guard: "a guest's Allow entry does not unblock addresses of other namespaces",
     file: "src/plan/lists/protect-others.ts",
     from: "if (rules.every(({ isOwners }) => isOwners)) return rules;",
     to: "if (rules.length >= 0) return rules;",
     foundBy: simulation,
   },
   {
-    guard: "no Allow entry of a guest gets into what is on hold",
+    guard: "a guest's Allow entry does not unblock an entry whose removal is on hold",
     file: "src/plan/lists/protect-others.ts",
     from: "for (const { entry, namespaces } of held()) for (const namespace of namespaces) add(entry, namespace);",
     to: "",
@@ -388,21 +388,21 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/instance/guests.test.ts",
   },
   {
-    guard: "a guest has no more entries than its quota",
+    guard: "a guest can't have more entries than its quota",
     file: "src/plan/lists/guest-limits.ts",
     from: "if (!used.has(list, entry) && used.count >= grant.maxEntries) {",
     to: "if (!used.has(list, entry) && used.count > 2_000_000 + grant.maxEntries) {",
     foundBy: simulation,
   },
   {
-    guard: "a guest retains nothing beyond its quota",
+    guard: "a guest can't retain entries beyond its quota",
     file: "src/plan/lists/guest-limits.ts",
     from: 'return { ...rule, priority, ttlMs, deletionPolicy: "Delete", meta: withoutAdoption(rule.meta, grant) };',
     to: "return { ...rule, priority, ttlMs, meta: withoutAdoption(rule.meta, grant) };",
     foundBy: "test/plan/instance/guests.test.ts",
   },
   {
-    guard: "a guest adopts nothing without a grant",
+    guard: "a guest can't adopt entries without a grant",
     file: "src/plan/lists/guest-limits.ts",
     from: "if (grant.adopt || !asksToAdopt(meta)) return meta;",
     to: "if (!grant.adopt || !asksToAdopt(meta)) return meta;",
@@ -430,14 +430,14 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/lists/order.test.ts",
   },
   {
-    guard: "an instance is released only if a fresh read says that it is being deleted",
+    guard: "an instance is released only if a fresh read shows that it is being deleted",
     file: "src/reconcile/converge/confirm-deletion.ts",
     from: "if (isSame && gathered.instance.meta.deleting) return",
     to: "if (meta.deleting) return",
     foundBy: "test/simulation/sieve-plans.test.ts",
   },
   {
-    guard: "an origin counts as added only if the API accepts it or says that it exists",
+    guard: "an origin counts as added only if the API accepts it or reports that it exists",
     file: "src/reconcile/converge/write-ledger.ts",
     from: "if (!isUnsent && saysExists(message)) return",
     to: "if (!isUnsent) return",
@@ -465,28 +465,28 @@ export const mutations: readonly Mutation[] = [
     foundBy: simulation,
   },
   {
-    guard: "entries that a deleted rule retains stay",
+    guard: "entries that a deleted rule retains stay on the list",
     file: "src/plan/lists/ownership.ts",
     from: "if (isRetained(record, input.existingRules) && !input.exclusive) retained.push(entry);",
     to: "if (record === null) retained.push(entry);",
     foundBy: "test/plan/lists/ownership.test.ts",
   },
   {
-    guard: "only entries that are missing on the list are dropped from the record",
+    guard: "only entries that are missing from the list are deleted from the record",
     file: "src/plan/lists/ownership.ts",
     from: "if (rules === undefined && (dropped.has(entry) || (isMissing && wasMissing(before)))) {",
     to: "if (rules === undefined) {",
     foundBy: simulation,
   },
   {
-    guard: "an entry that is missing in only one read stays in the record",
+    guard: "an entry that is missing from only one read stays in the record",
     file: "src/plan/lists/ownership.ts",
     from: "windowMs === 0 || (missingSinceMs",
     to: "windowMs >= 0 || (missingSinceMs",
     foundBy: simulation,
   },
   {
-    guard: "the read that drops an entry from the record comes after `consistencyWindow`",
+    guard: "an entry is deleted from the record only by a read after `consistencyWindow`",
     file: "src/plan/lists/ownership.ts",
     from: "readAtMs - missingSinceMs >= windowMs",
     to: "readAtMs - missingSinceMs >= 0",
@@ -500,42 +500,42 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/lists/removal-guard.test.ts",
   },
   {
-    guard: "only an annotated rule adopts",
+    guard: "only an annotated rule adopts entries",
     file: "src/plan/lists/ownership.ts",
     from: 'return meta.annotations[adoptAnnotation] === "true";',
     to: "return meta.name !== '';",
     foundBy: simulation,
   },
   {
-    guard: "`Observe` writes nothing",
+    guard: "with `Observe`, wafsync writes nothing",
     file: "src/plan/instance/plan.ts",
     from: 'policies[part] !== "Observe" && !suspend',
     to: "!suspend",
     foundBy: simulation,
   },
   {
-    guard: "a suspended instance writes nothing",
+    guard: "wafsync writes nothing for a suspended instance",
     file: "src/plan/instance/plan.ts",
     from: 'policies[part] !== "Observe" && !suspend',
     to: 'policies[part] !== "Observe"',
     foundBy: simulation,
   },
   {
-    guard: "the inventory is written ahead",
+    guard: "the inventory is saved before the calls",
     file: "src/reconcile/converge/run.ts",
     from: "const stopped = (await run.record()) ?? (await applyPlan(run));",
     to: "const stopped = await applyPlan(run);",
     foundBy: simulation,
   },
   {
-    guard: "a conflict of the inventory ends the run",
+    guard: "a conflict when saving the inventory ends the run",
     file: "src/reconcile/converge/run-state.ts",
     from: 'if (saved.state === "Conflict") return',
     to: 'if (saved.state === "Conflict" && this.name.name === "") return',
     foundBy: simulation,
   },
   {
-    guard: "a rejected addition is not managed",
+    guard: "a rejected entry is not managed",
     file: "src/reconcile/converge/write-ledger.ts",
     from: 'if (operation.kind === "AddEntry") inventory = this.#disowned(inventory, list, [operation.entry]);',
     to: "",
@@ -549,14 +549,14 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/source/inventory-owners.test.ts",
   },
   {
-    guard: "an addition with an unknown outcome stays managed",
+    guard: "an entry stays managed if the outcome of its addition is unknown",
     file: "src/reconcile/converge/write-ledger.ts",
     from: 'if (operation.kind === "AddEntry") this.#writes[operation.list].added(operation.entry);',
     to: "",
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
-    guard: "`deletionPolicy: Retain` of an instance",
+    guard: "`deletionPolicy: Retain` of an instance keeps its entries",
     file: "src/reconcile/converge/release.ts",
     from: 'if (instance.deletionPolicy === "Retain")',
     to: 'if (instance.meta.name === "")',
@@ -570,21 +570,21 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/lists/memory-of-faults.test.ts",
   },
   {
-    guard: "a record is taken over only for the same WAF",
+    guard: "an instance continues another one's record only for the same WAF",
     file: "src/plan/instance/continued-record.ts",
     from: "return waf?.baseUrl === baseUrl || waf?.keyMark === key.markFor(recorded);",
     to: "return true;",
     foundBy: "test/reconcile/converge/continues.test.ts",
   },
   {
-    guard: "a record is removed only after it was taken over",
+    guard: "a continued record is removed only after it was copied",
     file: "src/reconcile/converge/take-over.ts",
     from: "if (joined !== own.inventory) {",
     to: "if (joined === own.inventory) {",
     foundBy: "test/reconcile/converge/continues.test.ts",
   },
   {
-    guard: "an instance that another one continues is inactive",
+    guard: "an instance is inactive if another one continues it",
     file: "src/plan/access/admit-instance.ts",
     from: "if (successor !== undefined) {",
     to: "if (successor?.deleting === true) {",
@@ -612,7 +612,7 @@ export const mutations: readonly Mutation[] = [
   ...shardMutations,
   ...surroundingsMutations,
   {
-    guard: "one call at a time",
+    guard: "a lane runs one call at a time",
     file: "src/waf/lane.ts",
     from: "if (this.#running !== undefined || !this.#isAwake) return;",
     to: "if (!this.#isAwake) return;",
@@ -647,21 +647,21 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/instance/auto-blocks.test.ts",
   },
   {
-    guard: "a client_ip that is not one address blocks nobody",
+    guard: "a `client_ip` that is not a single address blocks no client",
     file: "src/plan/blocking/client-address.ts",
     from: "const read = readAddress(text.trim());",
     to: 'const read = readAddress(text.trim().split(/[,/]/)[0] ?? "");',
     foundBy: "test/plan/blocking/judge.test.ts",
   },
   {
-    guard: "a single client does not get its network blocked",
+    guard: "a single client does not cause its network to be blocked",
     file: "src/plan/blocking/judge.ts",
     from: "found.sources >= sourcesOfNetworkMin && ",
     to: "",
     foundBy: "test/plan/blocking/judge.test.ts",
   },
   {
-    guard: "each row is judged once",
+    guard: "each row is evaluated once",
     file: "src/reconcile/logs/forward-run.ts",
     from: "memory.judges = known?.judges ?? new Judges(undefined);",
     to: "",

@@ -1,4 +1,4 @@
-// The promises about inner networks, and the smallest change of the source that breaks each.
+// The guarantees about internal networks, each with the smallest source change that breaks it.
 import type { Mutation } from "./mutations.ts";
 
 const policy = "src/net/address-policy.ts";
@@ -10,35 +10,35 @@ const connectionTest = "test/waf/connection.test.ts";
 
 export const networkMutations: readonly Mutation[] = [
   {
-    guard: "after a rotation, the first call with the new key waits for the call with the former one",
+    guard: "after a rotation, the first call with the new key waits for the call with the former key",
     file: "src/app/waf-clients.ts",
     from: "after: isRotated ? released : undefined,",
     to: "after: undefined,",
     foundBy: "test/app/waf-clients.test.ts",
   },
   {
-    guard: "private networks are inner",
+    guard: "private networks count as internal",
     file: policy,
     from: '["10.0.0.0", 8],',
     to: '["10.0.0.0", 9],',
     foundBy: policyTest,
   },
   {
-    guard: "metadata services are inner",
+    guard: "metadata services count as internal",
     file: policy,
     from: '["169.254.0.0", 16],',
     to: '["169.254.0.0", 17],',
     foundBy: policyTest,
   },
   {
-    guard: "an IPv6 address that contains an inner IPv4 address is inner",
+    guard: "an IPv6 address that contains an internal IPv4 address counts as internal",
     file: policy,
     from: 'if (embedded !== undefined) return !isIn(innerIpv4, embedded, "ipv4");',
     to: "if (embedded !== undefined) return true;",
     foundBy: policyTest,
   },
   {
-    guard: "what is not known to be public is inner",
+    guard: "addresses that are not known to be public count as internal",
     file: policy,
     from: 'return isIn(globalUnicast, address, "ipv6") && !isIn(innerIpv6, address, "ipv6");',
     to: 'return !isIn(innerIpv6, address, "ipv6");',
@@ -52,21 +52,21 @@ export const networkMutations: readonly Mutation[] = [
     foundBy: lookupTest,
   },
   {
-    guard: "a host that is an address is checked",
+    guard: "a host that is written as an address is checked",
     file: lookup,
     from: "return isIP(address) !== 0 && !isAllowed(address) ? refusal() : undefined;",
     to: "return isIP(host) !== 0 && !isAllowed(address) ? refusal() : undefined;",
     foundBy: lookupTest,
   },
   {
-    guard: "the address is checked where the connection is made",
+    guard: "the address is checked when the connection is made",
     file: connection,
     from: "check === undefined ? {} : { lookup:",
     to: 'check?.resolve === undefined || origin !== "" ? {} : { lookup:',
     foundBy: connectionTest,
   },
   {
-    guard: "no connection is made to an inner address in a URL",
+    guard: "no connection is made to an internal address in a URL",
     file: connection,
     from: "if (refused !== undefined) return callback(refused, null);",
     to: 'if (refused?.code === "") return callback(refused, null);',

@@ -1,4 +1,4 @@
-// Whether the addresses of an entry are among those of others, for the oracle of the simulation: without anything of src/.
+// Checks whether other entries cover the addresses of an entry, for the oracle of the simulation, without code from src/.
 
 interface Range {
   readonly family: 4 | 6;
@@ -6,7 +6,7 @@ interface Range {
   readonly last: bigint;
 }
 
-/** Whether every address of the entry is in one of the others. What is no address is covered only by itself. */
+/** Whether each address of the entry is in one of the others. A string that is not an address is covered only by itself. */
 export function isCoveredBy(entry: string, others: Iterable<string>): boolean {
   const wanted = rangeOf(entry);
   const found: Range[] = [];

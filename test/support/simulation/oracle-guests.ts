@@ -1,10 +1,10 @@
-// What guests of a shared WAF may do, as docs/guides/sharing.md says it, without anything of src/plan.
+// The permitted actions of guests of a shared WAF, as in docs/guides/sharing.md, without code from src/plan.
 import type { DeclaredInstance, ListName } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
 import { isIpv6, lengthOf, overlaps } from "./oracle-networks.ts";
 
-/** One rule wants one entry. */
+/** One rule declares one entry. */
 export interface Claim {
   readonly entry: Entry;
   readonly list: ListName;
@@ -12,7 +12,7 @@ export interface Claim {
   readonly isOwners: boolean;
 }
 
-/** The grants of an instance, which in a simulation are for all namespaces. Ask for the oldest rules first: they use the quota. */
+/** The grants of an instance, which apply to all namespaces in a simulation. Check the oldest rules first, because they use the quota. */
 export class Granted {
   readonly #instance: DeclaredInstance;
   readonly #used = new Map<string, Set<string>>();
@@ -27,7 +27,7 @@ export class Granted {
     return grant !== undefined && grant.kinds.includes("WafIpRule") && grant.actions.includes(action);
   }
 
-  /** What of the entries counts. */
+  /** The entries that count. */
   of({ rule: { meta, action } }: GatheredRule, entries: readonly Entry[]): readonly Entry[] {
     const grant = this.#instance.access[0];
     if (meta.namespace === this.#instance.meta.namespace || grant === undefined) return entries;
@@ -44,7 +44,7 @@ export class Granted {
   }
 }
 
-/** Nobody but the owner lifts what another namespace declared, or may have declared in a source that can't be read now. */
+/** Only the owner unblocks entries that another namespace declares, or may declare in a source that currently can't be read. */
 export function withoutLifted(
   declared: readonly Claim[],
   held: readonly Claim[],

@@ -1,4 +1,4 @@
-// Networks as the oracle of the simulation sees them, without anything of src/model but the type.
+// Networks for the oracle of the simulation, with only the type from src/model.
 import type { Entry } from "../../../src/model/entry.ts";
 
 export function isIpv6(entry: string): boolean {
@@ -9,7 +9,7 @@ export function lengthOf(entry: string, whole: number): number {
   return Number(entry.split("/")[1] ?? whole);
 }
 
-/** Of two IPv4 networks: the wider one has the first address of the other. */
+/** Whether the wider of two IPv4 networks contains the first address of the other. */
 export function overlaps(a: string, b: string): boolean {
   const [firstOfA, lastOfA] = boundsOf(a);
   const [firstOfB, lastOfB] = boundsOf(b);
@@ -23,7 +23,7 @@ function boundsOf(network: string): readonly [number, number] {
   return [first, first + 2 ** (32 - lengthOf(network, 32)) - 1];
 }
 
-/** Walks along the addresses of an IPv4 network, and takes each time the widest network that starts there and fits. */
+/** Walks through the addresses of an IPv4 network, and each time takes the widest network that starts at the address and fits. */
 export function without(entry: Entry, networks: readonly string[]): readonly Entry[] {
   const [start, end] = boundsOf(entry);
   const holes = networks.map(boundsOf);

@@ -1,5 +1,5 @@
-// What a person who reads the declared state would say should be on the lists. Written anew, from the words of the
-// documentation and without anything of src/plan, so that one mistake can't hide in both.
+// Determines which entries should be on the lists, according to the declared state and the documentation. This is a separate
+// implementation without code from src/plan, so that the same bug can't be in both.
 import type { ListName } from "../../../src/model/declared.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/model/entry.ts";
@@ -13,21 +13,21 @@ export interface Wanted {
   readonly allowlist: ReadonlySet<Entry>;
 }
 
-/** The list that alone has the entry for wafsync already, if one does. */
+/** The only list on which wafsync already manages the entry, if any. */
 export type HolderOf = (entry: Entry) => ListName | undefined;
 
-/** What wafsync has recorded, as far as it decides what counts. */
+/** The parts of wafsync's record that affect the result. */
 export interface Memory {
   readonly holderOf: HolderOf;
-  /** How the entry is recorded as one of the allowlist: as itself, or as a part of others. */
+  /** How the entry is recorded for the allowlist: as itself, or as a part of others. */
   readonly allowed: (entry: Entry) => readonly Recorded[];
-  /** The recorded entries of the blocklist, with who wanted each last. */
+  /** The recorded entries of the blocklist, with the rules that last declared each. */
   readonly blocked: () => Iterable<readonly [Entry, Recorded]>;
 }
 
 /**
- * What the rules want on the lists at a time. Of an entry that is in both, the owner of the instance decides; among equals it
- * belongs to its holder, and without one to the oldest rule. Guests lift nothing of others.
+ * The entries that the rules declare for the lists at a time. If an entry is declared for both lists, the owner of the instance decides; otherwise, it
+ * belongs to its holder or, without a holder, to the oldest rule. Guests do not unblock entries of others.
  */
 export function wantedEntries(gathered: Gathered, nowMs: number, { holderOf, allowed, blocked }: Memory): Wanted {
   const claims: Claim[] = [];
@@ -59,7 +59,7 @@ export function wantedEntries(gathered: Gathered, nowMs: number, { holderOf, all
       ? heldBlocks(gathered, blocked(), nowMs)
       : [],
     (entry) => allowed(entry).length > 0,
-    // What a missing source may still want on the allowlist is a conflict that a Block entry loses: it protects nothing until then.
+    // If a missing source may still declare an entry for the allowlist, a Block entry loses this conflict.
     ({ list, entry }) =>
       list === "blocklist" &&
       isSourceMissing &&
@@ -71,14 +71,14 @@ export function wantedEntries(gathered: Gathered, nowMs: number, { holderOf, all
   const allowlist = new Set(on("allowlist"));
   const blocklist = new Set<Entry>();
   for (const entry of on("blocklist")) {
-    // What is left of a carved entry gives way to an exception that is declared itself.
+    // Declared Allow entries take precedence over the parts of a carved entry.
     const pieces = writtenFor(gathered, "blocklist", entry);
     for (const piece of pieces) if (piece === entry || !allowlist.has(piece)) blocklist.add(piece);
   }
   return { blocklist, allowlist };
 }
 
-/** Recorded Block entries that something unreadable may still want, as claims of the namespaces that wanted them last. */
+/** Recorded Block entries that an unreadable source may still declare, as claims of the namespaces that last declared them. */
 function heldBlocks(gathered: Gathered, blocked: Iterable<readonly [Entry, Recorded]>, nowMs: number): Claim[] {
   return [...blocked].flatMap(([entry, recorded]) =>
     recorded.owners.flatMap((owner): Claim[] => {
@@ -89,12 +89,12 @@ function heldBlocks(gathered: Gathered, blocked: Iterable<readonly [Entry, Recor
   );
 }
 
-/** What a rule may put on its list, whatever others declare. */
+/** The entries that a rule may add to its list, independent of other rules. */
 export function writtenForRule(gathered: Gathered, rule: GatheredRule): Set<Entry> {
   return new Set(entriesOf(rule).flatMap((entry) => writtenFor(gathered, listOfRule(rule), entry)));
 }
 
-/** What is written for an entry: itself, nothing if a guard refuses it, or what is left of it. */
+/** The entries that are sent for an entry: itself, nothing if a guard rejects it, or the parts that remain. */
 function writtenFor(gathered: Gathered, list: ListName, entry: Entry): readonly Entry[] {
   if (!isForbidden(gathered, list, entry)) return [entry];
   const isCarved = gathered.instance.guards.onNeverBlock === "Carve" && list === "blocklist";
@@ -113,15 +113,15 @@ function entriesOf(rule: GatheredRule): Entry[] {
   });
 }
 
-/** What is recorded, as far as it says what something unreadable may still want. */
+/** The parts of the record that show which entries an unreadable source may still declare. */
 export interface Recorded {
-  /** Who wanted the entry last; none if nobody knows. */
+  /** The rules that last declared the entry; empty if unknown. */
   readonly owners: readonly EntryOwner[];
-  /** Whether any entry of this source is recorded. */
+  /** Whether the record contains an entry of this source. */
   readonly hasEntriesOf: (source: string) => boolean;
 }
 
-/** Why this entry may not be removed without an approval, if anything forbids it. */
+/** Why this entry must not be removed without an approval, if there is a reason. */
 export function removalForbidden(
   gathered: Gathered,
   list: ListName,
@@ -150,7 +150,7 @@ export function removalForbidden(
   return undefined;
 }
 
-/** Why this origin may not be removed without an approval, if anything forbids it. */
+/** Why this origin must not be removed without an approval, if there is a reason. */
 export function originRemovalForbidden(
   gathered: Gathered,
   owners: readonly EntryOwner[],
@@ -161,7 +161,7 @@ export function originRemovalForbidden(
   return lost === undefined ? undefined : `the reference of ${lost.name} is broken`;
 }
 
-/** The object exists, under this name or, in a directory, in another namespace, and its instance does not. */
+/** Whether the object exists, with this name or, in a directory, in another namespace, while its instance does not exist. */
 function isMisplaced({ brokenReferences }: Gathered, { kind, name }: EntryOwner, nowMs: number): boolean {
   if (brokenReferences === undefined) return false;
   const { objects, existing } = brokenReferences;
@@ -187,7 +187,7 @@ export function wantedOrigins(gathered: Gathered): Map<string, string> {
   return wanted;
 }
 
-/** Everything that a rule declares, as it is written. */
+/** Everything that a rule declares, in its original spelling. */
 export function textsOf({ rule, texts }: GatheredRule): string[] {
   const lines = texts.flatMap((text): readonly string[] => {
     if (text.state === "Missing") return [];
@@ -220,7 +220,7 @@ function ageOf(a: Aged, b: Aged): number {
   return (a.createdAtMs ?? 0) - (b.createdAtMs ?? 0) || (fullName(a) < fullName(b) ? -1 : 1);
 }
 
-/** Whether the entry itself may not be on that list, by a guard of the instance. */
+/** Whether a guard of the instance forbids the entry on this list. */
 export function isForbidden(gathered: Gathered, list: ListName, entry: Entry): boolean {
   if (isTooWide(gathered, list, entry) || isSpecial(gathered, entry)) return true;
   if (list === "allowlist" || isIpv6(entry)) return false;
@@ -233,13 +233,13 @@ function isTooWide({ instance }: Gathered, list: ListName, entry: Entry): boolea
   return isIpv6(entry) ? lengthOf(entry, 128) < ipv6 : lengthOf(entry, 32) < ipv4;
 }
 
-/** Of all special-purpose networks, those that people of a simulation may write. */
+/** The special-purpose networks that simulated users may write. */
 function isSpecial({ instance }: Gathered, entry: Entry): boolean {
   if (instance.guards.specialPurpose === "Allow") return false;
   return isIpv6(entry) ? /^f[cde]/.test(entry) : overlaps("10.0.0.0/8", entry) || overlaps("127.0.0.0/8", entry);
 }
 
-/** IPv4 alone: nobody protects IPv6 addresses in a simulation. */
+/** Only IPv4: no IPv6 addresses are protected in a simulation. */
 function protectedNetworks({ instance, origins }: Gathered): readonly string[] {
   const isOwners = ({ namespace }: { readonly namespace: string }): boolean => namespace === instance.meta.namespace;
   const hosts = origins.flatMap(({ meta, host }) => (meta.deleting || !isOwners(meta) ? [] : host));

@@ -1,4 +1,4 @@
-// Counts what wafsync removed of rules that were deleted, within `guards.window`, without using anything of the planner.
+// Counts the removals for deleted rules within `guards.window`, without code from the planner.
 import type { ListName } from "../../../src/model/declared.ts";
 import type { EntryOwners } from "../../../src/model/entry-owners.ts";
 import { readOwners } from "../../../src/model/entry-owners.ts";
@@ -11,21 +11,21 @@ interface Removal {
   readonly entry: Entry;
   /** By the clock of the process. */
   readonly atMs: number;
-  /** What the guard allowed then. */
+  /** The limit of the guard at that time. */
   readonly max: number;
 }
 
 export class RemovalCounts {
   #removals: Removal[] = [];
 
-  /** The record is gone, and what it counted with it. */
+  /** The record was deleted, together with its counts. */
   forget(): void {
     this.#removals = [];
   }
 
   /**
-   * Notes the removal. Returns how many there are within the window, if the guard allowed fewer all the time, at each of the
-   * moments that the clock of the process has shown since the fresh read, the latest first.
+   * Records the removal. Returns the number of removals within the window if the guard allowed fewer at each of the
+   * moments that the clock of the process has shown since the fresh read, latest first.
    */
   note(list: ListName, entry: Entry, owners: EntryOwners, { instance, rules }: Gathered, moments: readonly number[]) {
     const existing = new Set(rules.map(({ rule }) => nameKey(rule.meta)));

@@ -1,4 +1,4 @@
-// The promises about clears that follow rollouts, and the smallest change of the source that breaks each.
+// The guarantees about clears after rollouts, each with the smallest source change that breaks it.
 import type { Mutation } from "./mutations.ts";
 
 const file = "src/plan/cache-clear/rollouts.ts";
@@ -13,7 +13,7 @@ export const rolloutMutations: readonly Mutation[] = [
     foundBy: "simulation",
   },
   {
-    guard: "a completed rollout is cleared for once",
+    guard: "a completed rollout causes only one clear",
     file,
     from: "hasBegun: false,",
     to: "hasBegun: true,",
@@ -27,35 +27,35 @@ export const rolloutMutations: readonly Mutation[] = [
     foundBy: "simulation",
   },
   {
-    guard: "a clock that is set back delays no clear for a rollout",
+    guard: "setting the clock back delays no clear for a rollout",
     file,
     from: "if (clearedAtMs <= nowMs && attemptedAtMs <= nowMs) return record;",
     to: "if (clearedAtMs >= 0) return record;",
     foundBy: unitTest,
   },
   {
-    guard: "a clock that is set back delays no other clear",
+    guard: "setting the clock back delays no other clear",
     file: "src/plan/cache-clear/cache-clear.ts",
     from: "lastAttemptMs === undefined ? undefined : Math.min(lastAttemptMs, nowMs);",
     to: "lastAttemptMs;",
     foundBy: "test/plan/cache-clear/cache-clear.test.ts",
   },
   {
-    guard: "a clock that is set back delays no clear of a guest",
+    guard: "setting the clock back delays no clear of a guest",
     file: "src/reconcile/cache-clear/advance-clears.ts",
     from: ".filter((atMs) => atMs <= nowMs + intervalMs);",
     to: ";",
     foundBy: "test/reconcile/cache-clear/advance-clears.test.ts",
   },
   {
-    guard: "a rollout that has begun is cleared for even if it is rolled back",
+    guard: "a rollout that has started causes a clear even if it is rolled back",
     file,
     from: "return seen.isPaused ? known : { ...known, hasBegun: true };",
     to: "return known;",
     foundBy: unitTest,
   },
   {
-    guard: "a change that is reverted in a pause clears nothing",
+    guard: "a change that is reverted during a pause causes no clear",
     file,
     from: "return seen.isPaused ? known : { ...known, hasBegun: true };",
     to: "return { ...known, hasBegun: true };",

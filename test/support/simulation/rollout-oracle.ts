@@ -1,32 +1,32 @@
-// What a person who reads the documentation would say of the clears that follow rollouts. Each completed revision leads to a
-// clear after its completion, and a clear has a completed revision of its own, or something went wrong since the last one.
+// Judges the clears after rollouts as documented. Each completed revision leads to a
+// clear after its completion, and each clear belongs to a completed revision, unless a fault occurred since the previous clear.
 import type { RolloutRecord, WorkloadSight } from "../../../src/model/workload.ts";
 import { workloadKey } from "../../../src/model/workload.ts";
 
-/** A revision of a workload, from its completion until it is cleared for. */
+/** A revision of a workload, from its completion until its clear. */
 interface Owed {
   /** `revisionKey` of it. */
   readonly revision: string;
-  /** The instance had a record of the workload when the revision began, so a clear must follow. */
+  /** The instance had a record of the workload when the revision started, so a clear must follow. */
   readonly isDue: boolean;
 }
 
 interface Cleared {
   readonly process: number;
   readonly atMs: number;
-  /** How often something had gone wrong by then. */
+  /** The number of faults until then. */
   readonly upsets: number;
 }
 
 export class RolloutOracle {
-  /** Revisions that have completed and were not cleared for, by workload, oldest first. */
+  /** Completed revisions without a clear, by workload, oldest first. */
   readonly #owed = new Map<string, readonly Owed[]>();
-  /** Whether a record was stored when the revision under way began. */
+  /** Whether a record was stored when the current revision started. */
   readonly #wasRecorded = new Map<string, boolean>();
   readonly #minIntervalMs: number;
   #last: Cleared | undefined;
   #upsets = 0;
-  /** Clears that nobody would call for, and something that went wrong explains. */
+  /** Additional clears that a fault explains. */
   #excused = 0;
 
   constructor(minIntervalMs: number) {
@@ -39,14 +39,14 @@ export class RolloutOracle {
     this.#excused += 1;
   }
 
-  /** The record of the instance is deleted with it: what is complete by then counts as seen before. */
+  /** The record of the instance is deleted with it: revisions that are complete by then count as already handled. */
   forgotten(): void {
     for (const workload of this.#owed.keys()) this.#excuse(workload);
     this.#wasRecorded.clear();
     this.upset();
   }
 
-  /** Somebody declares another content. */
+  /** A user declares a different content. */
   begun(workload: string, records: readonly RolloutRecord[]): void {
     const isRecorded = records.some((record) => record.workload === workload);
     this.#wasRecorded.set(workload, this.#wasRecorded.get(workload) === true || isRecorded);
@@ -65,7 +65,7 @@ export class RolloutOracle {
     this.#wasRecorded.delete(workload);
   }
 
-  /** What is wrong with a clear that has just taken effect, if anything. */
+  /** Returns the fault of a clear that has just taken effect, if any. */
   cleared(process: number, sights: readonly WorkloadSight[], atMs: number): string | undefined {
     const last = this.#last;
     this.#last = { process, atMs, upsets: this.#upsets };
@@ -78,12 +78,12 @@ export class RolloutOracle {
     return undefined;
   }
 
-  /** Workloads whose rollout was never followed by a clear. */
+  /** Workloads whose completed rollout was not followed by a clear. */
   missed(): readonly string[] {
     return [...this.#owed].filter(([, owed]) => owed.some(({ isDue }) => isDue)).map(([workload]) => workload);
   }
 
-  /** From now on, nothing goes wrong. */
+  /** No faults occur from now on. */
   settled(): void {
     this.#excused = Math.min(this.#excused, 2);
   }
@@ -96,7 +96,7 @@ export class RolloutOracle {
     );
   }
 
-  /** The clear was made for this revision and those before it: false if none of them was owed. */
+  /** The clear was made for this revision and earlier ones. Returns false if none of them needed a clear. */
   #takeOwed(sight: WorkloadSight): boolean {
     if (sight.state === "Unseen" || !sight.seen.isRolledOut) return false;
     const workload = workloadKey(sight.workload);

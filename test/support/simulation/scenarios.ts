@@ -1,4 +1,4 @@
-// A few changes that an installation goes through, small enough to kill the process at every single step of them.
+// Some changes of an installation that are small enough to kill the process at every step.
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
 import { approvalAnnotation } from "../../../src/model/approval-annotation.ts";
@@ -7,10 +7,10 @@ import type { SimWorld } from "./sim-world.ts";
 
 export interface Scenario {
   readonly name: string;
-  /** What is there before, brought about without a crash. */
+  /** The initial state, which is reached without a crash. */
   readonly before: (world: SimWorld) => void;
   readonly change: (world: SimWorld) => void;
-  /** A person's answer to what the process says, where there is one. */
+  /** A person's reaction to the reported status, if any. */
   readonly answer?: (world: SimWorld) => void;
 }
 
@@ -106,7 +106,7 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** She lets through what the condition names. */
+/** A person approves the removals that the condition names. */
 function approve(world: SimWorld): void {
   const declared = world.cluster.now.instances.get(shop);
   if (declared === undefined) return;

@@ -1,4 +1,4 @@
-// A worker of `npm run simulate`: plays the seeds that it is sent, one after the other.
+// A worker of `npm run simulate`: runs the seeds that it receives, one after another.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parentPort } from "node:worker_threads";
@@ -7,7 +7,7 @@ import { simulateSeed } from "./simulate-seed.ts";
 
 export interface SeedAnswer {
   readonly report: SeedReport;
-  /** What this worker holds in its heap, without garbage; measured after some of the seeds. */
+  /** The heap size of this worker without garbage, measured after some of the seeds. */
   readonly heapMb: number | undefined;
 }
 

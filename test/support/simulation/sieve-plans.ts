@@ -1,5 +1,5 @@
-// The 37 plans by which Sieve (OSDI 2022) found stale, intermediate and unobserved-state bugs in ten operators, by the names
-// that its repository gives them. What such an operator manages (a StatefulSet, a Service) are entries and origins here.
+// The 37 plans with which Sieve (OSDI 2022) found stale, intermediate and unobserved-state bugs in ten operators, with the names
+// from its repository. Entries and origins replace the objects that these operators manage, such as a StatefulSet or a Service.
 import type { DeclaredOrigin } from "../../../src/model/declared.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import { allowing, anInstance, anOrigin, aRule, blocking } from "../builders/declare.ts";
@@ -16,7 +16,7 @@ interface Replay {
 
 export type SievePlan = { readonly name: string } & (
   | ({ readonly pattern: "Stale" } & Replay & {
-        /** The process restarts with what was declared after so many changes. */ readonly behind: number;
+        /** The process restarts with the declared state after this number of changes. */ readonly behind: number;
       })
   | ({ readonly pattern: "Unobserved" } & Replay)
   | ({ readonly pattern: "Intermediate" } & Replay & {
@@ -64,9 +64,9 @@ const read: AddressText = { state: "Read", source, text: two.join("\n") };
 const missing: AddressText = { state: "Missing", source, problem: `${source} does not exist.` };
 
 const synced = all(instanceOf("uid-1"), rule("feed", two), origin());
-/** The parent is deleted with all that belongs to it, and created again. */
+/** The parent is deleted with all its children, and recreated. */
 const recreated: Replay = { before: synced, changes: [removeInstance, instanceOf("uid-2")] };
-/** A child is being deleted, is gone, and is created again. */
+/** A child is deleted and then recreated. */
 const childRecreated: Replay = {
   before: synced,
   changes: [rule("feed", two, "uid-feed", true), removeRule, rule("feed", two, "uid-later")],
@@ -102,7 +102,7 @@ export const sievePlans: readonly SievePlan[] = [
   stale("casskop-stale-state-1", recreated),
   stale("casskop-stale-state-2", typeChanged, 0),
   unobserved("casskop-unobserved-state-1", toZero),
-  // Here the object was gone when the API server stopped, not only on its way.
+  // In this plan, the deletion of the object was complete when the API server stopped.
   stale("elastic-operator-stale-state-1", { ...childRecreated, changes: [removeRule, rule("feed", two, "uid-later")] }),
   stale("elastic-operator-stale-state-2", downAndUp),
   intermediate("mongodb-operator-intermediate-state-1", extended, "save"),

@@ -1,24 +1,24 @@
-// What is declared in a simulation, with all of its history: a process sees it by a watch that lags behind, or reads it afresh.
-// The same objects stand for a directory, where they have no identity but their name and no age.
+// The declared state of a simulation with its complete history: a process sees it through a lagging watch, or with a fresh read.
+// The same objects are used for a directory, where they have only a name as their identity, and no age.
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin } from "../../../src/model/declared.ts";
 import type { BrokenReferences, Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey, resourceKey } from "../../../src/model/resource.ts";
 
-/** Everything that is declared at one moment. By `namespace/name`. */
+/** The complete declared state at one moment, by `namespace/name`. */
 export interface Declared {
   readonly instances: ReadonlyMap<string, DeclaredInstance>;
   readonly rules: ReadonlyMap<string, GatheredRule>;
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly clears: ReadonlyMap<string, DeclaredCacheClear>;
-  /** What the Secret of all instances holds; undefined if it is gone. */
+  /** The content of the Secret that all instances use; undefined if the Secret does not exist. */
   readonly key: string | undefined;
-  /** Why the picture may be incomplete. */
+  /** Why the state may be incomplete. */
   readonly broken: readonly string[];
 }
 
-/** How long it takes at most until a process sees a change. */
+/** The maximum delay until a process sees a change. */
 export const watchLagMsMax = 20_000;
 
 type Parts = "instances" | "rules" | "origins" | "clears";
@@ -37,7 +37,7 @@ export class SimCluster {
   readonly #gathered = new Map<string, Gathered | undefined>();
   /** Objects that exist, and the finalizer on instances. */
   readonly held = new Set<string>();
-  /** Every key that the Secret ever held. */
+  /** All keys that the Secret has contained. */
   readonly keys = new Set<string>();
   onChange: () => void = () => undefined;
 
@@ -60,13 +60,13 @@ export class SimCluster {
     return declared;
   }
 
-  /** What was declared for the instance at any time from then on, the latest first. */
+  /** The declared states of the instance since then, latest first. */
   declaredSince(sinceMs: number, instance: ObjectName): Gathered[] {
     const found: Gathered[] = [];
     for (let index = this.latest; index >= 0; index -= 1) {
       const gathered = this.gathered(index, instance);
       if (gathered !== undefined) found.push(gathered);
-      // What was replaced in the same millisecond may have been read in it.
+      // A state that was replaced in the same millisecond may still have been read.
       if ((this.#sinceMs[index] ?? 0) < sinceMs) break;
     }
     return found;
@@ -84,7 +84,7 @@ export class SimCluster {
     this.change({ [part]: new Map<string, unknown>(this.now[part]).set(nameKey(meta), object) });
   }
 
-  /** An instance that is held stays until it is released. */
+  /** An instance with a finalizer stays until it is released. */
   remove(part: Parts, name: string): void {
     const instance = part === "instances" ? this.now.instances.get(name) : undefined;
     if (instance !== undefined && this.held.has(name)) {
@@ -101,7 +101,7 @@ export class SimCluster {
     if (this.now.instances.get(name)?.meta.deleting === true) this.remove("instances", name);
   }
 
-  /** This very object as it is now; undefined if it is gone. */
+  /** The current state of this object; undefined if it was deleted. */
   current(meta: ResourceMeta): ResourceMeta | undefined {
     const { instances, rules, origins, clears } = this.now;
     const found = {

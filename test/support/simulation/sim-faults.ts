@@ -1,20 +1,20 @@
-// What can go wrong with one call of the WAF, before its effect or after it.
+// The possible faults of a call to the WAF, before or after its effect.
 import type { SimAnswer } from "./sim-waf.ts";
 
 export type SimFault =
   /** No connection: nothing was sent. */
   | { readonly kind: "Refused" }
-  /** The connection breaks, and no answer comes. */
+  /** The connection is closed without a response. */
   | { readonly kind: "Reset"; readonly effect: Effect }
-  /** No answer comes, until whoever waits gives up. */
+  /** No response until the caller gives up. */
   | { readonly kind: "Hang"; readonly effect: Effect }
-  /** No answer comes, and the write takes effect a while after whoever waits has given up. */
+  /** No response, and the write takes effect after the caller has given up. */
   | { readonly kind: "Late" }
   | { readonly kind: "Answer"; readonly effect: Effect; readonly name: string; readonly answer: SimAnswer };
 
 type Effect = "Before" | "After";
 
-/** Answers that are not the documented ones, or say that something failed. `key` is echoed, as a careless API would. */
+/** Undocumented responses and errors. Some of them echo `key`, as a careless API would. */
 function answers(key: string): readonly (readonly [string, SimAnswer])[] {
   const html = `<html><body>Bad gateway for /clear/${encodeURIComponent(key)}?api_key=${key}</body></html>`;
   return [
@@ -37,7 +37,7 @@ function answers(key: string): readonly (readonly [string, SimAnswer])[] {
 
 export const answerNames: readonly string[] = answers("").map(([name]) => name);
 
-/** A fault at random. `random` gives a number from 0 to below 1. */
+/** A random fault. `random` returns a number from 0 to below 1. */
 export function anyFault(random: () => number, key: string): SimFault {
   const effect = random() < 0.5 ? "Before" : "After";
   const choice = random();
@@ -49,7 +49,7 @@ export function anyFault(random: () => number, key: string): SimFault {
   return { kind: "Answer", effect, name, answer };
 }
 
-/** A good write is refused: nothing was changed, by the contract. */
+/** A valid write is rejected: according to the contract, nothing was changed. */
 export const refusal: SimFault = {
   kind: "Answer",
   effect: "Before",

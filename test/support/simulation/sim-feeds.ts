@@ -1,5 +1,5 @@
-// The feeds of a simulation: what their servers answer, what is declared of them, and what is stored. Contents shrink, vanish,
-// turn into pages and arrive late. Whatever becomes the last good content is judged as it is stored, in words of its own.
+// The feeds of a simulation: the servers' responses, the declarations, and the stored state. Contents shrink, disappear,
+// turn into HTML pages and arrive late. A separate oracle checks each new last good content when it is stored.
 import type { DeclaredFeed, FeedGuards } from "../../../src/model/declared-feed.ts";
 import type { FeedContent } from "../../../src/model/feed.ts";
 import type { AddressText, Gathered } from "../../../src/model/gathered.ts";
@@ -37,14 +37,14 @@ interface Stored {
   readonly record: FeedRecord;
   readonly entries: readonly string[] | undefined;
   readonly changedMs: number;
-  /** What it had before, the latest first, and until when. */
+  /** The previous contents, latest first, and until when each was stored. */
   readonly replaced: readonly { readonly entries: readonly string[] | undefined; readonly atMs: number }[];
 }
 
 type ContentOf = (stored: Stored, name: string) => readonly string[] | undefined;
 
 export class SimFeeds {
-  /** Whether anything is declared. */
+  /** Whether any feed is declared. */
   readonly isUsed: boolean;
   readonly status = new RecordedStatus();
   /** Where processes learn that a declaration has changed. */
@@ -75,7 +75,7 @@ export class SimFeeds {
     return [...this.#declared.values()];
   }
 
-  /** What a rule refers to. */
+  /** The feeds that a rule refers to. */
   refs(): readonly ObjectName[] {
     return this.isUsed && this.#world.chance(0.4) ? [names[this.#world.pick(names.length)] ?? names[0]!] : [];
   }
@@ -95,7 +95,7 @@ export class SimFeeds {
     else this.#accept(name);
   }
 
-  /** All servers work, and nothing objects any more. */
+  /** All servers work, and no guard rejects their content. */
   settle(): void {
     for (const name of this.#declared.keys()) {
       this.#served.set(name, this.#list());
@@ -206,7 +206,7 @@ export class SimFeeds {
     return { ...gathered, rules };
   }
 
-  /** In the end every feed is what its server says. */
+  /** In the end, every feed has the content of its server. */
   expectCurrent(): void {
     for (const [name, served] of this.#served) {
       if (keyOf(this.#stored.get(name)?.entries) !== keyOf(spokenEntries(served)))
@@ -237,7 +237,7 @@ export class SimFeeds {
     if (hash === undefined || entries === undefined) return;
     this.#accepted.add(`${name} ${entries}`);
     this.#annotate(name, { "wafsync.dev/accept-feed": hash });
-    this.#world.note(undefined, `somebody accepts ${hash} of ${name}`);
+    this.#world.note(undefined, `a user accepts ${hash} of ${name}`);
   }
 
   #ask(name: string): void {

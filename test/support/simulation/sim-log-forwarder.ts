@@ -1,4 +1,4 @@
-// The forwarding of logs in one process of a simulation: the real controller, with ports into the simulated world.
+// Log forwarding in one process of a simulation: the real controller, with ports to the simulated world.
 import { LogForwardingController } from "../../../src/app/log-forwarding-controller.ts";
 import type { Clock } from "../../../src/async/clock.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
@@ -10,15 +10,15 @@ import type { LogPort } from "../../../src/reconcile/logs/log-ports.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
 
-/** What a process lends. */
+/** The parts of the process that it uses. */
 interface ForwarderParts {
   readonly clock: Clock;
-  /** When to ask again whether this process works on the shard. */
+  /** The interval for checking whether this process holds the shard. */
   readonly elsewhereMs: number;
   readonly call: <T>(where: string, effect: () => T) => Promise<T>;
   readonly open: (instance: DeclaredInstance, key: ApiKey) => LogPort;
   readonly isPermitted: () => boolean;
-  /** A run begins: its signal, and what is called at its end. */
+  /** Starts a run: returns its signal, and the function to call at its end. */
   readonly begin: () => { readonly stopping: AbortSignal; readonly onEnd: () => void };
 }
 
@@ -70,7 +70,7 @@ function portsOf(
       event: (object, event) => {
         if (process.life.alive) world.event(process, object, event);
       },
-      // What the status says of logs is not part of the simulation.
+      // The log fields of the status are not simulated.
       update: async (_, change) => {
         await Promise.resolve();
         change({ conditions: [{ type: "Ready" }] });

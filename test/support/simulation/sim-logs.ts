@@ -1,5 +1,5 @@
-// The logs of blocked requests in a simulation: rows that the WAF shows late and in small pages, the record of what was
-// forwarded, and an output that fails or whose response is lost. What happens here has a random sequence of its own.
+// The logs of blocked requests in a simulation: rows that the WAF shows late and in small pages, the record of forwarded
+// rows, and an output that fails or whose response is lost. These events have their own random sequence.
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
@@ -17,9 +17,9 @@ const shop = "edge/shop";
 const logsPath = "/api/logs/";
 const pageSize = 10;
 const rowsAtOnceMax = 4;
-/** From some rows to the next ones. */
+/** The interval between new rows. */
 const rowsMsMax = 300_000;
-/** How old a row may be when it is logged, and how much later it is shown. */
+/** The maximum age of a row when it is logged, and its additional delay until it is visible. */
 const rowAgeMsMax = 10 * 3_600_000;
 const rowLateMsMax = 1_800_000;
 const lookbackMs = 2 * dayMs;
@@ -30,7 +30,7 @@ interface Row {
   readonly visibleAtMs: number;
 }
 
-/** What belongs to one object, by its uid. */
+/** The data of one object, by its UID. */
 interface Kept {
   readonly oracle: LogOracle;
   record: LogRecord | undefined;
@@ -108,7 +108,7 @@ export class SimLogs {
     return { state: "Saved", revision: `${uid} ${kept.revision}` };
   }
 
-  /** All of them go out, or none; and nobody may hear that they did. */
+  /** The output accepts all rows or none; its response may be lost. */
   write(process: SimProcess, { uid }: ResourceMeta, entries: readonly LogEntry[]): string | undefined {
     const fault = this.#fault("Failed", "Lost");
     if (fault === "Failed") return "The collector is gone.";
@@ -119,17 +119,17 @@ export class SimLogs {
     return fault === "Lost" ? "The collector did not respond." : undefined;
   }
 
-  /** No rows are logged any more, and the output works. */
+  /** No more rows are logged, and the output works. */
   settle(): void {
     this.#isQuiet = true;
   }
 
-  /** In the end, every row has gone out, if the instance works. */
+  /** In the end, every row was forwarded if the instance is active. */
   expectForwarded(): void {
     const { instances } = this.#world.cluster.now;
     const instance = instances.get(shop);
     if (!this.isUsed || instance === undefined || instance.meta.deleting) return;
-    // Only the oldest of the instances with one key works.
+    // Of several instances with the same key, only the oldest one is active.
     const createdMs = instance.meta.createdAtMs ?? 0;
     if ([...instances.values()].some(({ meta }) => (meta.createdAtMs ?? 0) < createdMs)) return;
     const paths = this.#rows.map(({ entry }) => entry.request_path);

@@ -1,5 +1,5 @@
-// One process of a simulation: the real controller with its queue, the real client with its lanes, and ports into the
-// simulated world. At every call of a port, before it and after it, the process may be killed: then it simply never goes on.
+// One process of a simulation: the real controller with its queue, the real client with its lanes, and ports to the
+// simulated world. The process may be killed before and after every call of a port: then it never continues.
 import { FeedLoop } from "../../../src/app/feed-loop.ts";
 import { InstanceController } from "../../../src/app/instance-controller.ts";
 import type { LogForwardingController } from "../../../src/app/log-forwarding-controller.ts";
@@ -22,7 +22,7 @@ import { SimWall } from "./sim-time.ts";
 import { simTransport } from "./sim-transport.ts";
 import type { SimWorld } from "./sim-world.ts";
 
-/** When a replica looks again at an instance of another one. */
+/** The interval at which a replica checks an instance of another replica again. */
 const elsewhereMs = 300_000;
 
 interface Opened {
@@ -36,15 +36,15 @@ export class SimProcess {
   readonly life: Life = { alive: true };
   readonly knowledge = new Map<string, Knowledge>();
   mayWrite = true;
-  /** How far its watch has come in the history of what is declared. */
+  /** The position of its watch in the history of the declared state. */
   seen: number;
-  /** How many requests are under way. */
+  /** The number of requests in progress. */
   inFlight = 0;
   /** The one that began last, and is not over. */
   request: string | undefined;
   /** The clock of its node. */
   readonly wall: SimWall;
-  /** Writes on their way that take effect late. */
+  /** Writes in transit that take effect late. */
   readonly delayed = new Set<() => void>();
   readonly startedMs: number;
   /** Whose call runs in the lane. */
@@ -52,7 +52,7 @@ export class SimProcess {
   readonly #world: SimWorld;
   readonly #stopping = new AbortController();
   readonly #abandon = new AbortController();
-  /** With several replicas: ends the runs of this one when it gives its shard up. */
+  /** With several replicas: ends the runs of this replica when it releases its shard. */
   #giving = { stop: new AbortController(), abandon: new AbortController() };
   readonly #runs = new Set<Promise<void>>();
   readonly #lanes: LaneRegistry;
@@ -122,7 +122,7 @@ export class SimProcess {
     this.#feeds.wake();
   }
 
-  /** The watch has come this far. */
+  /** Advances the watch to this position. */
   see(index: number): void {
     if (index <= this.seen) return;
     const names = new Set([
@@ -133,12 +133,12 @@ export class SimProcess {
     for (const name of names) this.#wake(name, "change");
   }
 
-  /** It may have learned of rollouts. */
+  /** The process may have seen rollouts. */
   seeRollouts(): void {
     for (const name of this.#names()) this.#wake(name, "rollouts changed");
   }
 
-  /** Gives its shard up: resolves when none of its runs is in progress and it has forgotten them. */
+  /** Releases its shard: resolves when no run is in progress and the process has forgotten its instances. */
   async giveUp(graceMs: number): Promise<void> {
     const { stop, abandon } = this.#giving;
     stop.abort();
@@ -150,7 +150,7 @@ export class SimProcess {
     }
   }
 
-  /** Works on its shard from now on. */
+  /** Starts to reconcile its shard. */
   takeOver(): void {
     this.#giving = { stop: new AbortController(), abandon: new AbortController() };
     this.#world.rollouts.upset();
@@ -178,12 +178,12 @@ export class SimProcess {
     };
   }
 
-  /** Asked to end: no new call. */
+  /** Asks the process to end: it starts no new call. */
   stop(): void {
     this.#stopping.abort();
   }
 
-  /** The running call is given up too. */
+  /** The current call is also aborted. */
   abandon(): void {
     this.#stopping.abort();
     this.#abandon.abort();
@@ -218,7 +218,7 @@ export class SimProcess {
     this.#logs.wake(parsed(name), reason);
   }
 
-  /** A call of a port. Whoever is killed at it never learns what came of it. */
+  /** A call of a port. A process that is killed during the call never learns its result. */
   async #call<T>(where: string, effect: () => T): Promise<T> {
     if (!this.#world.survives(this, `before ${where}`)) return await forever();
     await this.#world.pause(this);
@@ -333,7 +333,7 @@ export class SimProcess {
     return isPermitted ? { permitted: true } : { permitted: false, reason: "The Lease is lost." };
   }
 
-  /** As the program does it: one client for each instance, and one lane for each base URL and key. */
+  /** Like the program: one client for each instance, and one lane for each key. */
   #open(instance: DeclaredInstance, key: ApiKey): WafClient {
     const name = nameKey(instance.meta);
     const identity = `${instance.baseUrl} ${key.fingerprint()}`;

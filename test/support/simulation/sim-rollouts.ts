@@ -1,5 +1,5 @@
-// Rollouts in a simulation: who changes workloads, how their controller rolls them out, and when processes learn of it. All of
-// it has a random sequence of its own, so that everything else in a seed happens as it would without rollouts.
+// Rollouts in a simulation: changes to workloads, their rollout by a controller, and when processes see it. All of
+// this has its own random sequence, so that all other events of a seed are the same as without rollouts.
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
@@ -18,12 +18,12 @@ import {
 import type { SimWorld } from "./sim-world.ts";
 
 const minIntervalMs = 60_000;
-/** From one deed of a person to the next. */
+/** The interval between users' actions. */
 const deedMsMax = 120_000;
-/** From one step of a rollout to the next. */
+/** The interval between the steps of a rollout. */
 const stepMsMax = 40_000;
 const contents = 6;
-/** From the end of all faults: the last rollouts, `minInterval`, and the longest backoff. */
+/** The time after the end of all faults: the last rollouts, `minInterval`, and the longest backoff. */
 const clearedMsMax = 2_400_000;
 const shop = "edge/shop";
 const twin = "edge/twin";
@@ -37,7 +37,7 @@ export class SimRollouts {
   readonly #random: () => number;
   readonly #history = new WorkloadHistory();
   readonly #watched = new WeakMap<SimProcess, WatchedWorkloads>();
-  /** What the pods of each workload were made from last, and of which object. */
+  /** The content and the object from which the pods of each workload were last created. */
   readonly #running = new Map<string, string>();
   /** The revision of each workload that was completed last. */
   readonly #completed = new Map<string, string>();
@@ -63,7 +63,7 @@ export class SimRollouts {
     return { cacheClear: { afterRolloutOf: this.isUsed ? workloadRefs : [], minIntervalMs } };
   }
 
-  /** The first list of a process may be old. */
+  /** The first list of a process may be stale. */
   watch(process: SimProcess): void {
     if (!this.isUsed) return;
     const behind = this.#isQuiet ? 0 : this.#pick(3);
@@ -72,19 +72,19 @@ export class SimRollouts {
     this.#deliver(process);
   }
 
-  /** How far the watch of the process has come. */
+  /** The position of the process's watch. */
   seenBy(process: SimProcess): number {
     return this.#watched.get(process)?.seen ?? 0;
   }
 
-  /** What a process knows of the workloads of an instance. */
+  /** What a process knows about the workloads of an instance. */
   extended<T extends Gathered | undefined>(process: SimProcess, gathered: T): T {
     const watched = this.#watched.get(process);
     if (watched === undefined || gathered === undefined) return gathered;
     return { ...gathered, workloads: watched.sightsOf(gathered.instance.cacheClear.afterRolloutOf) };
   }
 
-  /** Something went wrong, or a process acts by an old view: wafsync may clear once more. */
+  /** A fault occurred, or a process acts on stale data: wafsync may clear once more. */
   upset(): void {
     this.#oracle.upset();
   }
@@ -94,7 +94,7 @@ export class SimRollouts {
     if (nameKey(instance) === shop) this.#oracle.forgotten();
   }
 
-  /** The call of a process has cleared the cache. */
+  /** A process has cleared the cache. */
   cleared(process: SimProcess, gathered: Gathered | undefined): void {
     if (!this.isUsed) return;
     const objection = this.#oracle.cleared(process.id, gathered?.workloads ?? [], this.#world.time.nowMs());

@@ -1,4 +1,4 @@
-// What many seeds came to, for `npm run simulate` and the suite.
+// Summarizes the results of many seeds, for `npm run simulate` and the suite.
 import { describeCoverage } from "./fault-steps.ts";
 import type { SeedReport } from "./simulate-seed.ts";
 

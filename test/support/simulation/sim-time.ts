@@ -1,13 +1,13 @@
-// The time of a simulation. Nothing waits for real: each step wakes one sleeper and lets all that follows from it come to
-// rest. A sleeper belongs to a process, and a process that was killed never wakes again.
+// The time of a simulation, without real waits: each step wakes one sleeper and lets the resulting work
+// settle. A sleeper belongs to a process, and the sleepers of a killed process never wake.
 import { sleepBy } from "../../../src/async/clock.ts";
 import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
 
-/** The clock on the wall of one node, which somebody may set. */
+/** The wall clock of one node, which can be set. */
 export class SimWall {
   offsetMs = 0;
   readonly #time: SimTime;
-  /** Earlier settings, and until when they held. */
+  /** Earlier settings, and until when they applied. */
   readonly #former: { readonly offsetMs: number; readonly untilMs: number }[] = [];
 
   constructor(time: SimTime, offsetMs = 0) {
@@ -24,7 +24,7 @@ export class SimWall {
     this.offsetMs = offsetMs;
   }
 
-  /** What this clock may have shown from that true time until now: the bounds of each of its settings, the latest first. */
+  /** The times that this clock may have shown since that true time: the bounds of each setting, latest first. */
   shownSince(sinceMs: number): readonly number[] {
     const recent = this.#former.filter(({ untilMs }) => untilMs >= sinceMs);
     const past = recent.flatMap(({ offsetMs, untilMs }) => [untilMs + offsetMs, sinceMs + offsetMs]);
@@ -32,7 +32,7 @@ export class SimWall {
   }
 }
 
-/** Whoever sleeps: a process, or the world itself. */
+/** The owner of a sleeper: a process, or the world itself. */
 export interface Life {
   alive: boolean;
 }
@@ -61,7 +61,7 @@ export class SimTime {
     return this.#elapsedMs;
   }
 
-  /** The clock of one process, and what it shows. */
+  /** The clock of one process. */
   clockOf(life: Life, wall: Pick<SimWall, "nowMs"> = this): Clock {
     const schedule: Clock["schedule"] = (delayMs, act) => this.#schedule(delayMs, act, life);
     return {
@@ -72,12 +72,12 @@ export class SimTime {
     };
   }
 
-  /** Acts later, unless the process is dead by then. */
+  /** Calls the function later, unless the process was killed by then. */
   after(delayMs: number, act: () => void, life: Life = this.#world): void {
     this.#schedule(delayMs, act, life);
   }
 
-  /** Moves on by this much, waking one sleeper after the other, until `isOver` holds. */
+  /** Advances by this duration, waking one sleeper after another, until `isOver` returns true. */
   async advance(delayMs: number, isOver: () => boolean = () => false): Promise<void> {
     const targetMs = this.#elapsedMs + delayMs;
     await this.settle();
@@ -95,7 +95,7 @@ export class SimTime {
     }
   }
 
-  /** Every promise that needs no time is kept before the event loop turns. */
+  /** All promises that do not depend on time settle before the next turn of the event loop. */
   async settle(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -1,5 +1,5 @@
-// The network of a simulation: it stands where undici stands in the program, so that the real client, its parsing and its
-// lanes are part of what is simulated. One request of the process is under way at most, or it is noted as a violation.
+// The network of a simulation: it replaces undici, so that the real client, its parsing and its
+// lanes are part of the simulation. More than one request of the process at a time is a violation.
 import type { Dispatcher } from "undici";
 import type { Transport } from "../../../src/waf/connection.ts";
 import type { SimFault } from "./sim-faults.ts";
@@ -7,7 +7,7 @@ import type { SimAnswer, SimRequest } from "./sim-waf.ts";
 
 type Handler = Dispatcher.DispatchHandler;
 
-/** What the network asks of the world. */
+/** The parts of the world that the network uses. */
 export interface SimNetwork {
   /** How long this takes, in milliseconds. */
   latencyMs(): number;
@@ -15,9 +15,9 @@ export interface SimNetwork {
   faultOf(request: SimRequest): SimFault | undefined;
   /** The request reaches the WAF. */
   serve(request: SimRequest): SimAnswer;
-  /** The request is on its way, and takes effect some time after what is given back was called, or the process has died. */
+  /** The request is in transit, and takes effect some time after the returned function is called or the process is killed. */
   delay(request: SimRequest): () => void;
-  /** A request goes out, and is over. */
+  /** A request starts, and ends. */
   begun(request: SimRequest): void;
   ended(request: SimRequest, how: string): void;
   /** A moment at which the process may be killed: false if it was. */
@@ -28,7 +28,7 @@ interface Exchange {
   readonly request: SimRequest;
   readonly handler: Handler;
   isOver: boolean;
-  /** Of a write that takes effect late: nobody waits for it any more. */
+  /** For a write that takes effect late: the caller no longer waits for it. */
   letGo?: () => void;
 }
 
@@ -136,7 +136,7 @@ function networkError(code: string): Error {
   return Object.assign(new Error("The network failed."), { code });
 }
 
-/** Without what varies, so that a place in the program has one name. */
+/** Removes variable parts, so that each place in the program has one name. */
 function endpoint({ path }: SimRequest): string {
   return path.startsWith("/clear/") ? "/clear" : path;
 }

@@ -1,4 +1,4 @@
-// The people of a simulation: they declare, change and delete, approve what is held, and now and then change the WAF by hand.
+// The users of a simulation: they declare, change and delete objects, approve removals on hold, and sometimes change the WAF manually.
 import type { Compaction, DeclaredInstance, ListPolicy, ListSettings } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import { readObservedEntry } from "../../../src/model/entry.ts";
@@ -17,7 +17,7 @@ const shopName = { namespace: "edge", name: "shop" };
 const misspelt = { namespace: "egde", instance: { namespace: "edge", name: "shpo" } };
 export const hosts = ["a.example", "b.example", "198.51.100.9"] as const;
 
-/** What rules declare, and others add: some of it overlaps, and some of it the guards refuse. */
+/** Entries that rules declare and other writers add: some of them overlap, and guards reject some of them. */
 const pool: readonly string[] = [
   ...Array.from({ length: 24 }, (_, index) => `192.0.2.${index}`),
   "192.0.2.0/28",
@@ -42,7 +42,7 @@ export class SimUsers {
     this.#world = world;
   }
 
-  /** One of them does something to what is declared. */
+  /** A user changes the declared state. */
   declareSomething(): void {
     const world = this.#world;
     const { cluster } = world;
@@ -59,7 +59,7 @@ export class SimUsers {
     world.note(undefined, `declared: ${this.#describe()}`);
   }
 
-  /** She declares a few entries, and takes them back at once: they may not be on the lists yet. */
+  /** A user declares some entries and immediately removes them: they may not be on the lists yet. */
   declareBriefly(): void {
     const { pick, cluster, time, note } = bound(this.#world);
     const from = pick(pool.length);
@@ -97,7 +97,7 @@ export class SimUsers {
     cluster.put("instances", { ...before, ...change, meta });
   }
 
-  /** She reads the condition and lets exactly those removals through. Now and then she writes an old approval once more. */
+  /** A user reads the condition and approves exactly these removals. Sometimes, the user repeats an old approval. */
   approve(name = shop): void {
     const world = this.#world;
     const instance = world.cluster.now.instances.get(name);
@@ -111,7 +111,7 @@ export class SimUsers {
     }
   }
 
-  /** Somebody changes the lists of the WAF by hand, or its primary origin moves. */
+  /** Another writer changes the WAF's lists, or its primary origin changes. */
   changeByHand(): void {
     const { waf, ledger, pick, note } = bound(this.#world);
     const list = listNames[pick(2)] ?? "blocklist";
@@ -125,21 +125,21 @@ export class SimUsers {
       waf.remember(list);
       waf.lists[list].push(shown);
       if (isNew) ledger.changedByOthers({ kind: "Added", list, entry });
-      note(`somebody adds ${shown} to the ${list}`);
+      note(`another writer adds ${shown} to the ${list}`);
     } else if (choice < 4) {
       const place = pick(Math.max(1, waf.lists[list].length));
       waf.remember(list);
       const [text] = waf.lists[list].splice(place, 1);
       if (text === undefined) return;
       ledger.changedByOthers({ kind: "Removed", list, entry: readObservedEntry(text) });
-      note(`somebody removes ${text} from the ${list}`);
+      note(`another writer removes ${text} from the ${list}`);
     } else {
       waf.primary = ["origin.shop.example", ...hosts][pick(4)] ?? "origin.shop.example";
       note(`the primary origin is ${waf.primary}`);
     }
   }
 
-  /** Origins that may have been there before, with another type: she was asked to look, and gives them the declared one. */
+  /** Origins that may have existed before with a different type: the user was asked to check them, and sets the declared type. */
   checkOrigins(): void {
     const { waf, cluster, toldToCheck } = this.#world;
     for (const { host, type, meta } of cluster.now.origins.values()) {
@@ -148,11 +148,11 @@ export class SimUsers {
     }
   }
 
-  /** All that stands in the way of the declared state is taken away. */
+  /** Removes all obstacles to the declared state. */
   settle(): void {
     const { cluster, waf, ledger } = this.#world;
     waf.primary = "origin.shop.example";
-    // Origins that were left behind can't be taken over again, since they can't be read: she removes them by hand.
+    // Orphaned origins can't be continued, because they can't be read: the user removes them manually.
     for (const host of waf.origins.keys()) {
       if (!ledger.isOurOrigin(host) && !this.#world.inventory().origins.has(host)) waf.origins.delete(host);
     }
@@ -203,7 +203,7 @@ export class SimUsers {
     return { uid: `uid-${this.#uid}`, generation: this.#generation, createdAtMs: this.#world.time.nowMs() };
   }
 
-  /** Of an object that may be there. */
+  /** The name of an object that may exist. */
   #metaOf(kind: ResourceKind, name: string, annotations: Readonly<Record<string, string>>): MetaOverrides {
     const { rules, origins, clears } = this.#world.cluster.now;
     const full = aMeta(kind, name);
@@ -212,7 +212,7 @@ export class SimUsers {
     return { ...(before === undefined || before.deleting ? this.#meta() : this.#touched(before)), annotations };
   }
 
-  /** A guest tries what guests try: to block, to lift blocks of others, to come first, to adopt and to leave entries behind. */
+  /** A guest tries to block, to lift others' blocks, to come first, to adopt and to leave entries behind. */
   #changeGuestRule(): void {
     const { pick, chance, cluster, time } = bound(this.#world);
     const name = ["guest-a/mine", "guest-a/more", "guest-b/theirs"][pick(3)] ?? "guest-a/mine";
@@ -257,14 +257,14 @@ export class SimUsers {
     this.#putRule({ rule: rule.rule, texts: this.#texts() });
   }
 
-  /** Now and then with a slip in the reference or, in a directory, in the namespace. */
+  /** Sometimes with a typo in the reference or, in a directory, in the namespace. */
   #putRule(written: GatheredRule): void {
     const { chance, cluster } = bound(this.#world);
     const { rule } = written;
     const misplaced = `${misspelt.namespace}/${rule.meta.name}`;
     if (cluster.now.rules.has(misplaced)) cluster.remove("rules", misplaced);
     if (!chance(cluster.isDirectory ? 0.2 : 0.1)) return cluster.put("rules", written);
-    // A reference is immutable: with another one it is another object.
+    // A reference is immutable: with a different reference, it is a different object.
     cluster.remove("rules", nameKey(rule.meta));
     const meta = { ...rule.meta, ...this.#meta() };
     if (cluster.isDirectory && chance(0.5)) {
@@ -349,12 +349,12 @@ export class SimUsers {
     const name = ["deploy", "nightly"][pick(2)] ?? "deploy";
     if (chance(0.2)) return this.#removeOne("clears", [name]);
     const meta = this.#metaOf("WafCacheClear", name, {});
-    // Where rollouts clear the cache, each clear can be told to be for one.
+    // If rollouts clear the cache, each clear must be attributable to a rollout.
     if (this.#world.rollouts.isUsed) return;
     cluster.put("clears", aCacheClear(name, { meta, trigger: `commit-${pick(4)}` }));
   }
 
-  /** Instances come and go, and keys. */
+  /** Creates and deletes instances, and changes keys. */
   #changeLife(): void {
     const { pick, chance, cluster, waf } = bound(this.#world);
     const choice = pick(5);
@@ -376,7 +376,7 @@ export class SimUsers {
     const { pick, chance, cluster, status } = bound(this.#world);
     const name = `edge/${names[pick(names.length)] ?? ""}`;
     const object: GatheredRule | undefined = part === "rules" ? cluster.now.rules.get(name) : undefined;
-    // Somebody else's finalizer.
+    // The finalizer of another program.
     if (object !== undefined && chance(0.2)) {
       cluster.put("rules", { ...object, rule: { ...object.rule, meta: { ...object.rule.meta, deleting: true } } });
       return;

@@ -1,5 +1,5 @@
-// The WAF of a simulation, by the contract of its API: it reads requests and gives answers, knows an entry by the text that
-// its list shows, and refuses what is there already or is not there. Whoever changes it is told to the ledger.
+// The WAF of a simulation, which implements the contract of its API: it responds to requests, identifies entries only by the spelling
+// on its list, and rejects duplicate additions and removals of missing entries. It reports each change to the ledger.
 import { isOpaque, readObservedEntry } from "../../../src/model/entry.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import type { ListName } from "../../../src/model/declared.ts";
@@ -31,7 +31,7 @@ export interface OriginChange {
 
 export type WafChange = EntryChange | OriginChange | { readonly kind: "CacheCleared" };
 
-/** A list that was read is as it is, or as it was two seconds ago, or as it was before the last write of these. */
+/** The age of a list that is read: current, two seconds old, or from before the last write. */
 export type Staleness = "None" | "Seconds" | "Write";
 export const staleMsMax = 2_000;
 
@@ -43,7 +43,7 @@ export class SimWaf {
   key: string;
   spell: (text: string) => string = (text) => text;
 
-  /** What the lists were before each of their last changes, oldest first. */
+  /** The lists before each of their last changes, oldest first. */
   readonly #past: { readonly list: ListName; readonly untilMs: number; readonly texts: readonly string[] }[] = [];
   readonly #nowMs: () => number;
 
@@ -53,14 +53,14 @@ export class SimWaf {
     this.#nowMs = nowMs;
   }
 
-  /** The list is about to change: reads may show it as it is now for a while. */
+  /** Called before the list changes: reads may show its current state for a while. */
   remember(list: ListName): void {
     const nowMs = this.#nowMs();
     this.#past.push({ list, untilMs: nowMs, texts: [...this.lists[list]] });
     while ((this.#past[0]?.untilMs ?? nowMs) < nowMs - staleMsMax) this.#past.shift();
   }
 
-  /** What a read shows. */
+  /** The list that a read returns. */
   shown(list: ListName, staleness: Staleness): readonly string[] {
     const sinceMs = this.#nowMs() - staleMsMax;
     const past = this.#past.filter((state) => state.list === list && state.untilMs > sinceMs);
@@ -68,7 +68,7 @@ export class SimWaf {
     return state?.texts ?? this.lists[list];
   }
 
-  /** `changed` is told of what the request did to the WAF. */
+  /** `changed` is called with the effect of the request on the WAF. */
   serve(request: SimRequest, changed: (change: WafChange) => void, staleness: Staleness = "None"): SimAnswer {
     const { method, path, parameters } = request;
     if (path.startsWith("/clear/")) {
@@ -142,7 +142,7 @@ const badKey: SimAnswer = {
   body: JSON.stringify({ success: false, message: "Bad API Key Value" }),
 };
 
-/** Ways in which an API may spell what it was given. */
+/** Spellings in which an API may return an entry. */
 export const spellings: readonly ((text: string) => string)[] = [
   (text) => text,
   (text) => (text.includes("/") ? text : `${text}${text.includes(":") ? "/128" : "/32"}`),

@@ -1,5 +1,5 @@
-// The workloads of a simulation: Deployments with all of their history, which a process sees by a watch of its own that lags
-// behind. People change, pause, roll back, scale and replace them; their controller rolls out what is declared, in steps.
+// The workloads of a simulation: Deployments with their complete history, which a process sees through its own lagging
+// watch. Users change, pause, roll back, scale and replace them; their controller rolls out the declared state in steps.
 import type { KubeObject } from "../../../src/kube/kube-object.ts";
 import type { WorkloadRef } from "../../../src/model/declared.ts";
 import type { SeenWorkload, WorkloadSight } from "../../../src/model/workload.ts";
@@ -12,15 +12,15 @@ export const workloadRefs: readonly WorkloadRef[] = ["web", "assets"].map((name)
   name,
 }));
 
-/** A Deployment, as far as it decides what its rollout is. */
+/** The parts of a Deployment that determine its rollout. */
 export interface SimDeployment {
   readonly uid: number;
   readonly generation: number;
   readonly revision: number;
-  /** What its pods are declared to be. */
+  /** The declared content of its pods. */
   readonly content: string;
   readonly isPaused: boolean;
-  /** What its controller has come to. */
+  /** The progress of its controller. */
   readonly stage: "Unobserved" | "Updating" | "Failed" | "Complete";
 }
 
@@ -43,7 +43,7 @@ export class WorkloadHistory {
   }
 }
 
-/** What a process remembers of what its watch has shown: a rollout that was complete stays complete. */
+/** The state that a process remembers from its watch: a complete rollout stays complete. */
 export class WatchedWorkloads {
   readonly #history: WorkloadHistory;
   readonly #known = new Map<
@@ -58,12 +58,12 @@ export class WatchedWorkloads {
     this.#note(seen);
   }
 
-  /** The watch has come this far, by every state in between. */
+  /** Advances the watch to this position, through every state in between. */
   see(index: number): void {
     while (this.#seen < index) this.#note((this.#seen += 1));
   }
 
-  /** How far the watch has come. */
+  /** The position of the watch. */
   get seen(): number {
     return this.#seen;
   }
@@ -101,12 +101,12 @@ function identityOf({ uid, revision, content }: SimDeployment): string {
   return [uid, revision, content].join(" ");
 }
 
-/** The content of the pods as records name it. */
+/** The content of the pods, as named in records. */
 export function recordedContent(deployment: SimDeployment): string {
   return seenOf(workloadRefs[0]!, deployment).content;
 }
 
-/** As it is read from the object by the program. */
+/** As the program reads it from the object. */
 function seenOf({ namespace, name }: WorkloadRef, deployment: SimDeployment) {
   return slimWorkload("Deployment", objectOf(namespace, name, deployment)).seen;
 }

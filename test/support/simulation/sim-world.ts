@@ -1,5 +1,5 @@
-// Everything outside the processes of a simulation: what is declared, what is stored, the WAF, time and chance. The ports of
-// every process end here, where faults are played and the ledger is kept. One seed decides all that happens.
+// Everything outside the processes of a simulation: declared state, stored data, the WAF, time and randomness. The ports of
+// all processes end here, where faults are injected and the ledger is kept. One seed determines all events.
 import { isDeepStrictEqual } from "node:util";
 import { readObservedEntry } from "../../../src/model/entry.ts";
 import type { ConfirmedGathering, Gathered } from "../../../src/model/gathered.ts";
@@ -30,10 +30,10 @@ import type { SimNetwork } from "./sim-transport.ts";
 import type { SimRequest, Staleness } from "./sim-waf.ts";
 import { SimWaf } from "./sim-waf.ts";
 
-/** Has every character that is encoded somewhere. */
+/** Contains every character that is encoded anywhere. */
 export const simKey = "sim+key/with=odd&chars%20é";
 
-/** How long after it was given up a write may still take effect. */
+/** How long after its timeout a write may still take effect. */
 const lateMsMax = 2_000;
 
 export interface SimOptions {
@@ -44,7 +44,7 @@ export interface SimOptions {
   readonly hasFeeds?: boolean;
   readonly hasRollouts?: boolean;
   readonly hasLogs?: boolean;
-  /** Whether several processes share the work: the one that `worker` names does it. */
+  /** Whether several processes share the work. `worker` names the active process. */
   readonly hasReplicas?: boolean;
 }
 
@@ -58,7 +58,7 @@ export class SimWorld {
   readonly random: () => number;
   readonly cluster: SimCluster;
   readonly waf = new SimWaf("shop.example", simKey, () => this.time.nowMs());
-  /** Another WAF, which the key belongs to for a while. */
+  /** Another WAF that the key temporarily belongs to. */
   readonly otherWaf = new SimWaf("staging.example", simKey, () => this.time.nowMs());
   readonly ledger: Ledger;
   readonly feeds: SimFeeds;
@@ -70,15 +70,15 @@ export class SimWorld {
   /** Changes of the WAF by wafsync. */
   readonly writes: string[] = [];
   readonly counts = { faults: 0, kills: 0, jumps: 0, points: 0, clears: 0, processes: 0 };
-  /** Which fault met which step: see fault-steps.ts. */
+  /** The pairs of a fault and a step that occurred: see fault-steps.ts. */
   readonly pairs = new Set<string>();
   processes: SimProcess[] = [];
   /** Origins whose type a person was asked to check. */
   readonly toldToCheck = new Set<string>();
   readonly #everStarted: SimProcess[] = [];
-  /** Which fault the next request meets, if any. */
+  /** The fault of the next request, if any. */
   chooseFault: (request: SimRequest) => SimFault | undefined = () => undefined;
-  /** How old what the next read of a list shows is. */
+  /** The age of the list that the next read returns. */
   chooseStaleness: () => Staleness = () => "None";
   /** Whether the process is killed here. */
   kills: (where: string) => boolean = () => false;
@@ -86,7 +86,7 @@ export class SimWorld {
   readonly problems: Partial<Record<"inventory" | "api" | "confirm" | "lifecycle", string | undefined>> = {};
   saveFault: () => "Conflict" | "Failed" | undefined = () => undefined;
   isSwapped = false;
-  /** Writes that the other WAF has answered well since it was there. */
+  /** Successful writes to the other WAF since the key belonged to it. */
   #strayWrites = 0;
   readonly #inventories = new Map<string, { readonly inventory: Inventory; readonly revision: number }>();
   #revision = 0;
@@ -132,7 +132,7 @@ export class SimWorld {
     return process;
   }
 
-  /** Nothing of this world is used any more. */
+  /** Marks this world as no longer used. */
   async discard(): Promise<void> {
     for (const process of this.#everStarted) process.discard();
     await this.time.settle();
@@ -152,7 +152,7 @@ export class SimWorld {
     this.ledger.violation(what);
   }
 
-  /** Notes a moment at which a process may be killed: false if it was. */
+  /** Records a moment at which the process may be killed. Returns false if it was killed. */
   survives(process: SimProcess, where: string): boolean {
     if (!process.life.alive) return false;
     this.counts.points += 1;
@@ -173,7 +173,7 @@ export class SimWorld {
     this.onKilled();
   }
 
-  /** The clock of a node is set. */
+  /** Sets the clock of a node. */
   setClock(process: SimProcess, offsetMs: number): void {
     this.counts.jumps += 1;
     this.interrupted(process, offsetMs > process.wall.offsetMs ? "clock set forward" : "clock set back");
@@ -181,7 +181,7 @@ export class SimWorld {
     this.note(process, `has a clock that is ${Math.round(offsetMs / 1000)} s ahead`);
   }
 
-  /** Something happens to a process, whatever it does just now. */
+  /** An event affects a process, whatever it is currently doing. */
   interrupted(process: SimProcess, how: string): void {
     this.rollouts.upset();
     this.cover(how, process.request ?? "no call");
@@ -197,7 +197,7 @@ export class SimWorld {
     else await Promise.resolve();
   }
 
-  /** Of all instances together: one of them writes at most. */
+  /** For all instances together: at most one of them writes. */
   inventory(): Inventory {
     const stored = [...this.#inventories.values()].map(({ inventory }) => inventory);
     if (stored.length <= 1) return stored[0] ?? emptyInventory;
@@ -239,7 +239,7 @@ export class SimWorld {
     return { state: "Loaded", inventory: structuredClone(stored.inventory), revision: String(stored.revision) };
   }
 
-  /** What is stored becomes what an earlier version had written: nobody knows who wanted an entry, and since when. */
+  /** Converts the stored record to the format of an earlier version: the owners and times of its entries are unknown. */
   forgetOwners(): void {
     for (const [name, { inventory, revision }] of this.#inventories) {
       const { blocklist, allowlist } = inventory.entries;
@@ -259,7 +259,7 @@ export class SimWorld {
     if (fault !== undefined) this.rollouts.upset();
     if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
     if (fault === "Conflict" || revision !== String(stored?.revision ?? "")) {
-      return { state: "Conflict", problem: "Somebody else wrote the inventory." };
+      return { state: "Conflict", problem: "Another writer changed the inventory." };
     }
     this.#revision += 1;
     const before = stored?.inventory ?? emptyInventory;
@@ -308,7 +308,7 @@ export class SimWorld {
     void this.status.write(current, status);
     this.printed(process, JSON.stringify(status));
     for (const fault of this.status.faults.splice(0)) {
-      // "expected string, received undefined" is how a broken contract is told.
+      // Messages about broken contracts contain "expected string, received undefined".
       if (!fault.includes("Invalid input: expected")) this.ledger.violation(`Status: ${fault}`);
     }
     this.#judgeClear(object, status);
@@ -322,7 +322,7 @@ export class SimWorld {
     this.printed(process, JSON.stringify(event));
   }
 
-  /** Whatever wafsync lets out is searched for the key. */
+  /** Searches all output of wafsync for the key. */
   printed(process: SimProcess, text: string): void {
     for (const key of this.cluster.keys) {
       const spelt = [key, encodeURIComponent(key), new URLSearchParams({ key }).toString().slice("key=".length)];
@@ -332,7 +332,7 @@ export class SimWorld {
   }
 
   networkOf(process: SimProcess): SimNetwork {
-    /** Of the call that is under way. */
+    /** Of the current call. */
     let isClearLost = false;
     return {
       latencyMs: () => (this.#isSlow ? 1 + this.pick(300) : 1),
@@ -365,7 +365,7 @@ export class SimWorld {
     if (!this.logs.isLogCall(request)) this.calls.push({ name: describeRequest(request), atMs: this.time.nowMs() });
     // Also after a rotation: both keys belong to the same WAF.
     if (this.processes.some(({ inFlight }) => inFlight > 0))
-      this.ledger.violation(`${describeRequest(request)} was sent while another request was under way`);
+      this.ledger.violation(`${describeRequest(request)} was sent while another request was in progress`);
     if (!this.worksOn(process)) this.ledger.violation(`${describeRequest(request)} by a replica without the shard`);
     process.inFlight += 1;
     process.request = stepOf(request);
@@ -405,7 +405,7 @@ export class SimWorld {
     return answer;
   }
 
-  /** What a process may act on: what was declared when its call began, as its watch shows it, and never before its start. */
+  /** The states that a process may act on: those since its call started, as its watch shows them, but never from before its start. */
   #declaredFor(process: SimProcess): readonly Gathered[] {
     const [namespace = "", name = ""] = process.caller.split("/");
     const sinceMs = Math.max(process.startedMs, this.time.nowMs() - watchLagMsMax - callMsMax);
@@ -413,7 +413,7 @@ export class SimWorld {
     return declared.flatMap((gathered) => this.feeds.extended(gathered, process));
   }
 
-  /** A write of the lists that nobody hears of any more. */
+  /** A write to the lists whose result no process receives. */
   #delay(process: SimProcess, request: SimRequest): () => void {
     const sentAtMs = this.time.nowMs();
     const letGo = (): void => {
@@ -427,7 +427,7 @@ export class SimWorld {
     return letGo;
   }
 
-  /** A write may hit the other WAF once, before the answer tells whose it is. */
+  /** One write may reach the other WAF before the response shows its domain. */
   #serveElsewhere(request: SimRequest) {
     const answer = this.otherWaf.serve(request, () => undefined);
     if (request.method === "GET" || answer.status !== 200) return answer;
@@ -436,7 +436,7 @@ export class SimWorld {
     return answer;
   }
 
-  /** A clear that is complete was made after it was asked for. */
+  /** A completed clear was made after its request. */
   #judgeClear({ kind, namespace, name }: ResourceMeta, status: Readonly<Record<string, unknown>>): void {
     if (kind !== "WafCacheClear") return;
     const conditions = (status["conditions"] ?? []) as readonly { readonly type: string; readonly status: string }[];

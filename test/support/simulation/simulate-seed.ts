@@ -1,5 +1,5 @@
-// One life of an installation, decided by one seed: people and processes at work, faults, crashes, stale views; then quiet, in
-// which the declared state must be reached and kept. What a seed finds, it finds every time.
+// Simulates one installation that a seed determines: active users and processes, faults, crashes, stale views; then a quiet phase, in
+// which the declared state must be reached and kept. The same seed always has the same result.
 import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/model/entry.ts";
@@ -17,18 +17,18 @@ export interface SeedReport {
   readonly seed: number;
   readonly violations: readonly string[];
   readonly trace: readonly string[];
-  /** Things that happened: sleepers woken, and deeds of people, networks and processes. */
+  /** The number of events: woken sleepers, and actions of users, networks and processes. */
   readonly steps: number;
   readonly calls: number;
   readonly faults: number;
   readonly kills: number;
-  /** How often the clock of a node was set. */
+  /** The number of times that the clock of a node was set. */
   readonly jumps: number;
   readonly simulatedMs: number;
-  /** Which fault met which step. */
+  /** The pairs of a fault and a step that occurred. */
   readonly pairs: readonly string[];
   readonly processes: number;
-  /** Calls of the WAF from the end of all faults until the declared state was reached. */
+  /** The calls to the WAF from the end of all faults until the declared state was reached. */
   readonly callsToSettle: number;
 }
 
@@ -36,18 +36,18 @@ const deedsMin = 15;
 const deedsMore = 30;
 const jumpMsMax = 5 * 3_600_000;
 const restartMsMax = 20_000;
-/** Of a Lease that nobody renews, beyond the longest write. */
+/** The duration of a Lease that is not renewed, plus the longest write. */
 const takeoverMs = 15_000;
 const hourMs = 3_600_000;
-/** Refusals count for an hour, and a disputed entry is left alone for four at most. */
+/** Rejections count for an hour, and a contested entry is paused for at most four hours. */
 const quietMs = 7 * hourMs;
-/** From the end of all faults: reads and verifications of a few passes, and each entry at most twice. */
+/** After the end of all faults: the reads and verifications of several runs, and at most two calls per entry. */
 export const callsToSettleMax = 300;
 
 export async function simulateSeed(seed: number): Promise<SeedReport> {
   const life = new Installation(seed);
   await life.run();
-  // As it is now: what the processes do when they are discarded counts no more.
+  // The current state: later actions of discarded processes do not count.
   const report = life.report();
   await life.discard();
   return report;
@@ -61,7 +61,7 @@ class Installation {
   #process: SimProcess | undefined;
   #faultShare = 0;
   #killShare = 0;
-  /** How often a read of a list is old, and a write takes effect late. */
+  /** The frequency of stale reads and of writes that take effect late. */
   #staleShare = 0;
   #isQuiet = false;
   #callsToSettle = 0;
@@ -168,7 +168,7 @@ class Installation {
     else this.#users.declareBriefly();
   }
 
-  /** Somebody sets the clock of a node, or it is set right. */
+  /** Sets the clock of a node to a wrong or to the correct time. */
   #setClocks(): void {
     const world = this.#world;
     const living = world.processes.filter(({ life }) => life.alive);
@@ -183,7 +183,7 @@ class Installation {
     return world.chance(0.5) ? offsetMs : -offsetMs;
   }
 
-  /** How often calls fail, and processes die. */
+  /** The frequency of failed calls and killed processes. */
   #changeWeather(): void {
     const world = this.#world;
     this.#faultShare = [0, 0, 0.05, 0.2, 0.6][world.pick(5)] ?? 0;
@@ -195,7 +195,7 @@ class Installation {
     );
   }
 
-  /** The first sync says to which domain an instance belongs; before it, only `expectedDomain` does. */
+  /** The first sync determines the domain of an instance; before it, only `expectedDomain` does. */
   #swapWaf(): void {
     const world = this.#world;
     const expected = world.cluster.now.instances.get(shop)?.expectedDomain;
@@ -253,7 +253,7 @@ class Installation {
     });
   }
 
-  /** Another replica takes the shard over, if nobody holds it by then. */
+  /** Another replica acquires the shard if it is still free. */
   #followLater(delayMs: number): void {
     const world = this.#world;
     world.time.after(delayMs, () => {
@@ -272,14 +272,14 @@ class Installation {
     this.#world.time.after(delayMs, () => this.#restart());
   }
 
-  /** Its first list may come from an API server that is behind. */
+  /** Its first list may come from a stale API server. */
   #restart(): void {
     const { cluster } = this.#world;
     const { hasReplicas } = this.#world;
     const isComplete = this.#world.processes.filter(({ life }) => life.alive).length > 1;
     if (hasReplicas ? isComplete : this.#process?.life.alive === true) return;
     const behind = this.#isQuiet ? 0 : this.#world.pick(3);
-    // On the same node, most times.
+    // Usually on the same node.
     const offsetMs = this.#world.chance(0.8) ? (this.#process?.wall.offsetMs ?? 0) : 0;
     const process = this.#world.startProcess(Math.max(1, cluster.latest - behind), this.#hasJumps ? offsetMs : 0);
     this.#process = process;
@@ -291,7 +291,7 @@ class Installation {
     );
   }
 
-  /** A change reaches the watch at once, soon, or after a while. */
+  /** A change reaches the watch immediately, soon, or after a while. */
   #deliver(): void {
     const world = this.#world;
     const index = world.cluster.latest;
@@ -346,7 +346,7 @@ class Installation {
     if (declared === undefined) return ledger.violation("There is no instance in the end");
     const gathered = this.#world.feeds.current(declared);
     const wanted = wantedEntries(gathered, this.#wallMs(), ledger.memory);
-    // What another instance left on the WAF and has recorded still is that one's to remove, should it ever work again.
+    // Entries that another instance has left on the WAF and still records belong to that instance.
     const own = this.#world.inventoryOf(gathered.instance.meta);
     const isOfOther = (list: ListName, entry: Entry): boolean =>
       !own.entries[list].has(entry) && this.#world.inventory().entries[list].has(entry);
@@ -367,7 +367,7 @@ class Installation {
     if (ready !== "True Ready") ledger.violation(`The instance is ${ready ?? "not reported on"} in the end`);
   }
 
-  /** What has expired is for the process to tell, by the clock of its node. */
+  /** The clock of the process's node determines what has expired. */
   #wallMs(): number {
     const { worker, time } = this.#world;
     return ((worker ?? this.#process)?.wall ?? time).nowMs();
@@ -396,17 +396,17 @@ class Installation {
     }
   }
 
-  /** Three reads for each resync, and nothing else. */
+  /** Each resync makes three reads and no other calls. */
   async #expectQuiet(): Promise<void> {
     const world = this.#world;
     const before = world.calls.length;
-    // Nothing is left that could expire: a clock that is set changes nothing.
+    // Nothing else can expire, so setting a clock has no effect.
     if (this.#hasJumps) this.#setClocks();
     await this.#advance(3 * hourMs + hourMs / 2);
     const calls = world.calls.slice(before);
     const writes = calls.filter(({ name }) => !name.startsWith("GET"));
     if (writes.length > 0) world.ledger.violation(`${writes[0]?.name} was called when all was done`);
-    // A clock that was set forward lets the counts of the guards expire: another read precedes the record without them.
+    // After a clock was set forward, the guards' counts expire, and another read precedes the save of the record without them.
     const moreMax = this.#hasJumps ? 1 : 0;
     if (calls.length > 4 * 3 + moreMax) world.ledger.violation(`${calls.length} calls were made when all was done`);
     if (calls.length < 3 * 3) world.ledger.violation(`Only ${calls.length} calls were made when all was done`);

@@ -1,16 +1,16 @@
-// Single files that may break a rule, and why. An exception that no file needs fails the check, so the list only shrinks.
+// Files that may break a rule, and why. An exception that no file needs fails the check.
 import type { RuleName } from "./violation.ts";
 
 export interface Exception {
   readonly rule: RuleName;
   readonly path: string;
-  /** Of rule `layers`: the one row that the file may import in addition. */
+  /** For the rule `layers`: the one additional row that the file may import. */
   readonly target?: string;
   readonly why: string;
 }
 
-const passesOn = "It hands the status on to whoever reports it, and takes nothing from it.";
-const comparesFormer = "It computes the next status, which keeps the transition times of the former one.";
+const passesOn = "It forwards the status to the code that reports it, and does not use its content.";
+const comparesFormer = "It computes the next status, which keeps the transition times of the previous one.";
 
 export const exceptions: readonly Exception[] = [
   {

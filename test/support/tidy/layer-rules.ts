@@ -1,4 +1,4 @@
-// The rule about layers, and the rule that every permission and every exception in the tables is needed.
+// The rule about layers, and the rule that every permission and every exception in the tables must be needed.
 import type { Exception } from "./exceptions.ts";
 import { type Layer, rowNameOf, rowsOf } from "./layers.ts";
 import { type SourceFile, isOurs } from "./source-tree.ts";
@@ -24,7 +24,7 @@ export function layerRule(table: readonly Layer[], files: readonly SourceFile[])
   return [...forbidden, ...[...new Set(strays)].map((folder) => missingRow(table, files, folder))];
 }
 
-/** Prints the row that would be needed, so that adding a folder means copying it into the table. */
+/** Prints the row that is needed, so adding a folder means copying this row into the table. */
 function missingRow(table: readonly Layer[], files: readonly SourceFile[], path: string): Violation {
   if (path === "src") return { rule: "layers", path, message: "has files outside any layer: move them into one" };
   const imported = files.filter((file) => folderOf(file.path) === path).flatMap((file) => importsOf(table, file));

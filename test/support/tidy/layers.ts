@@ -1,14 +1,14 @@
-// The layers of src/ as data: docs/contributing/architecture.md shows these tables, and test/tidy.test.ts holds the source to them.
-// A permission is the name of a row. Grant what the imports need and nothing more: the test fails on unused permissions.
+// The layers of src/ as data: docs/contributing/architecture.md shows these tables, and test/tidy.test.ts enforces them.
+// A permission is the name of a row. Grant only what the imports need: the test fails on unused permissions.
 // After a change, copy the rows that the test prints into the page; oxfmt aligns them.
 
 /**
- * The files of one folder. `reconcile/*.ts` names the files of a layer that lie next to its sub-folders. One of these can
- * have a row of its own, such as `reconcile/ports.ts`, which the other row then leaves out.
+ * The files of one folder. `reconcile/*.ts` names the files of a layer that lie next to its sub-folders. A file such as
+ * `reconcile/ports.ts` can have its own row, and is then not part of the other one.
  */
 export interface Row {
   readonly name: string;
-  /** The rows whose files it may import, types included. Files may always import others of their own row. */
+  /** The rows whose files it may import, including types. Files may always import files of their own row. */
   readonly mayImport: readonly string[];
   /** Its purpose, in a few words. */
   readonly duty: string;
@@ -60,9 +60,9 @@ export const layers: readonly Layer[] = [
       {
         name: "plan/blocking",
         mayImport: ["model", "plan/logs"],
-        duty: "which clients in the logs reach a threshold, and for how long that counts",
+        duty: "which clients in the logs reach a threshold, and for how long they are listed",
       },
-      { name: "plan/shards", mayImport: [], duty: "which replica works on which instances" },
+      { name: "plan/shards", mayImport: [], duty: "which replica reconciles which instances" },
     ],
   },
   { name: "net", mayImport: [], duty: "which addresses wafsync may connect to" },
@@ -110,11 +110,15 @@ export const layers: readonly Layer[] = [
     name: "reconcile",
     duty: "the use cases, behind ports",
     folders: [
-      { name: "reconcile/ports.ts", mayImport: ["model", "async", "plan/instance"], duty: "what the use cases need" },
+      {
+        name: "reconcile/ports.ts",
+        mayImport: ["model", "async", "plan/instance"],
+        duty: "the interfaces that the use cases need",
+      },
       {
         name: "reconcile/*.ts",
         mayImport: ["model", "plan/instance"],
-        duty: "the facts and the results of a run",
+        duty: "the inputs and the results of a run",
       },
       {
         name: "reconcile/status",
@@ -177,12 +181,12 @@ export const layers: readonly Layer[] = [
           "plan/blocking",
           "reconcile/ports.ts",
         ],
-        duty: "reads, forwards and judges the logs of blocked requests",
+        duty: "reads and forwards the logs of blocked requests, and evaluates them for automatic blocks",
       },
       {
         name: "reconcile/blocking",
         mayImport: ["model", "async", "plan/blocking", "reconcile/ports.ts", "reconcile/logs"],
-        duty: "provides the clients that automatic blocks list to the runs that plan",
+        duty: "provides reconcile runs with the clients that automatic blocks list",
       },
     ],
   },
@@ -242,7 +246,7 @@ export const layers: readonly Layer[] = [
           "cli/report",
           "cli/targets",
         ],
-        duty: "one file for each command, and what several of them share",
+        duty: "one file for each command, and code that several commands share",
       },
       {
         name: "cli/commands",
@@ -252,7 +256,7 @@ export const layers: readonly Layer[] = [
       {
         name: "cli/completion",
         mayImport: ["model", "source/directory", "cli/*.ts"],
-        duty: "what a shell can complete a command line with",
+        duty: "suggestions for shell completion",
       },
       {
         name: "cli/logs",
@@ -276,7 +280,7 @@ export const layers: readonly Layer[] = [
           "app",
           "cli/*.ts",
         ],
-        duty: "what a command for people works on: the instances of a folder or of a cluster",
+        duty: "the instances of a folder or a cluster that a command works on",
       },
       {
         name: "cli/report",
@@ -307,11 +311,11 @@ export const layers: readonly Layer[] = [
           "cli/report",
           "cli/targets",
         ],
-        duty: "the page about all WAFs, over HTTP, and its summary as JSON",
+        duty: "the status page of all WAFs, over HTTP, and its summary as JSON",
       },
     ],
   },
-  { name: "simulator", mayImport: [], duty: "the WAF's API for trials and tests: it shares no code with wafsync" },
+  { name: "simulator", mayImport: [], duty: "the WAF's API for trials and tests, which shares no code with wafsync" },
 ];
 
 /** Every row that files belong to, in the order of the table. */

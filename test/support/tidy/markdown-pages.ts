@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 export const root = join(import.meta.dirname, "../../..");
 
-/** All files with that ending below the folder, by path from the root of the project, in order. */
+/** The paths of all files below the folder with this suffix, relative to the project root, sorted. */
 export async function filesBelow(folder: string, ending: string): Promise<string[]> {
   const names = await readdir(join(root, folder), { recursive: true });
   return names
@@ -13,7 +13,7 @@ export async function filesBelow(folder: string, ending: string): Promise<string
     .sort();
 }
 
-/** Every page that people wrote or generated: those at the root, and those of `.github`, `docs` and `examples`. */
+/** All pages, written or generated, in the project root, `.github`, `docs` and `examples`. */
 export async function markdownPages(): Promise<string[]> {
   const atRoot = (await readdir(root)).filter((name) => name.endsWith(".md")).sort();
   const below = await Promise.all([".github", "docs", "examples"].map((folder) => filesBelow(folder, ".md")));
@@ -29,18 +29,18 @@ export function withoutBlocks(text: string): string {
   return text.replaceAll(/^ *```.*?^ *```$/gms, "");
 }
 
-/** What stands between backticks on one line, outside fenced blocks. */
+/** The text between backticks on one line, outside fenced blocks. */
 export function codeSpans(text: string): string[] {
   return [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map(([, span = ""]) => span);
 }
 
-/** The headings as code hosts name them in links. */
+/** The anchors that code hosts create for the headings. */
 export function anchorsOf(text: string): ReadonlySet<string> {
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading.toLowerCase());
   return new Set(headings.map((heading) => heading.replaceAll(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")));
 }
 
-/** The sections of a level, by their heading, with everything below them to the next heading of that level or above. */
+/** The sections at a heading level, by heading. Each ends at the next heading of the same or a higher level. */
 export function sectionsOf(text: string, level: number): ReadonlyMap<string, string> {
   const parts = text.split(new RegExp(`^(?=#{1,${level}} )`, "m"));
   const isSection = (part: string): boolean => part.startsWith(`${"#".repeat(level)} `);

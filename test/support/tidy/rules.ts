@@ -1,5 +1,5 @@
-// The habits of this code base that a machine can check. test/tidy.test.ts demands a violation of each rule in
-// test/fixtures, so that a rule that sees nothing any more is noticed.
+// The conventions of this code base that a test can check. test/tidy.test.ts requires a violation of each rule in
+// test/fixtures, so a rule that no longer finds anything is noticed.
 import { type Exception, exceptions } from "./exceptions.ts";
 import { isExcepted, layerRule, unusedRule } from "./layer-rules.ts";
 import { type Layer, layerOfRow, layers } from "./layers.ts";
@@ -8,13 +8,13 @@ import type { RuleName, Violation } from "./violation.ts";
 
 type Rule = (files: readonly SourceFile[]) => Violation[];
 
-/** What the rules permit: the project's own tables, unless a fixture brings others. */
+/** What the rules permit: the project's own tables, unless a fixture provides others. */
 export interface Tables {
   readonly layers: readonly Layer[];
   readonly exceptions: readonly Exception[];
 }
 
-/** Checks `src/` below the root, and the names of the files of `test/`, `scripts/` and `bench/`. */
+/** Checks `src/` below the root, and the file names in `test/`, `scripts/` and `bench/`. */
 export async function findViolations(root: string, tables: Tables = { layers, exceptions }): Promise<Violation[]> {
   const files = await readSourceTree(root, "src");
   const folders = await Promise.all(["src", "test", "scripts", "bench"].map((folder) => listFiles(root, folder)));
@@ -59,10 +59,14 @@ function cycleRule(files: readonly SourceFile[]): Violation[] {
 function barrelRule(files: readonly SourceFile[]): Violation[] {
   return files
     .filter(({ reExports }) => reExports)
-    .map(({ path }) => ({ rule: "barrels", path, message: "hands on names of another file: import them from there" }));
+    .map(({ path }) => ({
+      rule: "barrels",
+      path,
+      message: "re-exports names of another file: import them from there",
+    }));
 }
 
-/** Reports the files whose running code matches, unless they are named as the right place. */
+/** Reports files whose code, without comments and types, matches the pattern, except the ones where this is allowed. */
 function codeRule(rule: RuleName, pattern: RegExp, isRightPlace: (path: string) => boolean, message: string): Rule {
   return (files) =>
     files
@@ -85,23 +89,22 @@ const clockRule = codeRule(
   "clock",
   /\bDate\s*\.\s*now\b|\bnew Date\s*\(\s*\)|\bsetTimeout\b|\bsetInterval\b|\bperformance\s*\.\s*now\b|\bhrtime\b|\bAbortSignal\s*\.\s*timeout\b|["'](?:node:)?timers/,
   (path) => path === "src/async/clock.ts" || path.startsWith("src/simulator/"),
-  "only src/async/clock.ts knows real time: take a Clock",
+  "only src/async/clock.ts reads the real time: take a Clock",
 );
 
-/**
- * A status is a report: no decision may depend on what an earlier run wrote there. Files that compute, pass on or print a
- * status are exceptions with a reason each.
+/* * A status is a report: no decision may depend on what an earlier run wrote there. Files that compute, forward or print a
+ * status are exceptions, each with a reason.
  */
 const statusReadRule = codeRule(
   "status-reads",
   /status\s*(?:\?\.|\.)\s*read\b|\breadStatus\b|\{[^{}]*\bread\b[^{}]*\}\s*=[^;=]*status\b/i,
   () => false,
-  "a status is a report and no data: take the fact from where it was decided",
+  "a status is a report and not data: take the fact from the place that decided it",
 );
 
 const fileLinesMax = 300;
 
-/** All lines count. The linter's limit leaves out blank lines and comments, and holds functions to 60 lines. */
+/** Counts all lines. The linter's limit ignores blank lines and comments, and limits functions to 60 lines. */
 function fileSizeRule(files: readonly SourceFile[]): Violation[] {
   return files.flatMap(({ path, text }) => {
     const lines = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
@@ -120,7 +123,7 @@ function ipaddrRule(files: readonly SourceFile[]): Violation[] {
     .map(({ path }) => ({ rule: "ipaddr", path, message: "only src/model imports ipaddr.js: use an Entry" }));
 }
 
-/** Pure of I/O, of packages and of promises; the vocabulary below it is held to the same modules. */
+/** `plan` has no I/O, packages or promises. `model`, which it imports, may use only a few more modules. */
 function purePlanRule(files: readonly SourceFile[]): Violation[] {
   const modules: Readonly<Record<string, readonly string[]>> = {
     plan: ["node:crypto"],
@@ -139,7 +142,10 @@ function purePlanRule(files: readonly SourceFile[]): Violation[] {
     const found = impure.exec(code)?.[0].trim();
     return found === undefined
       ? violations
-      : [...violations, { rule: "pure-plan", path, message: `decisions have no ${found} in them: use cases do` }];
+      : [
+          ...violations,
+          { rule: "pure-plan", path, message: `decisions must not contain ${found}: move it to a use case` },
+        ];
   });
 }
 
@@ -166,7 +172,7 @@ function fileNameRule(paths: readonly string[]): Violation[] {
       const banned = names.find((name) => bannedNames.has(name));
       const crooked = names.find((name) => !kebabCase.test(name));
       if (banned !== undefined) {
-        return [{ rule: "file-names" as const, path, message: `${banned} names no thing and no act` }];
+        return [{ rule: "file-names" as const, path, message: `${banned} names neither a thing nor an action` }];
       }
       return crooked === undefined
         ? []

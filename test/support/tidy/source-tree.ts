@@ -1,4 +1,4 @@
-// Reads a tree of TypeScript files as the tidy rules look at it: what each imports, and its code without comments.
+// Reads a tree of TypeScript files for the tidy rules: the imports of each file, and its code without comments.
 import { readFile, readdir } from "node:fs/promises";
 import { join, posix, relative, sep } from "node:path";
 import { transform } from "esbuild";
@@ -10,28 +10,28 @@ export interface SourceFile {
   readonly text: string;
   /** As it runs: without comments and types. */
   readonly code: string;
-  /** Everything it imports, for types too: packages by name, our files by their path from the root. */
+  /** Everything it imports, including types: packages by name, project files by path from the root. */
   readonly imports: readonly string[];
-  /** True if it hands on names of another file. */
+  /** True if it re-exports names of another file. */
   readonly reExports: boolean;
 }
 
-/** Static imports and exports begin a line; a comment never does so with these words. */
+/** Static imports and exports start a line; no comment line starts with these words. */
 const staticImport = /^(import|export)\b(?:[^;"'`]*?\bfrom)?\s*["']([^"']+)["']/gm;
 /** `import("…")`, of a module or of a type. */
 const dynamicImport = /\b(?:import|require)\s*\(\s*["']([^"']+)["']/g;
 
-/** A line that is a comment and nothing else. */
+/** A line that contains only a comment. */
 const commentLine = /^\s*(?:\/\/|\/\*|\*).*$/gm;
 
-/** All `.ts` files below `folder`, in order. Without the folder there are none. */
+/** All `.ts` files below `folder`, sorted; none if the folder does not exist. */
 export async function readSourceTree(root: string, folder: string): Promise<SourceFile[]> {
   const paths = await listFiles(root, folder);
   const sources = paths.filter((path) => path.endsWith(".ts"));
   return Promise.all(sources.map((path) => readSource(root, path)));
 }
 
-/** The paths of all files below `folder`, from the root, in order. */
+/** The paths of all files below `folder`, relative to the root, sorted. */
 export async function listFiles(root: string, folder: string): Promise<string[]> {
   const found = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(() => []);
   return found
@@ -59,7 +59,7 @@ function resolveImport(from: string, target: string): string {
   return target.startsWith(".") ? posix.normalize(posix.join(posix.dirname(from), target)) : target;
 }
 
-/** Whether an import is of a file of the repository. JSON files belong to no layer: `package.json` holds the version. */
+/** Whether an import refers to a file of the repository. JSON files, such as `package.json`, belong to no layer. */
 export function isOurs(target: string): boolean {
   return (
     target.endsWith(".ts") || ((target.startsWith("src/") || target.startsWith("..")) && !target.endsWith(".json"))

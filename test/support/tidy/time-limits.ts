@@ -1,24 +1,24 @@
-// Finds what ties a suite to the speed of one machine: time limits of its own, and clocks that it reads to judge how long
-// something took. Both belong to test/support/processes/slowness.ts, which knows how slow the machine is.
+// Finds code that makes a suite depend on the speed of the machine: its own time limits, and clock reads that measure how
+// long something took. Only test/support/processes/slowness.ts may do this, because it knows how slow the machine is.
 import type { SourceFile } from "./source-tree.ts";
 
-/** The end of a call that is given a function and then a number or the name of one, as the transformed code shows it. */
+/** The end of a call whose last arguments are a function and a number, or the name of a number, in the transformed code. */
 const limitAtEnd = /^([ ]*)(?:\}, [\w.]+| {2}\},\n +[\w.]+\n\1)\);$/gm;
-/** How such a call begins, or how the table of a `test.each` ends. */
+/** The start of such a call, or the end of the table of a `test.each`. */
 const testOrHook = /^(?:(?:test|it|beforeAll|beforeEach|afterAll|afterEach)\b|[\])]+\()/;
 const elapsedTime = /\bperformance\s*\.\s*now\s*\(|\bhrtime\b|\brealClock\s*\.\s*monotonicMs\b/;
 const judges = "test/support/processes/";
 
-/** One sentence for each. */
+/** Returns one sentence for each finding. */
 export function findTimeLimits(files: readonly Pick<SourceFile, "path" | "code">[]): string[] {
   return files.flatMap(({ path, code }) => {
-    const found = callsWithLimit(code).map((call) => `${path}: has a time limit of its own: ${call}`);
+    const found = callsWithLimit(code).map((call) => `${path}: has its own time limit: ${call}`);
     const reads = path.endsWith(".test.ts") && elapsedTime.test(code) && !path.startsWith(judges);
-    return reads ? [...found, `${path}: measures time by itself: use within() or timeLimit()`] : found;
+    return reads ? [...found, `${path}: measures time itself: use within() or timeLimit()`] : found;
   });
 }
 
-/** The first lines of the tests and hooks that are given a limit. */
+/** The first lines of the tests and hooks that have a time limit. */
 function callsWithLimit(code: string): string[] {
   return [...code.matchAll(limitAtEnd)].flatMap(({ index, 1: indentation = "" }) => {
     const isBegin = (line: string): boolean =>

@@ -20,6 +20,6 @@ export interface Violation {
   readonly path: string;
   /** What is wrong, and what would be right. */
   readonly message: string;
-  /** Of rule `layers`: the row that the file imports from. */
+  /** For the rule `layers`: the row that the file imports from. */
   readonly target?: string;
 }

@@ -1,5 +1,5 @@
-// A week in the log of a WAF, with the truth about each client: background noise, shared addresses, slow scanners, bursts, rotating
-// botnets, and attackers who want a neighbour or an allowed partner blocked. Judged as a process judges it, every five minutes.
+// A week in a WAF's log with known attackers: background noise, shared addresses, slow scanners, bursts, rotating
+// botnets, and attackers who try to get a neighbor or an allowed partner blocked. It is evaluated every five minutes, as by a process.
 import type { DeclaredAutoBlock, JudgedEntry } from "../../../src/model/auto-block.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
@@ -18,13 +18,13 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const lookMs = 5 * minuteMs;
-/** Rows arrive so late at most. */
+/** The maximum delay of a row. */
 const delayMsMax = 20 * minuteMs;
 
-/** Addresses that must never be listed: a partner, the office, an origin, a monitoring service, an inner address. */
+/** Addresses that must never be listed: a partner, the office, an origin, a monitoring service, an internal address. */
 export const exemptClients = ["198.51.100.7", "192.0.2.10", "203.0.113.250", "198.18.5.5", "10.0.0.9"];
 
-/** `fast` and `slow` of the two blocks can find an attacker who sends so much. */
+/** The rates of attackers that the two blocks, `fast` and `slow`, can find. */
 export const weekBlocks: readonly DeclaredAutoBlock[] = [
   anAutoBlock({ name: "fast", threshold: 60, groupBy: "Network", exempt: ["192.0.2.0/28"], maxEntries: 1_000 }),
   anAutoBlock({
@@ -48,7 +48,7 @@ export function weekGathered(): Gathered {
 }
 
 export interface Week {
-  /** By arrival. */
+  /** In the order of arrival. */
   readonly rows: readonly { readonly entry: LogEntry; readonly arrivesMs: number }[];
   /** Addresses of attackers who send enough to be found. */
   readonly attackers: ReadonlySet<string>;
@@ -67,18 +67,18 @@ export function attackWeek(seed: number): Week {
     for (let index = 0; index < count; index += 1) add(client, fromMs + (forMs * (index + random())) / count, reason);
   };
   const anyTime = (): number => weekStartMs + random() * 7 * dayMs;
-  // Background noise: most clients of a WAF are blocked once or twice, by mistake.
+  // Background noise: most clients of a WAF are wrongly blocked once or twice.
   for (let client = 0; client < 3_000; client += 1) {
     const address = `100.${20 + (client >> 8)}.${client & 255}.${Math.floor(random() * 256)}`;
     for (let request = 0; request < 1 + random() * 3; request += 1) add(address, anyTime(), "Protocol Anomaly 920");
   }
-  // Shared addresses: many people, each blocked now and then.
+  // Shared addresses: many people, each occasionally blocked.
   for (let nat = 0; nat < 20; nat += 1) steady(`151.101.${nat}.1`, weekStartMs, 7 * dayMs, 350, "XSS Filter 941");
-  // Bursts, some of which come back on later days.
+  // Bursts, some of which recur on later days.
   for (let burst = 0; burst < 40; burst += 1) {
     const client = `185.220.${burst}.66`;
     attackers.add(client);
-    // A neighbour, whom nobody attacks with, and who is blocked by mistake at the same time.
+    // A neighbor that is not an attacker, and is wrongly blocked at the same time.
     const startMs = weekStartMs + random() * 5 * dayMs;
     for (let round = 0; round < 1 + (burst % 3); round += 1) {
       steady(client, startMs + round * 8 * hourMs, 8 * minuteMs, 200, "SQL Injection 942");
@@ -91,7 +91,7 @@ export function attackWeek(seed: number): Week {
     attackers.add(client);
     steady(client, weekStartMs + (scanner % 5) * dayMs, 2 * dayMs, 960, "Scanner 913");
   }
-  // Networks of which many addresses take part.
+  // Networks with many attacking addresses.
   for (let net = 0; net < 5; net += 1) {
     for (let host = 1; host <= 30; host += 1) {
       const client = `45.155.${net}.${host}`;
@@ -99,7 +99,7 @@ export function attackWeek(seed: number): Week {
       steady(client, weekStartMs + (net + 1) * dayMs, 6 * minuteMs, 8, "SQL Injection 942");
     }
   }
-  // Whoever wants others blocked sends through them, or from next to them.
+  // Attackers who try to get others blocked send through them, or from neighboring addresses.
   for (const client of exemptClients) steady(client, anyTime() - dayMs, 10 * minuteMs, 400, "SQL Injection 942");
   attackers.add("198.51.100.8");
   steady("198.51.100.8", weekStartMs + 3 * dayMs, 10 * minuteMs, 400, "SQL Injection 942");
@@ -131,11 +131,11 @@ export interface WeekResult {
   readonly listed: readonly (JudgedEntry & { readonly by: string })[];
   /** At the last look. */
   readonly saved: string;
-  /** Listed entries that were still there after their time. */
+  /** Entries that were still listed after their expiry. */
   readonly overdue: number;
 }
 
-/** @param restartsAt asked at each look: a new process goes on from what was saved */
+/** @param restartsAt called at each evaluation; if it returns true, a new process continues with the saved state */
 export function judgeWeek(week: Week, restartsAt: (look: number) => boolean = () => false): WeekResult {
   const declared = weekGathered();
   const listed: (JudgedEntry & { readonly by: string })[] = [];
@@ -173,7 +173,7 @@ export interface Score {
   readonly recall: number;
 }
 
-/** By address: a network counts for each client of the log in it. */
+/** By address: a network counts for each client in it. */
 export function scoreOf({ rows, attackers }: Week, listed: readonly JudgedEntry[]): Score {
   const index = new NetworkIndex(listed.map(({ entry }) => entry));
   const clients = new Set(rows.map(({ entry }) => entry.client_ip));

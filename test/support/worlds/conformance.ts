@@ -1,5 +1,5 @@
-// What every status promises, whatever it is about: the shape of the schema, published reasons, generations that are not
-// ahead, transition times that move with the status alone, one truth for kubectl, Flux and Argo CD, and a size to read.
+// The rules for every status: it matches the schema, its reasons are published, observed generations are not in the
+// future, transition times change only with the status, kubectl, Flux and Argo CD agree, and its size is limited.
 import type { z } from "zod";
 import type { Condition } from "../../../src/api/conditions.ts";
 import { conditionFacts, isPublished } from "../../../src/api/reasons.ts";
@@ -24,7 +24,7 @@ const schemas: Readonly<Record<ResourceKind, z.ZodType>> = {
   WafAutoBlock: wafAutoBlockDefinition.status,
 };
 
-/** What is wrong with a status that is about to follow `before`, one sentence each. */
+/** Returns one sentence for each violation in a status that follows `before`. */
 export function statusFaults(object: ResourceMeta, before: Status | undefined, after: Status): string[] {
   const conditions = conditionsOf(after);
   const size = Buffer.byteLength(JSON.stringify(after));
@@ -104,7 +104,7 @@ function consistencyFaults(conditions: readonly Condition[]): string[] {
   if (ready === undefined) return [...faults, "there is no Ready"];
   if (stalled !== undefined && reconciling !== undefined) faults.push("it is both Stalled and Reconciling");
   if (stalled !== undefined && ready.status !== "False") faults.push(`it is Stalled and Ready is ${ready.status}`);
-  // Whoever creates the instance moves next, which in GitOps is a matter of seconds: neither work nor a dead end.
+  // The instance will be created, which takes only seconds with GitOps: this is neither work in progress nor a failure.
   const waits = ready.reason === "InstanceNotFound" || ready.reason === "InstanceDeleting";
   if (ready.status === "False" && stalled === undefined && reconciling === undefined && !waits) {
     faults.push("Ready is False, and nobody is said to move next");

@@ -1,5 +1,5 @@
-// Everything around a pass, in memory and in virtual time: declared state, inventory, WAF, status. One object to change at
-// will, and passes that run in it as the process would run them, crashes and restarts included.
+// The environment of a reconcile run, in memory and in virtual time: declared state, inventory, WAF, status. Tests can change
+// it, and execute runs in it as the process does, including crashes and restarts.
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { HistoryEvent } from "../../../src/model/history.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
@@ -36,15 +36,15 @@ export class ConvergeWorld {
   readonly source = new ScriptedSource();
   readonly inventory = new MemoryInventory();
   readonly lifecycle = new MemoryLifecycle();
-  /** Why runs waited. */
+  /** The reasons why runs waited. */
   readonly waits: string[] = [];
   readonly status = new RecordedStatus();
-  /** What runs told the history. */
+  /** The history entries of all runs. */
   readonly history: HistoryEvent[] = [];
-  /** Which history is continued by which instance, as runs said it. */
+  /** The histories that instances continue, as reported by runs. */
   readonly continued: string[] = [];
   readonly waf: FakeWaf;
-  /** `saved` for each record of the inventory, and the call for each write of the WAF, in the order in which they came. */
+  /** In chronological order, `saved` for each save of the inventory, and the call for each write to the WAF. */
   readonly journal: string[] = [];
   readonly #random: () => number;
   #memory: InstanceMemory = newInstanceMemory();
@@ -61,7 +61,7 @@ export class ConvergeWorld {
     this.onCall(() => undefined);
   }
 
-  /** Looks at each call of the WAF before it takes effect. */
+  /** Called before each call to the WAF takes effect. */
   onCall(look: NonNullable<FakeWaf["onCall"]>): void {
     this.waf.onCall = (call) => {
       this.journal.push([call.name, call.list, call.text].filter(Boolean).join(" "));
@@ -73,7 +73,7 @@ export class ConvergeWorld {
     return this.declared().instance.meta;
   }
 
-  /** What is declared now. */
+  /** The current declared state. */
   declared(): Gathered {
     const found = this.source.declared(instanceName);
     if (found === undefined) throw new Error("No instance is declared");
@@ -84,12 +84,12 @@ export class ConvergeWorld {
     this.source.change((before) => ({ ...before, ...change }));
   }
 
-  /** What is stored as ours. */
+  /** The stored managed entries. */
   owned(): Inventory {
     return this.inventory.of(instanceName);
   }
 
-  /** What a run would do, without doing it. */
+  /** The plan of a run, without applying it. */
   async preview(): Promise<RunFacts | undefined> {
     const previewed = previewInstance(instanceName, this.#ports(), newInstanceMemory());
     let over = false;
@@ -98,20 +98,20 @@ export class ConvergeWorld {
     return await previewed;
   }
 
-  /** Runs one pass to its end, moving the clock through its waits. */
+  /** Executes one run to its end, and advances the clock through its waits. */
   async pass(): Promise<ReconcileOutcome> {
     const { promise, isOver } = this.begin();
     await this.clock.advanceUntil(isOver, passTimeMsMax);
     return await promise;
   }
 
-  /** The second look at the lists, after which what was removed leaves the record. */
+  /** The second read of the lists, after which removed entries are deleted from the record. */
   async lookAgain(): Promise<ReconcileOutcome> {
     await this.clock.advance(this.declared().instance.consistencyWindowMs);
     return await this.pass();
   }
 
-  /** Begins a pass, for tests that look on while it runs. */
+  /** Starts a run, for tests that observe it while it is in progress. */
   begin(): { readonly promise: Promise<ReconcileOutcome>; readonly isOver: () => boolean } {
     let over = false;
     const end = (): void => void (over = true);
@@ -120,7 +120,7 @@ export class ConvergeWorld {
     return { promise, isOver: () => over };
   }
 
-  /** Runs one pass that may be killed under way: undefined then, and the memory of the process is lost. */
+  /** Executes one run that may be killed: then it returns undefined, and the memory of the process is lost. */
   async passOrCrash(): Promise<ReconcileOutcome | undefined> {
     try {
       return await this.pass();
@@ -131,7 +131,7 @@ export class ConvergeWorld {
     }
   }
 
-  /** Runs passes, each when the one before asked to be woken, until one is done; throws when that takes too many. */
+  /** Executes runs at the requested times until one is done; throws after too many runs. */
   async passesUntilDone(passesMax = 20): Promise<ReconcileOutcome[]> {
     const outcomes: ReconcileOutcome[] = [];
     for (let count = 0; count < passesMax; count += 1) {
@@ -141,24 +141,24 @@ export class ConvergeWorld {
       if (outcome.result.kind === "Done") return outcomes;
       await this.sleepUntil(outcome.wakeAtMs);
     }
-    throw new Error(`Not done after ${passesMax} passes: ${JSON.stringify(outcomes.at(-1)?.result)}`);
+    throw new Error(`Not done after ${passesMax} runs: ${JSON.stringify(outcomes.at(-1)?.result)}`);
   }
 
-  /** Runs passes, each when the one before asked to be woken, until the instance is gone; throws when that takes too many. */
+  /** Executes runs at the requested times until the instance is released; throws after too many runs. */
   async passesUntilGone(passesMax = 10): Promise<void> {
     for (let count = 0; count < passesMax; count += 1) {
       const { result, wakeAtMs } = await this.pass();
       if (result.kind === "Gone") return;
       await this.sleepUntil(wakeAtMs);
     }
-    throw new Error(`Not gone after ${passesMax} passes`);
+    throw new Error(`Not released after ${passesMax} runs`);
   }
 
   async sleepUntil(wakeAtMs: number | undefined): Promise<void> {
     if (wakeAtMs !== undefined) await this.clock.advance(Math.max(0, wakeAtMs - this.clock.nowMs()));
   }
 
-  /** The process is to end: no new call is begun. */
+  /** Asks the process to end: it starts no new call. */
   stop(): void {
     this.#stopping.abort();
   }
@@ -169,7 +169,7 @@ export class ConvergeWorld {
     this.#abandon.abort();
   }
 
-  /** How often the cache was cleared until an hour later, with one run before a restart and one after it. */
+  /** The number of cache clears after an hour, with one run before a restart and one after it. */
   async clearsAnHourLater(): Promise<number> {
     await this.clock.advance(3_600_000);
     await this.pass();
@@ -178,7 +178,7 @@ export class ConvergeWorld {
     return this.waf.cacheClears;
   }
 
-  /** A new process, which knows only what is stored. */
+  /** Starts a new process, which knows only the stored data. */
   restart(): void {
     this.#memory = newInstanceMemory();
     this.#stopping = new AbortController();

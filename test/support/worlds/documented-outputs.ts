@@ -1,5 +1,5 @@
-// A page of the documentation as a script: its YAML is applied and its commands are run, in their order, and what they print is
-// compared with what the page shows. With WAFSYNC_WRITE_DOCS=1 the page is written anew instead.
+// Runs a page of the documentation as a script: its YAML is applied and its commands are run in order, and their output is
+// compared with the page. With WAFSYNC_WRITE_DOCS=1, the page is updated instead.
 import { readFile, writeFile } from "node:fs/promises";
 
 export interface DocumentedCommand {
@@ -10,14 +10,14 @@ export interface DocumentedCommand {
 
 export interface PageRunner {
   readonly apply: (yaml: string) => Promise<void>;
-  /** @returns what the command prints, with the names that the page uses */
+  /** @returns the output of the command, with the names that the page uses */
   readonly run: (parameters: readonly string[]) => Promise<string>;
 }
 
 const block = /^```(yaml|console)\n(.*?)^```$/gms;
 const writesPages = process.env["WAFSYNC_WRITE_DOCS"] === "1";
 
-/** Every `$ kubectl …` of the page, with what it showed and what it prints now. */
+/** Every `$ kubectl …` command of the page, with the output on the page and the current output. */
 export async function runPage(path: string, runner: PageRunner): Promise<DocumentedCommand[]> {
   const page = await readFile(path, "utf8");
   const commands: DocumentedCommand[] = [];
@@ -40,7 +40,7 @@ export async function runPage(path: string, runner: PageRunner): Promise<Documen
   return commands;
 }
 
-/** What the command printed, without what differs from run to run: times, ages, identities, and the width of columns. */
+/** The output without details that differ between runs: times, ages, identities, and the width of columns. */
 export function normalized(command: string, text: string): string {
   const isTable = command.startsWith("kubectl get ");
   const lines = text
@@ -57,7 +57,7 @@ function isEvent(line: string): boolean {
   return /^ {2}(?:Normal|Warning) /.test(line);
 }
 
-/** Events of the same second come in any order. */
+/** Events of the same second have no defined order. */
 function inOrder(lines: readonly string[]): readonly string[] {
   return [...lines.filter((line) => !isEvent(line)), ...lines.filter(isEvent).sort()];
 }

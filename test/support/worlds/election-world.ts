@@ -1,5 +1,5 @@
-// Processes that want one Lease and write under it, in a world where everything goes wrong that a seed asks for. Every
-// write is noted with its begin and end in true time: those of different processes must never overlap.
+// Processes that compete for one Lease and write while they hold it, with faults that a seed determines. Every
+// write is recorded with its start and end in true time: writes of different processes must never overlap.
 import { LeaseElector } from "../../../src/kube/lease.ts";
 import type { LeaseStanding } from "../../../src/kube/lease.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
@@ -19,11 +19,11 @@ export interface Process {
   readonly clock: SkewedClock;
   readonly network: Network;
   writing: Promise<void>;
-  /** The process is gone: nothing it still does counts. */
+  /** The process was killed: its later actions do not count. */
   ended: boolean;
 }
 
-/** A write that began may take so long by the writer's own clock. */
+/** The maximum duration of a write by the writer's own clock. */
 const writeMsMax = 10_000;
 
 export class ElectionWorld {
@@ -51,7 +51,7 @@ export class ElectionWorld {
     return this.processes.filter((process) => !process.ended);
   }
 
-  /** Starts a process that writes all the time when it may. */
+  /** Starts a process that writes whenever it is allowed to. */
   start({ rate = 1, wallMs = 0 }: { readonly rate?: number; readonly wallMs?: number } = {}): Process {
     this.#started += 1;
     const identity = `pod-${this.#started}`;
@@ -74,7 +74,7 @@ export class ElectionWorld {
     return process;
   }
 
-  /** As SIGKILL does it. */
+  /** Like SIGKILL. */
   kill(process: Process): void {
     process.ended = true;
     process.network.partitioned = true;
@@ -85,7 +85,7 @@ export class ElectionWorld {
     return this.living.filter(({ elector }) => elector.mayWrite()).map(({ identity }) => identity);
   }
 
-  /** The first two writes of different processes that overlap. */
+  /** The first two overlapping writes of different processes. */
   overlap(): [Write, Write] | undefined {
     let last: Write | undefined;
     for (const write of this.writes) {

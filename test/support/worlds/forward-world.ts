@@ -1,5 +1,5 @@
-// Everything around the forwarding of logs, in memory and in virtual time: the logs of a WAF, a record that survives the process,
-// an output that may fail, and looks that run in it as the process would run them.
+// The environment of log forwarding, in memory and in virtual time: the logs of a WAF, a record that survives the process,
+// an output that may fail, and forwarding runs as in the process.
 import type { JudgedEntry } from "../../../src/model/auto-block.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
@@ -28,21 +28,21 @@ export type SaveFault = "Conflict" | "Failed" | "TooLarge" | "CrashBefore" | "Cr
 export class ForwardWorld {
   readonly clock: VirtualClock = createVirtualClock({ startMs: Date.UTC(2026, 2, 10, 12) });
   readonly status = new RecordedStatus();
-  /** What the WAF has, each with the time from which it can be seen. */
+  /** The WAF's rows, each with the time at which it becomes visible. */
   readonly rows: { readonly entry: LogEntry; readonly visibleAtMs: number }[] = [];
   /** Request paths in the order in which they were forwarded. */
   readonly forwarded: string[] = [];
-  /** The domains that forwarded entries were said to belong to. */
+  /** The domains of the forwarded entries. */
   readonly domains = new Set<string | undefined>();
   domain: string | undefined;
-  /** Every day that was asked for, with the rows that were asked for at once. */
+  /** Every requested day, with the requested number of rows per page. */
   readonly queries: string[] = [];
   readonly failures: string[] = [];
   pageSize = 10_000;
-  /** The next calls meet these faults, one each. */
+  /** The faults of the next calls, one for each. */
   readonly faults: WafFault[] = [];
   readonly saveFaults: SaveFault[] = [];
-  /** Decides over each write of the output: a problem, or a crash that it throws. */
+  /** Decides the result of each write to the output: a problem, or a crash that it throws. */
   onWrite: (entries: readonly LogEntry[]) => string | undefined = () => undefined;
   mayForward = true;
   limits: NonNullable<ForwardLogsPorts["limits"]> = {};
@@ -51,7 +51,7 @@ export class ForwardWorld {
   baseUrlObjection: string | undefined;
   gathered: Gathered | undefined;
   record: string | undefined;
-  /** What WafAutoBlocks get to know. */
+  /** The rows that WafAutoBlocks receive. */
   published: PublishedJudgements = new Map();
   reading: string | undefined;
   readonly listed: JudgedEntry[] = [];
@@ -82,7 +82,7 @@ export class ForwardWorld {
     this.gathered = gathered({ instance, ...overrides });
   }
 
-  /** As the first reconcile run over the instance leaves it. */
+  /** The state after the first reconcile run of the instance. */
   async becomeReady(): Promise<void> {
     this.domain = "shop.example";
     const lastTransitionTime = formatTime(this.clock.nowMs());
@@ -103,7 +103,7 @@ export class ForwardWorld {
     });
   }
 
-  /** Runs one look to its end; undefined if the process was killed under way, and the next look is that of a new one. */
+  /** Executes one run to its end. Returns undefined if the process was killed; then the next run belongs to a new process. */
   async look(): Promise<ForwardOutcome | undefined> {
     let over = false;
     const promise = forwardLogs(instanceName, this.#ports(), this.#memory).finally(() => (over = true));
@@ -118,10 +118,10 @@ export class ForwardWorld {
     }
   }
 
-  /** A look when the one before asked for it. */
+  /** Executes a run at the time that the previous run requested. */
   async lookOnTime(): Promise<ForwardOutcome | undefined> {
     const outcome = await this.look();
-    if (outcome?.wakeAtMs === undefined) throw new Error("the look asked for no other");
+    if (outcome?.wakeAtMs === undefined) throw new Error("the run did not request another run");
     await this.clock.advance(Math.max(0, outcome.wakeAtMs - this.clock.nowMs()));
     return await this.look();
   }
@@ -130,12 +130,12 @@ export class ForwardWorld {
     await this.clock.advance(delayMs);
   }
 
-  /** A new process, which knows only what is stored. */
+  /** Starts a new process, which knows only the stored data. */
   restart(): void {
     this.#memory = newForwardMemory();
   }
 
-  /** @throws if a status that was written was not as statuses are. */
+  /** @throws if a written status violates the rules for statuses */
   checkStatuses(): void {
     if (this.status.faults.length > 0) throw new Error(this.status.faults.join("\n"));
   }

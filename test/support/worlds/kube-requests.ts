@@ -1,21 +1,21 @@
-// Requests to the API server for tests that make hundreds of them: kept connections, the admin's rights, no retries.
+// Requests to the API server for tests that make hundreds of them: with keep-alive, admin permissions and no retries.
 import { readFile } from "node:fs/promises";
 import { Pool } from "undici";
 import type { ApiAnswer, ApiRequest } from "../control-plane/api-request.ts";
 import type { ClusterDescription } from "../control-plane/cluster-access.ts";
 
 export interface KubeRequests {
-  /** Every HTTP status is an answer; rejects if none comes. */
+  /** Every HTTP status counts as a response; rejects if there is no response. */
   send(wanted: ApiRequest): Promise<ApiAnswer>;
-  /** As send, but rejects unless the status is 2xx; gives the body. */
+  /** Like send, but returns the body, and rejects unless the status is 2xx. */
   expect(wanted: ApiRequest): Promise<unknown>;
-  /** The objects of a JSON stream, one a line, until the server ends it or the signal aborts. Rejects on an HTTP error. */
+  /** The objects of a JSON stream, one per line, until the server ends it or the signal aborts. Rejects on an HTTP error. */
   stream(path: string, signal: AbortSignal): AsyncGenerator;
   close(): Promise<void>;
 }
 
 const connections = 10;
-/** Only ends what hangs. */
+/** Only for requests or processes that hang. */
 const timeoutMs = 120_000;
 
 export async function createKubeRequests({ url, caFile, adminToken }: ClusterDescription): Promise<KubeRequests> {
@@ -57,7 +57,7 @@ export async function createKubeRequests({ url, caFile, adminToken }: ClusterDes
   };
 }
 
-/** Does the same to each item, a few at a time. */
+/** Calls the function for each item, several at a time. */
 export async function eachInParallel<T>(items: readonly T[], act: (item: T) => Promise<unknown>): Promise<void> {
   const queue = items.values();
   const work = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-// A simulator full of logs, a client for it, and what should come out of the two.
+// A simulator with logs, a client for it, and the expected rows.
 import type { Clock } from "../../../src/async/clock.ts";
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
@@ -21,10 +21,10 @@ export interface LogWorld extends AsyncDisposable {
   readonly waf: WafClient;
   readonly clock: Clock;
   readonly ports: LogReaderPorts;
-  /** What the simulator takes for now, in milliseconds since 1970. */
+  /** The simulator's current time, in milliseconds since 1970. */
   time: { nowMs: number };
   readonly stopping: AbortController;
-  /** The rows of the days that can be seen at these times. */
+  /** The rows of the days that are visible at these times. */
   rows(firstDay: number, lastDay: number, seenAtMs: (day: number) => number): Generator<LogEntry>;
 }
 
@@ -84,7 +84,7 @@ export function dayNumber(date: string): number {
   return day;
 }
 
-/** How often each text is there. */
+/** The number of occurrences of each string. */
 export class Multiset {
   readonly #counts = new Map<string, number>();
   size = 0;
@@ -98,7 +98,7 @@ export class Multiset {
     this.size += 1;
   }
 
-  /** What is in the one and not in the other, a few of each: both empty if the two are equal. */
+  /** Examples of strings that are in only one of the two; both lists are empty if the two are equal. */
   difference(other: Multiset): { readonly missing: readonly string[]; readonly tooMany: readonly string[] } {
     return { missing: other.#beyond(this), tooMany: this.#beyond(other) };
   }

@@ -1,4 +1,4 @@
-// `wafsync ui` as a process, and what it answers.
+// `wafsync ui` as a process, and its responses.
 import { request } from "undici";
 import type { FinishedProcess, ProcessOptions, RunningProcess } from "../processes/wafsync-process.ts";
 import { startWafsync } from "../processes/wafsync-process.ts";

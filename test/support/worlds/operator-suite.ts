@@ -1,18 +1,18 @@
-// A suite of the operator on a control plane of its own. After every test each status that was ever written is checked; the
-// last tests look for what must never have happened.
+// A suite of the operator on a separate control plane. After every test, all written statuses are checked; the
+// last tests check for events that must never have happened.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { everythingPrinted, printedByCommand } from "../processes/wafsync-process.ts";
 import { describeWithOwnControlPlane } from "../control-plane/suite.ts";
 import { OperatorWorld } from "./operator-world.ts";
 
 interface OperatorSuiteOptions {
-  /** An API server that has just started refuses everything until it has read the roles. */
+  /** A new API server rejects everything until it has read the roles. */
   readonly restartsApiServer?: boolean;
-  /** Whether the API server writes down all requests; see audit-log.ts. */
+  /** Whether the API server logs all requests; see audit-log.ts. */
   readonly audits?: boolean;
 }
 
-/** `body` gets the world when a test runs: it is not there yet while the tests are described. */
+/** `body` gets a function that returns the world, because the world does not exist yet when the tests are described. */
 export async function describeOperator(
   title: string,
   body: (world: () => OperatorWorld) => void,
@@ -21,7 +21,7 @@ export async function describeOperator(
   await describeWithOwnControlPlane(
     title,
     (controlPlane) => {
-      // In a block of its own, so that it ends before the control plane does.
+      // A separate block, so that it ends before the control plane does.
       describe("the operator", () => {
         let begun: OperatorWorld | undefined;
         const world = (): OperatorWorld => {
@@ -56,10 +56,10 @@ function testWhatMustNeverHappen(world: () => OperatorWorld, { restartsApiServer
   test("nothing was refused for want of rights, and nothing was unexpected", () => {
     const refused = printedByCommand("operator")
       .split("\n")
-      // A namespace that is being deleted takes no new events.
+      // A namespace that is being deleted accepts no new events.
       .filter((line) => /forbidden/i.test(line) && !line.includes("being terminated"))
       .filter((line) => restartsApiServer !== true || !/cannot (?:list|watch) resource/.test(line))
-      // The history is written with the next batch, when the API server knows rights and definitions again.
+      // The history is written with the next batch, when the API server has loaded roles and CRDs again.
       .filter((line) => restartsApiServer !== true || !line.includes('"msg":"could not write history"'));
     const lines = everythingPrinted().split("\n");
     const unexpected = lines.filter((line) => /"level":"(?:error|fatal)"|TypeError|RangeError/.test(line));

@@ -1,5 +1,5 @@
-// The stage of the operator's integration tests: a control plane, a simulator with many WAFs, operators as processes with
-// exactly the rights of deploy/kustomize, and a history of every status.
+// The environment of the operator's integration tests: a control plane, a simulator with many WAFs, operators as processes with
+// exactly the permissions in deploy/kustomize, and a history of every status.
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
 import type { ApiRequest } from "../control-plane/api-request.ts";
@@ -45,12 +45,12 @@ const pollMs = 50;
 const patienceMs = 60_000;
 const standStillMs = 10_000;
 
-/** With characters that a URL and a form write in another way. */
+/** Contains characters that URLs and forms encode differently. */
 function keyOf(number: number): string {
   return `made+up/key=${number}%of-tests`;
 }
 
-/** The first one is that of the examples. */
+/** The first key is the key in the examples. */
 function domainOf(number: number): string {
   return number === 1 ? "www.example.com" : `shop-${number}.example`;
 }
@@ -70,12 +70,12 @@ export class OperatorWorld {
     this.history = new StatusHistory(requests);
   }
 
-  /** Installs definitions and rights as the documentation says, and starts no operator yet. */
+  /** Installs CRDs and roles as documented, without starting an operator. */
   static async begin(cluster: ControlPlane): Promise<OperatorWorld> {
     await cluster.expectKubectl(["apply", "--server-side", "-k", kustomization]);
     const definitions = [...Object.values(plurals), "wafrecords"].map((plural) => `crd/${plural}.wafsync.dev`);
     await cluster.expectKubectl(["wait", "--for=condition=Established", `--timeout=${slow(60)}s`, ...definitions]);
-    // The authorizer sees new rights a moment after they were written.
+    // The authorizer sees new roles a moment after they were written.
     const mayWatch = [
       "auth",
       "can-i",
@@ -103,7 +103,7 @@ export class OperatorWorld {
     await Promise.all([this.requests.close(), this.simulator.close()]);
   }
 
-  /** With the token of the ServiceAccount of deploy/kustomize. */
+  /** Uses the token of the ServiceAccount in deploy/kustomize. */
   async startOperator(options: Partial<OperatorStart> & { readonly port?: number } = {}): Promise<OperatorProcess> {
     const kubeconfig = options.kubeconfig ?? (await this.kubeconfigOfOperator(options.port));
     const operator = await startOperator({ ...options, kubeconfig });
@@ -111,14 +111,14 @@ export class OperatorWorld {
     return operator;
   }
 
-  /** The one that was started last. */
+  /** The operator that was started last. */
   get operator(): OperatorProcess {
     const operator = this.operators.at(-1);
     if (operator === undefined) throw new Error("no operator was started");
     return operator;
   }
 
-  /** @param port another way to the API server, such as a proxy's */
+  /** @param port a different port for the API server, such as a proxy's */
   async kubeconfigOfOperator(port?: number): Promise<string> {
     const { directory, caFile } = this.cluster;
     if (port === undefined) return await this.cluster.kubeconfigFor(operatorNamespace, "wafsync");
@@ -128,11 +128,11 @@ export class OperatorWorld {
     return path;
   }
 
-  /** One that no test has used before. */
+  /** A WAF that no test has used before. */
   newWaf(): TestWaf {
     const view = this.simulator.wafs()[this.#wafs];
     this.#wafs += 1;
-    if (view === undefined) throw new Error(`there are ${wafCount} WAFs only`);
+    if (view === undefined) throw new Error(`only ${wafCount} WAFs exist`);
     return { key: keyOf(this.#wafs), domain: view.domain, view };
   }
 
@@ -144,13 +144,13 @@ export class OperatorWorld {
   async newInstance(prefix: string, spec: object = {}): Promise<{ readonly namespace: string; readonly waf: TestWaf }> {
     const namespace = await this.newNamespace(prefix);
     const waf = this.newWaf();
-    // One after the other: a cache clear that finds no key yet has failed for good.
+    // One after another, so that a cache clear finds its key.
     await this.apply(keySecret(namespace, waf.key));
     await this.apply(instance(namespace, this.simulator.baseUrl, { ...spec }));
     return { namespace, waf };
   }
 
-  /** As `kubectl apply --server-side`, many at once. */
+  /** Like `kubectl apply --server-side`, many objects at once. */
   async apply(...manifests: readonly Manifest[]): Promise<void> {
     await eachInParallel(manifests, async (manifest) => {
       const path = `${collectionOf(manifest)}/${manifest.metadata.name}?fieldManager=tests&force=true`;
@@ -197,7 +197,7 @@ export class OperatorWorld {
     return (body as { items: KubeEvent[] }).items;
   }
 
-  /** Looks again and again until the look says true; then, what it was about is in the error. */
+  /** Calls the function until it returns true. If this takes too long, the error contains the description. */
   async eventually(what: string, look: () => Promise<boolean> | boolean, timeoutMs = patienceMs): Promise<void> {
     const limit = timeLimit(timeoutMs);
     while (!(await look())) {
@@ -206,13 +206,13 @@ export class OperatorWorld {
     }
   }
 
-  /** Waits until every object (of the namespace) is as declared, and seen in its newest version. */
+  /** Waits until every object (of the namespace) is Ready in its newest version. */
   async allReady(namespace?: string, timeoutMs?: number): Promise<void> {
     const look = async (): Promise<boolean> => (await this.objects(namespace)).every(isReady);
     await this.eventually(`everything in ${namespace ?? "all namespaces"} is ready`, look, timeoutMs);
   }
 
-  /** Waits until no instance is being reconciled, and none is about to read its lists a second time to confirm a removal. */
+  /** Waits until no instance is being reconciled or about to read its lists again to confirm a removal. */
   async atRest(): Promise<void> {
     const path = `/apis/${apiVersion}/wafrecords`;
     await this.eventually("nothing is left to do", async () => {
@@ -223,7 +223,7 @@ export class OperatorWorld {
     });
   }
 
-  /** The objects whose resourceVersion does not stand still for ten seconds, and the WAFs that are written to. */
+  /** The objects whose resourceVersion changes within ten seconds, and the WAFs with writes. */
   async restless(): Promise<string[]> {
     const before = await this.#versions();
     await realDelay(standStillMs);
@@ -231,7 +231,7 @@ export class OperatorWorld {
     return [...after].flatMap(([name, version]) => (before.get(name) === version ? [] : [name]));
   }
 
-  /** Every place where the key of a WAF could have got to. */
+  /** Every place where a WAF's key could have leaked. */
   async leaks(): Promise<string[]> {
     const texts: [string, string][] = [["the output of a process", everythingPrinted()]];
     const running = this.operators.filter((operator) => operator.isRunning());
@@ -242,7 +242,7 @@ export class OperatorWorld {
     return texts.flatMap(([where, text]) => (/made(?:\+|%2B)up/i.test(text) ? [where] : []));
   }
 
-  /** For the message of a failure. */
+  /** The state for error messages. */
   async describe(): Promise<string> {
     const objects = await this.objects().catch(() => []);
     const unready = objects.filter((object) => !isReady(object)).slice(0, 5);
@@ -256,7 +256,7 @@ export class OperatorWorld {
     const versions = new Map(objects.map((object) => [nameOf(object), object.metadata.resourceVersion]));
     const body = await this.requests.expect({ path: `/apis/${apiVersion}/wafrecords` });
     for (const { metadata } of (body as { items: WafsyncObject[] }).items) {
-      // A batch of the history is due up to ten seconds after the last write of a WAF, which counts itself.
+      // A batch of the history is due up to ten seconds after the last write to a WAF.
       if (metadata.name.endsWith("-history")) continue;
       versions.set(`WafRecord ${metadata.namespace}/${metadata.name}`, metadata.resourceVersion);
     }
@@ -284,7 +284,7 @@ export function isReady(object: WafsyncObject): boolean {
   return ready?.status === "True" && ready.observedGeneration === generation && !isReconciling(object);
 }
 
-/** Seen in its newest version, and nobody works on it. */
+/** The newest version was observed, and it is not being reconciled. */
 export function isAtRest(object: WafsyncObject): boolean {
   return object.status?.["observedGeneration"] === object.metadata.generation && !isReconciling(object);
 }
@@ -293,7 +293,7 @@ function isReconciling(object: WafsyncObject): boolean {
   return conditionOf(object, "Reconciling") !== undefined;
 }
 
-/** Requests that the WAF got, by endpoint; those that never came are left out. */
+/** The WAF's requests by endpoint, without endpoints that were not called. */
 export function callsOf({ view }: TestWaf): Readonly<Record<string, number>> {
   return { ...view.counters.byEndpoint };
 }

@@ -1,4 +1,4 @@
-// An HTTP proxy in front of the simulator that notes which replica calls which WAF, and when: see fast-operator.ts. Two calls of
+// An HTTP proxy in front of the simulator that records which replica calls which WAF, and when: see fast-operator.ts. Two calls of
 // different replicas with one key must never overlap.
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -10,16 +10,16 @@ export interface NotedCall {
   readonly key: string;
   readonly isWrite: boolean;
   readonly fromMs: number;
-  /** Infinite while it is under way. */
+  /** Infinite while it is in progress. */
   untilMs: number;
 }
 
 export interface RecordingProxy {
   readonly url: string;
   readonly calls: readonly NotedCall[];
-  /** Calls of different replicas with one key that overlapped, in words. */
+  /** Descriptions of overlapping calls of different replicas with the same key. */
   overlaps(): string[];
-  /** The replicas that called with the key since then, in order, each once. */
+  /** The replicas that have called with the key since then, in order, each once. */
   callers(key: string, sinceMs?: number): string[];
   /** The moment for `callers`. */
   now(): number;
@@ -92,7 +92,7 @@ function overlapsIn(calls: readonly NotedCall[]): string[] {
     for (const later of calls.slice(index + 1)) {
       if (later.fromMs >= call.untilMs) break;
       if (later.key === call.key && later.replica !== call.replica)
-        found.push(`${later.replica} called while a call of ${call.replica} with the same key was under way`);
+        found.push(`${later.replica} called while a call of ${call.replica} with the same key was in progress`);
     }
   }
   return found;

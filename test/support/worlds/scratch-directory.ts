@@ -1,4 +1,4 @@
-// A folder for one test, with files in it, gone when the test ends: `await using scratch = await scratchDirectory({...})`.
+// A folder with files for one test, which is removed when the test ends: `await using scratch = await scratchDirectory({...})`.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,5 +1,5 @@
-// Several replicas of the operator that share the shards of a few instances, behind a proxy that notes who calls which WAF.
-// Their clocks run fast, so that a Lease ends within seconds.
+// Several replicas of the operator that share the shards of some instances, behind a proxy that records their calls to WAFs.
+// Their clocks are accelerated, so a Lease expires within seconds.
 import { setTimeout as realDelay } from "node:timers/promises";
 import { ApiKey } from "../../../src/model/api-key.ts";
 import { shardOfKey } from "../../../src/plan/shards/shard-of-key.ts";
@@ -11,13 +11,13 @@ import type { OperatorWorld, TestWaf } from "./operator-world.ts";
 import type { RecordingProxy } from "./recording-proxy.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 
-/** Without a release: until the Lease has ended and the new holder may write, with the intervals of looking. */
+/** Without a release: the time until the Lease has expired and the new holder may write, including polling intervals. */
 const takeoverMsMax = 60_000;
 
 export interface Replica {
   readonly name: string;
   readonly operator: OperatorProcess;
-  /** Between this replica and the API server. */
+  /** The proxy between this replica and the API server. */
   readonly network: UnreliableProxy;
 }
 
@@ -70,14 +70,14 @@ export class ShardReplicas {
     return replica;
   }
 
-  /** By the metrics of each living replica, in the order of their start. */
+  /** From the metrics of each running replica, in the order of their start. */
   async shardsHeld(): Promise<number[]> {
     return await Promise.all(
       this.living.map(async ({ operator }) => (await operator.metric("wafsync_shards_held")) ?? Number.NaN),
     );
   }
 
-  /** Waits until the living replicas hold the shards evenly. */
+  /** Waits until the running replicas hold the shards evenly. */
   async evenlyShared(shards: number): Promise<void> {
     const most = Math.ceil(shards / this.living.length);
     const least = Math.floor(shards / this.living.length);
@@ -88,7 +88,7 @@ export class ShardReplicas {
     });
   }
 
-  /** Declares an address for every instance, and waits until it is on each WAF. */
+  /** Declares an address for every instance, and waits until it is on every WAF's list. */
   async everyInstanceWorks(): Promise<void> {
     this.#rules += 1;
     const address = `203.0.113.${this.#rules}`;
@@ -102,7 +102,7 @@ export class ShardReplicas {
     );
   }
 
-  /** How long this takes by the clock on the wall. */
+  /** How long this takes in real time. */
   realMs(durationMs: number): number {
     return durationMs / this.#timesAsFast;
   }
@@ -128,13 +128,13 @@ export class ShardReplicas {
     );
   }
 
-  /** Calls of one WAF that overlapped, in words. */
+  /** Descriptions of overlapping calls to the same WAF. */
   overlaps(): string[] {
     const seen = this.instances.flatMap(({ waf }) => (waf.view.overlaps === 0 ? [] : [waf.domain]));
     return [...this.proxy.overlaps(), ...seen];
   }
 
-  /** Gives every WAF this many addresses to block, one call after the other. */
+  /** Declares this number of addresses to block on every WAF. */
   async declareMany(count: number): Promise<void> {
     this.#rules += 1;
     this.#addresses += count;

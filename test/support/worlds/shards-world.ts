@@ -1,6 +1,6 @@
-// Replicas that share shards, in a world where everything goes wrong that a seed asks for: with the Leases, the admission and the
-// reading of Secrets of the program. Every call is noted with its begin and end in true time. Neither two calls with one key nor
-// two of one instance may overlap if they are of different replicas.
+// Replicas that share shards, with faults that a seed determines. They use the program's code for Leases, admission and
+// reading Secrets. Every call is recorded with its start and end in true time. Two calls with the same key or
+// for the same instance must not overlap if they come from different replicas.
 import { electedLeadership } from "../../../src/app/leadership.ts";
 import type { Leadership } from "../../../src/app/leadership.ts";
 import { HeldShard } from "../../../src/app/held-shard.ts";
@@ -51,9 +51,9 @@ export class ShardsWorld {
   /** The key in the Secret of each instance, by its name. */
   readonly keys = new Map<string, string>();
   readonly records = new Map<string, { readonly inventory: Inventory; readonly revision: number }>();
-  /** How long each call takes by the caller's clock; chance decides if undefined. */
+  /** The duration of each call by the caller's clock; random if undefined. */
   callMs: number | undefined;
-  /** How often a replica looks at an instance because something about it has changed. */
+  /** How often a replica reconciles an instance because something about it has changed. */
   changeShare = 0.2;
   #rotations = 0;
 
@@ -104,7 +104,7 @@ export class ShardsWorld {
     return server;
   }
 
-  /** The first two calls of different replicas that overlap, with one key or of one instance. */
+  /** The first two overlapping calls of different replicas with the same key or for the same instance. */
   overlap(): [Call, Call] | undefined {
     const lasts = new Map<string, Call>();
     for (const call of this.calls) {
@@ -139,7 +139,7 @@ export class SimulatedReplica {
   readonly #woken = new Set<string>();
   readonly #rate: number;
   #whole: HeldShard | undefined;
-  /** Whether its reads of Secrets fail, and no other request. */
+  /** Whether only its reads of Secrets fail. */
   readsNoSecrets = false;
   isOver = false;
 
@@ -220,14 +220,14 @@ export class SimulatedReplica {
     this.#woken.add(nameKey(instance));
   }
 
-  /** As SIGKILL does it. */
+  /** Like SIGKILL. */
   kill(): void {
     this.isOver = true;
     this.network.partitioned = true;
     this.clock.pause(1e9);
   }
 
-  /** As SIGTERM does it. */
+  /** Like SIGTERM. */
   async end(): Promise<void> {
     this.#stopping.begin("SIGTERM");
     const ended = async (): Promise<void> => void (await Promise.all(this.#runs));
@@ -235,7 +235,7 @@ export class SimulatedReplica {
     this.isOver = true;
   }
 
-  /** One instance in a loop, as the controller does it: admitted, recorded, and then a few calls. */
+  /** Reconciles one instance in a loop, like the controller: admission, record, and then some calls. */
   async #work({ namespace, name }: ObjectName): Promise<void> {
     const instance = { namespace, name };
     while (!this.isOver && !this.#stopping.stop.aborted) {
@@ -309,7 +309,7 @@ export class SimulatedReplica {
     return { request } as Pick<ApiServer, "request"> as ApiServer;
   }
 
-  /** What the API server does at one moment, behind this replica's network. */
+  /** The API server's response at one moment, through this replica's network. */
   async #exchange<T>(act: () => T): Promise<ApiResult<T>> {
     const { time } = this.#world;
     await time.sleep(this.network.delayMs());

@@ -1,4 +1,4 @@
-// Commands of a page, run by a shell as they are printed, with a kubectl that talks to a control plane of the tests.
+// Runs commands exactly as a page shows them, in a shell whose kubectl uses a control plane of the tests.
 import { chmod } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import type { ClusterAccess } from "../control-plane/cluster-access.ts";
@@ -7,10 +7,10 @@ import { runToEnd } from "../control-plane/run-to-end.ts";
 import { readPage } from "../tidy/markdown-pages.ts";
 import { scratchDirectory } from "./scratch-directory.ts";
 
-/** Ends what hangs: a command that waits for a finalizer waits for ever. */
+/** Ends commands that hang: a command that waits for a finalizer can wait forever. */
 const timeoutMs = 120_000;
 
-/** The block of commands of the page that begins so, for an instance other than `shop` of the namespace `shop`. */
+/** The page's block of commands that starts with this text, changed for an instance other than `shop` in the namespace `shop`. */
 export async function commandsOfPage(
   page: string,
   beginning: string,
@@ -18,14 +18,14 @@ export async function commandsOfPage(
 ): Promise<string> {
   const blocks = [...(await readPage(page)).matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, block = ""]) => block);
   const block = blocks.find((text) => text.trimStart().startsWith(beginning));
-  if (block === undefined) throw new Error(`no commands on ${page} begin with ${beginning}`);
+  if (block === undefined) throw new Error(`no block of commands on ${page} starts with ${beginning}`);
   return block
     .replaceAll("-n shop shop", `-n ${namespace} ${name}`)
     .replaceAll("-n shop", `-n ${namespace}`)
     .replaceAll("=shop", `=${name}`);
 }
 
-/** Ends with the first command that fails. */
+/** Stops at the first command that fails. */
 export async function runShell(cluster: ClusterAccess, script: string): Promise<Ended> {
   await using folder = await scratchDirectory();
   const { file, leadingArguments } = cluster.kubectl;

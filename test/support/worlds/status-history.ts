@@ -1,4 +1,4 @@
-// Follows every object of wafsync's kinds as an admin does, and checks each change of a status for what all statuses promise.
+// Watches all objects of wafsync's kinds as an admin, and checks each changed status against the rules for statuses.
 import { realClock } from "../../../src/async/clock.ts";
 import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
 import { resourceKinds } from "../../../src/model/resource.ts";
@@ -43,7 +43,7 @@ export class StatusHistory {
     this.#running = Promise.all(resourceKinds.map(async (kind) => await this.#follow(kind)));
   }
 
-  /** Object and sentence of everything that was wrong since the last time. */
+  /** The object and a description of each violation since the last call. */
   takeFaults(): string[] {
     const faults = this.#faults;
     this.#faults = [];
@@ -78,12 +78,12 @@ export class StatusHistory {
     }
   }
 
-  /** @param isNext whether no version between the last one and this one was missed */
+  /** @param isNext whether no version between the previous one and this one was missed */
   #see(object: WafsyncObject, isNext: boolean): void {
     const { metadata, status } = object;
     const before = this.#last.get(metadata.uid);
     this.#last.set(metadata.uid, object);
-    // What the API server fills in before the operator has seen the object.
+    // The defaults of the API server, before the operator has seen the object.
     if (status === undefined || status["observedGeneration"] === -1) return;
     if (JSON.stringify(before?.status) === JSON.stringify(status)) return;
     const name = nameOf(object);

@@ -1,5 +1,5 @@
-// WafInstances on a real API server that no operator works on, in a namespace of their own: for the records that are kept
-// beside them.
+// WafInstances on a real API server without an operator, in a separate namespace, for tests of the records
+// next to them.
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import type { RecordHolder } from "../../../src/source/cluster/record-object.ts";
@@ -16,14 +16,14 @@ export class UnattendedInstances {
   #namespace = "";
   #serial = 0;
 
-  /** @param prefix what the name of the namespace begins with */
+  /** @param prefix the prefix of the namespace's name */
   constructor(cluster: ClusterAccess, prefix: string) {
     this.api = apiClient(cluster);
     this.#cluster = cluster;
     this.#prefix = prefix;
   }
 
-  /** To be awaited before anything else. */
+  /** Await it before calling any other method. */
   async start(): Promise<void> {
     await installDefinitions(this.#cluster);
     this.#namespace = await createNamespace(this.#cluster, this.#prefix);
@@ -37,7 +37,7 @@ export class UnattendedInstances {
     return this.#namespace;
   }
 
-  /** Creates another one, under a name that none had before. */
+  /** Creates an instance with a new name. */
   async create(): Promise<ObjectName> {
     this.#serial += 1;
     const name = `shop-${this.#serial}`;
@@ -51,7 +51,7 @@ export class UnattendedInstances {
 
   readonly uidOf = ({ name }: ObjectName): string | undefined => this.#uids.get(name);
 
-  /** As with `deletionPolicy: Delete`. */
+  /** Like an instance with `deletionPolicy: Delete`. */
   readonly holderOf = (name: ObjectName): RecordHolder | undefined => {
     const uid = this.uidOf(name);
     return uid === undefined ? undefined : { uid, retains: false };

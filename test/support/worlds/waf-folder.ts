@@ -1,4 +1,4 @@
-// A folder of resources for one test, with a simulator that they point at.
+// A folder of resources for one test, and a simulator that they refer to.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -7,7 +7,7 @@ import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-s
 import { scratchDirectory } from "./scratch-directory.ts";
 import type { ScratchDirectory } from "./scratch-directory.ts";
 
-/** Every character that must be encoded somewhere: in a query, a form, a path, JSON, YAML. */
+/** Contains every character that must be encoded in a query, a form, a path, JSON or YAML. */
 export const testKey = `k3y+of/the=e2e%20&suites"é`;
 export const testDomain = "www.shop.example";
 
@@ -43,7 +43,7 @@ stringData:
 interface RuleFields {
   readonly action?: "Block" | "Allow";
   readonly addresses?: readonly string[];
-  /** The ConfigMap that holds further addresses under the key `list`. */
+  /** The ConfigMap with further addresses in the key `list`. */
   readonly configMap?: string;
   /** Further lines of `spec`, indented by two. */
   readonly spec?: string;
@@ -96,11 +96,11 @@ export interface WafFolder extends AsyncDisposable {
   readonly simulator: Simulator;
   readonly files: ScratchDirectory;
   readonly path: string;
-  /** `-f`, the folder and what lets it call the simulator. */
+  /** `-f`, the folder, and the options that allow calls to the simulator. */
   readonly from: readonly string[];
-  /** Every file below the folder, state included, as one text. */
+  /** All files in the folder, including the state, as one text. */
   everyFile(): Promise<string>;
-  /** What a command reported about `Kind/namespace/name`. */
+  /** The report of a command about `Kind/namespace/name`. */
   statusOf(object: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -135,7 +135,7 @@ async function textOfFolder(path: string): Promise<string> {
   return (await Promise.all(texts)).join("\n");
 }
 
-/** Every spelling in which a key could slip into a text. */
+/** Every encoding in which a key could appear in a text. */
 export function keySpellings(key = testKey): readonly string[] {
   const form = new URLSearchParams({ key }).toString().slice("key=".length);
   const base64 = Buffer.from(key).toString("base64");
