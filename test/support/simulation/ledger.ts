@@ -227,7 +227,7 @@ export class Ledger {
       !isMergedFrom(known, list, entry, this.#wantedByAny(declared, moments, list, seen))
     )
       complain("no rule that was declared since the process began wants it");
-    if (!this.#inventory().entries[list].has(entry)) complain("the inventory does not say that it is ours");
+    if (!this.#inventory().entries[list].has(entry)) complain("the inventory does not say that it is managed");
     this.#owners[list].set(entry, "Ours");
   }
 
@@ -370,7 +370,7 @@ export class Ledger {
       if (gathered !== undefined && wantedOrigins(gathered).get(host) !== type) complain("no WafOrigin wants it");
       else if (!declared.some((one) => wantedOrigins(one).get(host) === type))
         complain("no WafOrigin that was declared since the process began wants it");
-      if (!this.#inventory().origins.has(host)) complain("the inventory does not say that it is ours");
+      if (!this.#inventory().origins.has(host)) complain("the inventory does not say that it is managed");
       this.#ownOrigins.add(host);
       return;
     }

@@ -197,7 +197,7 @@ export class SimProcess {
 
   /**
    * At the end of a simulation. Node.js keeps every composite signal that has a listener until it is aborted, and with it the
-   * whole world of a process that never goes on.
+   * whole world of a process that never continues.
    */
   discard(): void {
     this.kill();

@@ -416,7 +416,7 @@ export class SimUsers {
 }
 
 function missing(source: string): AddressText {
-  return { state: "Missing", source, problem: `${source} is not there.` };
+  return { state: "Missing", source, problem: `${source} does not exist.` };
 }
 
 function bound(world: SimWorld) {
