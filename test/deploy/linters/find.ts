@@ -1,5 +1,5 @@
 // Finds kube-score: what the cache has, else a build from the Go module in this folder. WAFSYNC_TOOLS=none finds none. kube-linter,
-// which would belong here too, can't be built: its module is not to be had from the module proxy.
+// which would belong here too, can't be built: its module is not available from the module proxy.
 import type { BuildResult } from "../../support/control-plane/go-build.ts";
 import { findOrBuildByGo } from "../../support/control-plane/go-build.ts";
 import type { Report } from "../../support/control-plane/program.ts";
