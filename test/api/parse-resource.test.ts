@@ -219,6 +219,6 @@ test.each<[string, unknown, boolean]>([
   ["a document of a kind without the group is", { kind: "WafIpRule" }, true],
   ["a Secret is not", { apiVersion: "v1", kind: "Secret" }, false],
   ["a string is not", "WafIpRule", false],
-])("%s ours", (_, document, ours) => {
+])("%s an object of wafsync", (_, document, ours) => {
   expect(isOurs(document)).toBe(ours);
 });

@@ -32,7 +32,7 @@ const healthy: Verdict = ["Healthy", "Current"];
 const working: Verdict = ["Progressing", "InProgress"];
 const failed: Verdict = ["Degraded", "Failed"];
 const paused: Verdict = ["Suspended", "InProgress"];
-/** Flux has no state for objects that wait for a person without having failed. */
+/** Flux has no state for objects that are awaiting approval without having failed. */
 const held: Verdict = ["Suspended", "Failed"];
 
 /** Who has to act for each reason, in each form in which the operator reports it. */

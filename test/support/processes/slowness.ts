@@ -37,7 +37,7 @@ export function fast(timesAsFast: number, measure = slowness): number {
 }
 
 export interface TimeLimit {
-  /** Whether the time is over, even for a machine as slow as this one. Measures the slowness only when necessary. */
+  /** Whether the limit has expired, even for a machine as slow as this one. Measures the slowness only when necessary. */
   isOver(): boolean;
   /** Describes the elapsed and the allowed time. */
   describe(): string;
