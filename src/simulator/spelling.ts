@@ -8,7 +8,7 @@ type PlainMode = (typeof plainModes)[number];
 
 /**
  * - `AsGiven`: as it was sent. `AddPrefix`: single addresses get `/32` or `/128`. `DropPrefix`: single addresses have none.
- * - `Expanded`: IPv6 with all digits. `UpperCase`: IPv6 in capitals. `Masked`: host bits are zero, IPv6 short.
+ * - `Expanded`: IPv6 with all digits. `UpperCase`: IPv6 in capitals. `Masked`: all host bits are zero, and IPv6 is written in its short form.
  * - `Mixed`: each entry in one of these modes, always the same mode for the same network.
  */
 export const spellingModes = [...plainModes, "Mixed"] as const;

@@ -4,7 +4,7 @@ import type { Entry } from "../../model/entry.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 
 /**
- * `rules` are those of `settleConflicts`. A part that a rule declares as an Allow entry is omitted: an exception within a Block
+ * Takes the rules that `settleConflicts` returns. A part that a rule declares as an Allow entry is omitted: an exception within a Block
  * entry is not a conflict, and no entry may be on both lists.
  */
 export function replaceCarved(rules: readonly CompiledRule[]): readonly CompiledRule[] {

@@ -6,7 +6,7 @@ import type { Document, Node } from "yaml";
 export const documentsPerFileMax = 10_000;
 const depthMax = 64;
 const aliasesMax = 100;
-/** Far more than 100,000 entries require. A parsed file takes several hundred bytes for each token. */
+/** A file with 100,000 entries has far fewer tokens. A parsed file takes several hundred bytes for each token. */
 export const tokensPerFileMax = 1_000_000;
 /** A shorter text can't have more tokens than this. */
 const uncountedLengthMax = tokensPerFileMax;
