@@ -72,8 +72,11 @@ function approverInWords({ approver }: ResourceMeta): string {
 export function unrecordedMessage({ unrecorded }: Pick<RunFacts, "unrecorded">): string | undefined {
   if (unrecorded === 0) return undefined;
   const are = counted(unrecorded, "declared entry is", "declared entries are");
-  const [they, count] = unrecorded === 1 ? ["it", "counts"] : ["they", "count"];
-  return `There is no record of earlier runs, and ${are} already on the lists: ${they} ${count} as foreign, and stay when no rule declares them. Restore the record, or adopt them with ${adoptAnnotation}: "true" on their rules.`;
+  const [stay, them, their] =
+    unrecorded === 1
+      ? ["It counts as foreign and stays", "it", "its rule"]
+      : ["They count as foreign and stay", "them", "their rules"];
+  return `There is no record of earlier runs, and ${are} already on the lists. ${stay} when no rule declares ${them}. Restore the record, or adopt ${them} with ${adoptAnnotation}: "true" on ${their}.`;
 }
 
 /** Emits the events at the end of a run: what was done, and what has changed since the last run. */
