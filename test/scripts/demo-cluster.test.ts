@@ -19,7 +19,7 @@ await describeWithControlPlane("the demo on a cluster", (cluster) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (part: string) => {
         text += part;
-        if (text.includes("It stays until Ctrl-C")) ready.resolve();
+        if (text.includes("Press Ctrl-C to stop")) ready.resolve();
       });
     }
     const ended = new Promise<number | null>((resolve) => child.once("close", resolve));

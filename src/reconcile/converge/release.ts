@@ -16,7 +16,7 @@ import type { InstanceMemory } from "./instance-memory.ts";
 import type { Run } from "./run-state.ts";
 import type { Declared } from "./view.ts";
 import { attemptIn } from "./view.ts";
-import { inThousands } from "../../model/sentence.ts";
+import { asSentence, inThousands } from "../../model/sentence.ts";
 
 /** How long a deletion waits for an unreachable WAF after its last progress. */
 const releaseMsMax = 600_000;
@@ -124,7 +124,7 @@ export async function completeRelease(
   const left = inventory === undefined ? undefined : countManaged(inventory);
   if (left !== 0) {
     const count = left === undefined ? "An unknown number of" : inThousands(left);
-    const message = `${count} managed entries and origins stay on the WAF: ${why}.`;
+    const message = `${count} managed entries and origins stay on the WAF: ${asSentence(why)}`;
     const [type, reason] = isWanted
       ? (["Normal", "EntriesRetained"] as const)
       : (["Warning", "EntriesLeftBehind"] as const);

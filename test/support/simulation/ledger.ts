@@ -7,6 +7,7 @@ import { readOwners, unknownOwners } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
+import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import type { RunFacts } from "../../../src/reconcile/facts.ts";
 import type { Memory, Recorded } from "./oracle.ts";
@@ -82,10 +83,11 @@ export class Ledger {
   /** The record before the last save. */
   #formerInventory: Inventory | undefined;
   readonly #waf: SimWaf;
-  readonly #inventory: () => Inventory;
+  /** Of all instances together, or of one. */
+  readonly #inventory: (instance?: ObjectName) => Inventory;
   readonly #nowMs: () => number;
 
-  constructor(waf: SimWaf, inventory: () => Inventory, nowMs: () => number) {
+  constructor(waf: SimWaf, inventory: (instance?: ObjectName) => Inventory, nowMs: () => number) {
     this.#waf = waf;
     this.#inventory = inventory;
     this.#nowMs = nowMs;
@@ -473,7 +475,8 @@ export class Ledger {
 
   /** At each of the moments: a rule that has expired at one of them puts nothing on hold. */
   #forbidden(list: ListName, entry: Entry, { confirmed, moments }: Basis): string | undefined {
-    const recorded = recordedOf(this.#inventory(), list, entry);
+    // What another instance recorded is unmanaged for this one, even if it left the entry behind.
+    const recorded = recordedOf(this.#inventory(confirmed.instance.meta), list, entry);
     const all = moments.map((atMs) => removalForbidden(confirmed, list, recorded, atMs));
     return all.includes(undefined) ? undefined : all[0];
   }

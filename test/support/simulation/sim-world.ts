@@ -108,7 +108,7 @@ export class SimWorld {
     this.logs = new SimLogs(this, seed, hasLogs);
     this.ledger = new Ledger(
       this.waf,
-      () => this.inventory(),
+      (instance) => (instance === undefined ? this.inventory() : this.inventoryOf(instance)),
       () => this.time.nowMs(),
     );
   }
