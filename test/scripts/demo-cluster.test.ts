@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { afterEach, expect, test } from "@jest/globals";
 import { describeWithControlPlane } from "../support/control-plane/suite.ts";
 import { slow } from "../support/processes/slowness.ts";
 
@@ -10,10 +10,13 @@ const script = join(import.meta.dirname, "../../scripts/demo-cluster.ts");
 
 // The control plane is not used: it is there if the demo can have one of its own.
 await describeWithControlPlane("the demo on a cluster", (cluster) => {
+  let stop: () => void = () => undefined;
+  // Also if it fails: the demo would otherwise run forever.
+  afterEach(() => stop());
+
   test("it becomes ready, works on what kubectl declares, and is gone after Ctrl-C", async () => {
     const child = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "pipe"] });
-    const kill = (): void => void child.kill("SIGKILL");
-    process.once("exit", kill);
+    stop = () => child.kill("SIGINT");
     let text = "";
     const ready = Promise.withResolvers<void>();
     for (const stream of [child.stdout, child.stderr]) {
@@ -31,7 +34,6 @@ await describeWithControlPlane("the demo on a cluster", (cluster) => {
     expect(text).toContain("every object is Ready");
     child.kill("SIGINT");
     expect(await ended).toBe(0);
-    process.removeListener("exit", kill);
     expect(text).toContain("outcome=Stopped");
     expect(text).toContain("Everything was removed.");
     expect(existsSync(dirname(kubeconfig))).toBe(false);
