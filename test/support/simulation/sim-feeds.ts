@@ -55,7 +55,7 @@ export class SimFeeds {
   readonly #stored = new Map<string, Stored>();
   /** What each process was answered last, and which feeds it could load. */
   readonly #answers = new WeakMap<SimProcess, Map<string, Answer>>();
-  readonly #loaded = new WeakMap<SimProcess, Set<string>>();
+  readonly #loaded = new WeakMap<SimProcess, Map<string, number>>();
   /** What was on hold, by the hash that accepts it; and what a person has accepted. */
   readonly #held = new Map<string, string>();
   readonly #accepted = new Set<string>();
@@ -107,8 +107,9 @@ export class SimFeeds {
   load(process: SimProcess, feed: ObjectName): StoredFeed {
     const { api } = this.#world.problems;
     if (api !== undefined) return { ok: false, problem: api };
-    const loaded = this.#loaded.get(process) ?? new Set();
-    this.#loaded.set(process, loaded.add(nameKey(feed)));
+    const loaded = this.#loaded.get(process) ?? new Map<string, number>();
+    if (!loaded.has(nameKey(feed))) loaded.set(nameKey(feed), this.#world.time.nowMs());
+    this.#loaded.set(process, loaded);
     const stored = this.#stored.get(nameKey(feed));
     if (stored === undefined) return { ok: true, state: undefined };
     const { stateText, content } = stored.record;
@@ -165,7 +166,7 @@ export class SimFeeds {
     for (const [name, text] of this.#textsOf(gathered)) {
       const stored = this.#stored.get(name);
       if (text.state === "Missing") {
-        const isKnown = stored?.entries !== undefined && this.#loaded.get(process)?.has(name) === true;
+        const isKnown = stored?.entries !== undefined && this.#hasLongLoaded(process, name);
         if (isKnown && time.nowMs() - stored.changedMs > replacedMsMax)
           ledger.violation(`${name} is missing for a run, and has a last good content`);
         continue;
@@ -192,10 +193,16 @@ export class SimFeeds {
     const earlier = Array.from({ length: latest }, (_, index) =>
       this.#with(gathered, ({ entries, replaced }) => replaced[index]?.entries ?? entries),
     );
-    const known = feeds.every((name) => loaded?.has(name) === true)
+    const known = feeds.every((name) => this.#hasLongLoaded(process, name))
       ? []
       : [this.#with(gathered, ({ entries }, name) => (loaded?.has(name) === true ? entries : undefined))];
     return [this.current(gathered), ...earlier, ...known];
+  }
+
+  /** A run that began before the process could load the feed works without it. */
+  #hasLongLoaded(process: SimProcess, name: string): boolean {
+    const atMs = this.#loaded.get(process)?.get(name);
+    return atMs !== undefined && this.#world.time.nowMs() - atMs > replacedMsMax;
   }
 
   #with(gathered: Gathered, contentOf: ContentOf): Gathered {
