@@ -130,10 +130,10 @@ function sectionsOf(view: InstanceView): Section[] {
   const problems = problemLines(view, plain);
   return [
     itemSection("to remove", "-", of("RemoveEntry", "RemoveOrigin")),
-    itemSection("removals on hold", "!", held),
+    itemSection(["removal on hold", "removals on hold"], "!", held),
     itemSection("to add", "+", of("AddEntry", "AddOrigin")),
     itemSection("to adopt without a call", "=", of("Adopt")),
-    itemSection("cache clears", "~", of("ClearCache")),
+    itemSection(["cache clear", "cache clears"], "~", of("ClearCache")),
     itemSection("waiting", "?", waiting),
     itemSection("already on the WAF and unmanaged", "*", unmanaged),
     { title: "Problems", lines: problems.map(problemLine) },
@@ -143,13 +143,18 @@ function sectionsOf(view: InstanceView): Section[] {
 }
 
 /** Prints a shared reason only once. */
-function itemSection(what: string, mark: string, items: readonly DifferenceView[]): Section {
+function itemSection(
+  what: string | readonly [one: string, many: string],
+  mark: string,
+  items: readonly DifferenceView[],
+): Section {
   const lines = groupByReason(items, items.length).flatMap(({ shown }) => {
     const [first] = shown;
     const head = { text: `@@ ${first?.target ?? ""}: ${first?.reason ?? ""} @@`, counts: false };
     return [head, ...shown.map(({ value }) => ({ text: `${mark} ${value}`, counts: true }))];
   });
-  return { title: `${inThousands(items.length)} ${what}`, lines };
+  const [one, many] = typeof what === "string" ? [what, what] : what;
+  return { title: counted(items.length, one, many), lines };
 }
 
 function problemLine(text: string): Line {

@@ -9,6 +9,7 @@ import { builtProgram } from "../support/processes/built-program.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import {
+  cacheClearDocument,
   instanceDocument,
   keySpellings,
   originDocument,
@@ -89,6 +90,8 @@ describe("The comment", () => {
       expect.stringContaining("Nothing to do: the WAF matches the declared state."),
     ]);
     expect(synced.stdout).not.toContain("<details");
+    await folder.files.write("clear.yaml", cacheClearDocument("release", "release-1"));
+    expect((await comment(folder)).stdout).toContain("<summary>1 cache clear</summary>");
     await folder.files.remove("main.yaml");
     const empty = await comment(folder);
     expect(empty.code).toBe(2);
