@@ -10,6 +10,7 @@ import { parseSpan } from "./block-command.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { commandRule } from "./command-rule.ts";
 import { CommandError } from "./describe-error.ts";
+import { holdLines } from "./hold-lines.ts";
 import type { RuleCommandOptions, RuleSession } from "./rule-session.ts";
 import { exitCodeOf, objectionTo, withRuleSession } from "./rule-session.ts";
 import type { ChangeOutcome } from "./targets/rule-changes.ts";
@@ -54,6 +55,7 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
         ? { state: "Settled", message: "", isFollowed: true }
         : await target.change({ instance, put, remove, narrowed }, wait);
     print(session, options, decided, outcome, instance);
+    for (const line of await holdHint(session, options, outcome, instance)) session.notes.line(line);
     const isLeft = decided.some(({ left, allow }) => left.length > 0 && allow === undefined);
     const code = exitCodeOf(outcome);
     return code === 0 && isLeft ? 1 : code;
@@ -90,6 +92,20 @@ async function decide(
 function sameEntry(address: Entry, left: readonly CoveringView[]): string {
   const owner = left.find(({ entry }) => entry === address)?.owners[0]?.rule ?? "";
   return `WafIpRule ${owner} blocks exactly this entry, and the first rule that declares an entry takes precedence: remove it there.`;
+}
+
+/** A guard counts this removal like any other, so the change may wait for an approval: the user must learn that, and how to give it. */
+async function holdHint(
+  { target }: RuleSession,
+  options: UnblockOptions,
+  { state }: ChangeOutcome,
+  instance: ObjectName,
+): Promise<string[]> {
+  if (state !== "Left" && state !== "TimedOut") return [];
+  const { groups } = await target.removalsOnHold(instance).catch(() => ({ groups: [] }));
+  if (groups.length === 0) return [];
+  const approve = `wafsync approve ${targetWords(options)}--instance ${nameKey(instance)}`;
+  return ["Removals on hold:", ...holdLines(groups), `To approve them: ${approve}`];
 }
 
 function print(
@@ -131,15 +147,7 @@ function linesOf(
       `${address} is allowed until ${formatTime(allow.expiresAtMs ?? 0)} by WafIpRule ${nameKey(allow)}${done}.`,
     );
   }
-  if (left.length === 0) {
-    const isUntouched = plan.remove.length + plan.put.length === 0;
-    return [
-      ...lines,
-      isUntouched
-        ? `${address} is not blocked on ${nameKey(instance)}.`
-        : `${address} is unblocked on ${nameKey(instance)}${done}.`,
-    ];
-  }
+  if (left.length === 0) return [...lines, verdictOf(address, plan, outcome, nameKey(instance))];
   const title =
     allow === undefined
       ? `${address} is still blocked on ${nameKey(instance)}:`
@@ -151,6 +159,13 @@ function linesOf(
     );
   }
   return lines;
+}
+
+/** For an address that no rule blocks any longer. */
+function verdictOf(address: Entry, { remove, put }: UnblockPlan, { state }: ChangeOutcome, instance: string): string {
+  if (remove.length + put.length === 0) return `${address} is not blocked on ${instance}.`;
+  if (state === "Settled") return `${address} is unblocked on ${instance}.`;
+  return `No rule blocks ${address} on ${instance} any longer, but the WAF does not show that yet.`;
 }
 
 function leftLines({ entry, owners, formerOwners, management }: CoveringView): string[] {
