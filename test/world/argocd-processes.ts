@@ -71,7 +71,9 @@ export async function startArgocd(world: World): Promise<Supervisor> {
     `--repo-server=${repoServer}`,
     "--repo-server-plaintext",
     "--metrics-port=8193",
-    "--app-resync=20",
+    // By default, two minutes and up to one more.
+    "--app-resync=5",
+    "--app-resync-jitter=0",
     "--self-heal-timeout-seconds=2",
   ]);
   await start("applicationset-controller", [
@@ -171,7 +173,6 @@ export interface ApplicationStatus {
   readonly sync?: { readonly status?: string; readonly revision?: string };
   readonly health?: { readonly status?: string };
   readonly operationState?: { readonly phase?: string; readonly message?: string; readonly finishedAt?: string };
-  readonly reconciledAt?: string;
   readonly resources?: readonly {
     readonly kind: string;
     readonly name: string;
@@ -180,15 +181,40 @@ export interface ApplicationStatus {
   }[];
 }
 
-export async function applicationStatus(world: World, name: string): Promise<ApplicationStatus> {
-  const path = `/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/${name}`;
-  const answer = await world.cluster.request({ path });
-  return (answer.body as { status?: ApplicationStatus }).status ?? {};
+interface Application {
+  readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly status?: ApplicationStatus;
 }
+
+async function readApplication(world: World, name: string): Promise<Application> {
+  const path = `/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/${name}`;
+  return (await world.cluster.request({ path })).body as Application;
+}
+
+export async function applicationStatus(world: World, name: string): Promise<ApplicationStatus> {
+  return (await readApplication(world, name)).status ?? {};
+}
+
+const refreshAnnotation = "argocd.argoproj.io/refresh";
 
 /** Does the same as the button Refresh: by default, Argo CD reads a repository only every three minutes. */
 export async function refresh(world: World, name: string): Promise<void> {
-  const annotation = "argocd.argoproj.io/refresh=hard";
+  await annotate(world, name, "hard");
+}
+
+/** Compares an Application once, as its resync does. Resolves when the result is saved. */
+export async function resync(world: World, name: string): Promise<void> {
+  await annotate(world, name, "normal");
+  await waitFor(`${name} compared again`, stepMs, async () => {
+    const { metadata } = await readApplication(world, name);
+    if (metadata === undefined) throw new Error(`there is no Application ${name}`);
+    // The controller removes the annotation together with saving the result. A time in the status is too coarse: it has whole seconds.
+    return metadata.annotations?.[refreshAnnotation] === undefined ? true : undefined;
+  });
+}
+
+async function annotate(world: World, name: string, kind: "hard" | "normal"): Promise<void> {
+  const annotation = `${refreshAnnotation}=${kind}`;
   await world.cluster.expectKubectl(["annotate", "--overwrite", "application", name, "-n", "argocd", annotation]);
 }
 
