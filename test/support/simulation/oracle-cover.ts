@@ -31,11 +31,16 @@ export function sharesAddress(a: string, b: string): boolean {
   return one.family === two.family && one.first <= two.last && two.first <= one.last;
 }
 
+/** Seeds use different entries, so without a limit the memory of a worker would grow with each seed. */
+const knownMax = 2_000;
 const known = new Map<string, Range | undefined>();
 
 function rangeOf(entry: string): Range | undefined {
-  if (!known.has(entry)) known.set(entry, readRange(entry));
-  return known.get(entry);
+  if (known.has(entry)) return known.get(entry);
+  const range = readRange(entry);
+  if (known.size >= knownMax) known.clear();
+  known.set(entry, range);
+  return range;
 }
 
 function readRange(entry: string): Range | undefined {
