@@ -25,7 +25,9 @@ fi
 # kubelet and the pods reach the API server at the address of its Service: it is an address of this bridge. So no kube-proxy
 # and no packet filter are needed.
 ip link set lo up
-ip link add world0 type bridge
+# Without an address of its own, a bridge takes the lowest one of its ports. When that pod ended, no other pod reached the API
+# server any longer, until it asked for the address again after half a minute.
+ip link add world0 address 02:00:00:00:00:01 type bridge
 ip address add 10.244.0.1/24 dev world0
 ip address add 10.96.0.1/32 dev world0
 ip link set world0 up
