@@ -57,6 +57,8 @@ await describeOperator("the reports of the operator", (world) => {
     );
     await world().eventually("they are gone", () => waf.view.blocklist.length === 10);
     expect((await told(namespace, "WafIpRule", "feed", "EntriesRemoved")).message).toContain("Removed 4 entries of");
+    // The status comes after the events: what follows must not mistake it for the next hold.
+    await world().allReady(namespace);
 
     await world().apply(rule(namespace, "feed", addresses(3)));
     await world().eventually("others are on hold", async () => {
