@@ -351,12 +351,16 @@ export class Ledger {
     const records = this.#inventory().entries[list];
     const declared = (entries: readonly Entry[]): Entry[] =>
       entries.flatMap((other) => records.get(other)?.standsFor ?? [other]);
-    const isTooMany = [wanted, added].every((adds) => {
-      const size = new Set([...declared(known), ...adds, entry]).size;
-      const stillListed = known.filter((other) => this.#waf.has(list, other));
-      const sizeLeft = new Set([...declared(stillListed), ...adds, entry]).size;
-      return sizeLeft >= 10 && count * 100 > maxRemovalPercent * size;
-    });
+    // A merged entry and those that it stands for can both be on the list: then both count, as in the plan.
+    const sizeOf = (entries: readonly Entry[], adds: readonly Entry[]): number => {
+      const counted = declared(entries);
+      const isCounted = new Set(counted);
+      return counted.length + new Set([...adds, entry].filter((other) => !isCounted.has(other))).size;
+    };
+    const stillListed = known.filter((other) => this.#waf.has(list, other));
+    const isTooMany = [wanted, added].every(
+      (adds) => sizeOf(stillListed, adds) >= 10 && count * 100 > maxRemovalPercent * sizeOf(known, adds),
+    );
     return isTooMany ? `${count} of ${known.length} entries would be removed at once` : undefined;
   }
 

@@ -312,6 +312,7 @@ class Installation {
     const world = this.#world;
     world.note(undefined, "from here on, all is quiet");
     this.#isQuiet = true;
+    world.time.turns = 2;
     world.isSwapped = false;
     Object.assign(world.problems, { inventory: undefined, api: undefined, confirm: undefined, lifecycle: undefined });
     world.logs.settle();
