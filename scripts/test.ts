@@ -42,13 +42,16 @@ const slowestSuitesMax = 10;
 const failedChecks: Check[] = [];
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
+const options = ["--fast", "--with-demo", "--with-deploy", "--deploy"];
+const given = new Set(process.argv.slice(2).filter((parameter) => options.includes(parameter)));
+const parameters = process.argv.slice(2).filter((parameter) => !options.includes(parameter));
 /** The folder of the bundle that all suites of the run share. */
 const bundleFolder = await mkdtemp(join(tmpdir(), "wafsync-built-"));
 const environment = {
   ...process.env,
   PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}`,
   // Fast tests run the sources: a build would take longer than all of them.
-  [bundleVariable]: process.argv.includes("--fast") ? "" : bundleFolder,
+  [bundleVariable]: given.has("--fast") ? "" : bundleFolder,
 };
 
 /** Returns the exit code; 1 if the program can't be started or is killed. */
@@ -191,9 +194,6 @@ const measuringPaths = ["test/fleet", "test/operator/hostile-guests", "test/oper
 /** `npm run test:world` runs the suites in test/world/. */
 const alwaysIgnored = ["/node_modules/", "/test/fixtures/", "/test/world/"];
 
-const options = ["--fast", "--with-demo", "--with-deploy", "--deploy"];
-const given = new Set(process.argv.slice(2).filter((parameter) => options.includes(parameter)));
-const parameters = process.argv.slice(2).filter((parameter) => !options.includes(parameter));
 const results: Counts[] = [];
 const suites: Suite[] = [];
 if (given.has("--with-demo"))

@@ -1,5 +1,7 @@
-// Describes removals on hold in short lines, which stay readable on a narrow terminal.
+// Describes removals on hold in short lines, which stay readable on a narrow terminal, and names the command that approves them.
 import type { HeldGroup } from "../api/waf-instance.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 
 const examplesShownMax = 3;
@@ -15,4 +17,9 @@ export function holdLines(groups: readonly HeldGroup[]): string[] {
       `    ${reason}`,
     ];
   });
+}
+
+/** @param words the options that select the target: see `targetWords` */
+export function approveCommand(words: string, instance: ObjectName): string {
+  return `wafsync approve ${words}--instance ${nameKey(instance)}`;
 }

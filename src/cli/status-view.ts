@@ -4,6 +4,7 @@ import { findCondition } from "../api/conditions.ts";
 import type { HeldGroup, WafInstanceStatus } from "../api/waf-instance.ts";
 import type { ObjectName, ResourceRef } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
+import { approveCommand } from "./hold-lines.ts";
 
 type ListCounts = NonNullable<WafInstanceStatus["blocklist"]>;
 
@@ -58,7 +59,7 @@ export function viewStatus({ instance, rules, origins, statusOf, gaps, words }: 
     ...(allowlist === undefined ? {} : { allowlist }),
     ...(lastSyncTime === undefined ? {} : { lastSyncTime }),
     onHold: removalsOnHold,
-    ...(isApprovable ? { approve: `wafsync approve ${words}--instance ${nameKey(instance)}` } : {}),
+    ...(isApprovable ? { approve: approveCommand(words, instance) } : {}),
     objects: [...rules, ...origins]
       .map((object) => viewObject(object, statusOf(object) ?? {}))
       .filter(({ ready }) => ready !== "True"),

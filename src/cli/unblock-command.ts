@@ -10,7 +10,7 @@ import { parseSpan } from "./block-command.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { commandRule } from "./command-rule.ts";
 import { CommandError } from "./describe-error.ts";
-import { holdLines } from "./hold-lines.ts";
+import { approveCommand, holdLines } from "./hold-lines.ts";
 import type { RuleCommandOptions, RuleSession } from "./rule-session.ts";
 import { exitCodeOf, objectionTo, withRuleSession } from "./rule-session.ts";
 import type { ChangeOutcome } from "./targets/rule-changes.ts";
@@ -104,7 +104,7 @@ async function holdHint(
   if (state !== "Left" && state !== "TimedOut") return [];
   const { groups } = await target.removalsOnHold(instance).catch(() => ({ groups: [] }));
   if (groups.length === 0) return [];
-  const approve = `wafsync approve ${targetWords(options)}--instance ${nameKey(instance)}`;
+  const approve = approveCommand(targetWords(options), instance);
   return ["Removals on hold:", ...holdLines(groups), `To approve them: ${approve}`];
 }
 
