@@ -15,7 +15,7 @@ export interface OwnedEntry {
   /** Since when it is managed; undefined if not recorded. */
   readonly sinceMs: number | undefined;
   readonly manner: Manner;
-  /** `namespace/name` of a rule with `deletionPolicy: Retain` that wants it: when that rule is deleted, the entry stays. */
+  /** The rules with `deletionPolicy: Retain` that want it, sorted and separated by commas: when one is deleted, the entry stays. */
   readonly retainedBy: string | undefined;
   /** The declared entries that it stands for, itself included if it is declared; absent if it stands only for itself. */
   readonly standsFor?: readonly Entry[];

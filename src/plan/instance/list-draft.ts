@@ -36,7 +36,6 @@ export interface ListDraft {
   readonly replaced: ReadonlyMap<Entry, Entry>;
   /** Removals that wait for an entry that the WAF does not accept. */
   readonly waiting: readonly Entry[];
-  readonly retained: readonly Entry[];
   readonly refused: ReadonlyMap<string, Refusal>;
   /** Declared entries that the list has no room for. */
   readonly leftOut: ReadonlySet<Entry>;
@@ -76,13 +75,13 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   const leftOut = leftOutOf({ target: whole, live, owned, maxEntries, exclusive, rules: desired.rules });
   const target = leftOut.size === 0 ? whole : without(whole, leftOut);
   const { adds, stuck, missing } = additionsTo(target, list, live, desired, blockers);
-  const found = removableEntries({
+  const removable = removableEntries({
     exclusive,
     owned,
     undeclared: undeclaredOn(live, target, missing),
     existingRules,
   });
-  const sorted = sortRemovals(found.removals, { desired, list, target, leftOut, owned, live });
+  const sorted = sortRemovals(removable, { desired, list, target, leftOut, owned, live });
   const waitsFor = stuck.length === 0 ? undefined : new NetworkIndex(stuck);
   const isWaiting = (entry: Entry): boolean => waitsFor !== undefined && waitsFor.inside(entry).length > 0;
   const isPossible = (entry: Entry): boolean => !blockers.blocksRemoval(entry, live) && !isWaiting(entry);
@@ -97,7 +96,6 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
     weights: sorted.weights,
     replaced,
     waiting: [...sorted.lost, ...sorted.replaced.keys()].filter(isWaiting),
-    retained: found.retained,
     refused: blockers.refused,
     leftOut,
     ...sizes,

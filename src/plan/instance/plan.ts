@@ -114,7 +114,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const origins = planOrigins({ ...originsInput, allowed: decision.allowedOrigins });
   const split = splitByPolicy(input, drafts, decision, origins);
   yield;
-  const next = nextInventory(input, drafts, { ...split, decision, origins, holds });
+  const next = nextInventory(input, drafts, { ...split, decision, origins, holds, existingRules });
   yield;
   return {
     operations: split.operations,
@@ -231,12 +231,13 @@ interface Decided extends Pick<Split, "writesTo"> {
   readonly decision: RemovalDecision;
   readonly origins: OriginPlan;
   readonly holds: HoldIndex;
+  readonly existingRules: ReadonlySet<string>;
 }
 
 function nextInventory(
   { desired, observed, inventory, nowMs, countsRemovals = false }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
-  { writesTo, decision, origins, holds }: Decided,
+  { writesTo, decision, origins, holds, existingRules }: Decided,
 ): {
   readonly inventory: Inventory;
   readonly change: ListOwnership["change"];
@@ -252,10 +253,9 @@ function nextInventory(
           standsFor: desired.compacted[list].standsFor,
           observed: observed.lists[list],
           adds: drafts[list].adds,
-          // The rule that retains an entry may only be unreadable at the moment.
-          retained: drafts[list].retained.filter(
-            (entry) => holds.on(list, inventory.entries[list].get(entry)).length === 0,
-          ),
+          exclusive: desired.instance.policies[list] === "Exclusive",
+          existingRules,
+          isHeld: (record) => holds.on(list, record).length > 0,
           unreadable: (owners) => holds.unreadable(list, owners),
           readAtMs: observed.readAtMs[list],
           windowMs: desired.instance.consistencyWindowMs,

@@ -5,11 +5,12 @@ import { writeOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import { ownerOfRule } from "../../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
+import { retainersIn } from "./retention.ts";
 import type { RulePart } from "./rule-entries.ts";
 
 export interface WantedBy {
   readonly owners: EntryOwners;
-  /** The rule that retains the entry. */
+  /** The rules that retain the entry, as in a record. */
   readonly retainedBy: string | undefined;
 }
 
@@ -53,7 +54,7 @@ export class OwnerLookup {
   #combinationOf(rules: readonly CompiledRule[]): Combination {
     const known = this.#combinations.get(rules);
     if (known !== undefined) return known;
-    const retainedBy = rules.find(({ rule }) => rule.deletionPolicy === "Retain")?.id;
+    const retainedBy = retainersIn(rules);
     const isSimple = rules.every((rule) => rule.parts.length <= 1);
     const always = isSimple ? { owners: ownersOfAll(rules), retainedBy } : undefined;
     const parts = isSimple ? [] : rules.flatMap((rule) => partsOf(rule));

@@ -12,6 +12,7 @@ import type { ObservedEntries } from "../../model/observed.ts";
 import type { WantedBy } from "./owner-lookup.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
 import { entriesToUpdate, isOf, type WantedParts } from "./outdated-records.ts";
+import { goneRetainers, isRetained, joinRetainers } from "./retention.ts";
 import { rulesIn, type WantedEntries } from "./wanted-entries.ts";
 
 /** The annotation with which a rule or an origin adopts existing entries. */
@@ -32,8 +33,8 @@ export interface ListOwnership {
  * Computes the ownership of one list.
  *
  * - `adds` become managed. Declared managed entries stay managed, with updated owners.
- * - Undeclared entries that two reads did not contain are dropped from the record, as are entries that a deleted rule retained.
- * One read may be older than the last write, and a write that timed out may still take effect: if the record were dropped too
+ * - Entries that a deleted rule retains are dropped from the record, even if other rules declare them.
+ * - Undeclared entries that two reads did not contain are dropped. One read may be older than the last write, and a write that timed out may still take effect: if the record were dropped too
  * early, the entry would be orphaned.
  */
 export function ownEntries(input: {
@@ -45,7 +46,11 @@ export function ownEntries(input: {
   readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
   readonly observed: ObservedEntries;
   readonly adds: readonly { readonly entry: Entry; readonly rules: readonly CompiledRule[] }[];
-  readonly retained: readonly Entry[];
+  /** Policy `Exclusive`: undeclared entries are removed, even if a deleted rule retains them. */
+  readonly exclusive: boolean;
+  readonly existingRules: ReadonlySet<string>;
+  /** A rule that seems to be deleted may only be unreadable at the moment. */
+  readonly isHeld: (record: OwnedEntry) => boolean;
   /** The recorded owners that can't be read now, and therefore stay. */
   readonly unreadable: (owners: EntryOwners) => EntryOwners;
   /** When the list was read. */
@@ -54,10 +59,11 @@ export function ownEntries(input: {
   readonly windowMs: number;
   readonly nowMs: number;
 }): ListOwnership {
-  const { owned, wanted, declared, observed, adds, retained, unreadable, readAtMs, windowMs, nowMs } = input;
+  const { owned, wanted, declared, observed, adds, unreadable, readAtMs, windowMs, nowMs } = input;
   const lookup = new OwnerLookup();
   const records = new Records(lookup, input, nowMs);
-  const dropped = new Set(retained);
+  const isLeft = (record: OwnedEntry, isDeclared: boolean): boolean =>
+    (isDeclared || !input.exclusive) && isRetained(record, input.existingRules) && !input.isHeld(record);
   const changes = new Map<Entry, OwnedEntry | undefined>();
   let change: ListOwnership["change"] = "None";
   let lookAgainMs: number | undefined;
@@ -69,7 +75,7 @@ export function ownEntries(input: {
     const rules = wanted.get(entry);
     // The last entries of an unreadable source stay recorded even if they are not on the list: nothing else records them.
     const isMissing = rules === undefined && !observed.has(entry) && unreadable(before.owners) === unknownOwners;
-    if (rules === undefined && (dropped.has(entry) || (isMissing && wasMissing(before)))) {
+    if (isLeft(before, rules !== undefined) || (isMissing && wasMissing(before))) {
       change = "Entries";
       changes.set(entry, undefined);
       continue;
@@ -137,8 +143,10 @@ class Records {
 
   /** The same object if the owners are unchanged. */
   updated(before: OwnedEntry, rules: readonly CompiledRule[], entry: Entry): OwnedEntry {
-    const wantedBy = this.#wantedBy(rules, entry);
-    if (isOf(before, wantedBy)) return before;
+    const wanted = this.#wantedBy(rules, entry);
+    if (isOf(before, wanted)) return before;
+    const gone = goneRetainers(before, this.#input.existingRules);
+    const wantedBy = gone === undefined ? wanted : { ...wanted, retainedBy: joinRetainers([wanted.retainedBy, gone]) };
     const owners = joinOwners(wantedBy.owners, this.#input.unreadable(before.owners));
     const next = owners === wantedBy.owners ? wantedBy : { ...wantedBy, owners };
     if (isOf(before, next)) return before;
@@ -166,7 +174,7 @@ class Records {
         ),
       );
     }
-    const retainedBy = [...all].find((one) => one.retainedBy !== undefined)?.retainedBy;
+    const retainedBy = joinRetainers([...all].map((one) => one.retainedBy));
     const [first, ...more] = [...new Set([...all].map(({ owners }) => owners))];
     const owners = more.reduce((joined, other) => joinOwners(joined, other), first ?? unknownOwners);
     return { owners, retainedBy, standsFor: parts };
@@ -184,6 +192,7 @@ class Records {
 }
 
 interface RecordsInput {
+  readonly existingRules: ReadonlySet<string>;
   readonly unreadable: (owners: EntryOwners) => EntryOwners;
   readonly declared: WantedEntries;
   readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
@@ -213,11 +222,6 @@ export function asksToAdopt(meta: ResourceMeta): boolean {
   return meta.annotations[adoptAnnotation] === "true";
 }
 
-/** True if the entry's rule was deleted and retains its entries. */
-export function isRetained(record: OwnedEntry | undefined, existingRules: ReadonlySet<string>): boolean {
-  return record?.retainedBy !== undefined && !existingRules.has(record.retainedBy);
-}
-
 /** The entries that may be removed from one list, by policy, ownership and `deletionPolicy`. Never contains declared entries. */
 export function removableEntries(input: {
   readonly exclusive: boolean;
@@ -225,13 +229,9 @@ export function removableEntries(input: {
   /** The entries on the list that no rule declares. */
   readonly undeclared: Iterable<Entry>;
   readonly existingRules: ReadonlySet<string>;
-}): { readonly removals: readonly Entry[]; readonly retained: readonly Entry[] } {
-  const removals: Entry[] = [];
-  const retained: Entry[] = [];
-  for (const entry of input.undeclared) {
-    const record = input.owned.get(entry);
-    if (isRetained(record, input.existingRules) && !input.exclusive) retained.push(entry);
-    else if (record !== undefined || input.exclusive) removals.push(entry);
-  }
-  return { removals, retained };
+}): readonly Entry[] {
+  const { exclusive, owned, existingRules } = input;
+  const isRemovable = (record: OwnedEntry | undefined): boolean =>
+    record !== undefined && !isRetained(record, existingRules);
+  return [...input.undeclared].filter((entry) => exclusive || isRemovable(owned.get(entry)));
 }

@@ -19,28 +19,28 @@ function outcome(situation: Situation): { operations: string[]; owned: Record<st
 
 describe("An entry", () => {
   test("that is about to be added is managed before the call", () => {
-    expect(outcome({ gathered: { rules: [blocking("a", [one])] } })).toEqual({
+    expect(outcome({ gathered: { rules: [blocking("a", [one])] } })).toStrictEqual({
       operations: [`blocklist +${one}`],
       owned: { [one]: undefined },
     });
   });
 
   test("that was on the list before any rule declared it is unmanaged, and stays when the rule is deleted", () => {
-    expect(outcome({ gathered: { rules: [blocking("a", [one])] }, observed: { blocklist: [one] } })).toEqual({
+    expect(outcome({ gathered: { rules: [blocking("a", [one])] }, observed: { blocklist: [one] } })).toStrictEqual({
       operations: [],
       owned: {},
     });
-    expect(outcome({ observed: { blocklist: [one] } })).toEqual({ operations: [], owned: {} });
+    expect(outcome({ observed: { blocklist: [one] } })).toStrictEqual({ operations: [], owned: {} });
   });
 
   test("that a rule adopts becomes managed", () => {
     const situation = { gathered: { rules: [blocking("a", [one], adopt)] }, observed: { blocklist: [one] } };
-    expect(outcome(situation)).toEqual({ operations: [], owned: { [one]: undefined } });
+    expect(outcome(situation)).toStrictEqual({ operations: [], owned: { [one]: undefined } });
   });
 
   test("that no rule declares any longer is removed in every spelling that the list shows", () => {
     const situation = { observed: { blocklist: [`${one}/32`, "192.0.2.9", one] }, inventory: { blocklist: [one] } };
-    expect(outcome(situation)).toEqual({
+    expect(outcome(situation)).toStrictEqual({
       operations: [`blocklist -${one}/32`, `blocklist -${one}`],
       owned: { [one]: undefined },
     });
@@ -61,21 +61,24 @@ describe("An entry", () => {
     };
 
     test("stays managed after one read without it, since a list may be older than the last write", () => {
-      expect(recorded({ inventory: { blocklist: [one] } })).toEqual({ record: missing, lookAgainMs: nowMs + 5_000 });
+      expect(recorded({ inventory: { blocklist: [one] } })).toStrictEqual({
+        record: missing,
+        lookAgainMs: nowMs + 5_000,
+      });
     });
 
     test("is dropped by a read after the consistency window, and not by planning again later", () => {
       const inventory = record(missing);
-      expect(recorded({ inventory, ...later(4_999) })).toEqual({ record: missing, lookAgainMs: nowMs + 5_000 });
-      expect(recorded({ inventory, ...later(60_000, 4_999) }).record).toEqual(missing);
-      expect(recorded({ inventory, ...later(5_000) })).toEqual({ record: undefined, lookAgainMs: undefined });
+      expect(recorded({ inventory, ...later(4_999) })).toStrictEqual({ record: missing, lookAgainMs: nowMs + 5_000 });
+      expect(recorded({ inventory, ...later(60_000, 4_999) }).record).toStrictEqual(missing);
+      expect(recorded({ inventory, ...later(5_000) })).toStrictEqual({ record: undefined, lookAgainMs: undefined });
     });
 
     test("is removed if it reappears within the window, and the next read without it counts as the first one", () => {
       const at = later(3_000);
       const shown = { inventory: record(missing), ...at, observed: { ...at.observed, blocklist: [one] } };
-      expect(outcome(shown).operations).toEqual([`blocklist -${one}`]);
-      expect(recorded(shown)).toEqual({ record: anOwnedEntry(), lookAgainMs: undefined });
+      expect(outcome(shown).operations).toStrictEqual([`blocklist -${one}`]);
+      expect(recorded(shown)).toStrictEqual({ record: anOwnedEntry(), lookAgainMs: undefined });
     });
 
     test("is no longer missing once a rule declares it", () => {
@@ -84,7 +87,7 @@ describe("An entry", () => {
         inventory: record(missing),
         ...later(60_000),
       });
-      expect(plan.operations.map(operationKey)).toEqual([`blocklist +${one}`]);
+      expect(plan.operations.map(operationKey)).toStrictEqual([`blocklist +${one}`]);
       expect(plan.inventory.entries.blocklist.get(entry(one))).not.toHaveProperty("missingSinceMs");
       expect(plan.lookAgainMs).toBeUndefined();
     });
@@ -93,13 +96,13 @@ describe("An entry", () => {
       const instance = anInstance({ consistencyWindowMs: 0 });
       expect(recorded({ gathered: { instance }, inventory: { blocklist: [one] } }).record).toBeUndefined();
       const ahead = record({ missingSinceMs: nowMs + 3_600_000 });
-      expect(recorded({ inventory: ahead }).record).toEqual(missing);
+      expect(recorded({ inventory: ahead }).record).toStrictEqual(missing);
     });
   });
 
   test("that is managed but missing is added again while a rule declares it", () => {
     const situation = { gathered: { rules: [blocking("a", [one])] }, inventory: { blocklist: [one] } };
-    expect(outcome(situation).operations).toEqual([`blocklist +${one}`]);
+    expect(outcome(situation).operations).toStrictEqual([`blocklist +${one}`]);
   });
 
   test("that is already managed changes nothing in the inventory", () => {
@@ -127,7 +130,7 @@ describe("The owners of an entry", () => {
       blocking("a", [one], { texts: ["192.0.2.2\n192.0.2.3\n"] }),
       blocking("b", [one, "192.0.2.3"], { texts: ["192.0.2.9\n"] }),
     ];
-    expect(rows({ gathered: { rules } })).toEqual([
+    expect(rows({ gathered: { rules } })).toStrictEqual([
       [one, ["edge/a", "edge/b"], nowMs, "Added"],
       ["192.0.2.2", [`edge/a ${list}`], nowMs, "Added"],
       ["192.0.2.3", [`edge/a ${list}`, "edge/b"], nowMs, "Added"],
@@ -137,7 +140,7 @@ describe("The owners of an entry", () => {
 
   test("of an adopted entry are recorded with its adoption", () => {
     const situation = { gathered: { rules: [blocking("a", [one], adopt)] }, observed: { blocklist: [one] } };
-    expect(rows(situation)).toEqual([[one, ["edge/a"], nowMs, "Adopted"]]);
+    expect(rows(situation)).toStrictEqual([[one, ["edge/a"], nowMs, "Adopted"]]);
   });
 
   test("change without a call, and keep the time", () => {
@@ -148,14 +151,14 @@ describe("The owners of an entry", () => {
     });
     expect(plan).toMatchObject({ operations: [], inventoryChanged: true, onlyOwnersChanged: true });
     const [record] = plan.inventory.entries.blocklist.values();
-    expect(record).toEqual(
+    expect(record).toStrictEqual(
       anOwnedEntry({ owners: writeOwners([{ kind: "WafIpRule", name: "edge/b", source: undefined }]) }),
     );
   });
 
   test("remain the last ones while no rule declares the entry", () => {
     const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [ownedBy(one, ["edge/a"])] } };
-    expect(rows(situation)).toEqual([[one, ["edge/a"], undefined, "Added"]]);
+    expect(rows(situation)).toStrictEqual([[one, ["edge/a"], undefined, "Added"]]);
   });
 
   test("are one object for all entries that the same rules declare", () => {
@@ -170,26 +173,59 @@ describe("deletionPolicy Retain", () => {
   test("is recorded while the rule exists, and dropped when the rule no longer has it", () => {
     const base = { observed: { blocklist: [one] } };
     const retaining = { ...base, gathered: { rules: [blocking("a", [one], retain)] }, inventory: { blocklist: [one] } };
-    expect(outcome(retaining).owned).toEqual({ [one]: "edge/a" });
+    expect(outcome(retaining).owned).toStrictEqual({ [one]: "edge/a" });
     const deleting = {
       ...base,
       gathered: { rules: [blocking("a", [one])] },
       inventory: { blocklist: [[one, "edge/a"] as const] },
     };
-    expect(outcome(deleting).owned).toEqual({ [one]: undefined });
+    expect(outcome(deleting).owned).toStrictEqual({ [one]: undefined });
   });
 
   test("keeps the entry of a deleted rule, which is then unmanaged", () => {
     const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a"] as const] } };
-    expect(outcome(situation)).toEqual({ operations: [], owned: {} });
+    expect(outcome(situation)).toStrictEqual({ operations: [], owned: {} });
   });
 
   test("keeps the entry of a deleted rule even if another rule declares it and is deleted later", () => {
     const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a"] as const] } };
-    expect(outcome({ ...situation, gathered: { rules: [blocking("b", [one])] } })).toEqual({
-      operations: [],
-      owned: {},
+    for (const more of [{}, { instance: anInstance({ policies: { blocklist: "Exclusive" } }) }])
+      expect(outcome({ ...situation, gathered: { ...more, rules: [blocking("b", [one])] } })).toStrictEqual({
+        operations: [],
+        owned: {},
+      });
+  });
+
+  test("records all rules that retain an entry, and keeps the entry as soon as one of them is deleted", () => {
+    const [a, b, c] = [blocking("a", [one], retain), blocking("b", [one]), blocking("c", [one], retain)];
+    const first = outcome({
+      observed: { blocklist: [one] },
+      inventory: { blocklist: [one] },
+      gathered: { rules: [c, b, a] },
     });
+    expect(first).toStrictEqual({ operations: [], owned: { [one]: "edge/a,edge/c" } });
+    const recorded = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a,edge/c"] as const] } };
+    for (const rules of [[c, b], [a, b], [b], []])
+      expect(outcome({ ...recorded, gathered: { rules } })).toStrictEqual({ operations: [], owned: {} });
+    const rules = [blocking("a", ["192.0.2.2"], retain), blocking("c", ["192.0.2.2"], retain)];
+    expect(outcome({ ...recorded, gathered: { rules } }).operations).toContain(`blocklist -${one}`);
+  });
+
+  test("is not forgotten while the rule may only be unreadable and another rule declares the entry", () => {
+    const situation = {
+      gathered: { rules: [blocking("b", [one])], brokenSources: ["a.yaml can't be read."] },
+      observed: { blocklist: [one] },
+      inventory: { blocklist: [[one, "edge/a"] as const] },
+    };
+    expect(outcome(situation)).toStrictEqual({ operations: [], owned: { [one]: "edge/a" } });
+  });
+
+  test("adds a missing entry again for the rule that still declares it, which then manages it", () => {
+    const situation = {
+      inventory: { blocklist: [[one, "edge/a"] as const] },
+      gathered: { rules: [blocking("b", [one])] },
+    };
+    expect(outcome(situation)).toStrictEqual({ operations: [`blocklist +${one}`], owned: { [one]: undefined } });
   });
 
   test("also keeps it while the rule is being deleted", () => {
@@ -199,7 +235,7 @@ describe("deletionPolicy Retain", () => {
       observed: { blocklist: [one] },
       inventory: { blocklist: [[one, "edge/a"] as const] },
     };
-    expect(outcome(situation)).toEqual({ operations: [], owned: {} });
+    expect(outcome(situation)).toStrictEqual({ operations: [], owned: {} });
   });
 
   test("does not keep an entry that is removed from the rule", () => {
@@ -213,7 +249,7 @@ describe("deletionPolicy Retain", () => {
         ] as const,
       },
     };
-    expect(outcome(situation).operations).toEqual([`blocklist -${one}`]);
+    expect(outcome(situation).operations).toStrictEqual([`blocklist -${one}`]);
   });
 
   test("stays recorded while a source is unreadable, because the rule may still exist", () => {
@@ -222,7 +258,7 @@ describe("deletionPolicy Retain", () => {
       observed: { blocklist: [one] },
       inventory: { blocklist: [[one, "edge/a"] as const] },
     };
-    expect(outcome(situation)).toEqual({ operations: [], owned: { [one]: "edge/a" } });
+    expect(outcome(situation)).toStrictEqual({ operations: [], owned: { [one]: "edge/a" } });
   });
 });
 
@@ -234,11 +270,14 @@ describe("The policy Exclusive", () => {
       gathered: { instance, rules: [blocking("a", [one])] },
       observed: { blocklist: [one, "192.0.2.9", "nonsense"] },
     };
-    expect(outcome(situation)).toEqual({ operations: ["blocklist -192.0.2.9", "blocklist -nonsense"], owned: {} });
+    expect(outcome(situation)).toStrictEqual({
+      operations: ["blocklist -192.0.2.9", "blocklist -nonsense"],
+      owned: {},
+    });
   });
 
   test("does not change the other list", () => {
-    expect(outcome({ gathered: { instance }, observed: { allowlist: [one] } }).operations).toEqual([]);
+    expect(outcome({ gathered: { instance }, observed: { allowlist: [one] } }).operations).toStrictEqual([]);
   });
 });
 
@@ -250,10 +289,10 @@ describe("The policy Observe", () => {
       observed: { blocklist: ["192.0.2.9"] },
       inventory: { blocklist: ["192.0.2.9"] },
     });
-    expect(plan.operations).toEqual([]);
-    expect(plan.observedOnly.map(operationKey)).toEqual([`blocklist +${one}`, "blocklist -192.0.2.9"]);
+    expect(plan.operations).toStrictEqual([]);
+    expect(plan.observedOnly.map(operationKey)).toStrictEqual([`blocklist +${one}`, "blocklist -192.0.2.9"]);
     expect(plan.inventoryChanged).toBe(false);
-    expect(plan.lists.blocklist).toEqual({
+    expect(plan.lists.blocklist).toStrictEqual({
       live: 1,
       managed: 1,
       foreign: 0,
@@ -262,6 +301,6 @@ describe("The policy Observe", () => {
       covered: 0,
       overflow: 0,
     });
-    expect([...plan.inventory.entries.blocklist.keys()]).toEqual([entry("192.0.2.9")]);
+    expect([...plan.inventory.entries.blocklist.keys()]).toStrictEqual([entry("192.0.2.9")]);
   });
 });

@@ -6,7 +6,7 @@ import type { EntryOwner } from "../../../src/model/entry-owners.ts";
 import { readOwners, unknownOwners } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
-import type { Inventory } from "../../../src/model/inventory.ts";
+import type { Inventory, OwnedEntry } from "../../../src/model/inventory.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import type { RunFacts } from "../../../src/reconcile/facts.ts";
@@ -411,7 +411,7 @@ export class Ledger {
       if (wanted.has(entry) || isCoveredBy(entry, wanted)) continue;
       const record = owned.get(entry);
       if (isExclusive) yield entry;
-      else if (record !== undefined && (record.retainedBy === undefined || rules.has(record.retainedBy))) yield entry;
+      else if (record !== undefined && !isLeftBehind(record, rules)) yield entry;
     }
   }
 
@@ -500,12 +500,16 @@ export class Ledger {
           this.#owners[list].set(entry, "Others");
           continue;
         }
-        const { retainedBy } = record;
-        if (retainedBy !== undefined && (isGoing || !rules.has(retainedBy))) this.#owners[list].set(entry, "Others");
+        const isLeft = isGoing ? record.retainedBy !== undefined : isLeftBehind(record, rules);
+        if (isLeft) this.#owners[list].set(entry, "Others");
         else this.violation(`${entry} is on the ${list}, wafsync added it, and the inventory forgot it`);
       }
-      for (const entry of after.entries[list].keys()) {
-        if (before.entries[list].has(entry) || !this.#owners[list].has(entry)) continue;
+      for (const [entry, record] of after.entries[list]) {
+        const former = before.entries[list].get(entry);
+        const isBack = seen[list]?.has(entry) !== true || this.#isAdopted(entry, gathered);
+        if (former !== undefined && !isGoing && !isBack && forgetsRetention(former, record, rules))
+          this.violation(`A deleted rule retains ${entry} on the ${list}, and the inventory forgot it`);
+        if (former !== undefined || !this.#owners[list].has(entry)) continue;
         // Only entries that the process has seen are adopted: for others, the response to its call shows whether they existed.
         if (seen[list]?.has(entry) !== true) this.#owners[list].set(entry, "Recorded");
         else if (this.#isAdopted(entry, gathered)) this.#owners[list].set(entry, "Ours");
@@ -594,4 +598,20 @@ function recordedAs({ entries }: Inventory, list: ListName, entry: Entry): reado
 /** With Exact, a network is sent for entries that together contain all of its addresses. */
 export function isMergedFrom(gathered: Gathered, list: ListName, entry: Entry, wanted: ReadonlySet<Entry>): boolean {
   return gathered.instance.lists[list].compaction === "Exact" && isCoveredBy(entry, wanted);
+}
+
+/** The rules that retain an entry, as the record names them. */
+function retainersOf({ retainedBy }: OwnedEntry): readonly string[] {
+  return retainedBy?.split(",") ?? [];
+}
+
+/** A deleted rule retains the entry. */
+function isLeftBehind(record: OwnedEntry, rules: ReadonlySet<string>): boolean {
+  return retainersOf(record).some((id) => !rules.has(id));
+}
+
+/** The entry stays managed, and the record no longer names a deleted rule that retains it. */
+function forgetsRetention(before: OwnedEntry, after: OwnedEntry, rules: ReadonlySet<string>): boolean {
+  const named = retainersOf(after);
+  return retainersOf(before).some((id) => !rules.has(id) && !named.includes(id));
 }

@@ -453,8 +453,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "`Additive` removes only managed entries",
     file: "src/plan/lists/ownership.ts",
-    from: "else if (record !== undefined || input.exclusive) removals.push(entry);",
-    to: "else removals.push(entry);",
+    from: "record !== undefined && !isRetained(record, existingRules);",
+    to: "!isRetained(record, existingRules);",
     foundBy: simulation,
   },
   {
@@ -467,15 +467,29 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "entries that a deleted rule retains stay on the list",
     file: "src/plan/lists/ownership.ts",
-    from: "if (isRetained(record, input.existingRules) && !input.exclusive) retained.push(entry);",
-    to: "if (record === null) retained.push(entry);",
+    from: "record !== undefined && !isRetained(record, existingRules);",
+    to: "record !== undefined;",
+    foundBy: "test/plan/lists/ownership.test.ts",
+  },
+  {
+    guard: "entries that a deleted rule retains become unmanaged, even if another rule declares them",
+    file: "src/plan/lists/ownership.ts",
+    from: "(isDeclared || !input.exclusive) && isRetained(",
+    to: "!isDeclared && !input.exclusive && isRetained(",
+    foundBy: "test/plan/lists/ownership.test.ts",
+  },
+  {
+    guard: "all rules that retain an entry are recorded",
+    file: "src/plan/lists/retention.ts",
+    from: 'return joined(rules.flatMap(({ id, rule }) => (rule.deletionPolicy === "Retain" ? [id] : [])));',
+    to: 'return rules.find(({ rule }) => rule.deletionPolicy === "Retain")?.id;',
     foundBy: "test/plan/lists/ownership.test.ts",
   },
   {
     guard: "only entries that are missing from the list are deleted from the record",
     file: "src/plan/lists/ownership.ts",
-    from: "if (rules === undefined && (dropped.has(entry) || (isMissing && wasMissing(before)))) {",
-    to: "if (rules === undefined) {",
+    from: "if (isLeft(before, rules !== undefined) || (isMissing && wasMissing(before))) {",
+    to: "if (isLeft(before, rules !== undefined) || rules === undefined) {",
     foundBy: simulation,
   },
   {
@@ -611,6 +625,20 @@ export const mutations: readonly Mutation[] = [
   ...networkMutations,
   ...shardMutations,
   ...surroundingsMutations,
+  {
+    guard: "a key has one lane, however its URL is written",
+    file: "src/waf/lane-registry.ts",
+    from: "const name = key.fingerprint();",
+    to: "const name = `${baseUrl} ${key.fingerprint()}`;",
+    foundBy: "test/waf/lane.test.ts",
+  },
+  {
+    guard: "a damaged list in a status does not stop the commands",
+    file: "src/source/directory/status-files.ts",
+    from: "conditions.every(isObject) && !hasDamagedList(value);",
+    to: "conditions.every(isObject);",
+    foundBy: "test/source/directory/status-files.test.ts",
+  },
   {
     guard: "a lane runs one call at a time",
     file: "src/waf/lane.ts",

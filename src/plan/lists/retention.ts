@@ -1,0 +1,40 @@
+// `deletionPolicy: Retain` of rules. A record names all rules that retain its entry. When one of them is deleted, its entries become
+// unmanaged, even if other rules declare them: otherwise, they would be removed together with the last of these.
+import type { OwnedEntry } from "../../model/inventory.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+
+/** Not part of any name. */
+const separator = ",";
+
+/** The retaining rules among these, as in a record; undefined if there are none. */
+export function retainersIn(rules: readonly CompiledRule[]): OwnedEntry["retainedBy"] {
+  return joined(rules.flatMap(({ id, rule }) => (rule.deletionPolicy === "Retain" ? [id] : [])));
+}
+
+export function joinRetainers(all: Iterable<OwnedEntry["retainedBy"]>): OwnedEntry["retainedBy"] {
+  return joined([...all].flatMap(split));
+}
+
+/** The retaining rules that were deleted. */
+export function goneRetainers(
+  { retainedBy }: Pick<OwnedEntry, "retainedBy">,
+  existingRules: ReadonlySet<string>,
+): OwnedEntry["retainedBy"] {
+  return retainedBy === undefined ? undefined : joined(split(retainedBy).filter((id) => !existingRules.has(id)));
+}
+
+/** Whether a deleted rule retains the entry. */
+export function isRetained(
+  record: Pick<OwnedEntry, "retainedBy"> | undefined,
+  existingRules: ReadonlySet<string>,
+): boolean {
+  return record !== undefined && goneRetainers(record, existingRules) !== undefined;
+}
+
+function split(retainedBy: OwnedEntry["retainedBy"]): readonly string[] {
+  return retainedBy?.split(separator) ?? [];
+}
+
+function joined(ids: readonly string[]): OwnedEntry["retainedBy"] {
+  return ids.length === 0 ? undefined : [...new Set(ids)].toSorted().join(separator);
+}
