@@ -25,6 +25,7 @@ import {
   applyObjects,
   approveHeldPlan,
   blocked,
+  blockRule,
   fieldOf,
   operatorNamespace,
   operatorPods,
@@ -168,7 +169,7 @@ await describeInWorld("Argo CD", (world) => {
     await waitForApplication("wafs", "Healthy", isHealthy);
   });
 
-  test("removals on hold are shown as Suspended, and the next sync waits for their approval", async () => {
+  test("removals on hold are shown as Suspended, and the next sync waits for their approval, unlike kubectl", async () => {
     const addresses = Array.from({ length: 120 }, (_, index) => `203.0.113.${index + 100}`);
     await commit({ "shop/more.yaml": rule("more", addresses) });
     await waitUntilBlocked(waf, "203.0.113.219");
@@ -183,6 +184,9 @@ await describeInWorld("Argo CD", (world) => {
     await commit({ "shop/late.yaml": rule("late", ["192.0.2.201"]) });
     const waits = /waiting for healthy state of wafsync.dev\/WafInstance\/shop/;
     await waitForApplication("wafs", "waiting", ({ operationState }) => waits.test(operationState?.message ?? ""));
+    expect(blocked(waf)).not.toContain("192.0.2.201");
+    await applyObjects(cluster, blockRule("shop", "urgent", ["192.0.2.202"]));
+    await waitUntilBlocked(waf, "192.0.2.202");
     expect(blocked(waf)).not.toContain("192.0.2.201");
     await approveHeldPlan(cluster);
     await waitUntilBlocked(waf, "192.0.2.201");

@@ -174,7 +174,7 @@ await describeInWorld("Flux", (world) => {
     await waitForReady("wafs", "True", "ReconciliationSucceeded");
   });
 
-  test("removals on hold pass the health check with healthCheckExprs", async () => {
+  test("removals on hold pass the health check with healthCheckExprs, and Flux can remove the approval's annotation", async () => {
     const addresses = Array.from({ length: 120 }, (_, index) => `203.0.113.${index + 100}`);
     await commit({ "wafs/scanners.yaml": rule(["198.51.100.7", ...addresses]) });
     await waitForReady("wafs", "True", "ReconciliationSucceeded");
@@ -182,6 +182,9 @@ await describeInWorld("Flux", (world) => {
     await waitForReady("wafs", "True", "ReconciliationSucceeded");
     expect(blocked(waf)).toContain("203.0.113.219");
     await approveHeldPlan(cluster);
+    await reconcileNow("wafs");
+    const annotations = await fieldOf(cluster, ["wafinstance", "shop", "-n", "shop"], ".metadata.annotations");
+    expect(annotations).not.toContain("approve-removals");
     await waitUntilBlocked(waf, "203.0.113.219", false);
   });
 
