@@ -74,7 +74,7 @@ describe("the bundle, alone in a folder without node_modules", () => {
   const trials: Readonly<Record<string, () => Promise<void>>> = {
     plan: async () => {
       const { code, stdout, stderr } = await run("plan", ...directory());
-      expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+      expect({ code, stderr }).toStrictEqual({ code: 1, stderr: "" });
       expect(stdout).toContain(address);
     },
     apply: async () => {
@@ -92,7 +92,7 @@ describe("the bundle, alone in a folder without node_modules", () => {
     },
     status: async () => {
       const { code, stdout } = await run("status", ...directory());
-      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(domain) });
+      expect({ code, stdout }).toStrictEqual({ code: 0, stdout: expect.stringContaining(domain) });
       const cluster = await run("status", "--kubeconfig", inFolder("kubeconfig.yaml"), "--instance", "shop/main");
       expect(cluster).toMatchObject({ code: 2, stderr: expect.stringContaining("ECONNREFUSED") });
     },
@@ -110,11 +110,11 @@ describe("the bundle, alone in a folder without node_modules", () => {
     },
     approve: async () => {
       const { code, stdout } = await run("approve", ...directory(), "--yes");
-      expect({ code, stdout }).toEqual({ code: 0, stdout: "Nothing is on hold on shop/main.\n" });
+      expect({ code, stdout }).toStrictEqual({ code: 0, stdout: "Nothing is on hold on shop/main.\n" });
     },
     history: async () => {
       const { code, stdout } = await run("history", "203.0.113.99", ...directory());
-      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/Added[^]*Removed/u) });
+      expect({ code, stdout }).toStrictEqual({ code: 0, stdout: expect.stringMatching(/Added[^]*Removed/u) });
     },
     ui: async () => {
       const running = start("ui", ...directory(), "--bind-address", "127.0.0.1:0");
@@ -132,7 +132,7 @@ describe("the bundle, alone in a folder without node_modules", () => {
     },
     import: async () => {
       const { code, stdout } = await run("import", ...waf(), "--instance", "copy");
-      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(address) });
+      expect({ code, stdout }).toStrictEqual({ code: 0, stdout: expect.stringContaining(address) });
     },
     "clear-cache": async () => {
       const cleared = await run("clear-cache", ...waf());
@@ -140,7 +140,7 @@ describe("the bundle, alone in a folder without node_modules", () => {
       expect(cleared.stdout).toContain(domain);
       const cluster = ["--kubeconfig", inFolder("kubeconfig.yaml"), "--instance", "shop/main", "--retries", "0"];
       const { code, stderr } = await run("clear-cache", ...cluster, "--timeout", "5");
-      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("ECONNREFUSED") });
+      expect({ code, stderr }).toStrictEqual({ code: 2, stderr: expect.stringContaining("ECONNREFUSED") });
     },
     operator: async () => {
       const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
@@ -171,7 +171,10 @@ describe("the bundle, alone in a folder without node_modules", () => {
     },
     completion: async () => {
       const { code, stdout } = await run("completion", "bash");
-      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("complete -F _wafsync wafsync") });
+      expect({ code, stdout }).toStrictEqual({
+        code: 0,
+        stdout: expect.stringContaining("complete -F _wafsync wafsync"),
+      });
       expect(await run("__complete", "--", "logs", "--si")).toMatchObject({
         code: 0,
         stdout: "--since\tstart of the period (default: yesterday, with --follow today)\n:4\n",
@@ -186,10 +189,10 @@ describe("the bundle, alone in a folder without node_modules", () => {
 
   test("has commands, and this suite runs each of them", async () => {
     const { code, stdout, stderr } = await run("--help");
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect({ code, stderr }).toStrictEqual({ code: 0, stderr: "" });
     const listed = stdout.slice(stdout.indexOf("Commands:"), stdout.indexOf("Examples:"));
     const commands = [...listed.matchAll(/^ {2}(?<name>[a-z-]+)/gmu)].map(({ groups }) => groups?.["name"] ?? "");
-    expect(commands.filter((name) => name !== "help").sort()).toEqual(Object.keys(trials).sort());
+    expect(commands.filter((name) => name !== "help").sort()).toStrictEqual(Object.keys(trials).sort());
   });
 
   test.each(Object.keys(trials))("runs `wafsync %s`", async (command) => {
@@ -226,7 +229,7 @@ describe("the bundle, alone in a folder without node_modules", () => {
     const programs = names.filter(({ name }) => name.endsWith(".mjs"));
     for (const { parentPath, name } of programs) {
       const text = await readFile(join(parentPath, name), "utf8");
-      expect({ name, isRun: text.startsWith("#!/usr/bin/env node\n") }).toEqual({
+      expect({ name, isRun: text.startsWith("#!/usr/bin/env node\n") }).toStrictEqual({
         name,
         isRun: name === "wafsync.mjs",
       });
@@ -247,5 +250,5 @@ test("A build leaves no chunk of an earlier one behind, and nothing else changes
   const names = await readdir(join(dist, "chunks"));
   const { outputs } = JSON.parse(await readFile(join(scratch.path, "metafile.json"), "utf8")) as { outputs: object };
   const made = Object.keys(outputs).flatMap((path) => /chunks\/(.*)$/u.exec(path)?.[1] ?? []);
-  expect(names.sort()).toEqual(["notes.txt", ...made].sort());
+  expect(names.sort()).toStrictEqual(["notes.txt", ...made].sort());
 });

@@ -25,7 +25,7 @@ test("examples/sharing has valid documents only, which attach as they say", asyn
   const files = await filesBelow("examples/sharing", ".yaml");
   const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));
   expect(files).toHaveLength(3);
-  expect(faultsOf(texts.flatMap(documentsOf))).toEqual([]);
+  expect(faultsOf(texts.flatMap(documentsOf))).toStrictEqual([]);
 });
 
 describe.each(["directory", "cluster"])("examples/%s", (name) => {
@@ -35,8 +35,8 @@ describe.each(["directory", "cluster"])("examples/%s", (name) => {
     const files = await filesBelow(folder, ".yaml");
     const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));
     const documents = texts.flatMap(documentsOf);
-    expect(faultsOf(documents)).toEqual([]);
-    expect([...new Set(documents.map(({ kind }) => kind ?? ""))].sort()).toEqual(expect.arrayContaining(kinds));
+    expect(faultsOf(documents)).toStrictEqual([]);
+    expect([...new Set(documents.map(({ kind }) => kind ?? ""))].sort()).toStrictEqual(expect.arrayContaining(kinds));
   });
 
   test("holds addresses of the ranges for documentation only", async () => {
@@ -47,7 +47,7 @@ describe.each(["directory", "cluster"])("examples/%s", (name) => {
     expect(addresses.length).toBeGreaterThan(30);
     expect(
       addresses.filter((address) => !/^(?:192\.0\.2|198\.51\.100|203\.0\.113)\.|^2001:db8:/.test(address)),
-    ).toEqual([]);
+    ).toStrictEqual([]);
   });
 
   test("is planned and applied as it stands, and then there is nothing left to do", async () => {
@@ -67,10 +67,17 @@ describe.each(["directory", "cluster"])("examples/%s", (name) => {
       const applied = await runWafsync(["apply", ...from, "-o", "json"]);
       expect(applied.code).toBe(0);
       const { instances } = JSON.parse(applied.stdout) as { instances: { objects: { ready: string }[] }[] };
-      expect(instances[0]?.objects.map(({ ready }) => ready)).toEqual(["True", "True", "True", "True", "True", "True"]);
+      expect(instances[0]?.objects.map(({ ready }) => ready)).toStrictEqual([
+        "True",
+        "True",
+        "True",
+        "True",
+        "True",
+        "True",
+      ]);
       expect(waf.blocklist).toHaveLength(37);
       expect(waf.allowlist).toHaveLength(2);
-      expect(waf.origins).toEqual([{ host: "standby.example.com", type: "backup" }]);
+      expect(waf.origins).toStrictEqual([{ host: "standby.example.com", type: "backup" }]);
       expect(waf.counters.cacheClears).toBe(1);
 
       const writes = waf.counters.changes;
@@ -78,7 +85,7 @@ describe.each(["directory", "cluster"])("examples/%s", (name) => {
       expect(waf.counters.changes).toBe(writes);
       expect(waf.counters.cacheClears).toBe(1);
       const planned = await runWafsync(["plan", ...from]);
-      expect([planned.code, planned.stdout]).toEqual([0, expect.stringContaining("Nothing to do")]);
+      expect([planned.code, planned.stdout]).toStrictEqual([0, expect.stringContaining("Nothing to do")]);
       expect(waf.overlaps).toBe(0);
     } finally {
       await simulator.close();
@@ -96,15 +103,15 @@ test("examples/auto-blocks has valid documents only", async () => {
   const files = await filesBelow("examples/auto-blocks", ".yaml");
   const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));
   const documents = texts.flatMap(documentsOf);
-  expect(faultsOf(documents)).toEqual([]);
-  expect(documents.map(({ kind }) => kind)).toEqual(["WafAutoBlock", "WafAutoBlock", "WafAutoBlock"]);
+  expect(faultsOf(documents)).toStrictEqual([]);
+  expect(documents.map(({ kind }) => kind)).toStrictEqual(["WafAutoBlock", "WafAutoBlock", "WafAutoBlock"]);
 });
 
 test("examples/feeds has valid documents only, and each feed is used by a rule", async () => {
   const files = await filesBelow("examples/feeds", ".yaml");
   const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));
   const documents = texts.flatMap(documentsOf);
-  expect(faultsOf(documents)).toEqual([]);
+  expect(faultsOf(documents)).toStrictEqual([]);
   expect(documents.filter(({ kind }) => kind === "WafFeed")).toHaveLength(files.length);
   expect(documents.filter(({ kind }) => kind === "WafIpRule")).toHaveLength(files.length);
 });

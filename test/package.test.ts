@@ -68,7 +68,7 @@ describe("the npm package", () => {
 
   test("has the program, its manual, the CRDs, the manifests, the examples and the pages, and no source", async () => {
     const paths = packed.files.map(({ path }) => path);
-    expect(paths).toEqual(
+    expect(paths).toStrictEqual(
       expect.arrayContaining([
         "LICENSE",
         "README.md",
@@ -86,7 +86,7 @@ describe("the npm package", () => {
   });
 
   test("brings no other package with it", async () => {
-    expect(await readdir(inScratch("prefix/lib/node_modules"))).toEqual(["wafsync"]);
+    expect(await readdir(inScratch("prefix/lib/node_modules"))).toStrictEqual(["wafsync"]);
     expect(await readdir(inScratch("prefix/lib/node_modules/wafsync"))).not.toContain("node_modules");
     const manifest = await readFile(inScratch("prefix/lib/node_modules/wafsync/package.json"), "utf8");
     expect(JSON.parse(manifest)).not.toHaveProperty("dependencies");
@@ -123,7 +123,7 @@ describe("the npm package", () => {
 
 await describeWithControlPlane("the operator of the npm package", (cluster) => {
   test("becomes ready and brings a WAF to its declared state", async () => {
-    expect(await tryOperator(cluster, installed())).toEqual({
+    expect(await tryOperator(cluster, installed())).toStrictEqual({
       readyz: 200,
       waited: "wafiprule.wafsync.dev/one condition met",
     });

@@ -20,23 +20,23 @@ describe("the source tree", () => {
 
   test("keeps to its layers and habits, which permit only what it needs", async () => {
     const violations = await findViolations(root);
-    expect(violations.map(({ rule, path, message }) => `${rule}: ${path}: ${message}`)).toEqual([]);
+    expect(violations.map(({ rule, path, message }) => `${rule}: ${path}: ${message}`)).toStrictEqual([]);
   });
 });
 
 describe("the architecture page", () => {
   test("has the layers and their folders as the check reads them", async () => {
     const rows = (await readLayerSection()).map((line) => line.replaceAll(/ {2,}/g, " "));
-    expect(rows.filter((row) => row.startsWith("| `"))).toEqual(pageRows());
+    expect(rows.filter((row) => row.startsWith("| `"))).toStrictEqual(pageRows());
   });
 
   test("draws each layer above all layers that it imports", async () => {
     const lines = await readLayerSection();
     const drawing = lines.slice(lines.indexOf("```text"), lines.lastIndexOf("```"));
     const lineOf = (name: string): number => drawing.findIndex((line) => new RegExp(`\\b${name}\\b`).test(line));
-    expect(layers.filter(({ name }) => lineOf(name) < 0)).toEqual([]);
+    expect(layers.filter(({ name }) => lineOf(name) < 0)).toStrictEqual([]);
     const arrows = layers.flatMap((layer) => layersBelow(layers, layer).map((below) => [layer.name, below] as const));
-    expect(arrows.filter(([from, to]) => lineOf(from) >= lineOf(to))).toEqual([]);
+    expect(arrows.filter(([from, to]) => lineOf(from) >= lineOf(to))).toStrictEqual([]);
   });
 });
 
@@ -109,14 +109,14 @@ async function findBroken() {
 describe("the rules, on a tree that breaks them", () => {
   test("find each violation, and nothing in the files that are right", async () => {
     const found = (await findBroken()).map(({ path, rule }) => [path, rule] as const);
-    expect(found.sort(([a], [b]) => (a < b ? -1 : 1))).toEqual(
+    expect(found.sort(([a], [b]) => (a < b ? -1 : 1))).toStrictEqual(
       Object.entries(expected).sort(([a], [b]) => (a < b ? -1 : 1)),
     );
   });
 
   test("are each broken there, or on the tree of unused permissions", () => {
     const broken = new Set<RuleName>([...Object.values(expected), "unused"]);
-    expect(ruleNames.filter((rule) => !broken.has(rule))).toEqual([]);
+    expect(ruleNames.filter((rule) => !broken.has(rule))).toStrictEqual([]);
   });
 
   test("say what is wrong", async () => {
@@ -175,12 +175,12 @@ describe("the tables, on a tree that needs only a part of them", () => {
 
   test("pass with exactly what it needs", async () => {
     const table = tableOf({ logs: [], app: ["plan/lists"] });
-    expect(await check(table, [startsMayImport("async"), readsStatus])).toEqual([]);
+    expect(await check(table, [startsMayImport("async"), readsStatus])).toStrictEqual([]);
   });
 
   test("fail on each permission that no import needs, in one folder of a layer too", async () => {
     const table = tableOf({ logs: ["model"], app: ["plan/lists", "plan/logs", "kube"] });
-    expect(await check(table, [startsMayImport("async"), readsStatus])).toEqual([
+    expect(await check(table, [startsMayImport("async"), readsStatus])).toStrictEqual([
       "unused: plan/logs imports nothing from model: remove it from the table",
       "unused: app imports nothing from plan/logs: remove it from the table",
       "unused: app imports nothing from kube: remove it from the table",
@@ -191,7 +191,7 @@ describe("the tables, on a tree that needs only a part of them", () => {
     const table = tableOf({ logs: [], app: ["async", "plan/lists"] });
     const wasSplit: Exception = { rule: "file-size", path: "src/app/was-split.ts", why: "it was too long once" };
     const wasDeleted: Exception = { rule: "file-size", path: "src/app/was-deleted.ts", why: "it was too long once" };
-    expect(await check(table, [startsMayImport("async"), readsStatus, wasSplit, wasDeleted])).toEqual([
+    expect(await check(table, [startsMayImport("async"), readsStatus, wasSplit, wasDeleted])).toStrictEqual([
       "unused: src/app/starts.ts does not break the rule layers: remove it from the table",
       "unused: src/app/was-split.ts does not break the rule file-size: remove it from the table",
       "unused: src/app/was-deleted.ts does not break the rule file-size: remove it from the table",
@@ -200,7 +200,7 @@ describe("the tables, on a tree that needs only a part of them", () => {
 
   test("let an exception permit no row but its own", async () => {
     const table = tableOf({ logs: [], app: ["plan/lists"] });
-    expect(await check(table, [startsMayImport("model"), readsStatus])).toEqual([
+    expect(await check(table, [startsMayImport("model"), readsStatus])).toStrictEqual([
       "layers: app may not import src/async/clock.ts",
       "unused: src/app/starts.ts does not break the rule layers: remove it from the table",
     ]);

@@ -8,7 +8,7 @@ const clockCall = ["performance", "now()"].join(".");
 
 test("no suite has a time limit of its own, or measures time by itself", async () => {
   const files = await readSourceTree(root, "test");
-  expect(findTimeLimits(files.filter(({ path }) => !/^test\/(?:fixtures|world)\//.test(path)))).toEqual([]);
+  expect(findTimeLimits(files.filter(({ path }) => !/^test\/(?:fixtures|world)\//.test(path)))).toStrictEqual([]);
 });
 
 test.each([
@@ -23,5 +23,5 @@ test.each([
 
 test("the check lets polling limits pass", () => {
   const code = 'test("waits", async () => {\n  await eventually("it", async () => {\n    await act();\n  }, 9e4);\n});';
-  expect(findTimeLimits([{ path: "test/example.test.ts", code }])).toEqual([]);
+  expect(findTimeLimits([{ path: "test/example.test.ts", code }])).toStrictEqual([]);
 });

@@ -96,11 +96,11 @@ await describeWithControlPlane("admission", (cluster) => {
   describe("accepts what the parser accepts, and fills in the same defaults:", () => {
     test.each(validDocuments)("%s", async (_, document) => {
       const answer = await create(document);
-      expect([answer.status, messageIn(answer)]).toEqual([201, ""]);
+      expect([answer.status, messageIn(answer)]).toStrictEqual([201, ""]);
       const parsed = parseResource(document, { defaultNamespace: namespace });
       const spec: unknown = parsed.ok ? JSON.parse(JSON.stringify(parsed.resource.spec)) : undefined;
       const body = answer.body as ObjectBody;
-      expect(body.spec).toEqual(spec);
+      expect(body.spec).toStrictEqual(spec);
       expect(body.status).toMatchObject({ observedGeneration: -1 });
       expect(parseResource(body, { defaultNamespace: "other" })).toMatchObject({ ok: true });
     });
@@ -108,15 +108,15 @@ await describeWithControlPlane("admission", (cluster) => {
 
   test("an invalid address at position 4,711 of 10,000 is named, and the valid ones are not", async () => {
     const addresses = Array.from({ length: 10_000 }, (_, place) => `2001:db8::${place.toString(16)}`);
-    expect(await refusedAddresses(addresses)).toEqual(new Map());
+    expect(await refusedAddresses(addresses)).toStrictEqual(new Map());
     const refused = await refusedAddresses(addresses.with(4711, "198.51.100.7:443"));
-    expect([...refused.keys()]).toEqual([4711]);
+    expect([...refused.keys()]).toStrictEqual([4711]);
     expect(refused.get(4711)).toContain("write an IPv4 or IPv6 address or network, for example 192.0.2.7");
   });
 
   test("host bits are rejected with a message that says what to write", async () => {
     const refused = await refusedAddresses(["192.0.2.1", "198.51.100.7/24"]);
-    expect([...refused]).toEqual([
+    expect([...refused]).toStrictEqual([
       [1, expect.stringContaining("write its first address, for example 198.51.100.0/24")],
     ]);
   });
@@ -134,7 +134,7 @@ await describeWithControlPlane("admission", (cluster) => {
         const places = addresses.flatMap((address, place) => (parseDeclaredEntry(address).ok ? [] : [place]));
         expect(places.length).toBeGreaterThan(0);
         const differing = addresses.filter((_, place) => refused.has(place) !== places.includes(place));
-        expect(differing).toEqual([]);
+        expect(differing).toStrictEqual([]);
       }),
       { numRuns: 8 },
     );
@@ -148,7 +148,7 @@ await describeWithControlPlane("admission", (cluster) => {
       created += 1;
       const name = `change-${created}`;
       const creation = await create({ ...document, metadata: { name } }, "");
-      expect([creation.status, messageIn(creation)]).toEqual([201, ""]);
+      expect([creation.status, messageIn(creation)]).toStrictEqual([201, ""]);
       const answer = await cluster.request({
         method: "PATCH",
         path: `${pathOf(document)}/${name}?dryRun=All`,
@@ -203,7 +203,7 @@ await describeWithControlPlane("admission", (cluster) => {
       const { shortName } = kinds[document.kind];
       const printed = await cluster.expectKubectl(["get", shortName, "table", "-n", namespace, "-o", "wide"]);
       const columns = kindDefinitions[document.kind].printerColumns.map(({ name }) => name.toUpperCase());
-      expect(printed.split("\n")[0]?.split(/ {2,}/)).toEqual(["NAME", ...columns]);
+      expect(printed.split("\n")[0]?.split(/ {2,}/)).toStrictEqual(["NAME", ...columns]);
     }
     const all = await cluster.expectKubectl(["get", "wafsync", "-n", namespace, "-o", "name"]);
     expect(all.split("\n").filter((line) => line.endsWith("/table"))).toHaveLength(4);

@@ -25,7 +25,7 @@ describe("setting a condition", () => {
   const before = setCondition([], syncing, noonMs);
 
   test("a new condition is added with its time in whole seconds", () => {
-    expect(before).toEqual([{ ...syncing, lastTransitionTime: "2026-11-21T12:00:00Z" }]);
+    expect(before).toStrictEqual([{ ...syncing, lastTransitionTime: "2026-11-21T12:00:00Z" }]);
   });
 
   test("setting the same condition again returns the same array", () => {
@@ -38,7 +38,9 @@ describe("setting a condition", () => {
     ["generation", { observedGeneration: 2 }],
   ])("a different %s keeps the transition time", (_, change) => {
     const next = { ...syncing, ...change } as NewCondition;
-    expect(setCondition(before, next, laterMs)).toEqual([{ ...next, lastTransitionTime: "2026-11-21T12:00:00Z" }]);
+    expect(setCondition(before, next, laterMs)).toStrictEqual([
+      { ...next, lastTransitionTime: "2026-11-21T12:00:00Z" },
+    ]);
   });
 
   test("a different status changes the transition time", () => {
@@ -50,7 +52,7 @@ describe("setting a condition", () => {
     const ready: NewCondition = { ...syncing, type: "Ready", status: "Unknown", reason: "Progressing" };
     const both = setCondition(before, ready, noonMs);
     const after = setCondition(both, { ...syncing, status: "True", reason: "Synced" }, laterMs);
-    expect(after.map(({ type }) => type)).toEqual(["Synced", "Ready"]);
+    expect(after.map(({ type }) => type)).toStrictEqual(["Synced", "Ready"]);
     expect(after[1]).toBe(both[1]);
   });
 
@@ -64,7 +66,7 @@ test("a condition is found by its type and removed", () => {
   const conditions: readonly Condition[] = setCondition([], syncing, noonMs);
   expect(findCondition(conditions, "Synced")).toBe(conditions[0]);
   expect(findCondition(conditions, "Ready")).toBeUndefined();
-  expect(removeCondition(conditions, "Synced")).toEqual([]);
+  expect(removeCondition(conditions, "Synced")).toStrictEqual([]);
   expect(removeCondition(conditions, "Stalled")).toBe(conditions);
 });
 
@@ -87,7 +89,7 @@ describe("the published reasons", () => {
 
   test.each(reasons)("$type $reason is published with its statuses and no others", ({ type, reason, fact }) => {
     const published = conditionStatuses.filter((status) => isPublished(type, reason, status));
-    expect(published.sort()).toEqual([...fact.statuses].sort());
+    expect(published.sort()).toStrictEqual([...fact.statuses].sort());
   });
 
   test("a condition that summarizes others repeats their reasons", () => {

@@ -36,12 +36,12 @@ describe.each(resourceKinds)("Each field of the spec of %s", (kind) => {
     const documents = validDocuments.map(([, document]) => document).filter((document) => document.kind === kind);
     const leaves = leavesOf(spec);
     expect(leaves.length).toBeGreaterThan(3);
-    expect(leaves.filter((path) => !documents.some((document) => isSet(document.spec, path)))).toEqual([]);
+    expect(leaves.filter((path) => !documents.some((document) => isSet(document.spec, path)))).toStrictEqual([]);
   });
 
   test("is converted to a declaration, or is only for people", async () => {
     const source = await readFile(join(import.meta.dirname, "../../src/api/to-declared.ts"), "utf8");
     const unread = Object.keys(spec?.properties ?? {}).filter((name) => !new RegExp(`\\b${name}\\b`).test(source));
-    expect(unread.filter((name) => !onlyForPeople.includes(`${kind} ${name}`))).toEqual([]);
+    expect(unread.filter((name) => !onlyForPeople.includes(`${kind} ${name}`))).toStrictEqual([]);
   });
 });

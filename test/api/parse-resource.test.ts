@@ -18,18 +18,18 @@ function specOf(document: unknown): unknown {
 
 describe("a faulty document is rejected with a message that says what to write", () => {
   test.each(faultyCases)("for $title", ({ document, faults }) => {
-    expect(faultsOf(document)).toEqual([...faults].sort());
+    expect(faultsOf(document)).toStrictEqual([...faults].sort());
   });
 });
 
 describe("a valid document becomes a resource:", () => {
   test.each(validDocuments)("%s", (_, document) => {
-    expect(faultsOf(document)).toEqual([]);
+    expect(faultsOf(document)).toStrictEqual([]);
   });
 });
 
 test("an instance has every default filled in", () => {
-  expect(specOf(instanceDocument())).toEqual({
+  expect(specOf(instanceDocument())).toStrictEqual({
     baseUrl: "https://waf.example.com",
     apiKeySecretRef: { name: "key", key: "apiKey" },
     access: [],
@@ -58,7 +58,7 @@ test("an instance has every default filled in", () => {
 });
 
 test("a rule has every default filled in", () => {
-  expect(specOf(ruleDocument())).toEqual({
+  expect(specOf(ruleDocument())).toStrictEqual({
     instanceRef: { name: "shop" },
     action: "Block",
     addresses: [],
@@ -100,7 +100,7 @@ test("an object of the API server parses, with its metadata and status", () => {
     },
     context,
   );
-  expect(parsed).toEqual({
+  expect(parsed).toStrictEqual({
     ok: true,
     resource: expect.objectContaining({
       metadata: {
@@ -189,7 +189,7 @@ describe("the parts around the spec are validated, too:", () => {
       ],
     ],
   ])("%s", (_, document, faults) => {
-    expect(faultsOf(document)).toEqual([...faults].sort());
+    expect(faultsOf(document)).toStrictEqual([...faults].sort());
   });
 });
 

@@ -51,23 +51,26 @@ describe.each(servedDefinitions)("the schema of $kind", (definition) => {
 
   test("has a type at every node, and nothing that structural schemas forbid", () => {
     for (const { path, schema } of nodes) {
-      expect([path, schema.type]).toEqual([path, expect.stringMatching(/^(object|array|string|integer|boolean)$/)]);
-      expect([path, forbidden.filter((key) => key in schema)]).toEqual([path, []]);
-      expect([path, schema.type === "array"]).toEqual([path, schema.items !== undefined]);
+      expect([path, schema.type]).toStrictEqual([
+        path,
+        expect.stringMatching(/^(object|array|string|integer|boolean)$/),
+      ]);
+      expect([path, forbidden.filter((key) => key in schema)]).toStrictEqual([path, []]);
+      expect([path, schema.type === "array"]).toStrictEqual([path, schema.items !== undefined]);
       expect(schema.properties === undefined || schema.additionalProperties === undefined).toBe(true);
     }
   });
 
   test("describes every field", () => {
     const fields = nodes.filter(({ path }) => !path.endsWith("[]") && !path.endsWith(".metadata"));
-    expect(fields.filter(({ schema }) => (schema.description ?? "") === "").map(({ path }) => path)).toEqual([]);
+    expect(fields.filter(({ schema }) => (schema.description ?? "") === "").map(({ path }) => path)).toStrictEqual([]);
   });
 
   test("bounds every list, and every string and list that a rule reads", () => {
     const lists = nodes.filter(({ schema }) => schema.type === "array" && schema.maxItems === undefined);
-    expect(lists.map(({ path }) => path)).toEqual([]);
+    expect(lists.map(({ path }) => path)).toStrictEqual([]);
     const texts = rules.filter(({ node }) => node.schema.type === "string" && node.schema.maxLength === undefined);
-    expect(texts.map(({ node }) => node.path)).toEqual([]);
+    expect(texts.map(({ node }) => node.path)).toStrictEqual([]);
   });
 
   test("gives every rule a one-line message that says what to write", () => {
@@ -82,7 +85,7 @@ describe.each(servedDefinitions)("the schema of $kind", (definition) => {
 
   test("uses the previous object only where the API server can identify it", () => {
     const transitions = rules.filter(({ rule }) => rule.includes("oldSelf")).map(({ node }) => node.path);
-    expect(transitions.filter((path) => path.includes("[]"))).toEqual([]);
+    expect(transitions.filter((path) => path.includes("[]"))).toStrictEqual([]);
   });
 });
 
@@ -95,7 +98,7 @@ test.each(resourceKinds)("the initial status of %s has observed no generation", 
 
 test("WafRecord has no status, and is not a kind that users declare", () => {
   const [record] = servedDefinitions.filter(({ kind }) => kind === "WafRecord");
-  expect(Object.keys(objectSchema(record!).properties ?? {})).toEqual(["apiVersion", "kind", "metadata", "spec"]);
+  expect(Object.keys(objectSchema(record!).properties ?? {})).toStrictEqual(["apiVersion", "kind", "metadata", "spec"]);
   const { spec } = customResourceDefinition(record!) as { spec: { names: object; versions: object[] } };
   expect(spec.names).not.toHaveProperty("categories");
   expect(spec.versions[0]).not.toHaveProperty("subresources");

@@ -28,7 +28,7 @@ function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): E
 
 describe("the metadata", () => {
   test("of a document in a directory contains its location, and defaults for fields that only an API server sets", () => {
-    expect(toResourceMeta(resourceOf(ruleDocument(), "WafIpRule"), "rules/office.yaml:12")).toEqual({
+    expect(toResourceMeta(resourceOf(ruleDocument(), "WafIpRule"), "rules/office.yaml:12")).toStrictEqual({
       kind: "WafIpRule",
       namespace: "shop",
       name: "example",
@@ -51,7 +51,7 @@ describe("the metadata", () => {
       deletionTimestamp: "2026-11-21T11:00:00Z",
       annotations: { "wafsync.dev/adopt": "true" },
     };
-    expect(toResourceMeta(resourceOf({ ...ruleDocument(), metadata }, "WafIpRule"))).toEqual({
+    expect(toResourceMeta(resourceOf({ ...ruleDocument(), metadata }, "WafIpRule"))).toStrictEqual({
       kind: "WafIpRule",
       namespace: "platform",
       name: "office",
@@ -67,7 +67,7 @@ describe("the metadata", () => {
 
 test("an instance with only the required fields declares all defaults", () => {
   const declared = toDeclaredInstance(resourceOf(instanceDocument(), "WafInstance"));
-  expect(declared).toEqual({
+  expect(declared).toStrictEqual({
     meta: expect.objectContaining({ kind: "WafInstance", namespace: "shop", name: "example" }),
     baseUrl: "https://waf.example.com",
     apiKeySecretRef: { name: "key", key: "apiKey" },
@@ -106,7 +106,7 @@ test("a workload without a namespace belongs to the namespace of the instance", 
     { kind: "DaemonSet", name: "edge", namespace: "infra" },
   ];
   const declared = toDeclaredInstance(resourceOf(instanceDocument({ cacheClear: { afterRolloutOf } }), "WafInstance"));
-  expect(declared.cacheClear.afterRolloutOf).toEqual([
+  expect(declared.cacheClear.afterRolloutOf).toStrictEqual([
     { kind: "Deployment", name: "web", namespace: "shop" },
     { kind: "DaemonSet", name: "edge", namespace: "infra" },
   ]);
@@ -115,7 +115,7 @@ test("a workload without a namespace belongs to the namespace of the instance", 
 test("a selector is passed on with its missing lists filled in", () => {
   const selector = { matchExpressions: [{ key: "team", operator: "Exists" }] };
   const document = instanceDocument({ access: [{ namespaces: { from: "Selector", selector } }] });
-  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access[0]?.namespaces).toEqual({
+  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access[0]?.namespaces).toStrictEqual({
     from: "Selector",
     selector: { matchLabels: {}, matchExpressions: [{ key: "team", operator: "Exists", values: [] }] },
   });
@@ -123,7 +123,7 @@ test("a selector is passed on with its missing lists filled in", () => {
 
 test("a grant gives few permissions by default", () => {
   const document = instanceDocument({ access: [{ namespaces: { names: ["team-a"] } }] });
-  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access).toEqual([
+  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access).toStrictEqual([
     {
       namespaces: { from: "Names", names: ["team-a"] },
       kinds: ["WafIpRule"],
@@ -163,7 +163,7 @@ test("a rule declares its entries, its expiry in milliseconds, and the full name
     priority: 7,
     deletionPolicy: "Retain",
   });
-  expect(toDeclaredRule(resourceOf(document, "WafIpRule"), "a.yaml:1")).toEqual({
+  expect(toDeclaredRule(resourceOf(document, "WafIpRule"), "a.yaml:1")).toStrictEqual({
     meta: expect.objectContaining({ kind: "WafIpRule", location: "a.yaml:1" }),
     instance: { namespace: "shop", name: "shop" },
     action: "Block",
@@ -191,7 +191,7 @@ test("a rule declares its ttl in milliseconds, and the namespace of an instance 
 
 test("an origin declares its host in lower case without a trailing dot", () => {
   const document = originDocument({ host: "Origin.Example.COM.", type: "Backup" });
-  expect(toDeclaredOrigin(resourceOf(document, "WafOrigin"))).toEqual({
+  expect(toDeclaredOrigin(resourceOf(document, "WafOrigin"))).toStrictEqual({
     meta: expect.objectContaining({ kind: "WafOrigin" }),
     instance: { namespace: "shop", name: "shop" },
     host: "origin.example.com",
@@ -202,7 +202,7 @@ test("an origin declares its host in lower case without a trailing dot", () => {
 
 test("a cache clear declares its limits in milliseconds", () => {
   const least = toDeclaredCacheClear(resourceOf(cacheClearDocument(), "WafCacheClear"));
-  expect(least).toEqual({
+  expect(least).toStrictEqual({
     meta: expect.objectContaining({ kind: "WafCacheClear" }),
     instance: { namespace: "shop", name: "shop" },
     trigger: undefined,
@@ -221,7 +221,7 @@ test("a cache clear declares its limits in milliseconds", () => {
 
 describe("a feed", () => {
   test("with only the required fields declares the defaults of a list", () => {
-    expect(toDeclaredFeed(resourceOf(feedDocument(), "WafFeed"), "feeds.yaml:3")).toEqual({
+    expect(toDeclaredFeed(resourceOf(feedDocument(), "WafFeed"), "feeds.yaml:3")).toStrictEqual({
       meta: expect.objectContaining({ kind: "WafFeed", location: "feeds.yaml:3" }),
       source: {
         type: "Http",

@@ -110,7 +110,10 @@ test("a long run yields to others after its writes, and continues after them wit
   const waf = declare("owner/waf", 1, 5);
   wake("owner/waf");
   await clock.advance(turnWritesMax * 5);
-  expect(runs.map(({ instance, kind }) => `${instance} ${kind}`)).toEqual(["tenant/long Yielded", "owner/waf Done"]);
+  expect(runs.map(({ instance, kind }) => `${instance} ${kind}`)).toStrictEqual([
+    "tenant/long Yielded",
+    "owner/waf Done",
+  ]);
   expect(waf.lists.blocklist).toHaveLength(1);
   expect(long.lists.blocklist.length).toBeLessThan(1_000);
   await clock.advance(60_000);
@@ -124,7 +127,7 @@ test("a run makes all its writes without a break if no instances are waiting", a
   const waf = declare("owner/waf", 1_000, 5);
   wake("owner/waf");
   await clock.advance(30_000);
-  expect(runs.map(({ kind }) => kind)).toEqual(["Done"]);
+  expect(runs.map(({ kind }) => kind)).toStrictEqual(["Done"]);
   expect(waf.lists.blocklist).toHaveLength(1_000);
 });
 

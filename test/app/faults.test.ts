@@ -164,7 +164,7 @@ function isRefusal({ kind, status }: FaultEffect): boolean {
 
 describe("Every kind of fault", () => {
   test("occurs in this file", () => {
-    expect(new Set(effects.map(({ kind }) => kind))).toEqual(new Set(faultKinds));
+    expect(new Set(effects.map(({ kind }) => kind))).toStrictEqual(new Set(faultKinds));
   });
 });
 
@@ -193,15 +193,15 @@ async function syncedFiles(): Promise<ScratchDirectory> {
 async function expectDeclared(files: ScratchDirectory): Promise<void> {
   const waf = simulator.waf(testKey);
   expect(waf.counters.faults).toBe(1);
-  expect(waf.blocklist.toSorted()).toEqual([foreignBlocked, ...blockedAfter].toSorted());
-  expect(waf.allowlist.toSorted()).toEqual([foreignAllowed, ...allowedAfter].toSorted());
+  expect(waf.blocklist.toSorted()).toStrictEqual([foreignBlocked, ...blockedAfter].toSorted());
+  expect(waf.allowlist.toSorted()).toStrictEqual([foreignAllowed, ...allowedAfter].toSorted());
   const { changes, refusals } = waf.counters;
   await runUntilSynced(files);
   expect(waf.counters).toMatchObject({ changes, refusals });
   expect(waf.overlaps).toBe(0);
-  expect(simulator.internalErrors()).toEqual([]);
+  expect(simulator.internalErrors()).toStrictEqual([]);
   const everythingTold = told.join("\n");
-  expect(keySpellings().filter((spelling) => everythingTold.includes(spelling))).toEqual([]);
+  expect(keySpellings().filter((spelling) => everythingTold.includes(spelling))).toStrictEqual([]);
 }
 
 const named = (effect: FaultEffect) => [JSON.stringify(effect), effect] as const;
@@ -234,7 +234,7 @@ describe.each(["POST", "DELETE"])("A write of an origin (%s)", (method) => {
     simulator.addFaults({ match: { method, path: "/api/origins" }, effect });
     await runUntilSynced(files);
     await expectDeclared(files);
-    expect(waf.origins).toEqual([{ host: "new.shop.example", type: "backup" }]);
+    expect(waf.origins).toStrictEqual([{ host: "new.shop.example", type: "backup" }]);
   });
 });
 

@@ -63,12 +63,12 @@ test("A server that responds after a minute times out after 30 seconds, and the 
   expect(book.problems().join(" ")).toMatch(
     /did not send a complete response within 30 s\. Rules continue to use the last good content: 100 entries/,
   );
-  expect(used()).toEqual(list);
+  expect(used()).toStrictEqual(list);
   server.serves(list.slice(1).join("\n"));
   expect(await toNextFetch()).toBe(1);
   await book.refresh(never);
-  expect(book.problems()).toEqual([]);
-  expect(used()).toEqual(list.slice(1));
+  expect(book.problems()).toStrictEqual([]);
+  expect(used()).toStrictEqual(list.slice(1));
 });
 
 test("A server that is down for an hour is queried with backoff, and its content stays in use", async () => {
@@ -80,14 +80,14 @@ test("A server that is down for an hour is queried with backoff, and its content
   while (clock.nowMs() - goneMs < 60 * minuteMs) {
     await book.refresh(never);
     expect(book.problems().join(" ")).toContain("Rules continue to use the last good content: 100 entries.");
-    expect(used()).toEqual(list);
+    expect(used()).toStrictEqual(list);
     delays.push(await toNextFetch());
   }
-  expect(delays).toEqual([1, 2, 4, 8, 16, 32]);
+  expect(delays).toStrictEqual([1, 2, 4, 8, 16, 32]);
   expect(goneMs - start).toBe(60 * minuteMs);
   server.serves([...list, "192.0.9.9"].join("\n"));
   await book.refresh(never);
-  expect(book.problems()).toEqual([]);
+  expect(book.problems()).toStrictEqual([]);
   expect(used()).toHaveLength(101);
   expect(await toNextFetch()).toBe(60);
 });

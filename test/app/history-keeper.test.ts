@@ -46,11 +46,11 @@ describe("The history keeper", () => {
     fail("The disk is full.");
     keeper.note(instanceName, [anEvent("192.0.2.1", clock.nowMs())]);
     await clock.advance(1_000);
-    expect([batches, problems]).toEqual([[], ["The disk is full."]]);
+    expect([batches, problems]).toStrictEqual([[], ["The disk is full."]]);
     fail(undefined);
     keeper.note(instanceName, [anEvent("192.0.2.2", clock.nowMs())]);
     await clock.advance(10_000);
-    expect(batches.flat().flatMap(({ values }) => values)).toEqual(["192.0.2.1", "192.0.2.2"]);
+    expect(batches.flat().flatMap(({ values }) => values)).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
   test("takes over a former history immediately, after its buffered events, and retries if this fails", async () => {
@@ -59,12 +59,12 @@ describe("The history keeper", () => {
     fail("The disk is full.");
     keeper.continues(instanceName, former);
     await keeper.flush();
-    expect([taken, problems[0]]).toEqual([[], "The disk is full."]);
+    expect([taken, problems[0]]).toStrictEqual([[], "The disk is full."]);
     fail(undefined);
     keeper.note(former, [anEvent("192.0.2.1", clock.nowMs())]);
     await keeper.flush();
     await keeper.flush();
-    expect(taken).toEqual([`shop by ${instanceName.name} after 1`]);
+    expect(taken).toStrictEqual([`shop by ${instanceName.name} after 1`]);
   });
 
   test("accepts 200,000 events in one call, as with adoptions and approvals, and keeps the newest", async () => {
@@ -75,7 +75,7 @@ describe("The history keeper", () => {
     );
     await keeper.flush();
     const stored = batches.flat().flatMap(({ values }) => values);
-    expect([stored.length, stored[0], stored.at(-1)]).toEqual([20_000, "180000", "199999"]);
+    expect([stored.length, stored[0], stored.at(-1)]).toStrictEqual([20_000, "180000", "199999"]);
   });
 
   test("drops the oldest events while the store is unavailable", async () => {
@@ -86,6 +86,6 @@ describe("The history keeper", () => {
     fail(undefined);
     await keeper.flush();
     const stored = batches.flat().flatMap(({ values }) => values);
-    expect([stored.length, stored[0], stored.at(-1)]).toEqual([20_000, "5000", "24999"]);
+    expect([stored.length, stored[0], stored.at(-1)]).toStrictEqual([20_000, "5000", "24999"]);
   });
 });

@@ -255,7 +255,7 @@ test("each run gets the reasons for which it was woken, and a retry says that it
   waf.failOn({ on: "Any", times: 2, effect: "Before", fault: down });
   controller.wake(instanceName, "start");
   await clock.advance(60_000);
-  expect(failures).toEqual([
+  expect(failures).toStrictEqual([
     { reasons: ["start"], code: "Unavailable" },
     { reasons: ["retry"], code: "Unavailable" },
   ]);

@@ -90,8 +90,8 @@ test("a run that failed counts as an error and as a retry", async () => {
   await clock.advance(3_600_000);
   expect(await runs("error")).toBeGreaterThan(2);
   expect(await retries()).toBe(await runs("error"));
-  expect(reasonsOfRuns[0]).toEqual(["start"]);
-  expect(reasonsOfRuns.at(-1)).toEqual(["retry"]);
+  expect(reasonsOfRuns[0]).toStrictEqual(["start"]);
+  expect(reasonsOfRuns.at(-1)).toStrictEqual(["retry"]);
 });
 
 test("a run that cannot start before a change counts as blocked, and not as a retry", async () => {

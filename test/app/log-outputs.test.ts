@@ -40,7 +40,7 @@ test("no string in an entry can fake another origin, start a line or control a t
   expect(lines.split("\n")).toHaveLength(2);
   // oxlint-disable-next-line no-control-regex -- the test is about these characters
   expect(lines.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
-  expect(JSON.parse(lines)).toEqual({ ...entry, waf_instance: "edge/shop", domain: "shop.example" });
+  expect(JSON.parse(lines)).toStrictEqual({ ...entry, waf_instance: "edge/shop", domain: "shop.example" });
 });
 
 test("a collector that never finishes its response costs one deadline, and receives no other requests for a while", async () => {
@@ -73,7 +73,7 @@ test("a collector that never finishes its response costs one deadline, and recei
     await dropped.promise;
     const other = { ...origin, instance: { namespace: "edge", name: "other" } };
     expect(await outputs.of("OTLP").write(other, [anEntry()])).toBe(problem);
-    expect(requests).toEqual(["/v1/logs"]);
+    expect(requests).toStrictEqual(["/v1/logs"]);
   } finally {
     await outputs.close();
     collector.closeAllConnections();

@@ -50,7 +50,7 @@ test("a status that could not be written is reported with its object, each time"
   await status.write(rule, { observedGeneration: 1 });
   await status.write(rule, { observedGeneration: 1 });
   await status.update(instance, (current) => current);
-  expect(unwritten).toEqual([rule, rule, instance]);
+  expect(unwritten).toStrictEqual([rule, rule, instance]);
 });
 
 test("the run of an instance keeps the part of its status that log forwarding writes", async () => {
@@ -58,13 +58,13 @@ test("the run of an instance keeps the part of its status that log forwarding wr
   await status.update(instance, () => ({ logs: { forwarded: 7 }, domain: "old.example" }));
   await status.write(instance, { domain: "shop.example", logs: { forwarded: 1 } });
   expect(recorded.read(instance)).toMatchObject({ domain: "shop.example", logs: { forwarded: 7 } });
-  expect(unwritten).toEqual([]);
+  expect(unwritten).toStrictEqual([]);
 });
 
 test("an event goes to the object", () => {
   const { recorded, status } = stage();
   status.event(rule, { type: "Warning", reason: "InvalidEntries", message: "1 entry is invalid." });
-  expect(recorded.events).toEqual([
+  expect(recorded.events).toStrictEqual([
     { object: "WafIpRule edge/scanners", type: "Warning", reason: "InvalidEntries", message: "1 entry is invalid." },
   ]);
 });
@@ -79,11 +79,11 @@ test("no message contains a key that was ever read, or controls a terminal; data
   await status.write(rule, { conditions: [{ type: "Ready", message }], rejected, lastTrigger: "a\u202eb" });
   await status.update(instance, () => ({ conditions: [{ type: "LogsForwarded", message }] }));
   status.event(rule, { type: "Warning", reason: "Rejected", message });
-  expect(recorded.read(rule)).toEqual({
+  expect(recorded.read(rule)).toStrictEqual({
     conditions: [{ type: "Ready", message: safe }],
     rejected: [{ entry: String.raw`1\u009b2`, source: "spec.addresses[0]", message: safe }],
     lastTrigger: "a\u202eb",
   });
-  expect(recorded.read(instance)).toEqual({ conditions: [{ type: "LogsForwarded", message: safe }] });
-  expect(recorded.events.map((event) => event.message)).toEqual([safe]);
+  expect(recorded.read(instance)).toStrictEqual({ conditions: [{ type: "LogsForwarded", message: safe }] });
+  expect(recorded.events.map((event) => event.message)).toStrictEqual([safe]);
 });

@@ -70,7 +70,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
       const { status, text } = await process.health("/readyz");
       return status === 503 && text.includes("does not know") && text.includes("wafiprules") ? true : undefined;
     });
-    expect(await process.health("/healthz")).toEqual({ status: 200, text: "ok\n" });
+    expect(await process.health("/healthz")).toStrictEqual({ status: 200, text: "ok\n" });
     expect(await process.metric('wafsync_watch_synced{kind="wafiprules"}')).toBe(0);
     expect(await process.metric('leader_election_master_status{name="none"}')).toBe(0);
     expect(await process.metric('workqueue_depth{name="instances"}')).toBe(0);
@@ -138,7 +138,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     const declared = instance(namespace, simulator.baseUrl);
     await deleteManifest(cluster, declared);
     await waitFor("its end", waitMs, async () => ((await read(declared)) === undefined ? true : undefined));
-    expect(view?.blocklist).toEqual([]);
+    expect(view?.blocklist).toStrictEqual([]);
   });
 
   test("in one namespace, it works with the permissions of its Role, and reports objects that it can't access", async () => {
@@ -169,12 +169,12 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     ]);
     expect(stdout.trim()).toBe("lease.coordination.k8s.io/wafsync-operator");
     const troubles = process.log().filter(({ level, msg }) => level === "warn" && msg === "watch failed");
-    expect(troubles.filter(({ code }) => code === "Forbidden")).toEqual([]);
+    expect(troubles.filter(({ code }) => code === "Forbidden")).toStrictEqual([]);
     await deleteManifest(cluster, mine);
     await waitFor("the deletion of the instance", waitMs, async () =>
       (await read(mine)) === undefined ? true : undefined,
     );
-    expect(simulator.wafs()[0]?.blocklist).toEqual([]);
+    expect(simulator.wafs()[0]?.blocklist).toStrictEqual([]);
   });
 
   test("a forbidden base URL is not called, and a requested reconcile run is acknowledged", async () => {
@@ -245,12 +245,12 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     });
     await hasReason(declared, "Ready", "InvalidSpec");
     await hasReason(rule(namespace, "rule", []), "Accepted", "InstanceNotFound");
-    expect(simulator.wafs()[0]?.blocklist).toEqual(["198.51.100.3"]);
+    expect(simulator.wafs()[0]?.blocklist).toStrictEqual(["198.51.100.3"]);
     await deleteManifest(cluster, declared);
     await waitFor("the end of the instance", waitMs, async () =>
       (await read(declared)) === undefined ? true : undefined,
     );
-    expect(simulator.wafs()[0]?.blocklist).toEqual(["198.51.100.3"]);
+    expect(simulator.wafs()[0]?.blocklist).toStrictEqual(["198.51.100.3"]);
     await waitFor("a warning", waitMs, async () => {
       const listed = await cluster.expectKubectl(["get", "events", "-n", namespace]);
       return listed.includes("EntriesLeftBehind") ? true : undefined;

@@ -65,7 +65,7 @@ test("the replica with the former key notifies the others, so that none waits fo
   await world.time.advance(3 * leaseMs);
   end(world);
   expect(world.overlap()).toBeUndefined();
-  expect(callsOf(world, second, instance, rotatedMs)).not.toEqual([]);
+  expect(callsOf(world, second, instance, rotatedMs)).not.toStrictEqual([]);
 });
 
 test("a replica that can't read Secrets calls no WAF, because the keys may have been rotated", async () => {
@@ -77,8 +77,8 @@ test("a replica that can't read Secrets calls no WAF, because the keys may have 
   await world.time.advance(3 * leaseMs);
   end(world);
   expect(world.overlap()).toBeUndefined();
-  expect(callsOf(world, first, instance, sinceMs + 15_000)).toEqual([]);
-  expect(callsOf(world, second, instance, sinceMs)).not.toEqual([]);
+  expect(callsOf(world, first, instance, sinceMs + 15_000)).toStrictEqual([]);
+  expect(callsOf(world, second, instance, sinceMs)).not.toStrictEqual([]);
 });
 
 test("a shard is given up only when the calls in flight have ended", async () => {
@@ -89,7 +89,7 @@ test("a shard is given up only when the calls in flight have ended", async () =>
     await world.time.advance(20_000);
     world.start(shards);
     await world.time.advance(2 * sharedMs);
-    expect(world.replicas.map(({ leases }) => leases.all().length)).toEqual([1, 1]);
+    expect(world.replicas.map(({ leases }) => leases.all().length)).toStrictEqual([1, 1]);
     end(world);
     expect(world.overlap()).toBeUndefined();
   }
@@ -104,7 +104,7 @@ test("a live replica takes the shards of a dead replica", async () => {
   await world.time.advance(15_000);
   end(world);
   expect(world.overlap()).toBeUndefined();
-  expect(world.idleSince(takenMs)).toEqual([]);
+  expect(world.idleSince(takenMs)).toStrictEqual([]);
   expect(takenMs - killedMs).toBeLessThan(2 * leaseMs);
 });
 

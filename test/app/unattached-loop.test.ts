@@ -56,7 +56,7 @@ test("a flood in one namespace delays the status in another by one write, and is
   const stop = new AbortController();
   const running = loop.run(stop.signal);
   await clock.advance(100);
-  expect(written.slice(0, 2)).toEqual(["flood/rule-0", "other/rule"]);
+  expect(written.slice(0, 2)).toStrictEqual(["flood/rule-0", "other/rule"]);
   expect(written.length).toBeLessThanOrEqual(6);
   await clock.advance(120_000);
   expect(new Set(written).size).toBe(3_001);
@@ -89,12 +89,12 @@ test("a failed status write is retried in the next round, and an object that has
   objects.delete("WafIpRule b/attaches");
   await clock.advance(1_000);
   await round;
-  expect(written).toEqual(["a/fails"]);
+  expect(written).toStrictEqual(["a/fails"]);
   failing.clear();
   const next = loop.round(signal);
   await clock.advance(1_000);
   await next;
-  expect(written).toEqual(["a/fails", "a/fails"]);
+  expect(written).toStrictEqual(["a/fails", "a/fails"]);
   await loop.round(signal);
   expect(written).toHaveLength(2);
 });

@@ -44,7 +44,7 @@ test("Without an allowed URL, wafsync does not connect to a name with an interna
 test("An allowed URL may have any address, and its fault names the cause", async () => {
   const { baseUrl } = await aWaf([]);
   const allowed = clientsOf({ ...strict, allowedBaseUrls: [baseUrl] });
-  expect(await allowed.open(anInstance({ baseUrl }), key).readList("blocklist")).toEqual({ ok: true, value: [] });
+  expect(await allowed.open(anInstance({ baseUrl }), key).readList("blocklist")).toStrictEqual({ ok: true, value: [] });
   const closed = "http://127.0.0.1:1";
   const read = await allowed.open(anInstance({ baseUrl: closed }), key).readList("blocklist");
   expect(JSON.stringify(read)).toContain("(ECONNREFUSED)");

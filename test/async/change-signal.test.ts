@@ -20,8 +20,8 @@ test("every waiter is woken once, and an abort ends a wait without a change", as
   const all = [wait("a"), wait("b"), wait("c", stop.signal)];
   stop.abort();
   await settle();
-  expect(ended).toEqual(["c"]);
+  expect(ended).toStrictEqual(["c"]);
   signal.notify();
   await Promise.all(all);
-  expect(ended).toEqual(["c", "a", "b"]);
+  expect(ended).toStrictEqual(["c", "a", "b"]);
 });

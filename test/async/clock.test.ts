@@ -44,10 +44,10 @@ describe.each([
     clock.schedule(40, () => acts.push("late"));
     clock.schedule(20, () => acts.push("early"));
     clock.schedule(-1, () => acts.push("at once"));
-    expect(acts).toEqual([]);
+    expect(acts).toStrictEqual([]);
     await advance(50);
     await advance(50);
-    expect(acts).toEqual(["at once", "early", "late"]);
+    expect(acts).toStrictEqual(["at once", "early", "late"]);
   });
 
   test("does not act after it is canceled, and canceling late or twice has no effect", async () => {
@@ -60,7 +60,7 @@ describe.each([
     await advance(30);
     cancelLate();
     await advance(30);
-    expect(acts).toEqual(["acted"]);
+    expect(acts).toStrictEqual(["acted"]);
   });
 
   test("wakes a sleeper after the delay, or as soon as the signal aborts", async () => {
@@ -72,11 +72,11 @@ describe.each([
       clock.sleep(20).then(() => woken.push("slept")),
     ];
     await advance(30);
-    expect(woken).toEqual(["slept"]);
+    expect(woken).toStrictEqual(["slept"]);
     stop.abort();
     await Promise.all(sleeping);
     await clock.sleep(86_400_000, stop.signal);
-    expect(woken).toEqual(["slept", "stopped"]);
+    expect(woken).toStrictEqual(["slept", "stopped"]);
   });
 });
 
@@ -85,5 +85,5 @@ test("the real clock does not act immediately if a delay is too long for a Node.
   const cancel = realClock.schedule(2 ** 40, () => acts.push("too early"));
   await realClock.sleep(10);
   cancel();
-  expect(acts).toEqual([]);
+  expect(acts).toStrictEqual([]);
 });

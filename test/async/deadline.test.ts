@@ -5,7 +5,7 @@ import { VirtualTime } from "../support/fakes/virtual-time.ts";
 test("an action that ends in time returns its value and leaves no timer", async () => {
   const time = new VirtualTime();
   const result = await withDeadline({ clock: time.clock(), timeoutMs: 5_000 }, async () => "done");
-  expect(result).toEqual({ inTime: true, value: "done" });
+  expect(result).toStrictEqual({ inTime: true, value: "done" });
   expect(time.pendingTimers).toBe(0);
 });
 
@@ -19,7 +19,7 @@ test("an action that ignores its signal is abandoned at the deadline", async () 
   await time.advance(4_999);
   expect(told?.aborted).toBe(false);
   await time.advance(1);
-  expect(await running).toEqual({ inTime: false });
+  expect(await running).toStrictEqual({ inTime: false });
   expect(told?.aborted).toBe(true);
 });
 
@@ -29,7 +29,7 @@ test("the caller's abort ends the wait early, and a failure before the deadline 
   const clock = time.clock();
   const running = withDeadline({ clock, timeoutMs: 5_000, signal: stop.signal }, () => new Promise(() => undefined));
   stop.abort();
-  expect(await running).toEqual({ inTime: false });
+  expect(await running).toStrictEqual({ inTime: false });
   await expect(withDeadline({ clock, timeoutMs: 1 }, () => Promise.reject(new Error("broken")))).rejects.toThrow(
     "broken",
   );

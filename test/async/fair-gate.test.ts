@@ -16,7 +16,7 @@ test("groups take turns, concurrency is limited, and a failure frees its slot", 
   const many = ["a0", "a1", "a2", "a3", "a4"].map(async (name) => await gate.run("a", act(name)));
   const other = gate.run("b", act("b0"));
   const ended = await Promise.allSettled([...many, other]);
-  expect(begun).toEqual(["a0", "a1", "a2", "b0", "a3", "a4"]);
+  expect(begun).toStrictEqual(["a0", "a1", "a2", "b0", "a3", "a4"]);
   expect(most).toBe(2);
   expect(ended.filter(({ status }) => status === "rejected")).toHaveLength(1);
   await gate.run("c", act("c0"));
@@ -35,5 +35,5 @@ test("an action that goes first waits only for running actions", async () => {
     async (name) => await gate.run(name.slice(0, 1), act(name), { goesFirst: true }),
   );
   await Promise.all([...many, ...owners]);
-  expect(begun).toEqual(["a0", "c0", "d0", "c1", "a1", "b0"]);
+  expect(begun).toStrictEqual(["a0", "c0", "d0", "c1", "a1", "b0"]);
 });

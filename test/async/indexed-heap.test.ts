@@ -19,7 +19,7 @@ test("keys leave in order of rank, then of arrival, even after others were moved
       const expected = [...rows].sort((a, b) => a[1] - b[1]).map(([key]) => key);
       const left: (number | undefined)[] = [];
       while (heap.size > 0) left.push(heap.pop());
-      expect(left).toEqual(expected);
+      expect(left).toStrictEqual(expected);
       expect(heap.pop()).toBeUndefined();
     }),
     { numRuns: 2_000 },

@@ -41,7 +41,7 @@ describe("keys that wait", () => {
     queue.add("a", change);
     queue.add("a", change);
     queue.add("a", { priority: "Resync", reason: "resync" });
-    expect(await takeNow(queue)).toEqual({ key: "a", reasons: ["changed", "resync"] });
+    expect(await takeNow(queue)).toStrictEqual({ key: "a", reasons: ["changed", "resync"] });
     expect(await takeNow(queue)).toBeUndefined();
     expect(counts.added).toBe(1);
   });
@@ -89,7 +89,7 @@ describe("keys that wait", () => {
     }
     const taken: string[] = [];
     for (let item = await takeNow(queue); item !== undefined; item = await takeNow(queue)) taken.push(item.key);
-    expect(taken).toEqual(queuePriorities.flatMap((priority) => [`${priority} 1`, `${priority} 2`]));
+    expect(taken).toStrictEqual(queuePriorities.flatMap((priority) => [`${priority} 1`, `${priority} 2`]));
   });
 
   test("a key that waits long enough overtakes newer and more urgent ones", async () => {
@@ -127,7 +127,7 @@ describe("retries", () => {
   test("the delay doubles up to five minutes, and starts again after forget", () => {
     const { queue, counts } = makeQueue(() => 0.999_999);
     const delays = Array.from({ length: 11 }, () => queue.retry("a", "failed"));
-    expect(delays.slice(0, 4)).toEqual([1_000, 2_000, 4_000, 8_000]);
+    expect(delays.slice(0, 4)).toStrictEqual([1_000, 2_000, 4_000, 8_000]);
     expect(delays.at(-1)).toBe(300_000);
     expect(queue.failures("a")).toBe(11);
     expect(queue.retry("b", "failed")).toBe(1_000);
@@ -140,7 +140,7 @@ describe("retries", () => {
     const { queue } = makeQueue();
     queue.retry("a", "failed");
     queue.add("a", change);
-    expect(await takeNow(queue)).toEqual({ key: "a", reasons: ["failed", "changed"] });
+    expect(await takeNow(queue)).toStrictEqual({ key: "a", reasons: ["failed", "changed"] });
   });
 });
 
@@ -163,7 +163,7 @@ describe("shutting down", () => {
     await ending;
     expect(await queue.get()).toBeUndefined();
     expect(time.pendingTimers).toBe(0);
-    expect(queue.stats()).toEqual({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 });
+    expect(queue.stats()).toStrictEqual({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 });
   });
 
   test("ends immediately if no key is in progress, and can be called repeatedly", async () => {
@@ -182,7 +182,7 @@ test("durations of waiting and working are reported in milliseconds", async () =
   await time.advance(30);
   await takeNow(queue);
   await time.advance(70);
-  expect(queue.stats()).toEqual({ depth: 0, longestRunningMs: 70, unfinishedMs: 70 });
+  expect(queue.stats()).toStrictEqual({ depth: 0, longestRunningMs: 70, unfinishedMs: 70 });
   queue.done("a");
   expect(counts).toMatchObject({ waitedMs: [30], workedMs: [70] });
 });

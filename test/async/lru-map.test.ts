@@ -7,6 +7,6 @@ test("the least recently used entry is evicted first", () => {
   map.set("b", 2);
   expect(map.get("a")).toBe(1);
   map.set("c", 3);
-  expect([map.get("a"), map.get("b"), map.get("c")]).toEqual([1, undefined, 3]);
-  expect([map.delete("a"), map.delete("a")]).toEqual([true, false]);
+  expect([map.get("a"), map.get("b"), map.get("c")]).toStrictEqual([1, undefined, 3]);
+  expect([map.delete("a"), map.delete("a")]).toStrictEqual([true, false]);
 });

@@ -13,7 +13,7 @@ test("every item is processed once, in order, and with limited concurrency", asy
     await Promise.resolve();
     atOnce -= 1;
   });
-  expect(begun).toEqual(items);
+  expect(begun).toStrictEqual(items);
   expect(most).toBe(3);
 });
 

@@ -9,8 +9,8 @@ test("a burst is accepted, then one per interval, and setting back the clock has
     bucket = result.bucket;
     return result.taken;
   };
-  expect([take(0), take(0), take(0), take(0)]).toEqual([true, true, true, false]);
-  expect([take(999), take(1_000), take(1_001)]).toEqual([false, true, false]);
+  expect([take(0), take(0), take(0), take(0)]).toStrictEqual([true, true, true, false]);
+  expect([take(999), take(1_000), take(1_001)]).toStrictEqual([false, true, false]);
   expect(take(-50_000)).toBe(false);
-  expect([take(100_000), take(100_000), take(100_000), take(100_000)]).toEqual([true, true, true, false]);
+  expect([take(100_000), take(100_000), take(100_000), take(100_000)]).toStrictEqual([true, true, true, false]);
 });

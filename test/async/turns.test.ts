@@ -14,7 +14,7 @@ describe("Turns", () => {
     const second = turns.run(async () => void told.push("second"));
     open.resolve();
     await Promise.all([first, second, turns.ended()]);
-    expect(told).toEqual(["first begins", "first ends", "second"]);
+    expect(told).toStrictEqual(["first begins", "first ends", "second"]);
   });
 
   test("continue after a failure, which only its caller receives", async () => {

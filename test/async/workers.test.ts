@@ -27,7 +27,7 @@ test("a settled key runs again at its wake time, and a stuck one only when it is
   await time.advance(15_000);
   queue.add("stuck", change);
   await time.advance(0);
-  expect(runs).toEqual(["0 a changed", "0 stuck changed", "10000 a timer", "15000 stuck changed"]);
+  expect(runs).toStrictEqual(["0 a changed", "0 stuck changed", "10000 a timer", "15000 stuck changed"]);
   stop.abort();
   await ended;
 });
@@ -50,7 +50,7 @@ test("a failing key backs off, whether the handler reports the failure or throws
   await time.advance(10_000);
   queue.add("a", change);
   await time.advance(10_000);
-  expect(runs).toEqual(["0 changed", "1000 retry", "3000 retry", "10000 changed", "11000 retry"]);
+  expect(runs).toStrictEqual(["0 changed", "1000 retry", "3000 retry", "10000 changed", "11000 retry"]);
   stop.abort();
   await ended;
 });
@@ -64,7 +64,7 @@ test("work that yields goes to the tail of the queue", async () => {
   });
   for (const key of ["long", "b", "c"]) queue.add(key, { priority: "Resync", reason: "test" });
   await time.advance(100);
-  expect(runs).toEqual(["long", "b", "c", "long", "long", "long"]);
+  expect(runs).toStrictEqual(["long", "b", "c", "long", "long", "long"]);
   stop.abort();
   await ended;
 });
@@ -81,8 +81,8 @@ test("aborting notifies the handler, and ends the workers after it has returned"
   await time.advance(1);
   stop.abort();
   await ended;
-  expect(seen).toEqual([true]);
-  expect(queue.stats()).toEqual({ depth: 1, longestRunningMs: 0, unfinishedMs: 0 });
+  expect(seen).toStrictEqual([true]);
+  expect(queue.stats()).toStrictEqual({ depth: 1, longestRunningMs: 0, unfinishedMs: 0 });
 });
 
 test("no add is lost, no key runs twice at the same time, and no key waits longer than the keys before it take", async () => {
@@ -138,7 +138,7 @@ test("a key that failed with its own backoff runs again at that time, and counts
   const ended = runWorkers({ queue, clock, workers: 1, handle, signal: stop.signal });
   queue.add("a", change);
   await time.advance(60_000);
-  expect(runs).toEqual(["0 changed", "7000 retry"]);
+  expect(runs).toStrictEqual(["0 changed", "7000 retry"]);
   expect(retries).toBe(1);
   stop.abort();
   await ended;
@@ -161,14 +161,14 @@ test("parked work releases its worker, and takes one again when it continues", a
   });
   for (const key of ["hangs", "a", "b"]) queue.add(key, change);
   await time.advance(15);
-  expect(begun).toEqual(["hangs", "a", "b"]);
+  expect(begun).toStrictEqual(["hangs", "a", "b"]);
   continued.resolve();
   await time.advance(10);
   queue.add("c", change);
   await time.advance(500);
-  expect(begun).toEqual(["hangs", "a", "b"]);
+  expect(begun).toStrictEqual(["hangs", "a", "b"]);
   await time.advance(1_000);
-  expect(begun).toEqual(["hangs", "a", "b", "c"]);
+  expect(begun).toStrictEqual(["hangs", "a", "b", "c"]);
   stop.abort();
   await ended;
 });

@@ -101,26 +101,26 @@ await describeWithBrowser("The page in a browser", (browser) => {
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(view[1]);
       const back = await page.evaluate("getComputedStyle(document.body).backgroundColor");
       expect(back).toBe(view[0] === "light" ? "rgb(245, 246, 248)" : "rgb(18, 22, 28)");
-      expect(await barriersOf(page)).toEqual([]);
+      expect(await barriersOf(page)).toStrictEqual([]);
       // An error page has an error status, which the browser logs.
-      expect(troubles.filter((one) => !/status of 400/.test(one))).toEqual([]);
+      expect(troubles.filter((one) => !/status of 400/.test(one))).toStrictEqual([]);
     }
   });
 
   test("draws its charts in colors, with a text alternative", async () => {
     await using opened = await open(browser(), `${served.url}/instances/shop/main`);
     const { page } = opened;
-    expect(await page.$$eval("figure", (all) => all.map((one) => one.getAttribute("aria-label")))).toEqual([
+    expect(await page.$$eval("figure", (all) => all.map((one) => one.getAttribute("aria-label")))).toStrictEqual([
       expect.stringMatching(/^Managed entries over time: blocklist from 0 to 2, /),
     ]);
     const strokes = await page.evaluate(
       "[...document.querySelectorAll('figure svg path')].map((path) => getComputedStyle(path).stroke)",
     );
-    expect(strokes).toEqual(expect.arrayContaining(["rgb(47, 111, 208)", "rgb(217, 130, 43)"]));
+    expect(strokes).toStrictEqual(expect.arrayContaining(["rgb(47, 111, 208)", "rgb(217, 130, 43)"]));
     const fonts = await page.evaluate(
       "[...new Set([...document.querySelectorAll('figure svg text')].map((text) => getComputedStyle(text).fontSize))]",
     );
-    expect(fonts).toEqual(["13px"]);
+    expect(fonts).toStrictEqual(["13px"]);
   });
 
   test("answers a search that uses only the keyboard", async () => {
@@ -133,7 +133,7 @@ await describeWithBrowser("The page in a browser", (browser) => {
     expect(await page.$eval("h2", (title) => title.textContent)).toBe(
       "192.0.2.3 is blocked on shop/main (www.shop.example)",
     );
-    expect(troubles).toEqual([]);
+    expect(troubles).toStrictEqual([]);
   });
 
   test("updates itself without a reload, and does not disturb a user who is typing", async () => {
@@ -146,11 +146,11 @@ await describeWithBrowser("The page in a browser", (browser) => {
     await page.waitForFunction(
       "[...document.querySelectorAll('.tile')].some((tile) => tile.textContent.trim().match(/^Blocked\\s+3$/))",
     );
-    expect(await page.evaluate("[window.before, document.getElementById('address').value]")).toEqual([
+    expect(await page.evaluate("[window.before, document.getElementById('address').value]")).toStrictEqual([
       true,
       "192.0.2.",
     ]);
-    expect(troubles).toEqual([]);
+    expect(troubles).toStrictEqual([]);
   });
 
   test("shows the same content without scripts", async () => {
@@ -182,8 +182,8 @@ await describeWithBrowser("The page in a browser", (browser) => {
       });
       expect(await page.evaluate("window.hit")).toBeUndefined();
       const foreign = "script, img, iframe, link, base, style, [onload], [onerror], [onfocus], [style]";
-      expect(await page.$$eval(`body :is(${foreign})`, (found) => found.map((one) => one.outerHTML))).toEqual([]);
-      expect(troubles.filter((one) => !/status of 400/.test(one))).toEqual([]);
+      expect(await page.$$eval(`body :is(${foreign})`, (found) => found.map((one) => one.outerHTML))).toStrictEqual([]);
+      expect(troubles.filter((one) => !/status of 400/.test(one))).toStrictEqual([]);
       expect(new URL(page.url()).origin).toBe(fresh.url);
     }
     expect((await fresh.get("/instances/shop/main/requests")).text).toContain(

@@ -42,7 +42,7 @@ async function openReport(
   const { code, stderr } = await runWafsync(["report", ...source, ...range, ...more, "--out", file], {
     environment,
   });
-  expect([code, stderr]).toEqual([0, expect.stringContaining("blocked requests is in")]);
+  expect([code, stderr]).toStrictEqual([0, expect.stringContaining("blocked requests is in")]);
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
   const troubles: string[] = [];
@@ -126,19 +126,19 @@ await describeWithBrowser("A report in a browser", (browser) => {
       await page.$$eval("figure .wide svg", (charts) =>
         charts.map((chart) => chart.getBoundingClientRect().width > 300),
       ),
-    ).toEqual([true, true, true]);
+    ).toStrictEqual([true, true, true]);
     const bars = await page.$$eval("#time .wide svg path.bar > title", (titles) => titles.length);
     expect(bars).toBeGreaterThan(72);
-    expect(await page.$$eval("figure svg text", (texts) => texts.map((text) => text.textContent))).toEqual(
+    expect(await page.$$eval("figure svg text", (texts) => texts.map((text) => text.textContent))).toStrictEqual(
       expect.arrayContaining(["06-10 00:00", "SQL Injection", "United Kingdom"]),
     );
     const colours = (await page.evaluate(readColours)) as Colours[];
     expect(colours.length).toBeGreaterThan(150);
-    expect(colours.filter((one) => contrastOf(one) < 4.5)).toEqual([]);
+    expect(colours.filter((one) => contrastOf(one) < 4.5)).toStrictEqual([]);
     const back = await page.evaluate("getComputedStyle(document.body).backgroundColor");
     expect(back).toBe(scheme === "light" ? "rgb(245, 246, 248)" : "rgb(18, 22, 28)");
     await keepScreenshot(page, `report-${scheme}`);
-    expect(troubles).toEqual([]);
+    expect(troubles).toStrictEqual([]);
   });
 
   test("does not truncate labels of its charts", async () => {
@@ -165,7 +165,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
           .map((text) => text.textContent);
       }),
     );
-    expect(outside).toEqual([]);
+    expect(outside).toStrictEqual([]);
   });
 
   test("fits on a phone: only charts and tables scroll sideways", async () => {
@@ -191,7 +191,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
       kind: "WafIpRule",
       spec: { addresses: expect.any(Array) },
     });
-    expect(troubles).toEqual([]);
+    expect(troubles).toStrictEqual([]);
   });
 
   test.each([
@@ -206,7 +206,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
     await page.evaluate(axe.source);
     const { violations } = (await page.evaluate("axe.run(document)")) as AxeResults;
     const found = violations.map(({ id, impact, nodes }) => [id, impact, nodes.slice(0, 3).map(({ html }) => html)]);
-    expect(found).toEqual([]);
+    expect(found).toStrictEqual([]);
   });
 
   test("sorts its tables by keyboard, and opens the details of a client", async () => {
@@ -222,18 +222,18 @@ await describeWithBrowser("A report in a browser", (browser) => {
     await page.focus("#clients th:nth-child(2) button");
     await page.keyboard.press("Enter");
     const counts = (await column(2)).map(Number);
-    expect(counts).toEqual(before.map(Number).toSorted((a, b) => a - b));
-    expect((await orders()).map((order) => order ?? "")).toEqual(["", "ascending", "", "", "", "", "", ""]);
+    expect(counts).toStrictEqual(before.map(Number).toSorted((a, b) => a - b));
+    expect((await orders()).map((order) => order ?? "")).toStrictEqual(["", "ascending", "", "", "", "", "", ""]);
     await page.focus("#clients th:nth-child(5) button");
     await page.keyboard.press("Space");
-    expect(await column(5)).toEqual((await column(5)).toSorted());
+    expect(await column(5)).toStrictEqual((await column(5)).toSorted());
     expect((await orders())[4]).toBe("ascending");
     await page.focus("#clients tbody tr:nth-child(1) a");
     const target = await page.$eval("#clients tbody tr:nth-child(1) a", (link) => link.getAttribute("href"));
     await page.keyboard.press("Enter");
     await page.waitForSelector(`${target ?? ""}[open]`);
     expect(await page.$eval(`${target ?? ""} dl`, (list) => list.textContent)).toContain("User agents");
-    expect(troubles).toEqual([]);
+    expect(troubles).toStrictEqual([]);
   });
 
   test("shows the same tables and charts without its script, and no button that would have no effect", async () => {
@@ -246,12 +246,12 @@ await describeWithBrowser("A report in a browser", (browser) => {
     expect(withScript.length).toBeGreaterThan(500);
     await page.setJavaScriptEnabled(false);
     await page.reload();
-    expect(await texts()).toEqual(withScript);
+    expect(await texts()).toStrictEqual(withScript);
     expect(await page.$$eval("button:not([hidden])", (buttons) => buttons.length)).toBe(0);
     const shown = await page.$$eval("figure > div", (charts) =>
       charts.map((chart) => `${chart.className} ${chart.getBoundingClientRect().width > 0 ? "shown" : "hidden"}`),
     );
-    expect([...new Set(shown)]).toEqual(["wide hidden", "narrow shown"]);
+    expect([...new Set(shown)]).toStrictEqual(["wide hidden", "narrow shown"]);
   });
 
   test.each([
@@ -277,7 +277,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
       for (const element of elements) if ("focus" in element) (element as { focus(): void }).focus();
     });
     expect(await page.evaluate("window.hit")).toBeUndefined();
-    expect(troubles).toEqual([]);
+    expect(troubles).toStrictEqual([]);
     expect(page.url()).toMatch(/^file:/);
     const foreign =
       "script, img, iframe, a:not([href^='#client-']), link, base, form, meta[http-equiv=refresh], [onload], [onerror], [onfocus]";
@@ -285,7 +285,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
       await page.$$eval(`main :is(${foreign}), head :is(script, link, base)`, (found) =>
         found.map((one) => one.outerHTML),
       ),
-    ).toEqual([]);
+    ).toStrictEqual([]);
     const shown = await page.$$eval("#paths tbody td:first-child", (cells) => cells.map((cell) => cell.textContent));
     expect(shown).toHaveLength(new Set(attacks.map((attack) => attack.split("?")[0])).size);
     expect(shown).toContain("/<script>window.hit=1</script>");

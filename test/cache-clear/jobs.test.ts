@@ -104,7 +104,7 @@ await describeOperator("jobs and pipelines", (world) => {
         stdout: expect.stringContaining("The cache of WafInstance shop/shop is cleared"),
       });
       expect(clears()).toBe(1);
-      expect((await objects()).map(({ spec }) => spec["trigger"])).toEqual([revision]);
+      expect((await objects()).map(({ spec }) => spec["trigger"])).toStrictEqual([revision]);
       expect((await sync({ "wafsync.dev/revision": revision })).code).toBe(0);
       expect(clears()).toBe(1);
       expect((await sync({ "wafsync.dev/revision": "another" })).code).toBe(0);
@@ -137,7 +137,7 @@ await describeOperator("jobs and pipelines", (world) => {
     const as = ["-n", namespace, `--as=system:serviceaccount:${namespace}:${serviceAccount}`];
     const list = await cluster.expectKubectl(["auth", "can-i", "--list", "--no-headers", ...as]);
     const rights = list.split("\n").filter((line) => /^\S+/.test(line) && !/^\S*\.k8s\.io/.test(line));
-    expect(rights.toSorted()).toEqual([
+    expect(rights.toSorted()).toStrictEqual([
       expect.stringMatching(/^wafcacheclears\.wafsync\.dev .* \[create get\]$/),
       expect.stringMatching(/^wafinstances\.wafsync\.dev .* \[get\]$/),
     ]);
@@ -195,7 +195,7 @@ await describeOperator("jobs and pipelines", (world) => {
       expect(await run(...parameters)).toMatchObject({ code: 0, stdout: expect.stringMatching(/-2, Cleared\)/) });
       const tries = (await objects()).filter(({ spec }) => spec["trigger"] === "v2");
       const statuses = tries.map((object) => conditionOf(object, "Complete")?.status ?? "").toSorted();
-      expect(statuses).toEqual(["False", "True"]);
+      expect(statuses).toStrictEqual(["False", "True"]);
       expect(clears()).toBe(1);
     });
 

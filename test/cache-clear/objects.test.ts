@@ -80,7 +80,7 @@ await describeOperator("cache clears", (world) => {
     const [head = "", first = ""] = (await world().cluster.expectKubectl(["get", "wafcc", "-n", namespace])).split(
       "\n",
     );
-    expect(head.split(/\s{2,}/).map((title) => title.trim())).toEqual([
+    expect(head.split(/\s{2,}/).map((title) => title.trim())).toStrictEqual([
       "NAME",
       "INSTANCE",
       "TRIGGER",
@@ -100,7 +100,7 @@ await describeOperator("cache clears", (world) => {
     const clear = cacheClear(namespace, "deploy");
     await world().apply(clear);
     const { over, status } = await ended(clear);
-    expect([over, status["attempts"]]).toEqual(["Failed BadApiKey", 1]);
+    expect([over, status["attempts"]]).toStrictEqual(["Failed BadApiKey", 1]);
     expect(clearsOf(waf)).toBe(0);
   });
 
@@ -111,7 +111,7 @@ await describeOperator("cache clears", (world) => {
     const clear = cacheClear(namespace, "deploy");
     await world().apply(clear);
     const { over, status } = await ended(clear);
-    expect([over, status["attempts"], clearsOf(waf)]).toEqual(["Complete Cleared", 3, 1]);
+    expect([over, status["attempts"], clearsOf(waf)]).toStrictEqual(["Complete Cleared", 3, 1]);
     expect(status["duration"]).toMatch(/^\d+s$/);
   });
 

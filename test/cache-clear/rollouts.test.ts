@@ -114,7 +114,7 @@ await describeOperator("clears after rollouts", (world) => {
     await shop.hasCleared(1);
     expect(await shop.isIn("web", "Handled")).toMatchObject({ revision: "2" });
     const events = await world().events(shop.namespace);
-    expect(events.filter(({ reason }) => reason === "CacheCleared").map(({ message }) => message)).toEqual([
+    expect(events.filter(({ reason }) => reason === "CacheCleared").map(({ message }) => message)).toStrictEqual([
       expect.stringContaining(`Deployment ${shop.namespace}/web`),
     ]);
 

@@ -66,7 +66,7 @@ describe("the folder for compiled code", () => {
       await rm(join(home.path, place), { recursive: true });
       await symlink(join(home.path, "open"), join(home.path, place));
       expect(compileCacheFolder(home.program, home.cacheHome, user)).toBeUndefined();
-      expect(await readdir(join(home.path, "open"))).toEqual([]);
+      expect(await readdir(join(home.path, "open"))).toStrictEqual([]);
     },
   );
 
@@ -76,7 +76,7 @@ describe("the folder for compiled code", () => {
     if (user === 0) await chown(home.path, 12_345, 12_345);
     const claimed = user === 0 ? user : user + 1;
     expect(compileCacheFolder(home.program, home.cacheHome, claimed)).toBeUndefined();
-    expect(await readdir(home.path)).toEqual(["wafsync.mjs"]);
+    expect(await readdir(home.path)).toStrictEqual(["wafsync.mjs"]);
   });
 
   test("is never below the working directory", async () => {
@@ -97,6 +97,6 @@ describe("the folder for compiled code", () => {
     const kept = await readdir(join(await realpath(home.cacheHome), "wafsync", "compiled-code"));
     expect(new Set(made).size).toBe(6);
     expect(kept.length).toBe(4);
-    expect(made.slice(2).map((folder) => folder.split("/").at(-1))).toEqual(expect.arrayContaining(kept));
+    expect(made.slice(2).map((folder) => folder.split("/").at(-1))).toStrictEqual(expect.arrayContaining(kept));
   });
 });

@@ -27,7 +27,7 @@ test.each([
 });
 
 test("A warning names the former and the current option, once", () => {
-  expect(rename("logs --to today --to today").warnings).toEqual([
+  expect(rename("logs --to today --to today").warnings).toStrictEqual([
     "--to is now --until; the next version does not accept --to here",
   ]);
 });
@@ -44,7 +44,7 @@ test.each([
   "unknown --to x",
   "--help",
 ])("A line with current options stays unchanged: %s", (line) => {
-  expect(rename(line)).toEqual({ line, warnings: [] });
+  expect(rename(line)).toStrictEqual({ line, warnings: [] });
 });
 
 test("No former name is a current option of its command, unless the value tells which of them is meant", () => {

@@ -40,7 +40,7 @@ function isOurs(line: string): boolean {
 describe("--help", () => {
   test.each(commands)("of %s has examples, and wafsync accepts each of them", async (command) => {
     const { code, stdout, stderr } = await runWafsync([command, "--help"]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect({ code, stderr }).toStrictEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(new RegExp(`^Usage: wafsync ${command} `, "u"));
     expect(stdout).not.toContain("(default: [])");
     const examples = stdout.split("\n").filter((line) => line.startsWith("  $ ") && isOurs(line));
@@ -77,7 +77,7 @@ test("wafsync accepts every command line in the documentation", async () => {
     const complaint = await complaintOf(line);
     if (complaint !== `error: unknown option '${unknownOption}'`) wrong.push(`${line}: ${complaint}`);
   }
-  expect(wrong).toEqual([]);
+  expect(wrong).toStrictEqual([]);
 });
 
 test("wafsync does not start if Node.js would accept any certificate, and says what to do", async () => {

@@ -48,10 +48,10 @@ describe("An import", () => {
     const built = buildImport(names, made);
     expect(built).toMatchObject({ counts: { blocklist: 3, allowlist: 1 }, skipped: [], relaxed: [] });
     const plan = planAfter(built, made);
-    expect(plan.adoptions.map(({ entry }) => entry).toSorted()).toEqual(
+    expect(plan.adoptions.map(({ entry }) => entry).toSorted()).toStrictEqual(
       ["192.0.2.1", "198.51.100.0/24", "2001:db8::/32", "203.0.113.8"].toSorted(),
     );
-    expect(plan.operations).toEqual([]);
+    expect(plan.operations).toStrictEqual([]);
   });
 
   test("splits a list that is too long for one rule", () => {
@@ -65,25 +65,25 @@ describe("An import", () => {
   test("sets the guards so that they allow the current entries, and reports which", () => {
     const made = content(["0.0.0.0/4", "10.0.0.1"], ["203.0.0.0/8"]);
     const built = buildImport(names, made);
-    expect(built.skipped).toEqual([]);
-    expect(built.relaxed.toSorted()).toEqual([
+    expect(built.skipped).toStrictEqual([]);
+    expect(built.relaxed.toSorted()).toStrictEqual([
       "spec.guards.allowMinPrefixLength",
       "spec.guards.minPrefixLength",
       "spec.guards.specialPurpose",
     ]);
-    expect(planAfter(built, made).operations).toEqual([]);
+    expect(planAfter(built, made).operations).toStrictEqual([]);
   });
 
   test("skips entries that can't be declared without a call, and reports the reason", () => {
     const made = content(["192.0.2.1", "no address", "198.51.100.0/24"], ["192.0.2.1"], "198.51.100.9");
     const built = buildImport(names, made);
-    expect(built.skipped.map(({ list, spelling: shown }) => `${list} ${shown}`)).toEqual([
+    expect(built.skipped.map(({ list, spelling: shown }) => `${list} ${shown}`)).toStrictEqual([
       "blocklist no address",
       "allowlist 192.0.2.1",
       "blocklist 198.51.100.0/24",
     ]);
     expect(built.skipped[2]?.why).toContain("must stay reachable");
-    expect(planAfter(built, made).operations).toEqual([]);
+    expect(planAfter(built, made).operations).toStrictEqual([]);
   });
 
   test("of any lists is followed by a plan with adoptions only, and no calls", () => {
@@ -101,7 +101,7 @@ describe("An import", () => {
         const made = content(blocklist, allowlist, primaryOrigin);
         const built = buildImport(names, made);
         const plan = planAfter(built, made);
-        expect(plan.operations).toEqual([]);
+        expect(plan.operations).toStrictEqual([]);
         expect(plan.held).toBeUndefined();
         const total =
           new Set(observeSpellings(blocklist).keys()).size + new Set(observeSpellings(allowlist).keys()).size;

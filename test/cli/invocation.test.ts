@@ -16,7 +16,7 @@ describe.each([false, true])("A program (single executable: %s)", (isExecutable)
     ["/home/ana/.krew/bin/kubectl-wafsync", "kubectl wafsync"],
     ["kubectl-wafsync", "kubectl wafsync"],
   ])("that is invoked as %s calls itself `%s`", (script, name) => {
-    expect(call(script, ["plan", "-f", "waf"], isExecutable)).toEqual({
+    expect(call(script, ["plan", "-f", "waf"], isExecutable)).toStrictEqual({
       name,
       completes: false,
       words: ["plan", "-f", "waf"],

@@ -29,7 +29,7 @@ describe("the bundle", () => {
 
   test.each(["plan -f .", "logs --help", "--version"])("rejects `wafsync %s` on an old Node.js", async (line) => {
     const refused = await runWafsync(line.split(" "), { program: program(), nodeParameters });
-    expect(refused).toEqual({
+    expect(refused).toStrictEqual({
       code: 2,
       signal: undefined,
       stdout: "",

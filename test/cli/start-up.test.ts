@@ -92,7 +92,7 @@ describe("the bundle", () => {
     "loads only the command line parser for `wafsync %s`",
     async (line) => {
       const { packages, kibibytes, files } = await loadedBy(line.split(" "));
-      expect(packages).toEqual(base);
+      expect(packages).toStrictEqual(base);
       expect(kibibytes).toBeLessThan(100);
       expect(files).toBeLessThan(10);
     },
@@ -101,19 +101,19 @@ describe("the bundle", () => {
   test("loads for `plan` neither the Kubernetes client nor charts, nor HTTP/2 and TLS for a WAF without them", async () => {
     const { code, packages, kibibytes, files, builtins } = await loadedBy(["plan", ...folder.from]);
     expect(code).toBe(1);
-    expect(packages).toEqual(directory);
+    expect(packages).toStrictEqual(directory);
     // These bytes contain the schema, the reasons and the decisions of every kind.
     expect(kibibytes).toBeLessThan(1475);
     // Each command that shares a part of this code splits it into more files, with the same number of bytes.
     expect(files).toBeLessThan(62);
     expect(builtins).toContain("node:net");
-    expect(builtins.filter((name) => name === "node:http2" || name === "node:tls")).toEqual([]);
+    expect(builtins.filter((name) => name === "node:http2" || name === "node:tls")).toStrictEqual([]);
   });
 
   test("loads only the WAF client for a cache clear and for logs", async () => {
     const clear = await loadedBy(["clear-cache", ...access()]);
     expect(clear.code).toBe(0);
-    expect(clear.packages).toEqual(waf);
+    expect(clear.packages).toStrictEqual(waf);
     const logs = await loadedBy(["logs", ...access(), "--since", "yesterday", "-o", "ndjson"]);
     expect(logs.code).toBe(0);
     expect(logs.packages).not.toContain("@kubernetes/client-node");
@@ -132,7 +132,7 @@ describe("the bundle", () => {
   test("loads only the server of the page for an operator whose page nobody opens", async () => {
     const operator = await loadedBy(["operator", "--kubeconfig", "missing.yaml"]);
     expect(operator.packages).not.toContain("echarts");
-    expect(operator.sources.filter((path) => /cli\/(?:page|targets|report)\//u.test(path))).toEqual([
+    expect(operator.sources.filter((path) => /cli\/(?:page|targets|report)\//u.test(path))).toStrictEqual([
       "src/cli/page/bind-address.ts",
       "src/cli/page/page-server.ts",
     ]);

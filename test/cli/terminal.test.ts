@@ -17,7 +17,9 @@ test("Lines for a terminal contain only wafsync's own styles", () => {
   const written: string[] = [];
   const stream = { write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream;
   terminalOn(stream).line("\u001b[1mbold\u001b[22m \u001b[2Jgone \u001b[8mhidden \u202eturned");
-  expect(written).toEqual([`\u001b[1mbold\u001b[22m ${String.raw`\u001b[2Jgone \u001b[8mhidden \u202eturned`}\n`]);
+  expect(written).toStrictEqual([
+    `\u001b[1mbold\u001b[22m ${String.raw`\u001b[2Jgone \u001b[8mhidden \u202eturned`}\n`,
+  ]);
 });
 
 describeWithProgram("script", "On a terminal", (script) => {
@@ -70,10 +72,10 @@ describeWithProgram("script", "On a terminal", (script) => {
     ] as const;
     for (const [typed, code, said] of answers) {
       const ended = await onTerminal(["approve", ...folder.from], [[/\[y\/N\]/, typed]]);
-      expect(ended).toEqual({ code, shown: expect.stringContaining(said) });
+      expect(ended).toStrictEqual({ code, shown: expect.stringContaining(said) });
       expect(ended.shown).not.toContain("bug in wafsync");
       const lines = stripVTControlCharacters(ended.shown).split("\n");
-      expect(lines.filter((line) => line.length > 80 && !line.startsWith("Approved in "))).toEqual([]);
+      expect(lines.filter((line) => line.length > 80 && !line.startsWith("Approved in "))).toStrictEqual([]);
     }
     await runWafsync(["apply", ...folder.from], { program: program() });
     expect(folder.simulator.waf(testKey).blocklist).toHaveLength(2);

@@ -51,20 +51,20 @@ describe("wafsync version", () => {
 
   test("prints the versions of wafsync and Node.js and the commit, and contacts no server without a kubeconfig", async () => {
     const { code, stdout, stderr } = await run([]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect({ code, stderr }).toStrictEqual({ code: 0, stderr: "" });
     expect(stdout).toBe(`wafsync      ${version}
 Commit       unknown: running from source
 Node.js      ${process.versions.node} (${process.platform}-${process.arch})
 `);
-    expect(paths).toEqual([]);
+    expect(paths).toStrictEqual([]);
   });
 
   test("adds the version of the API server that the kubeconfig names", async () => {
     const { stdout } = await run(["--kubeconfig", join(scratch.path, "config.yaml")]);
     expect(stdout).toMatch(/^API server {3}v1\.36\.2$/mu);
-    expect(paths).toEqual(["/version"]);
+    expect(paths).toStrictEqual(["/version"]);
     const found = await run(["-o", "json"], { KUBECONFIG: join(scratch.path, "config.yaml") });
-    expect(JSON.parse(found.stdout)).toEqual({
+    expect(JSON.parse(found.stdout)).toStrictEqual({
       version,
       commit: null,
       node: process.versions.node,

@@ -34,7 +34,7 @@ await describeWithCollector("the OpenTelemetry Collector", async (program) => {
       await collector.stop();
       const [received] = await collector.received();
       await collector.start();
-      expect(received).toEqual({
+      expect(received).toStrictEqual({
         timeUnixNano: `${Date.parse(entry.timestamp)}000000`,
         severityText: "WARN",
         eventName: "wafsync.request.blocked",
@@ -137,7 +137,7 @@ await describeWithCollector("the OpenTelemetry Collector", async (program) => {
       await collector.stop();
       const received = await collector.received();
       const path = ({ attributes }: (typeof received)[number]) => String(attributes["url.path"]);
-      expect(received.map(path).sort()).toEqual(wanted.toSorted());
+      expect(received.map(path).sort()).toStrictEqual(wanted.toSorted());
       expect(received[0]?.attributes).toMatchObject({
         "wafsync.instance": `${namespace}/waf`,
         "server.address": waf.domain,

@@ -105,11 +105,11 @@ await describeWithControlPlane("the custom resources on a real API server", (clu
       "::1",
     ])("the address %s", async (address) => {
       const answer = await tryCreate("WafIpRule", { ...minimal.WafIpRule, addresses: [address] });
-      expect(answer).toEqual({ status: 201, message: "" });
+      expect(answer).toStrictEqual({ status: 201, message: "" });
     });
 
     test.each(["1s", "90s", "2h", "1h30m", "2d", "2d12h", "1500ms", "3650d"])("the ttl %s", async (ttl) => {
-      expect(await tryCreate("WafIpRule", { ...minimal.WafIpRule, ttl })).toEqual({ status: 201, message: "" });
+      expect(await tryCreate("WafIpRule", { ...minimal.WafIpRule, ttl })).toStrictEqual({ status: 201, message: "" });
     });
   });
 
@@ -217,7 +217,7 @@ await describeWithControlPlane("the custom resources on a real API server", (clu
 
     test.each(refusals)("%s", async (_title, kind, fields, message) => {
       const answer = await tryCreate(kind, { ...minimal[kind], ...fields });
-      expect(answer).toEqual({ status: 422, message: expect.stringMatching(message) });
+      expect(answer).toStrictEqual({ status: 422, message: expect.stringMatching(message) });
     });
 
     test.each([
@@ -237,7 +237,7 @@ await describeWithControlPlane("the custom resources on a real API server", (clu
       "",
     ])("the address %j", async (address) => {
       const answer = await tryCreate("WafIpRule", { ...minimal.WafIpRule, addresses: [address] });
-      expect(answer).toEqual({ status: 422, message: expect.stringContaining("write an IPv4 or IPv6 address") });
+      expect(answer).toStrictEqual({ status: 422, message: expect.stringContaining("write an IPv4 or IPv6 address") });
     });
 
     test("a field that the kind does not have, by kubectl", async () => {
@@ -251,17 +251,29 @@ await describeWithControlPlane("the custom resources on a real API server", (clu
       const name = `moved-${plurals[kind]}`;
       await create(kind, name, minimal[kind]);
       const moved = await patchSpec(kind, name, { instanceRef: { name: "other" } });
-      expect(moved).toEqual({ status: 422, message: expect.stringMatching(/spec\.instanceRef: .*can't be changed/) });
+      expect(moved).toStrictEqual({
+        status: 422,
+        message: expect.stringMatching(/spec\.instanceRef: .*can't be changed/),
+      });
       const widened = await patchSpec(kind, name, { instanceRef: { name: "waf", namespace: "other" } });
-      expect(widened).toEqual({ status: 422, message: expect.stringMatching(/spec\.instanceRef: .*can't be changed/) });
+      expect(widened).toStrictEqual({
+        status: 422,
+        message: expect.stringMatching(/spec\.instanceRef: .*can't be changed/),
+      });
     });
 
     test("a changed cache clear, but for its trigger", async () => {
       await create("WafCacheClear", "changed", { ...minimal.WafCacheClear, trigger: "first" });
-      expect(await patchSpec("WafCacheClear", "changed", { trigger: "second" })).toEqual({ status: 200, message: "" });
+      expect(await patchSpec("WafCacheClear", "changed", { trigger: "second" })).toStrictEqual({
+        status: 200,
+        message: "",
+      });
       for (const change of [{ backoffLimit: 5 }, { activeDeadlineSeconds: 5 }, { ttlSecondsAfterFinished: 5 }]) {
         const changed = await patchSpec("WafCacheClear", "changed", change);
-        expect(changed).toEqual({ status: 422, message: expect.stringContaining("create another WafCacheClear") });
+        expect(changed).toStrictEqual({
+          status: 422,
+          message: expect.stringContaining("create another WafCacheClear"),
+        });
       }
     });
   });

@@ -54,7 +54,7 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
   test.each([clusterOverlay, namespacedOverlay])("no right has a wildcard in %s", async (overlay) => {
     const rights = (await render(overlay)).flatMap(rightsOf);
     expect(rights.length).toBeGreaterThan(10);
-    expect(rights.filter((right) => right.includes("*"))).toEqual([]);
+    expect(rights.filter((right) => right.includes("*"))).toStrictEqual([]);
   });
 
   test("the component for shards sets as many replicas as shards, in a Deployment", async () => {
@@ -71,7 +71,7 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
         readonly spec: { replicas: number; template: { spec: { containers: { args: string[] }[] } } };
       };
       expect(spec.replicas).toBe(3);
-      expect(spec.template.spec.containers[0]?.args).toEqual(["operator", "--leader-elect", "--shards=3"]);
+      expect(spec.template.spec.containers[0]?.args).toStrictEqual(["operator", "--leader-elect", "--shards=3"]);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -79,15 +79,15 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
 
   test("the operator of one namespace has Roles only, with the rights of the other except those for namespaces", async () => {
     const namespaced = await render(namespacedOverlay);
-    expect(namespaced.filter(({ kind }) => clusterScoped.has(kind))).toEqual([]);
+    expect(namespaced.filter(({ kind }) => clusterScoped.has(kind))).toStrictEqual([]);
     const role = rightsOf(find(namespaced, "Role", "wafsync-operator"));
     const clusterRole = rightsOf(find(await render(clusterOverlay), "ClusterRole", "wafsync-operator"));
-    expect(role).toEqual(clusterRole.filter((right) => !right.endsWith(" namespaces.")));
+    expect(role).toStrictEqual(clusterRole.filter((right) => !right.endsWith(" namespaces.")));
   });
 
   test("Secrets can be read one at a time, and neither listed nor watched", async () => {
     const rights = rightsOf(find(await render(clusterOverlay), "ClusterRole", "wafsync-operator"));
-    expect(rights.filter((right) => right.includes("secrets"))).toEqual(["get secrets."]);
+    expect(rights.filter((right) => right.includes("secrets"))).toStrictEqual(["get secrets."]);
   });
 
   describe("applied", () => {
@@ -163,7 +163,7 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
       const lease = "leases.coordination.k8s.io";
       const verbs = ["get", "create", "update", "delete"];
       const answers = verbs.map((verb) => may(operator, verb, lease, operatorNamespace));
-      expect(await Promise.all(answers)).toEqual([true, true, true, false]);
+      expect(await Promise.all(answers)).toStrictEqual([true, true, true, false]);
     });
 
     test("people with the role edit write rules, and only admins write instances", async () => {
@@ -180,7 +180,11 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
       expect(await may("edit", "create", "wafinstances.wafsync.dev", elsewhere)).toBe(false);
       for (const role of ["view", "edit", "admin"]) {
         for (const verb of ["get", "create", "patch", "delete"]) {
-          expect([role, verb, await may(role, verb, "wafrecords.wafsync.dev", elsewhere)]).toEqual([role, verb, false]);
+          expect([role, verb, await may(role, verb, "wafrecords.wafsync.dev", elsewhere)]).toStrictEqual([
+            role,
+            verb,
+            false,
+          ]);
         }
       }
     });

@@ -33,7 +33,7 @@ describe("a lock between processes", () => {
       order.push("second");
     });
     await first;
-    expect(order).toEqual(["first begins", "first ends", "second"]);
+    expect(order).toStrictEqual(["first begins", "first ends", "second"]);
     expect(await waiting.promise).toBe(process.pid);
   });
 

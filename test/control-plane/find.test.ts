@@ -26,7 +26,7 @@ describe("finding a control plane", () => {
     const kubeApiserver = await addProgram("kube-apiserver");
     const kubectl = await addProgram("kubectl");
     const environment = { KUBEBUILDER_ASSETS: assets };
-    expect(await findControlPlane({ controllerManager: false, environment })).toEqual({
+    expect(await findControlPlane({ controllerManager: false, environment })).toStrictEqual({
       state: "Found",
       programs: { origin: "Assets", etcd, kubeApiserver, kubectl },
     });
@@ -45,7 +45,7 @@ describe("finding a control plane", () => {
   test("KUBEBUILDER_ASSETS that lacks a server is a mistake to be told, and nothing else is taken instead", async () => {
     await addProgram("etcd");
     const environment = { KUBEBUILDER_ASSETS: assets };
-    expect(await findControlPlane({ controllerManager: false, environment })).toEqual({
+    expect(await findControlPlane({ controllerManager: false, environment })).toStrictEqual({
       state: "Missing",
       problem: `${assets} has no kube-apiserver`,
     });
@@ -54,7 +54,7 @@ describe("finding a control plane", () => {
   test("kubectl may come from PATH, and without one there is no control plane", async () => {
     await Promise.all(["etcd", "kube-apiserver"].map(addProgram));
     const environment = { KUBEBUILDER_ASSETS: assets, PATH: join(assets, "absent") };
-    expect(await findControlPlane({ controllerManager: false, environment })).toEqual({
+    expect(await findControlPlane({ controllerManager: false, environment })).toStrictEqual({
       state: "Missing",
       problem: "kubectl is missing",
     });

@@ -142,16 +142,16 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
     afterEach(async () => await server.close());
 
     test("names its decisions, and then what has changed", async () => {
-      expect(await installation.pull()).toEqual([]);
+      expect(await installation.pull()).toStrictEqual([]);
       await server.add(
         { value: "203.0.113.1", seconds: 600 },
         { value: "203.0.113.2", seconds: 600, type: "captcha" },
         { value: "198.51.100.0/24", scope: "Range", seconds: 600 },
         { value: "2001:db8::1", seconds: 600 },
       );
-      expect(await installation.pull()).toEqual(["198.51.100.0/24", "2001:db8::1", "203.0.113.1"]);
+      expect(await installation.pull()).toStrictEqual(["198.51.100.0/24", "2001:db8::1", "203.0.113.1"]);
       await server.end("203.0.113.1");
-      expect(await installation.pull()).toEqual(["198.51.100.0/24", "2001:db8::1"]);
+      expect(await installation.pull()).toStrictEqual(["198.51.100.0/24", "2001:db8::1"]);
       expect(installation.problems).toBe("");
     });
 
@@ -162,44 +162,44 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       await server.end("203.0.113.1");
       installation.storeProblem = "The Lease is lost.";
       // The cursor in the server is beyond these changes then.
-      expect(await installation.pull()).toEqual(["203.0.113.1", "203.0.113.2"]);
+      expect(await installation.pull()).toStrictEqual(["203.0.113.1", "203.0.113.2"]);
       installation.storeProblem = undefined;
       installation.newLeader();
       await server.add({ value: "203.0.113.4", seconds: 600 });
-      expect(await installation.pull()).toEqual(["203.0.113.2", "203.0.113.3", "203.0.113.4"]);
+      expect(await installation.pull()).toStrictEqual(["203.0.113.2", "203.0.113.3", "203.0.113.4"]);
       await server.add({ value: "203.0.113.5", seconds: 600 });
-      expect(await installation.pull()).toEqual(["203.0.113.2", "203.0.113.3", "203.0.113.4", "203.0.113.5"]);
-      expect(server.bouncers()).toEqual(["wafsync"]);
+      expect(await installation.pull()).toStrictEqual(["203.0.113.2", "203.0.113.3", "203.0.113.4", "203.0.113.5"]);
+      expect(server.bouncers()).toStrictEqual(["wafsync"]);
     });
 
     test("prolongs a decision: the address stays until the longer one ends", async () => {
       await server.add({ value: "203.0.113.1", seconds: 600 });
       await installation.pull();
       await server.add({ value: "203.0.113.1", scenario: "test/other", seconds: 2400 });
-      expect(await installation.pull()).toEqual(["203.0.113.1"]);
+      expect(await installation.pull()).toStrictEqual(["203.0.113.1"]);
       installation.later(11 * minuteMs);
-      expect(await installation.pull()).toEqual(["203.0.113.1"]);
+      expect(await installation.pull()).toStrictEqual(["203.0.113.1"]);
       installation.later(30 * minuteMs);
-      expect(await installation.pull()).toEqual([]);
+      expect(await installation.pull()).toStrictEqual([]);
     });
 
     test("loses its table: nothing is removed, neither then nor after an empty table replaced it", async () => {
       const all = addresses(50);
       await server.add(...all.map((value) => ({ value, seconds: 600 })));
-      expect(await installation.pull()).toEqual(all.toSorted());
+      expect(await installation.pull()).toStrictEqual(all.toSorted());
       server.dropDecisions();
       // The stream claims that nothing has changed; the full list, which is due after an hour, fails.
-      expect(await installation.pull()).toEqual(all.toSorted());
+      expect(await installation.pull()).toStrictEqual(all.toSorted());
       installation.newLeader();
-      expect(await installation.pull()).toEqual(all.toSorted());
+      expect(await installation.pull()).toStrictEqual(all.toSorted());
       expect(installation.problems).toContain("responded with status 500");
       await server.kill();
       await server.start();
-      expect(await installation.pull()).toEqual(all.toSorted());
+      expect(await installation.pull()).toStrictEqual(all.toSorted());
       expect(installation.problems).toContain("shrank from 50 to 0 entries");
       // The person has seen that it is so.
       installation.maxShrinkPercent = 100;
-      expect(await installation.pull()).toEqual([]);
+      expect(await installation.pull()).toStrictEqual([]);
     });
 
     test("does not answer in time: the last good content stays, and the next answer counts", async () => {
@@ -208,7 +208,7 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       await server.add({ value: "203.0.113.2", seconds: 600 });
       installation.haste = 60;
       server.pause();
-      expect(await installation.pull()).toEqual(["203.0.113.1"]);
+      expect(await installation.pull()).toStrictEqual(["203.0.113.1"]);
       expect(installation.problems).toContain("did not send a complete response");
       server.resume();
       installation.haste = 1;
@@ -218,18 +218,18 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
         expect(entries).toContain("203.0.113.1");
       }
       expect(installation.problems).toBe("");
-      expect(installation.entries).toEqual(["203.0.113.1", "203.0.113.2"]);
+      expect(installation.entries).toStrictEqual(["203.0.113.1", "203.0.113.2"]);
     });
 
     test("receives the number of applied decisions every half hour", async () => {
       await server.add({ value: "203.0.113.1", seconds: 7200 }, { value: "2001:db8::1", seconds: 7200 });
       await installation.pull();
-      expect(server.usage()).toEqual([]);
+      expect(server.usage()).toStrictEqual([]);
       installation.blocked("203.0.113.1", "203.0.113.1", "198.51.100.1");
       installation.later(31 * minuteMs);
       await installation.pull();
-      expect(server.usage().map(({ generatedBy }) => generatedBy)).toEqual(["wafsync"]);
-      expect(reported(server, 0)).toEqual({
+      expect(server.usage().map(({ generatedBy }) => generatedBy)).toStrictEqual(["wafsync"]);
+      expect(reported(server, 0)).toStrictEqual({
         seconds: 31 * 60,
         items: [
           { name: "active_decisions", value: 1, unit: "ip", labels: { origin: "crowdsec", ip_type: "ipv4" } },

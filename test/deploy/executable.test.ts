@@ -63,7 +63,7 @@ afterAll(async () => {
 describe("the single executable", () => {
   test("has the version of Node.js that is tested, and knows its commit", async () => {
     const { code, stdout, stderr } = await run("version", "-o", "json");
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect({ code, stderr }).toStrictEqual({ code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({ version, node: devDependencies["node"], platform: "linux-x64" });
     expect((JSON.parse(stdout) as { commit: string }).commit).toMatch(/^[0-9a-f]{40}(?:-dirty)?$/u);
     expect(major).toBe(24);
@@ -90,7 +90,7 @@ describe("the single executable", () => {
 
   test("loads the Kubernetes client for a cluster", async () => {
     const { code, stderr } = await run("clear-cache", "--instance", "shop/main", "--kubeconfig", "missing.yaml");
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("missing.yaml") });
+    expect({ code, stderr }).toStrictEqual({ code: 2, stderr: expect.stringContaining("missing.yaml") });
   });
 
   test("is a plugin of kubectl, and its completion, by the name that it is called by", async () => {
@@ -111,7 +111,9 @@ describe("the single executable", () => {
     };
     expect(cyclonedx).toMatchObject({ bomFormat: "CycloneDX", metadata: { component: { name: "wafsync", version } } });
     const names = cyclonedx.components.map((component) => component.name);
-    expect(names).toEqual(expect.arrayContaining(["undici", "zod", "@kubernetes/client-node", "echarts", "Node.js"]));
+    expect(names).toStrictEqual(
+      expect.arrayContaining(["undici", "zod", "@kubernetes/client-node", "echarts", "Node.js"]),
+    );
     for (const tool of ["jest", "typescript", "esbuild", "postject"]) expect(names).not.toContain(tool);
     const spdx = (await json(`release/${name}.spdx.json`)) as {
       spdxVersion: string;
@@ -119,7 +121,7 @@ describe("the single executable", () => {
       relationships: readonly { spdxElementId: string; relatedSpdxElement: string }[];
     };
     expect(spdx.spdxVersion).toMatch(/^SPDX-2/u);
-    expect(spdx.packages.map((one) => one.name).sort()).toEqual([...names, "wafsync"].sort());
+    expect(spdx.packages.map((one) => one.name).sort()).toStrictEqual([...names, "wafsync"].sort());
     // Nothing stands alone, and nothing refers to what was left out.
     const known = new Set(["SPDXRef-DOCUMENT", ...spdx.packages.map(({ SPDXID }) => SPDXID)]);
     const related = new Set(spdx.relationships.map(({ spdxElementId }) => spdxElementId));
@@ -146,7 +148,7 @@ describe("the single executable", () => {
 
 await describeWithControlPlane("the operator of the executable", (cluster) => {
   test("becomes ready and brings a WAF to its declared state", async () => {
-    expect(await tryOperator(cluster, alone())).toEqual({
+    expect(await tryOperator(cluster, alone())).toStrictEqual({
       readyz: 200,
       waited: "wafiprule.wafsync.dev/one condition met",
     });
@@ -169,7 +171,7 @@ test("The template of the krew manifest becomes a valid one", async () => {
   expect(shortDescription).not.toMatch(/\.$/u);
   expect(description.trim()).not.toBe("");
   for (const { selector, uri, sha256, bin, files } of platforms) {
-    expect(Object.keys(selector.matchLabels).sort()).toEqual(["arch", "os"]);
+    expect(Object.keys(selector.matchLabels).sort()).toStrictEqual(["arch", "os"]);
     expect(uri).toMatch(/^https:\/\/\S+\/v1\.2\.3\/wafsync-1\.2\.3-\S+\.tar\.gz$/u);
     expect(sha256).toMatch(/^[0-9a-f]{64}$/u);
     expect(bin).not.toMatch(/^\/|\.\./u);

@@ -70,11 +70,11 @@ describe("The commands of the action, with the program that ships,", () => {
     const end = await endOfRule();
     await execute("sh", ["-c", withTags(ban, { ...tags, bantime: "14400" })]);
     expect((await endOfRule()) - end).toBeGreaterThan(7_000_000);
-    expect(waf.blocklist).toEqual([]);
+    expect(waf.blocklist).toStrictEqual([]);
     expect(await runWafsync(["apply", ...folder.from], { program: program() })).toMatchObject({ code: 0 });
-    expect(waf.blocklist).toEqual(["2001:db8::7"]);
+    expect(waf.blocklist).toStrictEqual(["2001:db8::7"]);
     await execute("sh", ["-c", withTags(await setting("actionunban"), tags)]);
-    expect(waf.blocklist).toEqual([]);
+    expect(waf.blocklist).toStrictEqual([]);
     await expect(stat(file)).rejects.toMatchObject({ code: "ENOENT" });
   });
 });
@@ -117,7 +117,7 @@ describe("The commands of the action", () => {
     const tags = [...text.replaceAll(/^#.*$/gmu, "").matchAll(/<(?<tag>[^>]+)>/gu)].map(
       ({ groups }) => groups?.["tag"],
     );
-    expect(new Set(tags)).toEqual(new Set(["bantime", "failures", "ip", "name", "target", "wafsync"]));
+    expect(new Set(tags)).toStrictEqual(new Set(["bantime", "failures", "ip", "name", "target", "wafsync"]));
   });
 });
 
@@ -207,7 +207,7 @@ action = wafsync[wafsync="${inScratch("wafsync")}", target="${target.join(" ")}"
     await until(async () => await stat(inScratch("socket")).catch(() => undefined));
     await client("set", "site", "banip", "192.0.2.1");
     await client("set", "site", "banip", "2001:db8::7");
-    expect((await calls(2)).toSorted()).toEqual([
+    expect((await calls(2)).toSorted()).toStrictEqual([
       `|block|192.0.2.1|--for|7200s|--reason|fail2ban: 0 failures in jail site|--no-wait|${words}`,
       `|block|2001:db8::7|--for|7200s|--reason|fail2ban: 0 failures in jail site|--no-wait|${words}`,
     ]);
@@ -227,6 +227,6 @@ action = wafsync[wafsync="${inScratch("wafsync")}", target="${target.join(" ")}"
     expect(await calls(4)).toHaveLength(4);
     following.child.kill("SIGTERM");
     await following.ended;
-    expect(waf.blocklist.toSorted()).toEqual(all.slice(1));
+    expect(waf.blocklist.toSorted()).toStrictEqual(all.slice(1));
   });
 });

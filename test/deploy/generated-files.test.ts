@@ -32,7 +32,7 @@ function hasValue(values: unknown, name: string): boolean {
 test("every generated file is up to date: npm run generate", async () => {
   const files = await generatedDeployFiles(root);
   const present = await Promise.all(files.map(async ({ path }) => readFile(join(root, path), "utf8").catch(() => "")));
-  expect(files.filter(({ text }, place) => present[place] !== text).map(({ path }) => path)).toEqual([]);
+  expect(files.filter(({ text }, place) => present[place] !== text).map(({ path }) => path)).toStrictEqual([]);
 });
 
 interface RoleRule {
@@ -50,13 +50,13 @@ test.each(["cluster/cluster-role.yaml", "namespaced/role.yaml"])(
     const rules = role?.rules ?? [];
     const verbsOn = (resource: string): string[] =>
       rules.flatMap(({ resources, verbs }) => (resources.includes(resource) ? verbs : [])).toSorted();
-    expect(verbsOn("wafinstances")).toEqual(["get", "list", "patch", "watch"]);
+    expect(verbsOn("wafinstances")).toStrictEqual(["get", "list", "patch", "watch"]);
     for (const kind of ["wafinstances", "wafiprules", "waforigins", "wafcacheclears", "waffeeds", "wafautoblocks"]) {
-      expect(verbsOn(`${kind}/status`)).toEqual(["patch"]);
+      expect(verbsOn(`${kind}/status`)).toStrictEqual(["patch"]);
     }
-    expect(verbsOn("wafinstances/finalizers")).toEqual([]);
-    expect(verbsOn("secrets")).toEqual(["get"]);
-    expect(verbsOn("namespaces")).toEqual(file.startsWith("namespaced/") ? [] : ["get", "list", "watch"]);
+    expect(verbsOn("wafinstances/finalizers")).toStrictEqual([]);
+    expect(verbsOn("secrets")).toStrictEqual(["get"]);
+    expect(verbsOn("namespaces")).toStrictEqual(file.startsWith("namespaced/") ? [] : ["get", "list", "watch"]);
     expect(rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs])).not.toContain(
       "*",
     );
@@ -69,9 +69,9 @@ describe("the values of the chart", () => {
     const values: unknown = parse(await readFile(join(chart, "values.yaml"), "utf8"));
     const names = valuesOf(schema).filter((name) => name !== "global");
     expect(names.length).toBeGreaterThan(40);
-    expect(names.filter((name) => !hasValue(values, name))).toEqual([]);
+    expect(names.filter((name) => !hasValue(values, name))).toStrictEqual([]);
     const page = await readFile(join(chart, "README.md"), "utf8");
-    expect(names.filter((name) => !page.includes(`| \`${name}\` |`))).toEqual([]);
+    expect(names.filter((name) => !page.includes(`| \`${name}\` |`))).toStrictEqual([]);
     expect(page).not.toMatch(/\| {2}\|/);
   });
 
@@ -108,7 +108,7 @@ describe("every query", () => {
   test("asks for metrics and labels that the operator serves", async () => {
     const metrics = await describeMetrics();
     const faults = [...alerts, ...dashboardQueries()].flatMap((query) => faultsIn(query, metrics));
-    expect(faults).toEqual([]);
+    expect(faults).toStrictEqual([]);
   });
 
   test("groups by labels that one of its metrics has", async () => {
@@ -117,20 +117,20 @@ describe("every query", () => {
     const groupings = [...alerts, ...dashboardQueries()].flatMap((query) =>
       [...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, labels = ""]) => labels.split(", ")),
     );
-    expect(groupings.filter((label) => !known.has(label) && !words.has(label))).toEqual([]);
+    expect(groupings.filter((label) => !known.has(label) && !words.has(label))).toStrictEqual([]);
   });
 
   test("of the check that finds faults, finds them", async () => {
     const metrics = await describeMetrics();
-    expect(faultsIn("sum(wafsync_unknown_total)", metrics)).toEqual(["wafsync_unknown_total"]);
-    expect(faultsIn('wafsync_instance_ready{colour="red"}', metrics)).toEqual(["wafsync_instance_ready{colour}"]);
+    expect(faultsIn("sum(wafsync_unknown_total)", metrics)).toStrictEqual(["wafsync_unknown_total"]);
+    expect(faultsIn('wafsync_instance_ready{colour="red"}', metrics)).toStrictEqual(["wafsync_instance_ready{colour}"]);
   });
 });
 
 test("every metric of wafsync is on the dashboard or in an alert", async () => {
   const queries = [...dashboardQueries(), JSON.stringify(alertGroups())].join("\n");
   const own = (await describeMetrics()).filter(({ name }) => name.startsWith("wafsync_"));
-  expect(own.filter(({ name }) => !queries.includes(name)).map(({ name }) => name)).toEqual([]);
+  expect(own.filter(({ name }) => !queries.includes(name)).map(({ name }) => name)).toStrictEqual([]);
 });
 
 test("no two panels of the dashboard overlap, and none is beyond its columns", () => {
@@ -141,5 +141,5 @@ test("no two panels of the dashboard overlap, and none is beyond its columns", (
     Array.from({ length: w * h }, (_, place) => `${x + (place % w)},${y + Math.floor(place / w)}`),
   );
   expect(new Set(cells).size).toBe(cells.length);
-  expect(panels.filter(({ gridPos }) => gridPos.x + gridPos.w > 24)).toEqual([]);
+  expect(panels.filter(({ gridPos }) => gridPos.x + gridPos.w > 24)).toStrictEqual([]);
 });

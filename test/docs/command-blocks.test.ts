@@ -26,11 +26,11 @@ describe("The command blocks of the documentation", () => {
       const unexplained = notRun.filter(({ reason }) => reason.split(" ").length < reasonWordsMin);
       problems.push(...unexplained.map(({ line }) => `${page}:${line}: give a reason why it is not run`));
     }
-    expect(problems).toEqual([]);
+    expect(problems).toStrictEqual([]);
   });
 
   test("are run by one suite only, which takes its pages from the list", async () => {
-    expect(listed.filter((page, index) => listed.indexOf(page) !== index || !pages.includes(page))).toEqual([]);
+    expect(listed.filter((page, index) => listed.indexOf(page) !== index || !pages.includes(page))).toStrictEqual([]);
     for (const suite of Object.keys(pagesOfSuites)) {
       expect(await readPage(suite)).toContain(`pagesOfSuites["${suite}"]`);
     }
@@ -52,7 +52,7 @@ describe("A page as a script", () => {
         name === "line" || value === false || value === 0 ? [] : [value],
       ),
     );
-    expect(shown).toEqual([
+    expect(shown).toStrictEqual([
       ["Preparation", "mkdir waf"],
       ["File", "waf/a.yaml", "a: 1\n"],
       ["Command", "wafsync plan -f waf\n", "Plan: …\n", 1],
@@ -61,12 +61,12 @@ describe("A page as a script", () => {
       ["Interruption", "wafsync run"],
       ["Command", "ls\n", undefined],
     ]);
-    expect(notRun).toEqual([{ line: 36, reason: "needs a registry" }]);
-    expect(faults).toEqual([]);
+    expect(notRun).toStrictEqual([{ line: 36, reason: "needs a registry" }]);
+    expect(faults).toStrictEqual([]);
   });
 
   test("has a fault if a console shows no command", () => {
-    expect(scriptOfPage("```console\nonly output\n```\n").faults).toEqual([expect.stringContaining("line 1")]);
+    expect(scriptOfPage("```console\nonly output\n```\n").faults).toStrictEqual([expect.stringContaining("line 1")]);
   });
 });
 

@@ -33,16 +33,16 @@ describe("docs/commands.md", () => {
   test("has a section and a row for every command, and for no other", async () => {
     const text = await readPage(page);
     const rows = [...text.matchAll(/^\| \[`([a-z-]+)`\]\(#\1\) +\|/gm)].map(([, command = ""]) => command);
-    expect([...rows].sort()).toEqual([...commands].sort());
+    expect([...rows].sort()).toStrictEqual([...commands].sort());
     const sections = [...sectionsOf(text, 2).keys()];
-    expect(commands.filter((command) => !sections.includes(command))).toEqual([]);
-    expect(sections.filter((heading) => /^[a-z-]+$/.test(heading) && !commands.includes(heading))).toEqual([]);
+    expect(commands.filter((command) => !sections.includes(command))).toStrictEqual([]);
+    expect(sections.filter((heading) => /^[a-z-]+$/.test(heading) && !commands.includes(heading))).toStrictEqual([]);
   });
 
   test.each(commands)("describes every option of %s, or links to the page that does", async (command) => {
     const text = await documentationOf(command);
     const isDescribed = (option: string): boolean => new RegExp(`${option}(?![a-z-])`).test(text);
-    expect((await optionNames(command)).filter((option) => !isDescribed(option))).toEqual([]);
+    expect((await optionNames(command)).filter((option) => !isDescribed(option))).toStrictEqual([]);
   });
 });
 
@@ -50,13 +50,13 @@ test("The page of commands has a row for every command", async () => {
   const rows = [...(await readPage("docs/commands.md")).matchAll(/^\| \[`([a-z-]+)`\]/gm)].map(
     ([, name]) => name ?? "",
   );
-  expect(commands.filter((command) => !rows.includes(command))).toEqual([]);
-  expect(rows.filter((row) => !commands.includes(row))).toEqual([]);
+  expect(commands.filter((command) => !rows.includes(command))).toStrictEqual([]);
+  expect(rows.filter((row) => !commands.includes(row))).toStrictEqual([]);
 });
 
 test("The Deployment of the chart can set every option of the operator but those that pods have no use for", async () => {
   const template = await readPage(join(chart, "templates/deployment.yaml"));
   const options = await optionNames("operator");
-  expect(options.filter((option) => !template.includes(option) && !notOfTheChart.includes(option))).toEqual([]);
-  expect(notOfTheChart.filter((option) => !options.includes(option))).toEqual([]);
+  expect(options.filter((option) => !template.includes(option) && !notOfTheChart.includes(option))).toStrictEqual([]);
+  expect(notOfTheChart.filter((option) => !options.includes(option))).toStrictEqual([]);
 });

@@ -10,7 +10,7 @@ const decisions = (await filesBelow("docs/contributing/decisions", ".md")).filte
 describe("docs/contributing/decisions/README.md", () => {
   test("lists every decision once, in order, with its title and status", async () => {
     const page = await readPage(index);
-    expect(linksOf(page)).toEqual(decisions.map((path) => basename(path)));
+    expect(linksOf(page)).toStrictEqual(decisions.map((path) => basename(path)));
     for (const path of decisions) {
       const text = await readPage(path);
       const [, title = "?"] = /^# (.+)$/m.exec(text) ?? [];
@@ -26,7 +26,7 @@ describe.each(decisions)("%s", (path) => {
     expect(text).toMatch(new RegExp(`^# ${number}\\. `));
     expect(text).toMatch(/^Status: (?:Proposed|Accepted|Superseded by)\b.* Date: \d{4}-\d\d-\d\d\.$/m);
     const sections = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
-    expect(sections).toEqual(["Context", "Decision", "Consequences", "Alternatives"]);
+    expect(sections).toStrictEqual(["Context", "Decision", "Consequences", "Alternatives"]);
     expect(text.split("\n").length).toBeLessThanOrEqual(linesMax);
   });
 });

@@ -9,7 +9,7 @@ const judges = ["test/support/simulation/oracle.ts", "test/support/simulation/le
 describe.each(guardNames)("The guard %s", (guard) => {
   test("is in the tables of docs/concepts/safety.md", async () => {
     const rows = (await readPage("docs/concepts/safety.md")).split("\n").filter((line) => line.startsWith("|"));
-    expect(rows.filter((row) => row.includes(`\`guards.${guard}\``))).not.toEqual([]);
+    expect(rows.filter((row) => row.includes(`\`guards.${guard}\``))).not.toStrictEqual([]);
   });
 
   test("is judged by the oracle or the ledger of the simulation", async () => {
@@ -18,6 +18,6 @@ describe.each(guardNames)("The guard %s", (guard) => {
   });
 
   test("is switched off by a mutation, which names it", () => {
-    expect(mutations.filter((mutation) => mutation.guard.includes(`\`${guard}\``))).not.toEqual([]);
+    expect(mutations.filter((mutation) => mutation.guard.includes(`\`${guard}\``))).not.toStrictEqual([]);
   });
 });

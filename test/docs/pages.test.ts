@@ -27,10 +27,10 @@ describe("The documentation", () => {
     for (const page of pages) {
       const blocks = (await readPage(page)).matchAll(/^```yaml\n(.*?)^```$/gms);
       const documents = [...blocks].flatMap(([, block = ""]) => documentsOf(block));
-      expect([page, ...faultsOf(documents)]).toEqual([page]);
+      expect([page, ...faultsOf(documents)]).toStrictEqual([page]);
       shown[page] = documents.map(({ kind }) => kind ?? "");
     }
-    expect(shown["docs/concepts/kinds.md"]).toEqual(expect.arrayContaining([...resourceKinds]));
+    expect(shown["docs/concepts/kinds.md"]).toStrictEqual(expect.arrayContaining([...resourceKinds]));
   });
 
   test("has no link to a page or a heading that does not exist", async () => {
@@ -45,7 +45,7 @@ describe("The documentation", () => {
         if (!exists) dead.push(`${page}: ${target}`);
       }
     }
-    expect(dead).toEqual([]);
+    expect(dead).toStrictEqual([]);
   });
 
   test("is reached from the README, page by page", async () => {
@@ -57,7 +57,7 @@ describe("The documentation", () => {
         if (!/^[a-z]+:/.test(target) && existsSync(join(root, file))) reached.add(file);
       }
     }
-    expect((await filesBelow("docs", ".md")).filter((page) => !reached.has(page))).toEqual([]);
+    expect((await filesBelow("docs", ".md")).filter((page) => !reached.has(page))).toStrictEqual([]);
   });
 
   test("names no npm script that does not exist, and explains every one to contributors", async () => {
@@ -67,10 +67,10 @@ describe("The documentation", () => {
       const named = (await readPage(page)).matchAll(/\bnpm (?:--?\S+ )*run (?:--?\S+ )*([a-z][a-z:-]*)/g);
       for (const [, script = ""] of named) if (!(script in scripts)) unknown.push(`${page}: npm run ${script}`);
     }
-    expect(unknown).toEqual([]);
+    expect(unknown).toStrictEqual([]);
     const contributing = codeSpans(await readPage("CONTRIBUTING.md"));
     const commandOf = (script: string): string => (script === "test" ? "npm test" : `npm run ${script}`);
-    expect(Object.keys(scripts).filter((script) => !contributing.includes(commandOf(script)))).toEqual([]);
+    expect(Object.keys(scripts).filter((script) => !contributing.includes(commandOf(script)))).toStrictEqual([]);
   });
 });
 
@@ -90,7 +90,7 @@ describe("The checklists of CONTRIBUTING.md", () => {
     const suites = noticing.flatMap(codeSpans).filter((span) => span.startsWith("test/"));
     const isFast = (suite: string): boolean =>
       fastTests.some((fast) => suite.startsWith(fast)) && !slowTests.includes(suite);
-    expect(suites.filter((suite) => !isFast(suite))).toEqual([]);
+    expect(suites.filter((suite) => !isFast(suite))).toStrictEqual([]);
   });
 });
 
@@ -101,11 +101,11 @@ describe("The pages about the source", () => {
     );
     const missing: string[] = [];
     for (const path of paths) if (!(await exists(path))) missing.push(path);
-    expect(missing).toEqual([]);
+    expect(missing).toStrictEqual([]);
   });
 
   test("are those that contributors read", async () => {
-    expect(pagesAboutSource).toEqual(
+    expect(pagesAboutSource).toStrictEqual(
       expect.arrayContaining(["CONTRIBUTING.md", "RELEASE.md", "docs/contributing/architecture.md"]),
     );
     const spans = codeSpans(await readPage("CONTRIBUTING.md"));

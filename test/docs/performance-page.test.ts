@@ -27,7 +27,7 @@ test("Every recorded table has a place on the page, and each place belongs to a 
     Object.keys(tables).map((table) => `${bench}.${table}`),
   );
   const places = placesIn(template);
-  expect(places).toEqual(expect.arrayContaining(tables));
+  expect(places).toStrictEqual(expect.arrayContaining(tables));
   const list = await readFile(join(root, "bench/benches.ts"), "utf8");
   for (const place of places) expect(list).toContain(`${place.split(".")[0]}Bench`);
 });

@@ -25,7 +25,7 @@ describe("Each published reason", () => {
   test("for which a person has to do something is in docs/troubleshooting.md", async () => {
     const explained = new Set(codeSpans(await readPage("docs/troubleshooting.md")));
     const missing = reasons.filter((each) => !needsNobody(each) && !explained.has(each.reason));
-    expect(missing.map(({ type, reason }) => `${type} ${reason}`)).toEqual([]);
+    expect(missing.map(({ type, reason }) => `${type} ${reason}`)).toStrictEqual([]);
   });
 
   test("is given somewhere in the source", async () => {
@@ -34,6 +34,6 @@ describe("Each published reason", () => {
       .flatMap(({ path, code: text }) => (/^src\/api\/.*reasons\.ts$/.test(path) ? [] : text))
       .join("\n");
     const unused = reasons.filter(({ reason }) => !new RegExp(`["'\`]${reason}["'\`]`).test(code));
-    expect(unused.map(({ type, reason }) => `${type} ${reason}`)).toEqual([]);
+    expect(unused.map(({ type, reason }) => `${type} ${reason}`)).toStrictEqual([]);
   });
 });

@@ -21,5 +21,5 @@ test("Every claim of the installation pages names a test that exists", async () 
   const missing = await Promise.all(
     rows.map(async ({ suite, step }) => ((await readPage(suite)).includes(`"${step}"`) ? [] : [`${suite}: ${step}`])),
   );
-  expect(missing.flat()).toEqual([]);
+  expect(missing.flat()).toStrictEqual([]);
 });

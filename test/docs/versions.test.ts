@@ -40,12 +40,12 @@ async function writtenVersions(): Promise<string[]> {
 describe("The version of package.json", () => {
   test("is that of package-lock.json", async () => {
     const lock = JSON.parse(await readPage("package-lock.json")) as PackageLock;
-    expect([lock.version, lock.packages[""]?.version]).toEqual([version, version]);
+    expect([lock.version, lock.packages[""]?.version]).toStrictEqual([version, version]);
   });
 
   test("is that of the chart and of the program in it", async () => {
     const chart = parse(await readPage("deploy/helm/wafsync/Chart.yaml")) as { version: string; appVersion: string };
-    expect([chart.version, chart.appVersion]).toEqual([version, version]);
+    expect([chart.version, chart.appVersion]).toStrictEqual([version, version]);
   });
 
   test("is that of every image, kustomization and Git tag in deploy/, docs/ and the README", async () => {
@@ -54,13 +54,13 @@ describe("The version of package.json", () => {
     for (const path of ["deploy/Dockerfile", "deploy/kustomize/base/kustomization.yaml", "deploy/flux/operator.yaml"]) {
       expect(files).toContain(path);
     }
-    expect(places.filter((place) => !place.endsWith(`: ${version}`))).toEqual([]);
+    expect(places.filter((place) => !place.endsWith(`: ${version}`))).toStrictEqual([]);
   });
 
   test("is written only in files that RELEASE.md names", async () => {
     const named = codeSpans(await readPage("RELEASE.md"));
     const files = new Set((await writtenVersions()).map((place) => place.split(": ")[0] ?? ""));
-    expect([...files].filter((file) => !named.includes(file))).toEqual([]);
+    expect([...files].filter((file) => !named.includes(file))).toStrictEqual([]);
   });
 
   test("is that of the newest section of the changelog, once there is one", async () => {
@@ -98,8 +98,8 @@ describe("The version of Node.js", () => {
     expect(workflows.length).toBeGreaterThan(0);
     for (const workflow of workflows) {
       const text = await readPage(workflow);
-      expect([workflow, /node-version: /.test(text)]).toEqual([workflow, false]);
-      expect([workflow, text.includes("actions/setup-node")]).toEqual([
+      expect([workflow, /node-version: /.test(text)]).toStrictEqual([workflow, false]);
+      expect([workflow, text.includes("actions/setup-node")]).toStrictEqual([
         workflow,
         /node-version-file: \.node-version/.test(text),
       ]);

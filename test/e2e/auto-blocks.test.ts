@@ -47,10 +47,10 @@ test("an attacker is suggested, then blocked, explained by why, and unblocked on
 
   const running = startWafsync(["run", ...folder.from]);
   await running.hasPrinted(/BlockSuggested.*Suggests blocking 1 client: 203\.0\.113\.66\./);
-  expect(waf.blocklist).toEqual([]);
+  expect(waf.blocklist).toStrictEqual([]);
   const report = await runWafsync(["report", ...folder.from, "--since", "24h", "--out", "-"]);
-  expect([report.code, report.stderr]).toEqual([0, expect.not.stringContaining("error")]);
-  expect(tableOf(report.stdout, "suggested-0")).toEqual([
+  expect([report.code, report.stderr]).toStrictEqual([0, expect.not.stringContaining("error")]);
+  expect(tableOf(report.stdout, "suggested-0")).toStrictEqual([
     [attacker, expect.stringMatching(/^30 requests from \S+ to \S+: 30 SQL Injection$/), expect.any(String)],
   ]);
   expect(parse(ruleOf(report.stdout, "suggested-rule-0"))).toMatchObject({
@@ -60,7 +60,7 @@ test("an attacker is suggested, then blocked, explained by why, and unblocked on
   });
   await folder.files.write("attackers.yaml", autoBlock("Enforce"));
   await running.hasPrinted(/EntriesAdded.*Added 1 entry for WafAutoBlock shop\/attackers: 203\.0\.113\.66\./);
-  expect(waf.blocklist).toEqual([attacker]);
+  expect(waf.blocklist).toStrictEqual([attacker]);
   running.child.kill("SIGINT");
   expect((await running.ended).code).toBe(0);
 
@@ -78,15 +78,15 @@ test("an attacker is suggested, then blocked, explained by why, and unblocked on
   expect((await runWafsync(["why", neighbour, ...folder.from])).code).toBe(1);
   expect((await runWafsync(["why", partner, ...folder.from])).code).toBe(3);
   const plan = await runWafsync(["plan", ...folder.from]);
-  expect([plan.code, plan.stdout]).toEqual([0, expect.stringContaining("Nothing to do")]);
+  expect([plan.code, plan.stdout]).toStrictEqual([0, expect.stringContaining("Nothing to do")]);
 
   // Another command and another process keep the entry until it expires.
   expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-  expect(waf.blocklist).toEqual([attacker]);
+  expect(waf.blocklist).toStrictEqual([attacker]);
   const ended = { program: later, environment: { WAFSYNC_TEST_LATER_MS: String(31 * 60_000) } };
   const apply = await runWafsync(["apply", ...folder.from], ended);
-  expect([apply.code, apply.stderr]).toEqual([0, expect.not.stringContaining("error")]);
-  expect(waf.blocklist).toEqual([]);
+  expect([apply.code, apply.stderr]).toStrictEqual([0, expect.not.stringContaining("error")]);
+  expect(waf.blocklist).toStrictEqual([]);
   const history = await runWafsync(["history", attacker, ...folder.from]);
   expect(history.stdout).toMatch(/added[^\n]*WafAutoBlock shop\/attackers/i);
   expect(history.stdout).toMatch(/removed[^\n]*WafAutoBlock shop\/attackers/i);
@@ -104,10 +104,10 @@ test("an address that a rule allows later is unblocked, and a deleted WafAutoBlo
   await running.hasPrinted(/EntriesAdded.*2001:db8::66/);
   await folder.files.write("partners.yaml", ruleDocument("partners", { action: "Allow", addresses: [attacker] }));
   await running.hasPrinted(/EntriesRemoved.*203\.0\.113\.66/);
-  expect(waf.blocklist).toEqual(["2001:db8::66"]);
+  expect(waf.blocklist).toStrictEqual(["2001:db8::66"]);
   await folder.files.remove("attackers.yaml");
   await running.hasPrinted(/EntriesRemoved.*2001:db8::66/);
   running.child.kill("SIGINT");
   await running.ended;
-  expect(waf.blocklist).toEqual([]);
+  expect(waf.blocklist).toStrictEqual([]);
 });

@@ -150,7 +150,7 @@ describe("Errors are reported with their place, and with what to write instead",
     const told = `${planned.stderr}${planned.stdout}`.split("\n");
     const isAbout = (line: string): boolean => line.replace(/^(?:error| +) ?/, "").startsWith(`${file}:`);
     const about = told.filter((line) => isAbout(line) || lines.includes(line));
-    expect(about).toEqual(lines);
+    expect(about).toStrictEqual(lines);
   });
 
   test("in one line each: without a stack, doubled punctuation or a key", () => {
@@ -159,7 +159,7 @@ describe("Errors are reported with their place, and with what to write instead",
     expect(told).not.toMatch(/\.\.|;;|,,|\?\.|\.:|: :|undefined|\[object/);
     for (const spelling of keySpellings()) expect(told).not.toContain(spelling);
     const kinds = planned.stderr.split("\n").map((line) => line.split(" ")[0]);
-    expect(new Set(kinds)).toEqual(new Set(["error:", ""]));
+    expect(new Set(kinds)).toStrictEqual(new Set(["error:", ""]));
   });
 
   test("and `plan` exits with 2, because invalid objects are not in the plan", () => {
@@ -172,7 +172,7 @@ test("Valid objects are applied, and nothing is removed", async () => {
   waf.add("blocklist", ["198.51.100.9"]);
   const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
   expect(applied.code).toBe(2);
-  expect(waf.blocklist.toSorted()).toEqual([good, "198.51.100.9"]);
+  expect(waf.blocklist.toSorted()).toStrictEqual([good, "198.51.100.9"]);
   const { instances } = JSON.parse(applied.stdout) as {
     instances: { name: string; objects: { name: string; isAccepted: boolean; rejected: { place: string }[] }[] }[];
   };

@@ -46,7 +46,7 @@ type Example = Awaited<ReturnType<typeof appliedExample>>;
 
 function expectBlocked({ waf }: Example): void {
   expect(waf.blocklist).toHaveLength(37);
-  expect(waf.blocklist).toEqual(expect.arrayContaining(scanners));
+  expect(waf.blocklist).toStrictEqual(expect.arrayContaining(scanners));
 }
 
 test.each([
@@ -91,7 +91,9 @@ test("removals on hold because of a broken reference happen after an approval, i
   const planned = await example.run("plan", "-o", "json");
   const [instance] = (JSON.parse(planned.stdout) as { instances: { approve: string; held: { value: string }[] }[] })
     .instances;
-  expect(instance?.held.map(({ value }) => value).toSorted()).toEqual([...scanners, "standby.example.com"].toSorted());
+  expect(instance?.held.map(({ value }) => value).toSorted()).toStrictEqual(
+    [...scanners, "standby.example.com"].toSorted(),
+  );
   const applied = await example.run("apply");
   expect(applied.stdout).toContain("1 removal of an origin (standby.example.com) is on hold");
   expect(example.waf.origins).toHaveLength(1);
@@ -101,7 +103,7 @@ test("removals on hold because of a broken reference happen after an approval, i
   await example.edit("waf.yaml", /(kind: WafInstance\nmetadata:\n)/, `$1  annotations: {${annotation}}\n`);
   await example.run("apply");
   expect(example.waf.blocklist).toHaveLength(34);
-  expect(example.waf.origins).toEqual([]);
+  expect(example.waf.origins).toStrictEqual([]);
 });
 
 test("a rule that is moved to another instance in the folder puts nothing on hold", async () => {
@@ -118,5 +120,5 @@ test("a rule that is moved to another instance in the folder puts nothing on hol
   await example.edit("scanners.yaml", /(instanceRef:\n {4}name:) shop/, "$1 blog");
   expect((await example.run("apply")).code).toBe(0);
   expect(example.waf.blocklist).toHaveLength(34);
-  expect(example.otherWaf.blocklist.toSorted()).toEqual(scanners.toSorted());
+  expect(example.otherWaf.blocklist.toSorted()).toStrictEqual(scanners.toSorted());
 });

@@ -52,7 +52,7 @@ async function folderWithRule(instanceSpec?: string, onRequest?: RequestHook): P
       const text = await folder.everyFile();
       const internal = folder.simulator.internalErrors();
       await folder[Symbol.asyncDispose]();
-      expect(internal).toEqual([]);
+      expect(internal).toStrictEqual([]);
       for (const spelling of keySpellings()) expect(text).not.toContain(spelling);
     },
   };
@@ -77,10 +77,13 @@ test("plan exits with 1 while there are changes and with 0 if there are none; it
     domain: testDomain,
     end: "Done",
   });
-  expect(instance.operations).toEqual(
+  expect(instance.operations).toStrictEqual(
     blocked.map((value) => expect.objectContaining({ operation: "AddEntry", target: "blocklist", value }) as unknown),
   );
-  expect(instance.objects.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["WafInstance main", "WafIpRule feed"]);
+  expect(instance.objects.map(({ kind, name }) => `${kind} ${name}`)).toStrictEqual([
+    "WafInstance main",
+    "WafIpRule feed",
+  ]);
 
   const applied = await runWafsync(["apply", ...from, "-o", "json"]);
   expect(applied).toMatchObject({ code: 0, stderr: "" });
@@ -93,7 +96,7 @@ test("plan exits with 1 while there are changes and with 0 if there are none; it
     lists: { blocklist: { live: 3, managed: 3 } },
   });
   expect(result).not.toHaveProperty("operations");
-  expect(result.objects.map(({ ready }) => ready)).toEqual(["True", "True"]);
+  expect(result.objects.map(({ ready }) => ready)).toStrictEqual(["True", "True"]);
 
   expect(await runWafsync(["plan", ...from])).toMatchObject({
     code: 0,
@@ -150,7 +153,7 @@ describe("a cache clear", () => {
     await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-2"));
     const json = await runWafsync(["plan", ...folder.from, "-o", "json"]);
     expect(json.code).toBe(1);
-    expect(instanceIn(json.stdout).operations).toEqual([
+    expect(instanceIn(json.stdout).operations).toStrictEqual([
       {
         operation: "ClearCache",
         target: "cache",
@@ -194,7 +197,7 @@ describe("apply exits with 1 if a person has to act", () => {
     expect(applied.code).toBe(1);
     expect(applied.stdout).toContain("rule.yaml:2: WafIpRule shop/feed: Rejected, 1 entry is not applied");
     expect(applied.stdout).toContain("no such luck");
-    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual(["192.0.2.1", "2001:db8::1"]);
+    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(["192.0.2.1", "2001:db8::1"]);
   });
 
   test("removals on hold, with the annotation that approves them", async () => {
@@ -207,7 +210,7 @@ describe("apply exits with 1 if a person has to act", () => {
     const planned = await runWafsync(["plan", ...folder.from, "-o", "json"]);
     expect(planned.code).toBe(1);
     const { approve = "", held } = instanceIn(planned.stdout);
-    expect(held.map(({ value }) => value)).toEqual(["192.0.2.2", "2001:db8::1"]);
+    expect(held.map(({ value }) => value)).toStrictEqual(["192.0.2.2", "2001:db8::1"]);
     const applied = await runWafsync(["apply", ...folder.from]);
     expect(applied.code).toBe(1);
     expect(applied.stdout).toContain(`wafsync.dev/approve-removals: "${approve}"`);
@@ -217,7 +220,7 @@ describe("apply exits with 1 if a person has to act", () => {
     const document = instanceDocument(folder.simulator.baseUrl, { annotations, spec: guards });
     await folder.files.write("main.yaml", document);
     expect((await runWafsync(["run", ...folder.from, "--once"])).code).toBe(0);
-    expect(waf.blocklist).toEqual(["192.0.2.1"]);
+    expect(waf.blocklist).toStrictEqual(["192.0.2.1"]);
   });
 });
 
@@ -226,8 +229,8 @@ test("apply does its work and exits as usual if its output is no longer read", a
   const running = startWafsync(["apply", ...folder.from]);
   running.child.stdout?.destroy();
   const { code, stderr } = await running.ended;
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual(blocked.toSorted());
+  expect({ code, stderr }).toStrictEqual({ code: 0, stderr: "" });
+  expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(blocked.toSorted());
 });
 
 describe("a wrong key", () => {
@@ -276,7 +279,7 @@ describe("run", () => {
     waf.remove("blocklist", ["192.0.2.2"]);
     await running.hasPrinted(/Warning +WafInstance shop\/main +DriftDetected: .*192\.0\.2\.2/);
     await running.hasPrinted(/shop\/main.*: 1 added, 0 removed/);
-    expect(waf.blocklist.toSorted()).toEqual(blocked.toSorted());
+    expect(waf.blocklist.toSorted()).toStrictEqual(blocked.toSorted());
 
     running.child.kill("SIGTERM");
     expect(await running.ended).toMatchObject({ code: 0 });
@@ -316,7 +319,7 @@ describe("run", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as PrintedInstance);
     expect(lines.every(({ namespace, name }) => `${namespace}/${name}` === "shop/main")).toBe(true);
-    expect(lines.at(-1)?.objects.map(({ ready }) => ready)).toEqual(["True", "True", "True"]);
+    expect(lines.at(-1)?.objects.map(({ ready }) => ready)).toStrictEqual(["True", "True", "True"]);
   });
 
   test.each(["SIGINT", "SIGTERM"] as const)("stops within a second after %s while a call hangs", async (signal) => {
@@ -335,7 +338,7 @@ describe("run", () => {
     });
     folder.simulator.clearFaults();
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual(blocked.toSorted());
+    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(blocked.toSorted());
   });
 });
 

@@ -16,7 +16,7 @@ test("an entry inside another one needs no call, and plan, why and its rule's st
   expect(planned.stdout).toContain("1 to add, 0 to remove");
   expect((await runWafsync(["run", "--once", ...folder.from])).code).toBe(0);
   const waf = folder.simulator.waf(testKey);
-  expect(waf.blocklist).toEqual([net]);
+  expect(waf.blocklist).toStrictEqual([net]);
   expect((await runWafsync(["plan", ...folder.from])).stdout).toContain(`${covered}, which is on the list`);
   expect(await folder.statusOf("WafIpRule/shop/hosts")).toMatchObject({
     progress: "1/1",
@@ -31,7 +31,7 @@ test("an entry inside another one needs no call, and plan, why and its rule's st
   expect(why.stdout).toContain(`Declared ${inside} is covered by ${net}, which is on the list.`);
   await folder.files.remove("nets.yaml");
   expect((await runWafsync(["run", "--once", ...folder.from])).code).toBe(0);
-  expect(waf.blocklist).toEqual([inside]);
+  expect(waf.blocklist).toStrictEqual([inside]);
 });
 
 test("with Exact, why names the merged entry and the rule; entries that do not fit are omitted and reported", async () => {
@@ -44,7 +44,7 @@ test("with Exact, why names the merged entry and the rule; entries that do not f
   expect(planned.stdout).toContain("? blocklist  198.51.100.9  the list has no room for it");
   expect((await runWafsync(["run", "--once", ...folder.from])).code).not.toBe(0);
   const waf = folder.simulator.waf(testKey);
-  expect(waf.blocklist.toSorted()).toEqual(["198.51.100.1", "203.0.113.6/31"]);
+  expect(waf.blocklist.toSorted()).toStrictEqual(["198.51.100.1", "203.0.113.6/31"]);
   const why = await runWafsync(["why", inside, ...folder.from]);
   expect(why.stdout).toContain(`blocklist  ${inside}  covered by 203.0.113.6/31`);
   expect(why.stdout).toContain("for 2 declared entries");
@@ -53,5 +53,5 @@ test("with Exact, why names the merged entry and the rule; entries that do not f
   expect(status.stdout).toContain("1 entry (198.51.100.9) does not fit on the blocklist");
   await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl));
   expect((await runWafsync(["run", "--once", ...folder.from])).code).toBe(0);
-  expect(waf.blocklist.toSorted()).toEqual(["198.51.100.1", "198.51.100.9", "203.0.113.6", inside]);
+  expect(waf.blocklist.toSorted()).toStrictEqual(["198.51.100.1", "198.51.100.9", "203.0.113.6", inside]);
 });

@@ -21,9 +21,9 @@ test("an entry that a stale list does not show is removed as soon as it appears"
   await folder.files.remove("rule.yaml");
   folder.simulator.addFaults({ match: { path: list }, effect: { kind: "StaleList" } });
   expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-  expect(waf.blocklist).toEqual([address]);
+  expect(waf.blocklist).toStrictEqual([address]);
   expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-  expect(waf.blocklist).toEqual([]);
+  expect(waf.blocklist).toStrictEqual([]);
   expect((await runWafsync(["plan", ...folder.from])).code).toBe(0);
 });
 

@@ -57,7 +57,7 @@ describe("The API key in the environment", () => {
     const end = await runWafsync(["plan", "-f", files.path, "--allow-insecure-http"], {
       environment: { WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: mine.baseUrl },
     });
-    expect([end.code, end.stderr]).toEqual([2, expect.stringContaining("shop/main, shop/second have no Secret")]);
+    expect([end.code, end.stderr]).toStrictEqual([2, expect.stringContaining("shop/main, shop/second have no Secret")]);
     expect(mine.wafs()[0]?.counters.requests).toBe(0);
   });
 });

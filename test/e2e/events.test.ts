@@ -30,7 +30,7 @@ test("events.ndjson names the entries, their number and the rule, for additions 
     entries: ["192.0.2.1", "192.0.2.2"],
     count: 2,
   };
-  expect(await events()).toEqual([
+  expect(await events()).toStrictEqual([
     expect.objectContaining({ kind: "WafInstance", name: "main", ...added }),
     expect.objectContaining({ kind: "WafIpRule", name: "feed", ...added }),
   ]);

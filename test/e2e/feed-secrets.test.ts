@@ -106,7 +106,7 @@ test("headers from Secrets are not leaked by a server that repeats them", async 
     await folder.files.write("feed.yaml", feed(round, `http: {url: "${server.url()}", ${headers}}, ${guards}`));
     await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
     expect(server.requests.at(-1)?.headers.authorization ?? "").toMatch(/^Bearer t0k3n|^$/);
-    expect({ what, state: await stateOf(folder) }).toEqual({ what, state: expect.not.stringMatching(leaks) });
+    expect({ what, state: await stateOf(folder) }).toStrictEqual({ what, state: expect.not.stringMatching(leaks) });
   }
   for (const command of ["status", "plan", "history", "run --once"]) {
     const inner = command === "history" ? [] : ["--allow-private-feeds"];
@@ -152,7 +152,7 @@ test("a key for CrowdSec is not leaked by a server that repeats it", async () =>
     await folder.files.write("feed.yaml", feed(round, source));
     await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
     expect(server.requests.at(-1)?.headers["x-api-key"]).toBe(bouncerKey);
-    expect({ round, state: await stateOf(folder) }).toEqual({ round, state: expect.not.stringMatching(leaks) });
+    expect({ round, state: await stateOf(folder) }).toStrictEqual({ round, state: expect.not.stringMatching(leaks) });
   }
   expect(everythingPrinted()).not.toMatch(leaks);
 });

@@ -136,34 +136,34 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
   const text = (addresses: readonly string[]): string => `# A list\n${addresses.join("\n")}\n`;
 
   server.serves(text(list), { etag: '"v1"' });
-  expect(await world.seen("the first fetch")).toEqual(applied("the first fetch", list));
+  expect(await world.seen("the first fetch")).toStrictEqual(applied("the first fetch", list));
 
   server.answers(({ headers }, response) => response.writeHead(headers["if-none-match"] === '"v1"' ? 304 : 500).end());
-  expect(await world.seen("304")).toEqual(applied("304", list));
+  expect(await world.seen("304")).toStrictEqual(applied("304", list));
 
   const changed = [...list.slice(onePercent), ...someAddresses(onePercent)].toReversed();
   server.serves(text(changed));
-  expect(await world.seen("1 % changed")).toEqual(applied("1 % changed", changed));
+  expect(await world.seen("1 % changed")).toStrictEqual(applied("1 % changed", changed));
 
   const shrunk = changed.slice(0, Math.floor(changed.length * 0.4));
   server.serves(text(shrunk));
   const shrank = `The feed shrank from ${countOf(changed)} to ${countOf(shrunk)} entries`;
   const gone = await world.seen("60 % gone");
-  expect(gone).toEqual(kept("60 % gone", changed, "ContentOnHold", shrank));
+  expect(gone).toStrictEqual(kept("60 % gone", changed, "ContentOnHold", shrank));
   const hash = /wafsync\.dev\/accept-feed: "(?<hash>[0-9a-f]+)"/.exec(gone.stderr)?.groups?.["hash"] ?? "";
   expect((await world.status()).held).toMatchObject({ hash, reason: "Shrunk", entries: shrunk.length });
   const other = "another hash is accepted";
-  expect(await world.seen(other, { "wafsync.dev/accept-feed": "0123456789abcdef" })).toEqual(
+  expect(await world.seen(other, { "wafsync.dev/accept-feed": "0123456789abcdef" })).toStrictEqual(
     kept(other, changed, "ContentOnHold", shrank),
   );
-  expect(await world.seen("60 % gone, and accepted", { "wafsync.dev/accept-feed": hash })).toEqual(
+  expect(await world.seen("60 % gone, and accepted", { "wafsync.dev/accept-feed": hash })).toStrictEqual(
     applied("60 % gone, and accepted", shrunk),
   );
   expect((await world.status()).held).toBeUndefined();
 
   const whole = [...list.slice(1), "192.0.9.9"];
   server.serves(gzipSync(text(whole)), { "content-type": "text/plain" });
-  expect(await world.seen("gzip without a header")).toEqual(applied("gzip without a header", whole));
+  expect(await world.seen("gzip without a header")).toStrictEqual(applied("gzip without a header", whole));
 
   const page = { "content-type": "text/html" };
   const half = whole.slice(0, Math.floor(whole.length / 2));
@@ -209,26 +209,28 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
   ];
   for (const [what, reason, message, breakIt] of broken) {
     breakIt();
-    expect(await world.seen(what)).toEqual(kept(what, whole, reason, message));
+    expect(await world.seen(what)).toStrictEqual(kept(what, whole, reason, message));
   }
 
   server.answers((_, response) => void response.writeHead(200).write(text(half)));
   world.haste = 30;
-  expect(await world.seen("slow")).toEqual(kept("slow", whole, "Unavailable", "did not send a complete response"));
+  expect(await world.seen("slow")).toStrictEqual(
+    kept("slow", whole, "Unavailable", "did not send a complete response"),
+  );
   world.haste = 1;
 
   await server.stop();
-  expect(await world.seen("gone")).toEqual(kept("gone", whole, "Unavailable", "Cannot connect to"));
+  expect(await world.seen("gone")).toStrictEqual(kept("gone", whole, "Unavailable", "Cannot connect to"));
   for (const laterMs of [minuteMs * 10, minuteMs * 61, minuteMs * 60 * 26]) {
     world.laterMs = laterMs;
-    expect(await world.seen(`gone for ${laterMs} ms`)).toEqual(
+    expect(await world.seen(`gone for ${laterMs} ms`)).toStrictEqual(
       kept(`gone for ${laterMs} ms`, whole, "Unavailable", "Cannot connect to"),
     );
   }
   expect(conditionOf(await world.status(), "Stale")).toMatchObject({ status: "True", reason: "NotConfirmed" });
   await server.restart();
   server.serves(text(list));
-  expect(await world.seen("back")).toEqual(applied("back", list));
+  expect(await world.seen("back")).toStrictEqual(applied("back", list));
   expect(conditionOf(await world.status(), "Stale")).toBeUndefined();
   await server.stop();
 });
@@ -243,13 +245,13 @@ test("a long list, IPsum's real level 3: fetched, changed by one percent, and tr
   const world = new FeedWorld(folder, server);
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
   server.serves(list.join("\n"));
-  expect(await world.seen("the first fetch")).toEqual(applied("the first fetch", list));
+  expect(await world.seen("the first fetch")).toStrictEqual(applied("the first fetch", list));
   const onePercent = Math.ceil(list.length / 100);
   const changed = [...list.slice(onePercent), ...someAddresses(onePercent)];
   server.serves(changed.join("\n"));
-  expect(await world.seen("1 % changed")).toEqual(applied("1 % changed", changed));
+  expect(await world.seen("1 % changed")).toStrictEqual(applied("1 % changed", changed));
   server.serves(changed.slice(0, changed.length / 2).join("\n"));
-  expect(await world.seen("truncated to half")).toEqual(
+  expect(await world.seen("truncated to half")).toStrictEqual(
     kept("truncated to half", changed, "ContentOnHold", `shrank from ${countOf(changed)} to`),
   );
   await server.stop();
@@ -273,7 +275,7 @@ test("two feeds on one list: while one fails, what the other no longer lists is 
   other.serves("192.0.2.2\n192.0.2.3\n");
   await declare("2");
   await runWafsync(apply);
-  expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
+  expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
   await Promise.all([one.stop(), other.stop()]);
 });
 
@@ -287,9 +289,9 @@ test("a feed with networks that must not be blocked: each of them is rejected, a
   server.serves([...good, "10.0.0.0/8", "127.0.0.1", "1.2.3.4/0/8", "198.51.100.7", "203.0.113.9"].join("\n"));
   const applied = await world.apply();
   expect(applied).toMatchObject({ code: 0, stdout: expect.not.stringContaining("GuardRejected") });
-  expect(world.blocked).toEqual(good.toSorted());
+  expect(world.blocked).toStrictEqual(good.toSorted());
   const { entries, invalidLines } = await world.status();
-  expect(entries).toEqual({ total: 55, valid: 54, invalid: 1, duplicates: 0, specialPurpose: 2, used: 54 });
+  expect(entries).toStrictEqual({ total: 55, valid: 54, invalid: 1, duplicates: 0, specialPurpose: 2, used: 54 });
   expect(invalidLines).toMatchObject([{ line: 53, text: "1.2.3.4/0/8" }]);
   const rule = await folder.statusOf("WafIpRule/shop/feed");
   expect(rule).toMatchObject({ entries: { desired: 50, synced: 50, rejected: 2 }, progress: "50/50" });
@@ -315,7 +317,7 @@ test("a feed with private networks: they are counted and not applied, and the ru
   const applied = await world.apply();
   expect(applied.code).toBe(0);
   expect(applied.stdout).not.toContain("GuardRejected");
-  expect(world.blocked).toEqual(["192.0.2.1"]);
+  expect(world.blocked).toStrictEqual(["192.0.2.1"]);
   expect((await world.status()).entries).toMatchObject({ specialPurpose: 3 });
   await server.stop();
 });
@@ -328,7 +330,7 @@ test("a plan fetches feeds and stores nothing; without the flag, internal addres
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
   const refused = await runWafsync(["plan", ...folder.from]);
   expect(refused.stderr).toContain("not on the public Internet");
-  expect(server.requests).toEqual([]);
+  expect(server.requests).toStrictEqual([]);
   const planned = await runWafsync(["plan", ...folder.from, "--allow-private-feeds"]);
   expect(planned.stdout).toContain("192.0.2.1");
   expect(planned.code).toBe(1);
@@ -348,13 +350,13 @@ test("the stored content of a feed is deleted with the feed, and kept while a fi
   await folder.files.write("goes.yaml", feedDocument(server.url(), { name: "goes" }));
   await folder.files.write("stays.yaml", feedDocument(server.url(), { name: "stays" }));
   expect((await apply()).code).toBe(0);
-  expect(await remembered()).toEqual(["goes", "stays"]);
+  expect(await remembered()).toStrictEqual(["goes", "stays"]);
   await folder.files.write("goes.yaml", "kind: [\n");
   await apply();
-  expect(await remembered()).toEqual(["goes", "stays"]);
+  expect(await remembered()).toStrictEqual(["goes", "stays"]);
   await folder.files.write("goes.yaml", "");
   expect((await apply()).code).toBe(0);
-  expect(await remembered()).toEqual(["stays"]);
+  expect(await remembered()).toStrictEqual(["stays"]);
   await server.stop();
 });
 

@@ -41,7 +41,7 @@ describe("Special-purpose networks", () => {
     const applied = await runWafsync(["apply", ...folder.from]);
     expect(applied.code).toBe(1);
     const waf = folder.simulator.waf(testKey);
-    expect([waf.blocklist, waf.allowlist]).toEqual([["192.0.2.1"], []]);
+    expect([waf.blocklist, waf.allowlist]).toStrictEqual([["192.0.2.1"], []]);
   });
 
   test("are written if the instance allows it, and removed when it no longer does, unless a guard puts the removal on hold", async () => {
@@ -49,7 +49,7 @@ describe("Special-purpose networks", () => {
     await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["192.0.2.1", "10.0.0.0/8"] }));
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
     const waf = folder.simulator.waf(testKey);
-    expect(waf.blocklist.toSorted()).toEqual(["10.0.0.0/8", "192.0.2.1"]);
+    expect(waf.blocklist.toSorted()).toStrictEqual(["10.0.0.0/8", "192.0.2.1"]);
 
     await writeInstance(folder, "  guards: {maxRemovals: 0}\n");
     const held = await runWafsync(["plan", ...folder.from]);
@@ -62,7 +62,7 @@ describe("Special-purpose networks", () => {
     expect(planned.stdout).toContain("  - blocklist  10.0.0.0/8  added by wafsync, and no rule declares it any longer");
     expect(planned.stdout).toContain("GuardRejected, 1 entry is not applied");
     await runWafsync(["apply", ...folder.from]);
-    expect(waf.blocklist).toEqual(["192.0.2.1"]);
+    expect(waf.blocklist).toStrictEqual(["192.0.2.1"]);
   });
 });
 
@@ -108,7 +108,7 @@ describe("A Block entry around a protected address", () => {
       carvedCount: 2,
       carved: [{ entry: "192.0.2.0/29", place: "wide.yaml:8" }, { entry: "198.51.100.0/30" }],
     });
-    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual([
+    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual([
       "192.0.2.0/30",
       "192.0.2.4",
       "192.0.2.6/31",
@@ -129,14 +129,14 @@ describe("A Block entry around a protected address", () => {
     await writeInstance(folder, carve);
     const { stdout } = await runWafsync(["plan", ...folder.from]);
     const lines = stdout.split("\n").filter((line) => /^ {2}[+-] /.test(line));
-    expect(lines.map((line) => line.split(/ {2,}/).slice(1, 3).join(" "))).toEqual([
+    expect(lines.map((line) => line.split(/ {2,}/).slice(1, 3).join(" "))).toStrictEqual([
       "+ blocklist 192.0.2.0/30",
       "+ blocklist 192.0.2.4",
       "+ blocklist 192.0.2.6/31",
       "- blocklist 192.0.2.0/29",
     ]);
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual([
+    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual([
       "192.0.2.0/30",
       "192.0.2.4",
       "192.0.2.6/31",

@@ -142,7 +142,7 @@ describe("A rejected write", () => {
     expect(applied.code).toBe(1);
     expect(applied.stdout).toMatch(/WafIpRule +shop +feed +2\/3 +False +Rejected/);
     const plan = await run(folder, "plan");
-    expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("0 to remove, 1 rejected.")]);
+    expect([plan.code, plan.stdout]).toStrictEqual([1, expect.stringContaining("0 to remove, 1 rejected.")]);
   });
 });
 
@@ -171,8 +171,8 @@ describe("An entry that another writer added", () => {
     const expired = await run(folder, "apply");
     expect(expired.stdout).toMatch(/WafIpRule +shop +short +expired +True/);
     expect(expired.stdout).toContain(`${address}: unmanaged, and stays although WafIpRule shop/short has expired`);
-    expect((await planned(folder)).unmanaged.map(({ value }) => value)).toEqual([address]);
-    expect(folder.simulator.waf(testKey).blocklist).toEqual([address]);
+    expect((await planned(folder)).unmanaged.map(({ value }) => value)).toStrictEqual([address]);
+    expect(folder.simulator.waf(testKey).blocklist).toStrictEqual([address]);
   });
 
   test("is not reported if the policy is Exclusive", async () => {
@@ -180,7 +180,7 @@ describe("An entry that another writer added", () => {
     folder.simulator.waf(testKey).add("blocklist", [address]);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: [address] }));
     const plan = await run(folder, "plan");
-    expect([plan.code, plan.stdout]).toEqual([0, expect.stringContaining(nothing)]);
+    expect([plan.code, plan.stdout]).toStrictEqual([0, expect.stringContaining(nothing)]);
   });
 });
 

@@ -74,7 +74,7 @@ describe("An urgent address", () => {
     await waitFor("the first entries", 30_000, async () => waf.blocklist.length > 510 || undefined);
 
     const blocked = await run(folder, `block ${urgent} --for 2h --reason scans -o json`);
-    expect([blocked.code, blocked.stderr]).toEqual([0, expect.stringContaining("another process is using")]);
+    expect([blocked.code, blocked.stderr]).toStrictEqual([0, expect.stringContaining("another process is using")]);
     expect(waf.has("blocklist", urgent)).toBe(true);
     expect(jsonOf(blocked)).toMatchObject({ instance: "shop/main", state: "Settled" });
     expect([0, 1, 2]).toContain(await callsBefore(folder, urgent));
@@ -94,7 +94,7 @@ describe("An urgent address", () => {
     });
 
     const unblocked = await run(folder, `unblock ${urgent}`);
-    expect([unblocked.code, unblocked.stdout]).toEqual([0, expect.stringContaining(`${urgent} is unblocked`)]);
+    expect([unblocked.code, unblocked.stdout]).toStrictEqual([0, expect.stringContaining(`${urgent} is unblocked`)]);
     expect(waf.has("blocklist", urgent)).toBe(false);
     expect(await readdir(folder.path)).not.toContain("main-block-203-0-113-9.yaml");
     expect((await run(folder, `why ${urgent}`)).code).toBe(1);
@@ -108,7 +108,7 @@ describe("An urgent address", () => {
     running.child.kill("SIGTERM");
     await running.ended;
     expect(waf.overlaps).toBe(0);
-    expect(await happenedTo(folder, urgent)).toEqual(
+    expect(await happenedTo(folder, urgent)).toStrictEqual(
       ["Added", "Removed", "Added", "Removed"].map((event) => [event, [urgent], [`WafIpRule ${urgentRule}`]]),
     );
   });
@@ -121,7 +121,7 @@ describe("An urgent address", () => {
     expect(blocked.code).toBe(0);
     expect(blocked.stdout).toContain(`To undo it: wafsync unblock ${urgent} -f ${folder.path}`);
     expect(blocked.stderr).toContain("no process is watching this folder");
-    expect(waf.blocklist).toEqual([urgent]);
+    expect(waf.blocklist).toStrictEqual([urgent]);
     const file = await readFile(join(folder.path, "main-block-203-0-113-9.yaml"), "utf8");
     expect((parse(file) as { spec: { expiresAt: string } }).spec.expiresAt).toMatch(/^\d{4}-.*Z$/);
   });
@@ -133,9 +133,9 @@ describe("An urgent address", () => {
       ["203.0.113.300", "is not an address or network"],
     ] as const) {
       const refused = await run(folder, `block ${address}`);
-      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)]);
+      expect([refused.code, refused.stderr]).toStrictEqual([2, expect.stringContaining(message)]);
     }
-    expect(await readdir(folder.path)).toEqual(["main.yaml", "secret.yaml"]);
+    expect(await readdir(folder.path)).toStrictEqual(["main.yaml", "secret.yaml"]);
   });
 
   test("inside a network that a command blocked is excluded from it, and the rest stays blocked", async () => {
@@ -143,7 +143,7 @@ describe("An urgent address", () => {
     const waf = folder.simulator.waf(testKey);
     expect((await run(folder, "block 198.18.7.0/30")).code).toBe(0);
     expect((await run(folder, "unblock 198.18.7.1")).code).toBe(0);
-    expect(waf.blocklist.toSorted()).toEqual(["198.18.7.0", "198.18.7.2/31"]);
+    expect(waf.blocklist.toSorted()).toStrictEqual(["198.18.7.0", "198.18.7.2/31"]);
     expect((await run(folder, "why 198.18.7.1")).code).toBe(1);
     expect((await run(folder, "why 198.18.7.3")).code).toBe(0);
   });
@@ -153,13 +153,13 @@ describe("An urgent address", () => {
     await folder.files.write("rule.yaml", ruleDocument("team", { addresses: ["203.0.113.0/24"] }));
     expect((await run(folder, "apply")).code).toBe(0);
     const left = await run(folder, `unblock ${urgent}`);
-    expect([left.code, left.stdout]).toEqual([
+    expect([left.code, left.stdout]).toStrictEqual([
       1,
       expect.stringMatching(/203\.0\.113\.0\/24 by WafIpRule shop\/team at rule\.yaml:8[^]*--allow-for 1h/),
     ]);
     expect((await run(folder, `unblock ${urgent} --allow-for 1h`)).code).toBe(0);
     expect((await run(folder, `why ${urgent}`)).code).toBe(3);
-    expect(folder.simulator.waf(testKey).allowlist).toEqual([urgent]);
+    expect(folder.simulator.waf(testKey).allowlist).toStrictEqual([urgent]);
   });
 
   test("that is held together with other removals stays blocked, and the command shows how to approve them", async () => {
@@ -170,18 +170,18 @@ describe("An urgent address", () => {
     expect((await run(folder, "apply")).code).toBe(0);
     await folder.files.remove("rule.yaml");
     const held = await run(folder, `unblock ${urgent}`);
-    expect([held.code, held.stdout]).toEqual([
+    expect([held.code, held.stdout]).toStrictEqual([
       1,
       expect.stringContaining(`No rule blocks ${urgent} on shop/main any longer`),
     ]);
     const words = /To approve them: wafsync (approve .*)$/m.exec(held.stderr)?.[1]?.split(" ") ?? [];
-    expect(words).toEqual(expect.arrayContaining(["approve", "-f", folder.path, "--instance", "shop/main"]));
+    expect(words).toStrictEqual(expect.arrayContaining(["approve", "-f", folder.path, "--instance", "shop/main"]));
     expect(held.stderr).toMatch(
       /1 removal from the blocklist, last declared by WafIpRule shop\/main-block-203-0-113-9/,
     );
     expect((await runWafsync([...words, "--yes"], { program: program() })).code).toBe(0);
     expect((await run(folder, "apply")).code).toBe(0);
-    expect(waf.blocklist).toEqual([]);
+    expect(waf.blocklist).toStrictEqual([]);
   });
 });
 
@@ -200,7 +200,7 @@ describe("A manually maintained list", () => {
       await runWafsync(words, { program: program(), environment });
     const wafWords = ["--base-url", folder.simulator.baseUrl, "--allow-insecure-http", "--instance", "main"];
     const imported = await start("import", ...wafWords, "--out", out);
-    expect([imported.code, imported.stderr]).toEqual([
+    expect([imported.code, imported.stderr]).toStrictEqual([
       0,
       expect.stringContaining("Declared 1,313 entries of the blocklist and 100 of the allowlist"),
     ]);
@@ -210,7 +210,10 @@ describe("A manually maintained list", () => {
     expect(modes[0]).toBe(modes[1]);
 
     const plan = await start("plan", ...from);
-    expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("0 to add, 0 to remove, 1,413 to adopt")]);
+    expect([plan.code, plan.stdout]).toStrictEqual([
+      1,
+      expect.stringContaining("0 to add, 0 to remove, 1,413 to adopt"),
+    ]);
     expect((await start("apply", ...from)).code).toBe(0);
     expect((await start("plan", ...from)).code).toBe(0);
     const status = await start("status", ...from, "-o", "json");
@@ -237,14 +240,17 @@ describe("A manually maintained list", () => {
     const start = async (): Promise<FinishedProcess> =>
       await runWafsync([...words, "--out", join(scratch.path, "waf")], { program: program(), environment });
     const changed = await start();
-    expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining("the WAF changed during the import")]);
+    expect([changed.code, changed.stderr]).toStrictEqual([
+      2,
+      expect.stringContaining("the WAF changed during the import"),
+    ]);
     folder.simulator.addFaults({
       match: { method: "GET", path: "/api/allowlist_ips" },
       effect: { kind: "TruncatedBody" },
     });
     const cut = await start();
-    expect([cut.code, cut.stderr]).toEqual([2, expect.stringContaining("cannot be read")]);
-    expect(await readdir(scratch.path)).toEqual([]);
+    expect([cut.code, cut.stderr]).toStrictEqual([2, expect.stringContaining("cannot be read")]);
+    expect(await readdir(scratch.path)).toStrictEqual([]);
   });
 });
 
@@ -263,14 +269,14 @@ describe("Removals on hold", () => {
     expect((await run(folder, "apply")).code).toBe(1);
 
     const status = await run(folder, "status");
-    expect([status.code, status.stdout]).toEqual([
+    expect([status.code, status.stdout]).toStrictEqual([
       1,
       expect.stringMatching(
         /38 removals from the blocklist, last declared by WafIpRule shop\/feed[^]*wafsync approve -f/,
       ),
     ]);
     const asked = await run(folder, "approve");
-    expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+    expect([asked.code, asked.stderr]).toStrictEqual([2, expect.stringContaining("--yes")]);
     expect((await run(folder, "approve --yes")).code).toBe(0);
     const text = await readFile(join(folder.path, "main.yaml"), "utf8");
     for (const kept of ["# Ask the platform team.", "# Keep this short.", "# often"]) expect(text).toContain(kept);
@@ -278,7 +284,7 @@ describe("Removals on hold", () => {
     expect(waf.blocklist).toHaveLength(2);
     expect((await run(folder, "approve")).stdout).toContain("Nothing is on hold");
     const { events } = jsonOf(await run(folder, "history -o json")) as Happened;
-    expect(new Set(events.map(({ event }) => event))).toEqual(new Set(["Added", "Approved", "Removed"]));
+    expect(new Set(events.map(({ event }) => event))).toStrictEqual(new Set(["Added", "Approved", "Removed"]));
   });
 });
 

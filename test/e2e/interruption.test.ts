@@ -23,16 +23,16 @@ async function expectGoesOn(folder: WafFolder): Promise<void> {
   const waf = simulator.waf(testKey);
   const finished = await runWafsync(["run", ...from, "--once"]);
   expect(finished).toMatchObject({ code: 0, stderr: "" });
-  expect(waf.blocklist.toSorted()).toEqual([foreign, ...addresses].toSorted());
+  expect(waf.blocklist.toSorted()).toStrictEqual([foreign, ...addresses].toSorted());
   const added = waf.requests.filter(({ method, status }) => method === "POST" && status === 200);
   expect(new Set(added.map(({ parameters }) => parameters["ip"])).size).toBe(added.length);
   expect(waf.counters.refusals).toBe(0);
   expect(waf.overlaps).toBe(0);
   const inventory = await readFile(join(files.path, ".wafsync/inventory/shop/main.yaml"), "utf8");
   const owned = inventory.split("\n").map((line) => line.trim().split(" ")[0] ?? "");
-  expect(owned.filter((line) => line.startsWith("203.0.113.")).toSorted()).toEqual(addresses.toSorted());
+  expect(owned.filter((line) => line.startsWith("203.0.113.")).toSorted()).toStrictEqual(addresses.toSorted());
   expect(inventory).not.toContain(foreign);
-  expect(simulator.internalErrors()).toEqual([]);
+  expect(simulator.internalErrors()).toStrictEqual([]);
 }
 
 interface Interrupted {
@@ -127,7 +127,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     folder.simulator.addFaults({ match: { path: "/api/blocklist_ips" }, effect: { kind: "Timeout" } });
     const running = startWafsync(["plan", ...folder.from]);
     await hangs.promise;
-    expect(await endedBy(signal, running)).toEqual({
+    expect(await endedBy(signal, running)).toStrictEqual({
       code: 130,
       signal: undefined,
       stdout: "",

@@ -38,7 +38,7 @@ test("why says if the logs cannot be read, and does not read them unless they ar
   const effect = { kind: "SuccessFalse", status: 404, message: "No WAF configured for this account" } as const;
   folder.simulator.addFaults({ match: { path: "/api/logs/query" }, effect, times: 2 });
   const { code, stderr } = await runWafsync(["why", "192.0.2.1", ...folder.from]);
-  expect([code, stderr]).toEqual([1, expect.stringMatching(/The logs of \d{4}-\d\d-\d\d could not be read/)]);
+  expect([code, stderr]).toStrictEqual([1, expect.stringMatching(/The logs of \d{4}-\d\d-\d\d could not be read/)]);
 
   await using without = await wafFolder();
   block(without, "/login", 0.01);

@@ -41,15 +41,15 @@ describe("The options of all commands", () => {
     const environment = { HOME: files.path };
     for (const command of ["status", "why 192.0.2.1", "block 192.0.2.1", "history", "approve"]) {
       const { code, stderr } = await runWafsync(command.split(" "), { environment });
-      expect([code, stderr]).toEqual([2, expect.stringMatching(/there is no kubeconfig[^]*-f DIRECTORY/)]);
+      expect([code, stderr]).toStrictEqual([2, expect.stringMatching(/there is no kubeconfig[^]*-f DIRECTORY/)]);
     }
   });
 
   test("accept a folder as an argument, too", async () => {
     const named = await run("plan", ...folder);
     expect(named.code).toBe(1);
-    expect(await run("plan", "waf", "--allow-insecure-http")).toEqual(named);
-    expect(await run("plan", "--allow-insecure-http", "waf", "-f", "waf")).toEqual(named);
+    expect(await run("plan", "waf", "--allow-insecure-http")).toStrictEqual(named);
+    expect(await run("plan", "--allow-insecure-http", "waf", "-f", "waf")).toStrictEqual(named);
   });
 
   test("select exactly the rows between two times", async () => {
@@ -61,7 +61,7 @@ describe("The options of all commands", () => {
       ({ timestamp }) => timestamp >= "2026-06-10T06:30" && timestamp < "2026-06-11T18:00:00.000Z",
     );
     expect(expected.length).toBeGreaterThan(100);
-    expect(rows(part.stdout)).toEqual(expected);
+    expect(rows(part.stdout)).toStrictEqual(expected);
     const page = await run(
       "report",
       ...folder,
@@ -109,14 +109,14 @@ describe("The options of all commands", () => {
     expect(other.stderr).toContain("--since 2026-06-10T06:30:00Z --until 2026-06-11");
     expect(await run("logs", ...folder, ...moments, "--out", "resumed.ndjson", "--resume")).toMatchObject({ code: 0 });
     const whole = rows((await run("logs", ...folder, ...moments)).stdout);
-    expect(rows(await readFile(join(files.path, "resumed.ndjson"), "utf8"))).toEqual(whole);
+    expect(rows(await readFile(join(files.path, "resumed.ndjson"), "utf8"))).toStrictEqual(whole);
   });
 
   test("are accepted under their former names, with a warning on stderr and the same result", async () => {
     const now = await run("logs", ...folder, ...days, "-o", "ndjson");
     const former = ["--directory", "waf", "--allow-insecure-http", "--from", "2026-06-10", "--to", "2026-06-11"];
     const then = await run("logs", ...former, "--format", "ndjson");
-    expect([then.code, then.stdout]).toEqual([0, now.stdout]);
+    expect([then.code, then.stdout]).toStrictEqual([0, now.stdout]);
     expect(then.stderr).toBe(
       ["--directory is now --from", "--from is now --since", "--to is now --until", "--format is now --output"]
         .map((text) => `warning: ${text}; the next version does not accept ${text.split(" ")[0] ?? ""} here\n`)

@@ -19,7 +19,7 @@ test("plan, clear-cache, logs and report make calls between the calls of a run, 
     runWafsync(["logs", ...source], { environment }),
     runWafsync(["report", ...source, "--out", "-"], { environment }),
   ]);
-  expect(ends.map(({ code }) => code)).toEqual([1, 0, 0, 0]);
+  expect(ends.map(({ code }) => code)).toStrictEqual([1, 0, 0, 0]);
   // The commands did not wait for the end of the run.
   expect(waf?.blocklist.length).toBeLessThan(250);
   running.child.kill("SIGTERM");

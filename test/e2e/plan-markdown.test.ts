@@ -51,8 +51,8 @@ describe("The comment", () => {
     await folder.files.remove("old.yaml");
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(1_413) }));
     const { code, stdout, stderr } = await comment(folder);
-    expect([code, stderr]).toEqual([1, ""]);
-    expect(stdout.split("\n").slice(0, 6)).toEqual([
+    expect([code, stderr]).toStrictEqual([1, ""]);
+    expect(stdout.split("\n").slice(0, 6)).toStrictEqual([
       "<!-- wafsync-plan -->",
       "### wafsync plan",
       "",
@@ -85,7 +85,7 @@ describe("The comment", () => {
   test("says if there is nothing to do, and if there is no instance", async () => {
     await using folder = await wafFolder();
     const synced = await comment(folder);
-    expect([synced.code, synced.stdout]).toEqual([
+    expect([synced.code, synced.stdout]).toStrictEqual([
       0,
       expect.stringContaining("Nothing to do: the WAF matches the declared state."),
     ]);
@@ -195,7 +195,7 @@ test("No string of a file or of the API becomes markup", async () => {
 
   const tags = new Set([...stdout.matchAll(/<(?<tag>[^\s>]*)/g)].map(({ groups }) => groups?.["tag"] ?? ""));
   const ours = ["details", "summary", "pre", "code", "p", "strong"];
-  expect(tags).toEqual(new Set([...ours, ...ours.map((tag) => `/${tag}`), "!--"]));
+  expect(tags).toStrictEqual(new Set([...ours, ...ours.map((tag) => `/${tag}`), "!--"]));
   const count = (pattern: RegExp): number => stdout.match(pattern)?.length ?? 0;
   expect(count(/<details/g)).toBe(count(/<\/details>/g));
   expect(count(/<pre/g)).toBe(count(/<\/pre>/g));

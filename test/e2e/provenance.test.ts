@@ -54,7 +54,7 @@ test("1,413 unmanaged entries are adopted by one plan, which shows this, without
   expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining("shop/main: 1,413 adopted;") });
   expect(applied.stdout).toContain("blocklist 1,413 (1,413 managed)");
   expect((await runWafsync(["plan", ...folder.from])).code).toBe(0);
-  expect([waf.blocklist.length, writesTo(waf)]).toEqual([1_413, 0]);
+  expect([waf.blocklist.length, writesTo(waf)]).toStrictEqual([1_413, 0]);
 });
 
 test("a missing ConfigMap puts only the removals of its own entries on hold", async () => {
@@ -72,7 +72,7 @@ test("a missing ConfigMap puts only the removals of its own entries on hold", as
   const applied = await runWafsync(["apply", ...folder.from]);
   expect(applied.stdout).toMatch(/WafIpRule +shop +feed +0\/2 +False +SourceMissing/);
   expect(applied.stdout).toContain("0 added, 1 removed");
-  expect(waf.blocklist.toSorted()).toEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
+  expect(waf.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
 
   await folder.files.write("feed.yaml", ruleDocument("feed", { addresses: ["192.0.2.1"], configMap: "feed" }));
   const planned = await runWafsync(["plan", ...folder.from]);
@@ -87,8 +87,8 @@ test("a new Allow rule does not override an existing block, whatever its name", 
   const applied = await runWafsync(["apply", ...folder.from]);
   expect(applied.code).toBe(1);
   expect(applied.stdout).toContain("WafIpRule shop/scanners with action Block already has 192.0.2.17 on the blocklist");
-  expect(folder.simulator.waf(testKey).blocklist).toEqual(["192.0.2.17"]);
-  expect(folder.simulator.waf(testKey).allowlist).toEqual([]);
+  expect(folder.simulator.waf(testKey).blocklist).toStrictEqual(["192.0.2.17"]);
+  expect(folder.simulator.waf(testKey).allowlist).toStrictEqual([]);
 });
 
 /** The folder, in which all references to the instance `shop/main` are changed to `edge/front`. */
@@ -133,7 +133,7 @@ test("an instance renamed and moved to another namespace keeps 1,413 entries and
   expect(writesTo(waf)).toBe(writes);
   const { stdout: history } = await runWafsync(["history", ...folder.from, "--instance", "edge/front", "-o", "json"]);
   const { events } = JSON.parse(history) as { events: { event: string; values: string[]; owners: string[] }[] };
-  expect(new Set(events.flatMap(({ event, owners }) => owners.map((owner) => `${event} for ${owner}`)))).toEqual(
+  expect(new Set(events.flatMap(({ event, owners }) => owners.map((owner) => `${event} for ${owner}`)))).toStrictEqual(
     new Set(["Added for WafIpRule shop/feed", "Added for WafOrigin shop/standby"]),
   );
   expect(events.flatMap(({ values }) => values)).toHaveLength(1_414);

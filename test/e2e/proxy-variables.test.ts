@@ -37,7 +37,7 @@ describe("With proxy variables, wafsync", () => {
     });
     const environment = { ...variablesFor(proxy.url), WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: waf.baseUrl };
     const { code } = await runWafsync(["apply", "-f", files.path, "--allow-insecure-http"], { environment });
-    expect([code, waf.wafs()[0]?.blocklist, proxy.connections]).toEqual([0, ["192.0.2.1"], 0]);
+    expect([code, waf.wafs()[0]?.blocklist, proxy.connections]).toStrictEqual([0, ["192.0.2.1"], 0]);
     await waf.close();
   });
 

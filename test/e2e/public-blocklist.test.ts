@@ -25,7 +25,7 @@ describe("a public blocklist", () => {
       stderr: expect.stringMatching(/^(?:shop\/main [\d,]+\/1,413 .*\n)*$/),
     });
     expect(new Set(addresses).size).toBe(1413);
-    expect(waf.blocklist.toSorted()).toEqual(addresses.toSorted());
+    expect(waf.blocklist.toSorted()).toStrictEqual(addresses.toSorted());
     expect(waf.requestCount("POST /api/blocklist_ip")).toBe(1413);
     expect(waf.requestCount("GET /api/blocklist_ips")).toBe(2);
     expect(waf.requestCount("GET /api/allowlist_ips")).toBe(1);
@@ -39,7 +39,7 @@ describe("a public blocklist", () => {
     expect(await runOnce()).toMatchObject({ code: 0 });
     expect(waf.requestCount("DELETE /api/blocklist_ip")).toBe(10);
     expect(waf.requestCount("POST /api/blocklist_ip")).toBe(1413);
-    expect(waf.blocklist.toSorted()).toEqual(addresses.slice(10).toSorted());
+    expect(waf.blocklist.toSorted()).toStrictEqual(addresses.slice(10).toSorted());
     expect(waf.overlaps).toBe(0);
   });
 

@@ -22,7 +22,7 @@ test("an invalid line of one rule puts its own removals on hold, and lets anothe
   const applied = await runWafsync(["apply", ...folder.from]);
   expect(applied.code).toBe(1);
   expect(applied.stdout).toContain("0 added, 2 removed");
-  expect(waf.blocklist.toSorted()).toEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3", "203.0.113.1"]);
+  expect(waf.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3", "203.0.113.1"]);
 
   const planned = await runWafsync(["plan", ...folder.from]);
   for (const held of ["192.0.2.2", "192.0.2.3"]) expect(planned.stdout).toMatch(new RegExp(`${held} +on hold`));
@@ -30,5 +30,5 @@ test("an invalid line of one rule puts its own removals on hold, and lets anothe
   const approved = await runWafsync(["approve", ...folder.from, "--yes"]);
   expect(approved).toMatchObject({ code: 0, stderr: "" });
   await runWafsync(["apply", ...folder.from]);
-  expect(waf.blocklist.toSorted()).toEqual(["192.0.2.1", "203.0.113.1"]);
+  expect(waf.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "203.0.113.1"]);
 });

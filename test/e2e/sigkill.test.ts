@@ -80,8 +80,8 @@ test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, a
     await realDelay(10);
     const known = await owned(folder);
     const unowned = waf.blocklist.filter((text) => !known.has(text) && !foreign.includes(text));
-    expect({ kill, after, unowned }).toEqual({ kill, after, unowned: [] });
-    expect(waf.blocklist).toEqual(expect.arrayContaining(foreign));
+    expect({ kill, after, unowned }).toStrictEqual({ kill, after, unowned: [] });
+    expect(waf.blocklist).toStrictEqual(expect.arrayContaining(foreign));
   }
   simulator.settings.latencyMs = 0;
   // The second run reads the lists again, so that removed entries leave the record.
@@ -89,13 +89,13 @@ test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, a
     const once = await runWafsync(["run", "--from", path, "--allow-insecure-http", "--once"], { program: program() });
     expect(once.code).toBe(0);
   }
-  expect(new Set(waf.blocklist)).toEqual(new Set([...foreign, ...wanted]));
-  expect(await owned(folder)).toEqual(wanted);
+  expect(new Set(waf.blocklist)).toStrictEqual(new Set([...foreign, ...wanted]));
+  expect(await owned(folder)).toStrictEqual(wanted);
   expect(waf.origins.map(({ host }) => host)).toContain("spare.shop.example");
   expect(waf.overlaps).toBe(0);
-  expect(simulator.internalErrors()).toEqual([]);
+  expect(simulator.internalErrors()).toStrictEqual([]);
   const texts = `${everythingPrinted()}${await folder.everyFile()}`;
-  expect([testKey, encodeURIComponent(testKey)].filter((spelling) => texts.includes(spelling))).toEqual([]);
+  expect([testKey, encodeURIComponent(testKey)].filter((spelling) => texts.includes(spelling))).toStrictEqual([]);
   const inTheMiddle = killedAt.filter((count) => count > 3).length;
   process.stdout.write(`\nSIGKILL over a directory: ${kills} kills, ${inTheMiddle} of them after the first reads.\n`);
 });

@@ -25,9 +25,9 @@ test("apply refuses a state directory that is a link, and names it", async () =>
   const state = join(world.path, ".wafsync");
   await symlink(elsewhere.path, state);
   const { code, stderr } = await runWafsync(["apply", ...world.from]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining(`${state} is a symbolic link`)]);
-  expect(await readdir(elsewhere.path)).toEqual(["mine.txt"]);
-  expect(world.simulator.waf(testKey).blocklist).toEqual([]);
+  expect([code, stderr]).toStrictEqual([2, expect.stringContaining(`${state} is a symbolic link`)]);
+  expect(await readdir(elsewhere.path)).toStrictEqual(["mine.txt"]);
+  expect(world.simulator.waf(testKey).blocklist).toStrictEqual([]);
   await world.files.remove(".wafsync");
 });
 
@@ -39,6 +39,6 @@ test("apply writes neither to the WAF nor through a link in its state directory"
   const { code, stdout, stderr } = await runWafsync(["apply", ...world.from]);
   expect(code).toBeGreaterThan(0);
   expect(stdout + stderr).toContain("is a symbolic link");
-  expect(await readdir(elsewhere.path)).toEqual(["mine.txt"]);
-  expect(world.simulator.waf(testKey).blocklist).toEqual([]);
+  expect(await readdir(elsewhere.path)).toStrictEqual(["mine.txt"]);
+  expect(world.simulator.waf(testKey).blocklist).toStrictEqual([]);
 });

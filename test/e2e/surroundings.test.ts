@@ -21,9 +21,9 @@ describe("A full disk", () => {
   test("behind stdout stops no command early, and the exit code says that results are missing", async () => {
     await using full = await open("/dev/full", "w");
     const { code, stderr } = await runWafsync(["apply", ...world.from], { files: { stdout: full.fd } });
-    expect(blocked()).toEqual(["192.0.2.1"]);
+    expect(blocked()).toStrictEqual(["192.0.2.1"]);
     expect(code).toBe(2);
-    expect(stderr.split("\n").filter((line) => line.startsWith("error"))).toEqual([
+    expect(stderr.split("\n").filter((line) => line.startsWith("error"))).toStrictEqual([
       "error: cannot write to stdout (ENOSPC): results are lost",
     ]);
     expect(stderr).not.toMatch(/^\s+at /m);
@@ -38,7 +38,7 @@ describe("A full disk", () => {
         [...line, ...(line[0] === "logs" ? ["--allow-insecure-http"] : [])],
         options,
       );
-      expect([code, stderr]).toEqual([2, expect.stringContaining("error: cannot write to stdout (ENOSPC)")]);
+      expect([code, stderr]).toStrictEqual([2, expect.stringContaining("error: cannot write to stdout (ENOSPC)")]);
     },
   );
 
@@ -68,7 +68,7 @@ describe("The state directory", () => {
       "--state",
       `${world.path}/../${basename(world.path)}`,
     ]);
-    expect([code, stderr]).toEqual([
+    expect([code, stderr]).toStrictEqual([
       2,
       expect.stringContaining("is the folder with the YAML files\n  Set --state to a"),
     ]);
@@ -100,7 +100,7 @@ describe("The state directory", () => {
     await running.hasPrinted(/in use by another process, perhaps in another container/);
     running.child.kill("SIGTERM");
     await running.ended;
-    expect(blocked()).toEqual(["192.0.2.1", "192.0.2.3"]);
+    expect(blocked()).toStrictEqual(["192.0.2.1", "192.0.2.3"]);
     await rm(join(state, "lock.1.4711-0badcafe"));
     await writeFile(join(world.path, "rule.yaml"), rule("192.0.2.1"));
   });

@@ -47,9 +47,9 @@ describe("wafsync ui of a folder", () => {
     const why = await runWafsync(["why", address, ...folder.from]);
     const shown = textOf((await get(`/why?address=${encodeURIComponent(address)}`)).text);
     const lines = why.stdout.split("\n").filter((line) => line.trim() !== "");
-    expect(lines.filter((line) => !shown.includes(line))).toEqual([]);
+    expect(lines.filter((line) => !shown.includes(line))).toStrictEqual([]);
     const json = await runWafsync(["why", address, ...folder.from, "-o", "json"]);
-    expect(await page.json(`/why.json?address=${encodeURIComponent(address)}`)).toEqual(JSON.parse(json.stdout));
+    expect(await page.json(`/why.json?address=${encodeURIComponent(address)}`)).toStrictEqual(JSON.parse(json.stdout));
   });
 
   test("explains the current content of files, not their content when the page was opened", async () => {
@@ -60,7 +60,10 @@ describe("wafsync ui of a folder", () => {
 
   test("reports invalid addresses and missing pages", async () => {
     const wrong = await get("/why?address=%3Cscript%3E");
-    expect([wrong.status, textOf(wrong.text)]).toEqual([400, expect.stringContaining("is not an address or network")]);
+    expect([wrong.status, textOf(wrong.text)]).toStrictEqual([
+      400,
+      expect.stringContaining("is not an address or network"),
+    ]);
     expect(wrong.text).not.toContain("<script>");
     expect((await get("/why?address=192.0.2.1&instance=shop/other")).status).toBe(400);
     expect((await get("/instances/shop/other")).status).toBe(404);
@@ -106,8 +109,8 @@ describe("wafsync ui of a folder", () => {
     expect(status).toBe(200);
     expect(text.length).toBeLessThan(300_000);
     const tags = new Set([...text.matchAll(/<(?<tag>[a-z]+)/gi)].map(({ groups }) => groups?.["tag"] ?? ""));
-    expect(["img", "iframe", "base", "style", "noscript", "object"].filter((tag) => tags.has(tag))).toEqual([]);
-    expect([text.split("<script").length, text.includes(' style="')]).toEqual([2, false]);
+    expect(["img", "iframe", "base", "style", "noscript", "object"].filter((tag) => tags.has(tag))).toStrictEqual([]);
+    expect([text.split("<script").length, text.includes(' style="')]).toStrictEqual([2, false]);
     expect(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text.replaceAll(/[\r\n\t]/g, ""))).toBe(false);
     expect(textOf(text)).toContain("/<script>window.hit=1</script>");
     const { requests } = waf.counters;
@@ -134,7 +137,7 @@ describe("wafsync ui of a folder", () => {
     expect(JSON.stringify([writes(), waf.counters.changes])).toBe(writesBefore);
     expect((await folder.everyFile()) === before).toBe(true);
     const told = `${answers.join("\n")}${everythingPrinted()}`;
-    expect(keySpellings().filter((spelling) => told.includes(spelling))).toEqual([]);
+    expect(keySpellings().filter((spelling) => told.includes(spelling))).toStrictEqual([]);
     expect(told).toContain(testDomain);
   });
 
@@ -152,12 +155,12 @@ describe("wafsync ui of a folder", () => {
     ["nonsense", "is not an address with a port"],
   ])("rejects the address %s", async (bind, problem) => {
     const { code, stderr } = await runWafsync(["ui", ...folder.from, "--bind-address", bind]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
+    expect([code, stderr]).toStrictEqual([2, expect.stringContaining(problem)]);
   });
 
   test("says that its address is in use", async () => {
     const bind = new URL(page.url).host;
     const { code, stderr } = await runWafsync(["ui", ...folder.from, "--bind-address", bind]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`cannot listen on ${bind} (EADDRINUSE)`)]);
+    expect([code, stderr]).toStrictEqual([2, expect.stringContaining(`cannot listen on ${bind} (EADDRINUSE)`)]);
   });
 });

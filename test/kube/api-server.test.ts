@@ -60,7 +60,7 @@ describe("requests", () => {
       body: { data: { x: "ü" } },
       contentType: "application/merge-patch+json",
     });
-    expect(result).toEqual({ ok: true, status: 201, value: { hello: "world" } });
+    expect(result).toStrictEqual({ ok: true, status: 201, value: { hello: "world" } });
     expect(server.requests[0]).toMatchObject({
       method: "PATCH",
       path: "/api/v1/namespaces/a/configmaps/b",
@@ -124,12 +124,12 @@ describe("requests", () => {
       api.openStream({ path: "/watch", timeoutMs: 7000 }).then(note("watch")),
     ];
     await clock.advance(4999);
-    expect(outcomes).toEqual([]);
+    expect(outcomes).toStrictEqual([]);
     await clock.advance(2001);
-    expect(outcomes).toEqual(["short TimedOut", "watch TimedOut"]);
+    expect(outcomes).toStrictEqual(["short TimedOut", "watch TimedOut"]);
     await clock.advance(13_000);
     await Promise.all(calls);
-    expect(outcomes).toEqual(["short TimedOut", "watch TimedOut", "default TimedOut"]);
+    expect(outcomes).toStrictEqual(["short TimedOut", "watch TimedOut", "default TimedOut"]);
     expect(clock.sleeperCount()).toBe(0);
   });
 
@@ -173,7 +173,7 @@ describe("requests", () => {
     server.next(text(404, "404 page not found\n"), text(200, "<html>"), text(502, "<html>"), failure(409, "Conflict"));
     const codes: string[] = [];
     for (let call = 0; call < 4; call += 1) codes.push(codeOf(await api.request({ method: "GET", path: "/x" })));
-    expect(codes).toEqual(["NotFound", "ContractBroken", "Unavailable", "Conflict"]);
+    expect(codes).toStrictEqual(["NotFound", "ContractBroken", "Unavailable", "Conflict"]);
   });
 
   test("a response that is longer than allowed is abandoned", async () => {
@@ -205,7 +205,7 @@ describe("credentials", () => {
     await writeFile(tokenFile, "second\n");
     expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("ok");
     expect(codeOf(await api.openStream({ path: "/watch" }))).toBe("ok");
-    expect(server.requests.map((request) => request.headers["authorization"])).toEqual([
+    expect(server.requests.map((request) => request.headers["authorization"])).toStrictEqual([
       "Bearer first",
       "Bearer first",
       "Bearer first",
@@ -272,7 +272,7 @@ describe("credentials", () => {
     const stuck = connectTo(server, { clock, credentials: { resolve: () => new Promise(() => undefined) } });
     const results = ["/x", "/y"].map((path) => stuck.request({ method: "GET", path }));
     await clock.advance(30_000);
-    expect((await Promise.all(results)).map(codeOf)).toEqual(["NoCredentials", "NoCredentials"]);
+    expect((await Promise.all(results)).map(codeOf)).toStrictEqual(["NoCredentials", "NoCredentials"]);
   });
 
   test("the token is in no fault", async () => {

@@ -37,7 +37,7 @@ describe("a kubeconfig", () => {
       "client-certificate-data": base64(firstCertificate.cert),
       "client-key-data": base64(firstCertificate.key),
     });
-    expect(await kubeConfigCredentials(loadKubeConfig({ file })).resolve({ renew: false })).toEqual({
+    expect(await kubeConfigCredentials(loadKubeConfig({ file })).resolve({ renew: false })).toStrictEqual({
       server: "https://127.0.0.1:6443",
       headers: { authorization: "Bearer abc" },
       tls: { ca: firstCertificate.cert, cert: firstCertificate.cert, key: firstCertificate.key },
@@ -78,7 +78,7 @@ describe("a kubeconfig", () => {
     for (const renew of [false, false, true, false]) {
       tokens.push((await credentials.resolve({ renew })).headers["authorization"]);
     }
-    expect(tokens).toEqual(["Bearer run-1", "Bearer run-1", "Bearer run-2", "Bearer run-2"]);
+    expect(tokens).toStrictEqual(["Bearer run-1", "Bearer run-1", "Bearer run-2", "Bearer run-2"]);
   });
 
   test("another context can be selected, and a missing one is an error", async () => {

@@ -32,7 +32,7 @@ test("an event has both kinds of times, so kubectl describe shows and sorts it",
   const { time, events, recorder } = makeRecorder();
   recorder.record(note({ action: "Sync" }));
   await time.advance(0);
-  expect(events.events).toEqual([
+  expect(events.events).toStrictEqual([
     {
       apiVersion: "v1",
       kind: "Event",
@@ -79,7 +79,7 @@ describe("repetition", () => {
     await time.advance(90_000);
     recorder.record(note());
     await time.advance(0);
-    expect(events.requests.map((request) => request.split(" ")[0])).toEqual(["create", "patch"]);
+    expect(events.requests.map((request) => request.split(" ")[0])).toStrictEqual(["create", "patch"]);
     expect(events.events[0]).toMatchObject({
       count: 2,
       firstTimestamp: "2026-11-21T12:00:00Z",
@@ -113,7 +113,7 @@ describe("repetition", () => {
     };
     for (let index = 0; index < 30; index += 1) await noise(`Reason${index}`);
     expect(events.events).toHaveLength(25);
-    expect(dropped).toEqual(Array.from({ length: 5 }, () => "Spam"));
+    expect(dropped).toStrictEqual(Array.from({ length: 5 }, () => "Spam"));
     recorder.record(note({ object: { ...object, name: "other", uid: "u2" } }));
     await time.advance(300_000);
     await noise("Later");
@@ -131,7 +131,7 @@ describe("faults", () => {
     await time.advance(60_000);
     expect(events.requests).toHaveLength(3);
     expect(events.events).toHaveLength(1);
-    expect(dropped).toEqual([]);
+    expect(dropped).toStrictEqual([]);
   });
 
   test("an event is not created twice if the response was lost", async () => {
@@ -140,7 +140,7 @@ describe("faults", () => {
     recorder.record(note());
     await time.advance(60_000);
     expect(events.requests).toHaveLength(2);
-    expect(dropped).toEqual([]);
+    expect(dropped).toStrictEqual([]);
   });
 
   test("an outage drops events after some attempts, and reports this", async () => {
@@ -149,9 +149,9 @@ describe("faults", () => {
     recorder.record(note());
     await time.advance(600_000);
     expect(events.requests).toHaveLength(6);
-    expect(dropped).toEqual(["Unavailable"]);
+    expect(dropped).toStrictEqual(["Unavailable"]);
     await recorder.stop(0);
-    expect(dropped).toEqual(["Unavailable"]);
+    expect(dropped).toStrictEqual(["Unavailable"]);
   });
 
   test("a refusal is reported, unless the namespace is terminating", async () => {
@@ -162,11 +162,11 @@ describe("faults", () => {
     events.faults.push({ code: "NotFound" });
     recorder.record(note({ reason: "B" }));
     await time.advance(0);
-    expect(dropped).toEqual([]);
+    expect(dropped).toStrictEqual([]);
     events.faults.push({ code: "Forbidden" });
     recorder.record(note({ reason: "C" }));
     await time.advance(0);
-    expect(dropped).toEqual(["Refused"]);
+    expect(dropped).toStrictEqual(["Refused"]);
   });
 
   test("a full queue drops and counts, and the caller never waits", async () => {
@@ -175,7 +175,7 @@ describe("faults", () => {
     for (let index = 0; index < queueLengthMax + 51; index += 1) {
       recorder.record(note({ object: { ...object, uid: `u${index}` } }));
     }
-    expect(dropped).toEqual(Array.from({ length: 50 }, () => "QueueFull"));
+    expect(dropped).toStrictEqual(Array.from({ length: 50 }, () => "QueueFull"));
     const stopping = recorder.stop(1_000);
     await time.advance(1_000);
     await stopping;
@@ -192,7 +192,7 @@ describe("stopping", () => {
     await stopping;
     expect(events.events).toHaveLength(3);
     recorder.record(note());
-    expect(dropped).toEqual(["Stopped"]);
+    expect(dropped).toStrictEqual(["Stopped"]);
   });
 
   test("ends at its deadline", async () => {
@@ -204,7 +204,7 @@ describe("stopping", () => {
     await stopping;
     await time.advance(60_000);
     expect(events.requests).toHaveLength(1);
-    expect(dropped).toEqual(["Stopped", "Stopped", "Stopped"]);
+    expect(dropped).toStrictEqual(["Stopped", "Stopped", "Stopped"]);
     expect(time.pendingTimers).toBe(0);
   });
 });

@@ -17,14 +17,14 @@ describe("adding", () => {
     expect(server.patches).toBe(1);
     server.edit({ finalizers: ["other/one"] });
     await addFinalizer(server, target(server));
-    expect(server.object.metadata.finalizers).toEqual(["other/one", mine]);
+    expect(server.object.metadata.finalizers).toStrictEqual(["other/one", mine]);
   });
 
   test("never loses a finalizer that another writer adds meanwhile", async () => {
     const server = new FakeObject();
     server.before.push(() => server.edit({ finalizers: ["other/one"] }));
     expect(await addFinalizer(server, target(server))).toMatchObject({ kind: "Done" });
-    expect(server.object.metadata.finalizers).toEqual(["other/one", mine]);
+    expect(server.object.metadata.finalizers).toStrictEqual(["other/one", mine]);
   });
 
   test("does not change an object that is being deleted, was deleted, or was replaced by another one with the same name", async () => {
@@ -34,9 +34,9 @@ describe("adding", () => {
     const renewed = new FakeObject();
     const old = target(renewed);
     renewed.edit({ uid: "u2" });
-    expect(await addFinalizer(renewed, old)).toEqual({ kind: "Gone" });
+    expect(await addFinalizer(renewed, old)).toStrictEqual({ kind: "Gone" });
     renewed.stored = undefined;
-    expect(await addFinalizer(renewed, old)).toEqual({ kind: "Gone" });
+    expect(await addFinalizer(renewed, old)).toStrictEqual({ kind: "Gone" });
     expect(server.object.metadata.finalizers).toBeUndefined();
   });
 });
@@ -46,7 +46,7 @@ describe("removing", () => {
     const server = new FakeObject();
     server.edit({ finalizers: ["other/one", mine, "other/two"] });
     expect(await removeFinalizer(server, target(server))).toMatchObject({ kind: "Done" });
-    expect(server.object.metadata.finalizers).toEqual(["other/one", "other/two"]);
+    expect(server.object.metadata.finalizers).toStrictEqual(["other/one", "other/two"]);
     expect(await removeFinalizer(server, target(server))).toMatchObject({ kind: "Done" });
     expect(server.patches).toBe(1);
   });
@@ -56,7 +56,7 @@ describe("removing", () => {
     server.edit({ finalizers: ["other/one", mine] });
     server.before.push(() => server.edit({ finalizers: [mine, "other/two"] }));
     expect(await removeFinalizer(server, target(server))).toMatchObject({ kind: "Done" });
-    expect(server.object.metadata.finalizers).toEqual(["other/two"]);
+    expect(server.object.metadata.finalizers).toStrictEqual(["other/two"]);
   });
 
   test("fails if the list keeps changing", async () => {

@@ -32,31 +32,37 @@ const holding = (since: Instant, settleMs = 0): ElectorState =>
 
 describe("a candidate", () => {
   test("reads first, and creates a Lease that never existed without settling", () => {
-    expect(next(initialElectorState, at(0))).toEqual({ kind: "Read" });
+    expect(next(initialElectorState, at(0))).toStrictEqual({ kind: "Read" });
     const state = read(initialElectorState, { state: "Absent" }, at(0));
-    expect(next(state, at(0))).toEqual({ kind: "Create", settleMs: 0 });
+    expect(next(state, at(0))).toStrictEqual({ kind: "Create", settleMs: 0 });
   });
 
   test("settles after creating a Lease that was deleted while it was held", () => {
     const seen = read(initialElectorState, held("other"), at(0));
-    expect(next(read(seen, { state: "Absent" }, at(1_000)), at(1_000))).toEqual({ kind: "Create", settleMs: 10_000 });
+    expect(next(read(seen, { state: "Absent" }, at(1_000)), at(1_000))).toStrictEqual({
+      kind: "Create",
+      settleMs: 10_000,
+    });
   });
 
   test("takes a released Lease immediately, and settles unless the last holder's work had ended", () => {
-    expect(next(read(initialElectorState, free(true), at(0)), at(0))).toEqual({ kind: "Replace", settleMs: 0 });
-    expect(next(read(initialElectorState, free(false), at(0)), at(0))).toEqual({ kind: "Replace", settleMs: 10_000 });
+    expect(next(read(initialElectorState, free(true), at(0)), at(0))).toStrictEqual({ kind: "Replace", settleMs: 0 });
+    expect(next(read(initialElectorState, free(false), at(0)), at(0))).toStrictEqual({
+      kind: "Replace",
+      settleMs: 10_000,
+    });
   });
 
   test("takes a held Lease only after it was unchanged for 30 s of monotonic time", () => {
     let state = read(initialElectorState, held("other", "1"), at(0));
     state = read(state, held("other", "2"), at(20_000));
-    expect(next(state, at(49_999))).toEqual({ kind: "Wait" });
-    expect(next(state, at(49_999, 4_000_000))).toEqual({ kind: "Wait" });
-    expect(next(read(state, held("other", "2"), at(50_000)), at(50_000))).toEqual({
+    expect(next(state, at(49_999))).toStrictEqual({ kind: "Wait" });
+    expect(next(state, at(49_999, 4_000_000))).toStrictEqual({ kind: "Wait" });
+    expect(next(read(state, held("other", "2"), at(50_000)), at(50_000))).toStrictEqual({
       kind: "Replace",
       settleMs: 10_000,
     });
-    expect(next(state, at(50_000, -4_000_000))).toEqual({ kind: "Replace", settleMs: 10_000 });
+    expect(next(state, at(50_000, -4_000_000))).toStrictEqual({ kind: "Replace", settleMs: 10_000 });
   });
 
   test("waits for the longer duration of another holder, up to a limit", () => {
@@ -69,13 +75,13 @@ describe("a candidate", () => {
 
   test("that finds itself as the holder after a lost response renews and settles", () => {
     const state = read(afterLeaseFailure(initialElectorState), held("me"), at(0));
-    expect(next(state, at(0))).toEqual({ kind: "Replace", settleMs: 10_000 });
+    expect(next(state, at(0))).toStrictEqual({ kind: "Replace", settleMs: 10_000 });
     expect(mayWriteUnder(state, at(0), timings)).toBe(false);
   });
 
   test("waits a period with jitter, and limits a request to five seconds", () => {
     const pause = (random: number) => leasePauseMs(initialElectorState, { now: at(0), timings, random: () => random });
-    expect([pause(0), pause(0.999_99)]).toEqual([3_000, expect.closeTo(3_600, 0)]);
+    expect([pause(0), pause(0.999_99)]).toStrictEqual([3_000, expect.closeTo(3_600, 0)]);
     expect(leaseRequestTimeoutMs(initialElectorState, at(0), timings)).toBe(5_000);
   });
 });
@@ -106,9 +112,9 @@ describe("a holder", () => {
 
   test("loses the Lease to another holder's record and at the deadline", () => {
     const taken = read(afterLeaseFailure(holding(at(0))), held("other"), at(1_000));
-    expect(next(taken, at(1_000))).toEqual({ kind: "Lose", reason: "other has taken it" });
+    expect(next(taken, at(1_000))).toStrictEqual({ kind: "Lose", reason: "other has taken it" });
     expect(next(holding(at(0)), at(15_000)).kind).toBe("Lose");
-    expect(next({ ...holding(at(0)), lost: "gone" }, at(1))).toEqual({ kind: "Lose", reason: "gone" });
+    expect(next({ ...holding(at(0)), lost: "gone" }, at(1))).toStrictEqual({ kind: "Lose", reason: "gone" });
   });
 
   test("restores a Lease that was deleted or emptied while it was held", () => {

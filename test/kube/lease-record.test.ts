@@ -37,7 +37,7 @@ test("a record is held by the holder that it names, free without one, and releas
 });
 
 test("a new record has all fields that a Lease needs", () => {
-  expect(newLease({ namespace: "wafsync", name: "leader" }, holding)).toEqual({
+  expect(newLease({ namespace: "wafsync", name: "leader" }, holding)).toStrictEqual({
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
     metadata: { namespace: "wafsync", name: "leader" },

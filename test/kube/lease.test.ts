@@ -11,7 +11,7 @@ async function pair(seed: number): Promise<{ world: ElectionWorld; leader: Proce
   const candidate = world.start({ rate: world.between(0.9, 1.1) });
   for (const { network } of world.processes) network.delayMs = () => world.between(1, 500);
   await world.time.advance(world.between(20_000, 40_000));
-  expect(world.leaders()).toEqual([leader.identity]);
+  expect(world.leaders()).toStrictEqual([leader.identity]);
   return { world, leader, candidate };
 }
 
@@ -110,7 +110,7 @@ test("a candidate that is stopped does not change the Lease", async () => {
   expect(await releasing).toBe("NotHeld");
   expect(await candidate.elector.whenLeading()).toBe(false);
   expect(candidate.elector.standing).toBe("Ended");
-  expect(world.leaders()).toEqual(["pod-1"]);
+  expect(world.leaders()).toStrictEqual(["pod-1"]);
 });
 
 test("an identity is more than the pod's name", () => {

@@ -284,7 +284,7 @@ test("whatever happens, the store and its listeners finally agree with the serve
     world.troubled = false;
     for (let turn = 0; turn < 200 && !world.isQuiet; turn += 1) world.turn();
     const truth = contentsOf(server.objects.values());
-    expect({ seed, store: contentsOf(world.store.list()) }).toEqual({ seed, store: truth });
-    expect({ seed, heard: contentsOf(world.heard.values()) }).toEqual({ seed, heard: truth });
+    expect({ seed, store: contentsOf(world.store.list()) }).toStrictEqual({ seed, store: truth });
+    expect({ seed, heard: contentsOf(world.heard.values()) }).toStrictEqual({ seed, heard: truth });
   }
 });

@@ -51,7 +51,7 @@ describe("the delays of the list-watch", () => {
         delays.push(delayOf(step));
         step = stepListWatch(step.state, { type: "Waited" }, context);
       }
-      expect(delays).toEqual(expected);
+      expect(delays).toStrictEqual(expected);
     }
   });
 
@@ -117,7 +117,7 @@ describe("the way to list", () => {
       step = failAgain(step.state);
       commands.push(step.command?.type);
     }
-    expect(commands).toEqual(["OpenWatchList", "FetchPage", "OpenWatchList", "FetchPage"]);
+    expect(commands).toStrictEqual(["OpenWatchList", "FetchPage", "OpenWatchList", "FetchPage"]);
   });
 
   test("starts over from the first page when a later one fails", () => {
@@ -130,7 +130,7 @@ describe("the way to list", () => {
       [0, { type: "PageFailed", fault: localFault("Gone", "expired") }],
       [800, { type: "Waited" }],
     );
-    expect(command).toEqual({ type: "FetchPage", continueToken: "", limit: 500 });
+    expect(command).toStrictEqual({ type: "FetchPage", continueToken: "", limit: 500 });
     expect(state.pagesRead).toBe(0);
   });
 
@@ -144,6 +144,6 @@ describe("the way to list", () => {
       const page = { type: "PageRead", objects: [], resourceVersion: "5", continueToken: "more" } as const;
       step = stepListWatch(step.state, page, context);
     }
-    expect([step.command?.type, pages]).toEqual(["Wait", 10_000]);
+    expect([step.command?.type, pages]).toStrictEqual(["Wait", 10_000]);
   });
 });

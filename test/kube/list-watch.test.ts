@@ -129,7 +129,7 @@ describe("the first list", () => {
     stream.event("ADDED", testObject("a", 3));
     await clock.settle();
     expect(listWatch.health()).toMatchObject({ isSynced: false, activity: "Listing" });
-    expect([names(), changes]).toEqual([[], []]);
+    expect([names(), changes]).toStrictEqual([[], []]);
     stream.endInitialEvents(10);
     stream.event("MODIFIED", testObject("a", 11));
     stream.event("DELETED", testObject("b", 12));
@@ -142,9 +142,9 @@ describe("the first list", () => {
       relists: 0,
       lastFault: undefined,
     });
-    expect(changes).toEqual(["Added b", "Added a", "Changed a", "Deleted b", "Added c"]);
-    expect(names()).toEqual(["a", "c"]);
-    expect(asked()).toEqual(["WatchList"]);
+    expect(changes).toStrictEqual(["Added b", "Added a", "Changed a", "Deleted b", "Added c"]);
+    expect(names()).toStrictEqual(["a", "c"]);
+    expect(asked()).toStrictEqual(["WatchList"]);
     expect(server.requests[0]?.query).toMatchObject({
       resourceVersionMatch: "NotOlderThan",
       allowWatchBookmarks: "true",
@@ -162,7 +162,7 @@ describe("the first list", () => {
       failure(410, "Expired"),
     );
     await untilAsked(4);
-    expect(names()).toEqual([]);
+    expect(names()).toStrictEqual([]);
     server.next(
       json(200, listBody(objects(1, 500), 2100, "q2")),
       json(200, listBody(objects(501, 1000), 2100, "q3")),
@@ -170,7 +170,16 @@ describe("the first list", () => {
     );
     await untilAsked(8);
     expect(names()).toHaveLength(1201);
-    expect(asked()).toEqual(["WatchList", "List", "Page p2", "Page p3", "List", "Page q2", "Page q3", "Watch 2100"]);
+    expect(asked()).toStrictEqual([
+      "WatchList",
+      "List",
+      "Page p2",
+      "Page p3",
+      "List",
+      "Page q2",
+      "Page q3",
+      "Watch 2100",
+    ]);
   });
 
   test.each(["cut", "end"] as const)(
@@ -186,12 +195,12 @@ describe("the first list", () => {
       second.event("ADDED", testObject("b", 8));
       second[how]();
       await untilAsked(3);
-      expect(names()).toEqual(["a"]);
+      expect(names()).toStrictEqual(["a"]);
       server.next(json(200, listBody([testObject("b", 8)], 9)));
       await untilAsked(4);
-      expect(asked()).toEqual(["WatchList", "WatchList", "List", "Watch 9"]);
-      expect(names()).toEqual(["b"]);
-      expect(changes).toEqual(["Added a", "Deleted a", "Added b"]);
+      expect(asked()).toStrictEqual(["WatchList", "WatchList", "List", "Watch 9"]);
+      expect(names()).toStrictEqual(["b"]);
+      expect(changes).toStrictEqual(["Added a", "Deleted a", "Added b"]);
     },
   );
 
@@ -201,7 +210,7 @@ describe("the first list", () => {
     await untilAsked(3);
     server.next(json(200, listBody(objects(1, 20), 200)));
     await untilAsked(4);
-    expect(server.requests.map(({ query }) => query["limit"])).toEqual([undefined, "500", "100", undefined]);
+    expect(server.requests.map(({ query }) => query["limit"])).toStrictEqual([undefined, "500", "100", undefined]);
     expect(names()).toHaveLength(20);
   });
 
@@ -227,7 +236,7 @@ describe("the position of the watch", () => {
     await clock.advance(60_000);
     stream.end();
     await untilAsked(2);
-    expect(asked()).toEqual(["WatchList", "Watch 100"]);
+    expect(asked()).toStrictEqual(["WatchList", "Watch 100"]);
   });
 
   test("follows changes and bookmarks, so a kind without changes is never listed again", async () => {
@@ -249,9 +258,9 @@ describe("the position of the watch", () => {
     await clock.settle();
     stream.cut();
     await untilAsked(5);
-    expect(asked()).toEqual(["WatchList", "Watch 105", "Watch 205", "Watch 305", "Watch 500"]);
+    expect(asked()).toStrictEqual(["WatchList", "Watch 105", "Watch 205", "Watch 305", "Watch 500"]);
     expect(listWatch.health().relists).toBe(0);
-    expect(problems.map(({ code }) => code)).toEqual(["Unavailable"]);
+    expect(problems.map(({ code }) => code)).toStrictEqual(["Unavailable"]);
   });
 
   test("that has expired leads to exactly one new list, whether reported as HTTP status or as ERROR event", async () => {
@@ -265,14 +274,14 @@ describe("the position of the watch", () => {
     server.next(second.answer);
     await untilAsked(3);
     await clock.settle();
-    expect(names()).toEqual(["a", "again"]);
-    expect(changes.slice(3)).toEqual(["Deleted gone", "Deleted again", "Added again"]);
+    expect(names()).toStrictEqual(["a", "again"]);
+    expect(changes.slice(3)).toStrictEqual(["Deleted gone", "Deleted again", "Added again"]);
     second.error(statusBody(410, "Expired"));
     server.next(watchListOf([testObject("a", 1)], 30).answer);
     await untilAsked(4);
     await clock.settle();
-    expect(asked()).toEqual(["WatchList", "Watch 10", "WatchList", "WatchList"]);
-    expect(names()).toEqual(["a"]);
+    expect(asked()).toStrictEqual(["WatchList", "Watch 10", "WatchList", "WatchList"]);
+    expect(names()).toStrictEqual(["a"]);
     expect(listWatch.health().relists).toBe(2);
   });
 
@@ -285,9 +294,9 @@ describe("the position of the watch", () => {
     await untilAsked(3, 400_000);
     await clock.settle();
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(2 * 150_000 + 10_000);
-    expect(asked()).toEqual(["WatchList", "Watch 1200", "WatchList"]);
-    expect(names()).toEqual(["a"]);
-    expect(changes.slice(2)).toEqual(["Deleted lost", "Changed a"]);
+    expect(asked()).toStrictEqual(["WatchList", "Watch 1200", "WatchList"]);
+    expect(names()).toStrictEqual(["a"]);
+    expect(changes.slice(2)).toStrictEqual(["Deleted lost", "Changed a"]);
     expect(listWatch.health().relists).toBe(1);
   });
 
@@ -300,8 +309,8 @@ describe("the position of the watch", () => {
     server.next(watchListOf([testObject("b", 1002)], 1003).answer);
     await untilAsked(2);
     await clock.settle();
-    expect(asked()).toEqual(["WatchList", "WatchList"]);
-    expect(names()).toEqual(["b"]);
+    expect(asked()).toStrictEqual(["WatchList", "WatchList"]);
+    expect(names()).toStrictEqual(["b"]);
   });
 
   test("that is too large for the server leads to a new list", async () => {
@@ -311,7 +320,7 @@ describe("the position of the watch", () => {
     await clock.settle();
     first.error(statusBody(504, "Timeout", ["ResourceVersionTooLarge"]));
     await untilAsked(2);
-    expect(asked()).toEqual(["WatchList", "WatchList"]);
+    expect(asked()).toStrictEqual(["WatchList", "WatchList"]);
   });
 });
 
@@ -329,7 +338,7 @@ describe("a watch that fails", () => {
       const startMs = clock.monotonicMs();
       await untilAsked(2);
       expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(1600);
-      expect(asked()).toEqual(["WatchList", "Watch 10"]);
+      expect(asked()).toStrictEqual(["WatchList", "Watch 10"]);
       expect(listWatch.health().relists).toBe(0);
     },
   );
@@ -346,11 +355,11 @@ describe("a watch that fails", () => {
     await untilAsked(2, 200_000);
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(160_000);
     await clock.settle();
-    expect(asked()).toEqual(["WatchList", "Watch 10"]);
-    expect(names()).toEqual(["a", "b"]);
+    expect(asked()).toStrictEqual(["WatchList", "Watch 10"]);
+    expect(names()).toStrictEqual(["a", "b"]);
     silent.event("ADDED", testObject("late", 12));
     await clock.settle();
-    expect(names()).toEqual(["a", "b"]);
+    expect(names()).toStrictEqual(["a", "b"]);
   });
 
   test("does not count as silent while bytes arrive", async () => {
@@ -362,7 +371,7 @@ describe("a watch that fails", () => {
       stream.bookmark(10 + round);
     }
     await clock.settle();
-    expect(asked()).toEqual(["WatchList"]);
+    expect(asked()).toStrictEqual(["WatchList"]);
   });
 
   test.each([
@@ -382,9 +391,9 @@ describe("a watch that fails", () => {
     server.next(second.answer);
     await untilAsked(2);
     await clock.settle();
-    expect(asked()).toEqual(["WatchList", "Watch 11"]);
-    expect(names()).toEqual(["a", "b", "c"]);
-    expect(problems.map(({ code }) => code)).toEqual(["ContractBroken"]);
+    expect(asked()).toStrictEqual(["WatchList", "Watch 11"]);
+    expect(names()).toStrictEqual(["a", "b", "c"]);
+    expect(problems.map(({ code }) => code)).toStrictEqual(["ContractBroken"]);
   });
 
   test("with a line of 9 MiB ends without storing it", async () => {
@@ -394,7 +403,7 @@ describe("a watch that fails", () => {
     await clock.settle();
     first.raw(Buffer.alloc(9 * 1024 * 1024, 0x61));
     await untilAsked(2);
-    expect(asked()).toEqual(["WatchList", "Watch 10"]);
+    expect(asked()).toStrictEqual(["WatchList", "Watch 10"]);
   });
 
   test("with 429 waits as long as the server requests, and does not list", async () => {
@@ -409,7 +418,7 @@ describe("a watch that fails", () => {
     const pauseMs = (third?.atMs ?? 0) - (second?.atMs ?? 0);
     expect(pauseMs).toBeGreaterThanOrEqual(7000);
     expect(pauseMs).toBeLessThanOrEqual(9000);
-    expect(asked()).toEqual(["WatchList", "Watch 10", "Watch 10"]);
+    expect(asked()).toStrictEqual(["WatchList", "Watch 10", "Watch 10"]);
   });
 
   test("by repeatedly ending immediately is repeated with increasing delays", async () => {
@@ -431,7 +440,7 @@ describe("a watch that fails", () => {
     first.end();
     server.next(noAnswer);
     await untilAsked(3);
-    expect(asked()).toEqual(["WatchList", "Watch 10", "Watch 10"]);
+    expect(asked()).toStrictEqual(["WatchList", "Watch 10", "Watch 10"]);
     expect((server.requests[2]?.atMs ?? 0) - (server.requests[1]?.atMs ?? 0)).toBeLessThanOrEqual(32_000);
   });
 });
@@ -445,7 +454,7 @@ describe("an unavailable server", () => {
     await clock.advance(600_000);
     expect(problems.length).toBeGreaterThanOrEqual(12);
     expect(problems.length).toBeLessThanOrEqual(30);
-    expect(names()).toEqual(["a"]);
+    expect(names()).toStrictEqual(["a"]);
     expect(listWatch.health()).toMatchObject({ activity: "BackingOff", isSynced: true });
     await server.start();
     const stream = scriptedStream();
@@ -453,7 +462,7 @@ describe("an unavailable server", () => {
     server.next(stream.answer);
     await untilAsked(2);
     await clock.settle();
-    expect(names()).toEqual(["a", "b"]);
+    expect(names()).toStrictEqual(["a", "b"]);
     expect(listWatch.health()).toMatchObject({ activity: "Watching", lastFault: undefined });
   });
 
@@ -474,8 +483,8 @@ describe("an unavailable server", () => {
     );
     await untilAsked(5);
     await clock.settle();
-    expect(asked()).toEqual(["WatchList", "Watch 10", "Watch 10", "Watch 10", "WatchList"]);
-    expect(names()).toEqual(["b"]);
+    expect(asked()).toStrictEqual(["WatchList", "Watch 10", "Watch 10", "Watch 10", "WatchList"]);
+    expect(names()).toStrictEqual(["b"]);
     expect(listWatch.health().relists).toBe(1);
   });
 
@@ -493,12 +502,12 @@ describe("an unavailable server", () => {
     first.end();
     server.next(failure(401, "Unauthorized"));
     await untilAsked(3);
-    expect(server.requests.map(({ headers }) => headers["authorization"])).toEqual([
+    expect(server.requests.map(({ headers }) => headers["authorization"])).toStrictEqual([
       "Bearer old",
       "Bearer old",
       "Bearer new",
     ]);
-    expect(problems).toEqual([]);
+    expect(problems).toStrictEqual([]);
   });
 
   test("that permanently refuses access (401, 403) is asked indefinitely", async () => {
@@ -547,10 +556,10 @@ describe("a kind that is not installed", () => {
     server.otherwise(text(404, "404 page not found\n"));
     await untilAsked(4);
     expect(listWatch.health()).toMatchObject({ activity: "WaitingForKind", isSynced: true });
-    expect(names()).toEqual(["b"]);
+    expect(names()).toStrictEqual(["b"]);
     server.otherwise(widgetList([testObject("c", 20)], 21));
     await clock.advance(35_000);
-    expect(names()).toEqual(["c"]);
+    expect(names()).toStrictEqual(["c"]);
   });
 });
 
@@ -567,9 +576,9 @@ describe("functions that were passed in", () => {
     server.next(stream.answer);
     stream.event("ADDED", testObject("c", 11));
     await clock.settle();
-    expect(seen).toEqual(["a", "b", "c"]);
-    expect(names()).toEqual(["a", "b", "c"]);
-    expect(problems.map(({ code }) => code)).toEqual(["HandlerThrew", "HandlerThrew", "HandlerThrew"]);
+    expect(seen).toStrictEqual(["a", "b", "c"]);
+    expect(names()).toStrictEqual(["a", "b", "c"]);
+    expect(problems.map(({ code }) => code)).toStrictEqual(["HandlerThrew", "HandlerThrew", "HandlerThrew"]);
   });
 
   test("a transform makes objects smaller; one that throws loses no object", async () => {
@@ -588,8 +597,8 @@ describe("functions that were passed in", () => {
     server.next(watchListOf([good, bad], 10).answer);
     await clock.settle();
     expect(listWatch.store.get("default/good")?.metadata.managedFields).toBeUndefined();
-    expect(listWatch.store.get("default/bad")?.metadata.managedFields).toEqual([1]);
-    expect(problems.map(({ code }) => code)).toEqual(["TransformThrew"]);
+    expect(listWatch.store.get("default/bad")?.metadata.managedFields).toStrictEqual([1]);
+    expect(problems.map(({ code }) => code)).toStrictEqual(["TransformThrew"]);
   });
 
   test("a store that throws makes the list-watch start over, not stop", async () => {
@@ -603,10 +612,10 @@ describe("functions that were passed in", () => {
     const { server, clock, problems, names } = await startWorld({ store });
     server.otherwise((response, request) => watchListOf([testObject("a", 1)], 10).answer(response, request));
     await clock.settle();
-    expect(problems.map(({ code }) => code)).toEqual(["Unexpected"]);
+    expect(problems.map(({ code }) => code)).toStrictEqual(["Unexpected"]);
     broken = false;
     await clock.advance(30_000);
-    expect(names()).toEqual(["a"]);
+    expect(names()).toStrictEqual(["a"]);
   });
 });
 
@@ -647,6 +656,6 @@ describe("stopping", () => {
     world.server.next(stream.answer);
     stream.raw(`${lines.join("\n")}\n`);
     await world.stopped;
-    expect(seen).toEqual(["a", "b"]);
+    expect(seen).toStrictEqual(["a", "b"]);
   });
 });

@@ -26,7 +26,7 @@ describe("the line reader", () => {
             start = end;
           }
           expect(reader.finish().fault).toBeUndefined();
-          expect(read).toEqual(values.map((value) => JSON.parse(JSON.stringify(value)) as unknown));
+          expect(read).toStrictEqual(values.map((value) => JSON.parse(JSON.stringify(value)) as unknown));
         },
       ),
       { numRuns: 1000 },
@@ -37,13 +37,13 @@ describe("the line reader", () => {
     const reader = createNdjsonReader();
     const bytes = bytesOf('{"name":"Zürich 🏔"}\n');
     const values = [...bytes].flatMap((byte) => reader.push(Uint8Array.of(byte)).values);
-    expect(values).toEqual([{ name: "Zürich 🏔" }]);
+    expect(values).toStrictEqual([{ name: "Zürich 🏔" }]);
   });
 
   test("the values before a broken line are kept, and the fault describes the error", () => {
-    expect(createNdjsonReader().push(bytesOf('1\n{"half":\n2\n'))).toEqual({ values: [1], fault: "BadJson" });
+    expect(createNdjsonReader().push(bytesOf('1\n{"half":\n2\n'))).toStrictEqual({ values: [1], fault: "BadJson" });
     const bad = Buffer.concat([bytesOf('1\n"'), Buffer.of(0xff), bytesOf('"\n')]);
-    expect(createNdjsonReader().push(bad)).toEqual({ values: [1], fault: "BadEncoding" });
+    expect(createNdjsonReader().push(bad)).toStrictEqual({ values: [1], fault: "BadEncoding" });
   });
 
   test("a stream that ends within a line is a fault, but not one that ends after a line", () => {
@@ -59,10 +59,10 @@ describe("the line reader", () => {
     const reader = createNdjsonReader();
     const chunk = new Uint8Array(1024 * 1024).fill(0x61);
     const faults = Array.from({ length: 9 }, () => reader.push(chunk).fault);
-    expect(faults).toEqual([...Array.from({ length: 8 }, () => undefined), "LineTooLong"]);
+    expect(faults).toStrictEqual([...Array.from({ length: 8 }, () => undefined), "LineTooLong"]);
   });
 
   test("empty lines are ignored", () => {
-    expect(createNdjsonReader().push(bytesOf("\n\r\n1\n\n"))).toEqual({ values: [1] });
+    expect(createNdjsonReader().push(bytesOf("\n\r\n1\n\n"))).toStrictEqual({ values: [1] });
   });
 });

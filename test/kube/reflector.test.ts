@@ -33,7 +33,7 @@ describe("changes without a watch", () => {
       if (kind === "list") reflector.collect(now);
       else for (const object of now) reflector.collect([object]);
       reflector.swap(false);
-      expect(changes).toEqual([
+      expect(changes).toStrictEqual([
         "Deleted gone gone 1",
         "Deleted recreated recreated 1",
         "Added recreated other-uid 5",
@@ -50,7 +50,7 @@ describe("changes without a watch", () => {
     reflector.startCollecting();
     reflector.collect([testObject("same", 1)]);
     reflector.swap(true);
-    expect(changes).toEqual(["Changed same same 1"]);
+    expect(changes).toStrictEqual(["Changed same same 1"]);
   });
 
   test("a repeated state is announced once, and an unknown deletion not at all", () => {
@@ -58,7 +58,7 @@ describe("changes without a watch", () => {
     reflector.put(testObject("a", 1));
     reflector.put(testObject("a", 1));
     reflector.remove(testObject("b", 2));
-    expect(changes).toEqual(["Added a a 1"]);
+    expect(changes).toStrictEqual(["Added a a 1"]);
   });
 
   test("objects that were collected and never swapped in are never visible", () => {
@@ -67,6 +67,6 @@ describe("changes without a watch", () => {
     reflector.collect([testObject("partial", 1)]);
     reflector.startCollecting();
     reflector.swap(false);
-    expect(changes).toEqual([]);
+    expect(changes).toStrictEqual([]);
   });
 });

@@ -13,11 +13,11 @@ test("values are the same whatever the order of keys, but not of lists", () => {
 test("a patch contains all desired fields, and null for the fields to remove", () => {
   expect(
     statusPatch({ a: 1, old: 1, deep: { keep: 1, old: 2 } }, { a: 1, deep: { keep: 2 }, list: [{ x: 1 }] }),
-  ).toEqual({
+  ).toStrictEqual({
     a: 1,
     old: null,
     deep: { keep: 2, old: null },
     list: [{ x: 1 }],
   });
-  expect(statusPatch(undefined, { a: undefined, b: 1 })).toEqual({ b: 1 });
+  expect(statusPatch(undefined, { a: undefined, b: 1 })).toStrictEqual({ b: 1 });
 });

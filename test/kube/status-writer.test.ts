@@ -22,8 +22,8 @@ function makeWriter() {
 
 test("a status is written once, and not again unless it differs", async () => {
   const { server, write } = makeWriter();
-  expect(await write({ phase: "Ready", counts: { a: 1, b: 2 } })).toEqual({ kind: "Written" });
-  expect(await write({ counts: { b: 2, a: 1 }, phase: "Ready" })).toEqual({ kind: "Unchanged" });
+  expect(await write({ phase: "Ready", counts: { a: 1, b: 2 } })).toStrictEqual({ kind: "Written" });
+  expect(await write({ counts: { b: 2, a: 1 }, phase: "Ready" })).toStrictEqual({ kind: "Unchanged" });
   expect(server.patches).toBe(1);
 });
 
@@ -31,7 +31,7 @@ test("undesired fields disappear at any depth, and lists are replaced", async ()
   const { server, write } = makeWriter();
   await write({ gone: 1, counts: { a: 1, gone: { deep: true } }, list: [1, 2, 3] });
   await write({ counts: { a: 1 }, list: [3] });
-  expect(server.object.status).toEqual({ counts: { a: 1 }, list: [3] });
+  expect(server.object.status).toStrictEqual({ counts: { a: 1 }, list: [3] });
 });
 
 test("after a conflict the status is computed again from the current object", async () => {
@@ -45,8 +45,8 @@ test("after a conflict the status is computed again from the current object", as
     object: server.object,
     compute: ({ metadata: { generation } }) => ({ observedGeneration: generation }),
   });
-  expect(result).toEqual({ kind: "Written" });
-  expect(server.object.status).toEqual({ observedGeneration: 3 });
+  expect(result).toStrictEqual({ kind: "Written" });
+  expect(server.object.status).toStrictEqual({ observedGeneration: 3 });
   expect(server.reads).toBe(2);
 });
 
@@ -61,7 +61,7 @@ test("a newer object can be left unchanged", async () => {
   const { server, writer } = makeWriter();
   server.before.push(() => server.edit({ generation: 2 }));
   const compute = ({ metadata: { generation } }: StatusObject) => (generation === 1 ? { phase: "Old" } : undefined);
-  expect(await writer.write({ type, object: server.object, compute })).toEqual({ kind: "Unchanged" });
+  expect(await writer.write({ type, object: server.object, compute })).toStrictEqual({ kind: "Unchanged" });
   expect(server.object.status).toBeUndefined();
 });
 
@@ -69,9 +69,9 @@ test("an object that was deleted or replaced is not written", async () => {
   const { server, write } = makeWriter();
   const old = server.object;
   server.edit({ uid: "u2" });
-  expect(await write({ phase: "Ready" }, { object: old })).toEqual({ kind: "Gone" });
+  expect(await write({ phase: "Ready" }, { object: old })).toStrictEqual({ kind: "Gone" });
   server.stored = undefined;
-  expect(await write({ phase: "Ready" }, { object: old })).toEqual({ kind: "Gone" });
+  expect(await write({ phase: "Ready" }, { object: old })).toStrictEqual({ kind: "Gone" });
 });
 
 describe("a write loop is not caused by", () => {
@@ -79,16 +79,16 @@ describe("a write loop is not caused by", () => {
     const { server, write } = makeWriter();
     const stale = server.object;
     await write({ phase: "Ready" });
-    expect(await write({ phase: "Ready" }, { object: stale })).toEqual({ kind: "Unchanged" });
-    expect(await write({ phase: "Failed" }, { object: stale })).toEqual({ kind: "Written" });
-    expect([server.patches, server.reads]).toEqual([2, 0]);
+    expect(await write({ phase: "Ready" }, { object: stale })).toStrictEqual({ kind: "Unchanged" });
+    expect(await write({ phase: "Failed" }, { object: stale })).toStrictEqual({ kind: "Written" });
+    expect([server.patches, server.reads]).toStrictEqual([2, 0]);
   });
 
   test("a default that the server fills in", async () => {
     const { server, write } = makeWriter();
     server.defaults = { observedGeneration: -1 };
     await write({ phase: "Ready" });
-    expect(await write({ phase: "Ready" })).toEqual({ kind: "Unchanged" });
+    expect(await write({ phase: "Ready" })).toStrictEqual({ kind: "Unchanged" });
     expect(server.patches).toBe(1);
   });
 
@@ -96,10 +96,10 @@ describe("a write loop is not caused by", () => {
     const { server, write } = makeWriter();
     await write({ phase: "Ready" });
     server.edit({}, {});
-    expect(await write({ phase: "Ready" })).toEqual({ kind: "Written" });
+    expect(await write({ phase: "Ready" })).toStrictEqual({ kind: "Written" });
     server.edit({}, { phase: "Nonsense", extra: 1 });
-    expect(await write({ phase: "Ready" })).toEqual({ kind: "Written" });
-    expect(server.object.status).toEqual({ phase: "Ready" });
+    expect(await write({ phase: "Ready" })).toStrictEqual({ kind: "Written" });
+    expect(server.object.status).toStrictEqual({ phase: "Ready" });
   });
 });
 
@@ -109,7 +109,7 @@ describe("the record of a status", () => {
     const stale = server.object;
     await write({ phase: "Ready" });
     writer.seen(stale);
-    expect(writer.newest(stale).status).toEqual({ phase: "Ready" });
+    expect(writer.newest(stale).status).toStrictEqual({ phase: "Ready" });
     writer.seen(server.object);
     expect(writer.newest(stale)).toBe(stale);
   });
@@ -120,7 +120,7 @@ describe("the record of a status", () => {
     server.defaults = { observedGeneration: -1 };
     await write({ phase: "Ready" });
     writer.seen(server.object);
-    expect(await write({ phase: "Ready" })).toEqual({ kind: "Unchanged" });
+    expect(await write({ phase: "Ready" })).toStrictEqual({ kind: "Unchanged" });
     writer.forget(stale.metadata.uid);
     expect(writer.newest(stale)).toBe(stale);
   });
@@ -129,21 +129,21 @@ describe("the record of a status", () => {
     const { server, writer, write } = makeWriter();
     const stale = server.object;
     server.before.push(() => server.edit({}, { phase: "Ready" }));
-    expect(await write({ phase: "Ready" })).toEqual({ kind: "Unchanged" });
-    expect(writer.newest(stale).status).toEqual({ phase: "Ready" });
+    expect(await write({ phase: "Ready" })).toStrictEqual({ kind: "Unchanged" });
+    expect(writer.newest(stale).status).toStrictEqual({ phase: "Ready" });
   });
 });
 
 test("progress is written at most every two seconds, and other changes immediately", async () => {
   const { time, server, write } = makeWriter();
   const progress = (done: number) => write({ done }, { progress: true });
-  expect(await progress(1)).toEqual({ kind: "Written" });
-  expect(await progress(2)).toEqual({ kind: "Postponed" });
+  expect(await progress(1)).toStrictEqual({ kind: "Written" });
+  expect(await progress(2)).toStrictEqual({ kind: "Postponed" });
   await time.advance(1_999);
-  expect(await progress(3)).toEqual({ kind: "Postponed" });
-  expect(await write({ done: 3, phase: "Held" })).toEqual({ kind: "Written" });
+  expect(await progress(3)).toStrictEqual({ kind: "Postponed" });
+  expect(await write({ done: 3, phase: "Held" })).toStrictEqual({ kind: "Written" });
   await time.advance(1);
-  expect(await progress(4)).toEqual({ kind: "Written" });
+  expect(await progress(4)).toStrictEqual({ kind: "Written" });
   expect(server.patches).toBe(3);
 });
 
@@ -151,7 +151,7 @@ test("writes of one object are sequential, whoever requests them", async () => {
   const { server, write } = makeWriter();
   const stale = server.object;
   const results = await Promise.all([1, 2, 3].map((done) => write({ done }, { object: stale })));
-  expect(results.map(({ kind }) => kind)).toEqual(["Written", "Written", "Written"]);
-  expect(server.object.status).toEqual({ done: 3 });
+  expect(results.map(({ kind }) => kind)).toStrictEqual(["Written", "Written", "Written"]);
+  expect(server.object.status).toStrictEqual({ done: 3 });
   expect(server.reads).toBe(0);
 });

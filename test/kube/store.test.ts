@@ -11,12 +11,12 @@ describe("the object store", () => {
     store.put(testObject("b", 2, "b", "red"));
     store.put(testObject("a", 3, "a", "blue"));
     expect(store.get("default/a")?.metadata.resourceVersion).toBe("3");
-    expect(store.listBy("color", "red").map((object) => object.metadata.name)).toEqual(["b"]);
-    expect(store.listBy("color", "blue").map((object) => object.metadata.name)).toEqual(["a"]);
-    expect(store.valuesOf("color").toSorted()).toEqual(["blue", "red"]);
+    expect(store.listBy("color", "red").map((object) => object.metadata.name)).toStrictEqual(["b"]);
+    expect(store.listBy("color", "blue").map((object) => object.metadata.name)).toStrictEqual(["a"]);
+    expect(store.valuesOf("color").toSorted()).toStrictEqual(["blue", "red"]);
     store.remove("default/b");
-    expect(store.listBy("color", "red")).toEqual([]);
-    expect(store.valuesOf("color")).toEqual(["blue"]);
+    expect(store.listBy("color", "red")).toStrictEqual([]);
+    expect(store.valuesOf("color")).toStrictEqual(["blue"]);
     expect(store.size).toBe(1);
   });
 
@@ -29,15 +29,15 @@ describe("the object store", () => {
     versions.push(store.version);
     store.replaceAll(new Map());
     versions.push(store.version);
-    expect(versions).toEqual([0, 1, 1, 2]);
+    expect(versions).toStrictEqual([0, 1, 1, 2]);
   });
 
   test("replacing all objects returns the former contents and rebuilds the indexes", () => {
     const store = createObjectStore<TestObject>({ color: byColor });
     store.put(testObject("a", 1));
     const former = store.replaceAll(new Map([["default/b", testObject("b", 2, "b", "blue")]]));
-    expect([...former.keys()]).toEqual(["default/a"]);
-    expect(store.listBy("color", "red")).toEqual([]);
+    expect([...former.keys()]).toStrictEqual(["default/a"]);
+    expect(store.listBy("color", "red")).toStrictEqual([]);
     expect(store.listBy("color", "blue")).toHaveLength(1);
   });
 

@@ -50,7 +50,7 @@ describe("the verbs", () => {
       headers["content-type"],
       body,
     ]);
-    expect(asked).toEqual([
+    expect(asked).toStrictEqual([
       ["GET", `${collection}/a`, undefined, ""],
       ["POST", collection, "application/json", "{}"],
       ["PUT", `${collection}/a/status`, "application/json", "{}"],
@@ -80,8 +80,8 @@ describe("a list", () => {
     );
     const result = await listObjects(api, widgets, { namespace: "default", labelSelector: "x=y" });
     expect(result).toMatchObject({ ok: true, value: { resourceVersion: "7" } });
-    expect(result.ok ? result.value.items.map(({ metadata }) => metadata.name) : []).toEqual(["a", "b", "c"]);
-    expect(server.requests.map(({ query }) => query)).toEqual([
+    expect(result.ok ? result.value.items.map(({ metadata }) => metadata.name) : []).toStrictEqual(["a", "b", "c"]);
+    expect(server.requests.map(({ query }) => query)).toStrictEqual([
       { labelSelector: "x=y", limit: "500" },
       { labelSelector: "x=y", limit: "500", continue: "page 2" },
       { labelSelector: "x=y", limit: "500", continue: "page 3" },
@@ -95,7 +95,7 @@ describe("a list", () => {
       json(200, listBody([testObject("b", 8)], 9)),
     );
     const result = await listObjects(api, widgets);
-    expect(result.ok ? result.value.items.map(({ metadata }) => metadata.name) : []).toEqual(["b"]);
+    expect(result.ok ? result.value.items.map(({ metadata }) => metadata.name) : []).toStrictEqual(["b"]);
     server.otherwise(failure(410, "Expired"));
     expect(await listObjects(api, widgets)).toMatchObject({ ok: false, fault: { code: "Gone" } });
     expect(server.requests).toHaveLength(3 + 3);

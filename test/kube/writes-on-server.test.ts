@@ -76,7 +76,7 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     expect(second.mayWrite()).toBe(true);
     expect(first.mayWrite()).toBe(false);
     expect(await second.release(async () => undefined)).toBe("Released");
-    expect(failures).toEqual([]);
+    expect(failures).toStrictEqual([]);
   });
 
   test("events are counted, and kubectl describe shows them in chronological order", async () => {
@@ -113,9 +113,9 @@ await describeWithControlPlane("on a real API server", (cluster) => {
       await written();
     }
     await recorder.stop(waitMs);
-    expect(dropped).toEqual([]);
+    expect(dropped).toStrictEqual([]);
     const told = (await listed()).filter(({ involvedObject }) => involvedObject.name === "told");
-    expect(Object.fromEntries(told.map(({ reason, count }) => [reason, count]))).toEqual({
+    expect(Object.fromEntries(told.map(({ reason, count }) => [reason, count]))).toStrictEqual({
       Once: 1,
       Then: 1,
       Twice: 2,
@@ -124,11 +124,9 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     expect(many).toHaveLength(11);
     expect(many.find(({ count }) => count === 2)?.message).toBe("(combined from similar events): Number 11");
     const described = await cluster.expectKubectl(["describe", "configmap", "told", "-n", namespace]);
-    expect([...described.matchAll(/Warning +(\w+) .*test\.dev\/controller/g)].map(([, reason]) => reason)).toEqual([
-      "Once",
-      "Then",
-      "Twice",
-    ]);
+    expect(
+      [...described.matchAll(/Warning +(\w+) .*test\.dev\/controller/g)].map(([, reason]) => reason),
+    ).toStrictEqual(["Once", "Then", "Twice"]);
   });
 
   test("a terminating namespace refuses events, which causes no error", async () => {
@@ -143,7 +141,7 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     const object = { apiVersion: "v1", kind: "ConfigMap", namespace: ending, name: "holder", uid };
     recorder.record({ object, type: "Normal", reason: "Late", message: "Too late" });
     await recorder.stop(waitMs);
-    expect(dropped).toEqual([]);
+    expect(dropped).toStrictEqual([]);
     const target = { type: configMaps, object: created.value, finalizer: mine };
     expect(await removeFinalizer(finalizerApi(api), target)).toMatchObject({ kind: "Done" });
   });
@@ -173,7 +171,7 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     });
     const last = { type: configMaps, object, finalizer: "test.dev/other" };
     expect(await removeFinalizer(finalizers, last)).toMatchObject({ kind: "Done" });
-    expect(await removeFinalizer(finalizers, last)).toEqual({ kind: "Gone" });
+    expect(await removeFinalizer(finalizers, last)).toStrictEqual({ kind: "Gone" });
   });
 
   test("a status is written when it differs, and a default does not cause endless writes", async () => {
@@ -189,10 +187,10 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     const write = (object: StatusObject, status: Record<string, unknown>) =>
       writer.write({ type: instances, object, compute: () => status });
     const stale = created.value;
-    expect(await write(stale, { domain: "a.example.com", primaryOrigin: "b.example.com" })).toEqual({
+    expect(await write(stale, { domain: "a.example.com", primaryOrigin: "b.example.com" })).toStrictEqual({
       kind: "Written",
     });
-    expect(await write(stale, { domain: "c.example.com" })).toEqual({ kind: "Written" });
+    expect(await write(stale, { domain: "c.example.com" })).toStrictEqual({ kind: "Written" });
     const read = async (): Promise<StatusObject> => {
       const result = await getObject<StatusObject>(api, instances, { namespace, name: "shop" });
       if (!result.ok) throw new Error(result.fault.message);
@@ -201,11 +199,11 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     const now = await read();
     expect(now.status).toMatchObject({ domain: "c.example.com" });
     expect(now.status).not.toHaveProperty("primaryOrigin");
-    expect(await write(now, { domain: "c.example.com" })).toEqual({ kind: "Unchanged" });
+    expect(await write(now, { domain: "c.example.com" })).toStrictEqual({ kind: "Unchanged" });
     await cluster.expectKubectl(["annotate", "wafinstance", "shop", "-n", namespace, "test.dev/edited=yes"]);
-    expect(await write(now, { domain: "d.example.com" })).toEqual({ kind: "Written" });
+    expect(await write(now, { domain: "d.example.com" })).toStrictEqual({ kind: "Written" });
     expect((await read()).status).toMatchObject({ domain: "d.example.com" });
     await deleteObject(api, instances, { namespace, name: "shop" });
-    expect(await write(now, { domain: "e.example.com" })).toEqual({ kind: "Gone" });
+    expect(await write(now, { domain: "e.example.com" })).toStrictEqual({ kind: "Gone" });
   });
 });

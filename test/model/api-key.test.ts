@@ -71,7 +71,7 @@ describe("redaction", () => {
     const redacted = key.redact(`before ${spell(secret)} after`);
     expect(redacted).toContain("[api key]");
     expect(redacted).toMatch(/^before .*after$/);
-    expect(leaks(redacted, secret)).toEqual([]);
+    expect(leaks(redacted, secret)).toStrictEqual([]);
   });
 
   test("leaves every other string unchanged", () => {
@@ -152,7 +152,7 @@ describe("an API key", () => {
   test("is not printed by accident", () => {
     for (const text of [String(key), JSON.stringify({ key }), inspect(key), inspect({ key }, { showHidden: true })]) {
       expect(text).toContain("[api key]");
-      expect(leaks(text, secret)).toEqual([]);
+      expect(leaks(text, secret)).toStrictEqual([]);
     }
   });
 
@@ -191,7 +191,7 @@ describe("validating an API key", () => {
     ["x".repeat(apiKeyLengthMax + 1), "is too long"],
   ])("refuses %j: it %s", (text, problem) => {
     const result = validateApiKey(text);
-    expect(result).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+    expect(result).toStrictEqual({ ok: false, problem: expect.stringContaining(problem) });
     if (text.includes("abcd")) expect(JSON.stringify(result)).not.toContain("abcd");
   });
 });

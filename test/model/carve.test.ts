@@ -19,28 +19,32 @@ function carved(text: string, ...without: readonly string[]): readonly Entry[] |
 
 describe("Carving", () => {
   test("leaves the other halves on the way to a single address", () => {
-    expect(carved("192.0.2.0/29", "192.0.2.5")).toEqual(["192.0.2.0/30", "192.0.2.4", "192.0.2.6/31"]);
+    expect(carved("192.0.2.0/29", "192.0.2.5")).toStrictEqual(["192.0.2.0/30", "192.0.2.4", "192.0.2.6/31"]);
   });
 
   test("leaves the networks between several, in any order, and keeps adjacent ones whole", () => {
-    expect(carved("198.51.100.0/24", "198.51.100.192/26", "198.51.100.0/26")).toEqual([
+    expect(carved("198.51.100.0/24", "198.51.100.192/26", "198.51.100.0/26")).toStrictEqual([
       "198.51.100.64/26",
       "198.51.100.128/26",
     ]);
-    expect(carved("198.51.100.0/24", "198.51.100.128/25")).toEqual(["198.51.100.0/25"]);
+    expect(carved("198.51.100.0/24", "198.51.100.128/25")).toStrictEqual(["198.51.100.0/25"]);
   });
 
   test("works on IPv6 across the borders of the groups", () => {
-    expect(carved("2001:db8::/30", "2001:db8::/33")).toEqual(["2001:db8:8000::/33", "2001:db9::/32", "2001:dba::/31"]);
-    expect(carved("2001:db8::/126", "2001:db8::3")).toEqual(["2001:db8::/127", "2001:db8::2"]);
+    expect(carved("2001:db8::/30", "2001:db8::/33")).toStrictEqual([
+      "2001:db8:8000::/33",
+      "2001:db9::/32",
+      "2001:dba::/31",
+    ]);
+    expect(carved("2001:db8::/126", "2001:db8::3")).toStrictEqual(["2001:db8::/127", "2001:db8::2"]);
     expect(carved("::/0", "::1")).toHaveLength(128);
   });
 
   test("leaves the entry unchanged if no part is cut out, and nothing if all of it is", () => {
-    expect(carved("192.0.2.0/24", "198.51.100.0/24", "2001:db8::/32")).toEqual(["192.0.2.0/24"]);
-    expect(carved("192.0.2.0/24", "192.0.0.0/16")).toEqual([]);
-    expect(carved("192.0.2.1", "192.0.2.1")).toEqual([]);
-    expect(carved("192.0.2.0/24", "192.0.2.0/25", "192.0.2.128/25")).toEqual([]);
+    expect(carved("192.0.2.0/24", "198.51.100.0/24", "2001:db8::/32")).toStrictEqual(["192.0.2.0/24"]);
+    expect(carved("192.0.2.0/24", "192.0.0.0/16")).toStrictEqual([]);
+    expect(carved("192.0.2.1", "192.0.2.1")).toStrictEqual([]);
+    expect(carved("192.0.2.0/24", "192.0.2.0/25", "192.0.2.128/25")).toStrictEqual([]);
   });
 
   test("fails if and only if there are more parts than allowed", () => {
@@ -129,7 +133,7 @@ describe("The rest of a network without others", () => {
       fc.property(casesOf(networks), ([network, without]) => {
         const pieces = carved(written(network), ...without.map(written)) ?? [];
         const ranges = pieces.map(boundsOfEntry);
-        expect(joined(ranges)).toEqual(rest(boundsOf(network), without.map(boundsOf)));
+        expect(joined(ranges)).toStrictEqual(rest(boundsOf(network), without.map(boundsOf)));
         // Each address once, in order: joining would hide overlapping pieces.
         for (const [index, [first]] of ranges.entries()) {
           const before = ranges[index - 1];
@@ -151,7 +155,7 @@ describe("The rest of a network without others", () => {
     fc.assert(
       fc.property(casesOf(ipv4Network), ([network, without]) => {
         const pieces = carved(written(network), ...without.map(written)) ?? [];
-        for (const piece of pieces.slice(0, 20)) expect(carved(piece, ...without.map(written))).toEqual([piece]);
+        for (const piece of pieces.slice(0, 20)) expect(carved(piece, ...without.map(written))).toStrictEqual([piece]);
       }),
       { numRuns: caseCount(200) },
     );

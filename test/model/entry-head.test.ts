@@ -19,7 +19,7 @@ test.each([
 ] as const)(
   "The head of %s has its family, width and first 32 bits",
   (text, family, prefixLength, firstBits, lastBits) => {
-    expect(headOf(readObservedEntry(text))).toEqual({ family, prefixLength, firstBits, lastBits });
+    expect(headOf(readObservedEntry(text))).toStrictEqual({ family, prefixLength, firstBits, lastBits });
   },
 );
 
@@ -31,7 +31,7 @@ test("The head of any network agrees with its parts", () => {
       const firstBits = family === "ipv4" ? ((a * 256 + b) * 256 + c) * 256 + d : a * 65_536 + b;
       const width = 2 ** Math.max(0, 32 - prefixLength);
       const head = { family, prefixLength, firstBits, lastBits: firstBits + width - 1 };
-      expect(headOf(readObservedEntry(written(network)))).toEqual(head);
+      expect(headOf(readObservedEntry(written(network)))).toStrictEqual(head);
     }),
     { numRuns: 5_000 },
   );

@@ -12,7 +12,7 @@ test("Entries of any family, length and number are sorted as strings", () => {
       const texts = [...drawn.map(written), "nonsense", "1.2.3", "%"];
       const entries = [...new Set(texts.map(readObservedEntry))];
       const sorted = sortByEntry(entries.map((entry) => ({ entry }))).map(({ entry }) => entry);
-      expect(sorted).toEqual(entries.toSorted());
+      expect(sorted).toStrictEqual(entries.toSorted());
     }),
     { numRuns: 50 },
   );

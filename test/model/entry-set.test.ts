@@ -19,7 +19,7 @@ describe("a list as observed", () => {
       "office",
       "10.1.2.3/8",
     ]);
-    expect([...observed]).toEqual([
+    expect([...observed]).toStrictEqual([
       ["10.0.0.0/8", ["10.1.2.3/8", "10.0.0.0/8", "10.1.2.3/8"]],
       ["192.0.2.1", ["192.0.2.1", "192.0.2.1/32"]],
       ["?office", ["office"]],
@@ -28,7 +28,7 @@ describe("a list as observed", () => {
 
   test("uses a known spelling without parsing it", () => {
     // Parsing would turn this string into an opaque entry, so the entry proves that it was not parsed.
-    expect([...observeSpellings(["not parsed", "other"], new Set(["not parsed"])).keys()]).toEqual([
+    expect([...observeSpellings(["not parsed", "other"], new Set(["not parsed"])).keys()]).toStrictEqual([
       "not parsed",
       "?other",
     ]);
@@ -101,11 +101,11 @@ describe("an index of networks", () => {
     const index = new NetworkIndex(
       entries("192.0.2.7", "192.0.2.128/25", "192.0.2.129", "192.0.3.0/24", "2001:db8::/32"),
     );
-    expect(index.inside("192.0.2.0/24" as Entry)).toEqual(["192.0.2.7", "192.0.2.128/25"]);
-    expect(index.inside("192.0.2.0/23" as Entry)).toEqual(["192.0.2.7", "192.0.2.128/25", "192.0.3.0/24"]);
-    expect(index.inside("192.0.2.129" as Entry)).toEqual([]);
-    expect(index.inside("2001:db8::/32" as Entry)).toEqual(["2001:db8::/32"]);
-    expect(index.inside("?office" as Entry)).toEqual([]);
+    expect(index.inside("192.0.2.0/24" as Entry)).toStrictEqual(["192.0.2.7", "192.0.2.128/25"]);
+    expect(index.inside("192.0.2.0/23" as Entry)).toStrictEqual(["192.0.2.7", "192.0.2.128/25", "192.0.3.0/24"]);
+    expect(index.inside("192.0.2.129" as Entry)).toStrictEqual([]);
+    expect(index.inside("2001:db8::/32" as Entry)).toStrictEqual(["2001:db8::/32"]);
+    expect(index.inside("?office" as Entry)).toStrictEqual([]);
   });
 
   test("returns the first of several that an entry overlaps", () => {
@@ -135,7 +135,7 @@ describe("an index of networks", () => {
         const inside = new Set(indexed.filter((other) => contains(entry, other)));
         const widest = [...inside].filter((one) => ![...inside].some((other) => other !== one && contains(other, one)));
         const isAround = containing !== undefined && containing !== entry;
-        expect(new Set(index.inside(entry))).toEqual(new Set(isAround ? [] : widest));
+        expect(new Set(index.inside(entry))).toStrictEqual(new Set(isAround ? [] : widest));
       }),
       { numRuns: 500 },
     );
@@ -171,7 +171,7 @@ describe("the narrowest containers", () => {
         "office",
       ),
     );
-    expect(Object.fromEntries(found)).toEqual({
+    expect(Object.fromEntries(found)).toStrictEqual({
       "10.1.0.0/16": "10.0.0.0/8",
       "10.2.0.0/16": "10.0.0.0/8",
       "10.1.2.3": "10.1.0.0/16",
@@ -224,7 +224,7 @@ describe("a list that was read before", () => {
           if (atEnd) list.push(...adds);
         }
         const again = observeSpellings(list, undefined, before);
-        expect([...again]).toEqual([...observeSpellings(list)]);
+        expect([...again]).toStrictEqual([...observeSpellings(list)]);
       }),
     );
   });

@@ -25,7 +25,7 @@ describe("a declared entry", () => {
   test.each(verdicts.filter(({ expected }) => "entry" in expected))(
     "is accepted and converted to canonical form: $text",
     ({ text, expected }) => {
-      expect(parseDeclaredEntry(text)).toEqual({ ok: true, ...expected });
+      expect(parseDeclaredEntry(text)).toStrictEqual({ ok: true, ...expected });
     },
   );
 
@@ -33,7 +33,7 @@ describe("a declared entry", () => {
     "is refused with a message that says what to write: $text",
     ({ text, expected }) => {
       const parsed = parseDeclaredEntry(text);
-      expect(parsed.ok ? undefined : { code: parsed.fault.code, instead: parsed.fault.message }).toEqual(
+      expect(parsed.ok ? undefined : { code: parsed.fault.code, instead: parsed.fault.message }).toStrictEqual(
         "code" in expected ? { code: expected.code, instead: expect.stringContaining(expected.instead) } : undefined,
       );
     },
@@ -51,7 +51,7 @@ describe("a declared entry", () => {
 
   test("causes every fault code at least once, so none lacks a message", () => {
     const met = new Set(verdicts.map(({ expected }) => ("code" in expected ? expected.code : undefined)));
-    expect(entryFaultCodes.filter((code) => code !== "TooLong" && !met.has(code))).toEqual([]);
+    expect(entryFaultCodes.filter((code) => code !== "TooLong" && !met.has(code))).toStrictEqual([]);
   });
 
   test("is quoted in one short line, whatever it contains", () => {
@@ -106,7 +106,7 @@ describe("a declared entry", () => {
     fc.assert(
       fc.property(anyNetwork, (network) => {
         const entry = entryOf(written(network));
-        expect([familyOf(entry), prefixLengthOf(entry)]).toEqual([network.family, network.prefixLength]);
+        expect([familyOf(entry), prefixLengthOf(entry)]).toStrictEqual([network.family, network.prefixLength]);
       }),
     );
   });
@@ -115,8 +115,8 @@ describe("a declared entry", () => {
     fc.assert(
       fc.property(anyNetwork, (network) => {
         const entry = entryOf(written(network));
-        expect(readCanonical(entry)).toEqual(readNetwork(entry, "strict"));
-        expect(readCanonical(entry).parts).toEqual(network.parts);
+        expect(readCanonical(entry)).toStrictEqual(readNetwork(entry, "strict"));
+        expect(readCanonical(entry).parts).toStrictEqual(network.parts);
       }),
     );
   });

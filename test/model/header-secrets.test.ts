@@ -11,7 +11,7 @@ test.each([
   ["short", ["short"]],
   ["on", []],
 ])("The header value %j has the secrets %j", (value, secrets) => {
-  expect(secretsIn(value)).toEqual(secrets);
+  expect(secretsIn(value)).toStrictEqual(secrets);
 });
 
 test("A header value of many words has a limited number of secrets, including the whole value", () => {

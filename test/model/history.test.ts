@@ -16,7 +16,7 @@ function anEvent(overrides: Partial<HistoryEvent> = {}): HistoryEvent {
 describe("Events of the history", () => {
   test("of the same second and rules are merged", () => {
     const events = [anEvent(), anEvent({ atMs: nowMs + 999, values: ["192.0.2.8"] }), anEvent({ kind: "Removed" })];
-    expect(joinEvents(events).map(({ kind, values }) => [kind, values])).toEqual([
+    expect(joinEvents(events).map(({ kind, values }) => [kind, values])).toStrictEqual([
       ["Added", ["192.0.2.7", "192.0.2.8"]],
       ["Removed", ["192.0.2.7"]],
     ]);
@@ -25,7 +25,7 @@ describe("Events of the history", () => {
 
   test("with many values are split", () => {
     const joined = joinEvents([anEvent({ values: addresses(valuesOfEventMax + 1) })]);
-    expect(joined.map(({ values }) => values.length)).toEqual([valuesOfEventMax, 1]);
+    expect(joined.map(({ values }) => values.length)).toStrictEqual([valuesOfEventMax, 1]);
   });
 
   test("are stored as one line each, whatever the API's message, and are read back unchanged", () => {
@@ -42,7 +42,7 @@ describe("Events of the history", () => {
     ]) {
       const line = encodeEvent(event);
       expect(line).not.toMatch(/[\r\n\u2028]/);
-      expect(decodeEvent(line)).toEqual(event);
+      expect(decodeEvent(line)).toStrictEqual(event);
     }
   });
 
@@ -50,7 +50,7 @@ describe("Events of the history", () => {
     const text = ["", "nonsense", encodeEvent(anEvent()), "2026-11-22T09:30:00Z Burnt blocklist 192.0.2.7 - -"].join(
       "\n",
     );
-    expect(decodeEvents(text)).toEqual([anEvent()]);
+    expect(decodeEvents(text)).toStrictEqual([anEvent()]);
   });
 });
 
@@ -64,6 +64,6 @@ describe("The history keeps the newest events", () => {
     ["by age", { ...limits, bytesMax: Number.POSITIVE_INFINITY }, 60],
     ["by size", { ...limits, bytesMax: 10 * ((lines[0]?.length ?? 0) + 1) }, 10],
   ])("%s", (_, limit, count) => {
-    expect(keepNewest(lines, limit, nowMs, timeOfEvent)).toEqual(lines.slice(-count));
+    expect(keepNewest(lines, limit, nowMs, timeOfEvent)).toStrictEqual(lines.slice(-count));
   });
 });

@@ -28,16 +28,16 @@ test("A map with changes equals a copy with the same changes, and reports which 
         overlaid = withChanges(overlaid, new Map(round));
         copy = applied(copy, new Map(round));
         expect(overlaid.size).toBe(copy.size);
-        expect(new Map(overlaid)).toEqual(copy);
-        expect(new Set(overlaid.keys())).toEqual(new Set(copy.keys()));
+        expect(new Map(overlaid)).toStrictEqual(copy);
+        expect(new Set(overlaid.keys())).toStrictEqual(new Set(copy.keys()));
         expect([...overlaid.values()].length).toBe(copy.size);
         const seen = new Map<number, number>();
         overlaid.forEach((value, key) => seen.set(key, value));
-        expect(seen).toEqual(copy);
+        expect(seen).toStrictEqual(copy);
         const compared = new Set(keysToCompare(before, overlaid));
         for (const [key] of round) if (before.get(key) !== overlaid.get(key)) expect(compared.has(key)).toBe(true);
         for (let key = 0; key <= baseSize + 60; key += 1) {
-          expect([overlaid.has(key), overlaid.get(key)]).toEqual([copy.has(key), copy.get(key)]);
+          expect([overlaid.has(key), overlaid.get(key)]).toStrictEqual([copy.has(key), copy.get(key)]);
         }
       }
     }),

@@ -34,6 +34,6 @@ describe("An external string", () => {
     const value = { text: "a\u009b\u202e\u2028😀" };
     const line = visibleLines(JSON.stringify(value, undefined, 2));
     expect(line).not.toMatch(/[\u009b\u202e\u2028]/u);
-    expect(JSON.parse(line)).toEqual(value);
+    expect(JSON.parse(line)).toStrictEqual(value);
   });
 });

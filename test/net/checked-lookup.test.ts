@@ -85,7 +85,7 @@ describe("A checked lookup", () => {
     const lookup = createCheckedLookup((address) => checked.push(address) > 0, resolve);
     expect(await connectBy(lookup, server.port)).toBeUndefined();
     expect(resolve.asked).toBe(1);
-    expect(checked).toEqual(["127.0.0.1"]);
+    expect(checked).toStrictEqual(["127.0.0.1"]);
   });
 
   test("checks each connection separately", async () => {
@@ -97,9 +97,9 @@ describe("A checked lookup", () => {
 
   test("supports each form of result that Node.js requests", async () => {
     const lookup = createCheckedLookup(isPublicAddress, answering(["2606:4700::1", "1.1.1.1"]));
-    expect(await askFor(lookup, {})).toEqual([null, "2606:4700::1", 6]);
-    expect(await askFor(lookup, { family: 4 })).toEqual([null, "1.1.1.1", 4]);
-    expect(await askFor(lookup, { all: true })).toEqual([
+    expect(await askFor(lookup, {})).toStrictEqual([null, "2606:4700::1", 6]);
+    expect(await askFor(lookup, { family: 4 })).toStrictEqual([null, "1.1.1.1", 4]);
+    expect(await askFor(lookup, { all: true })).toStrictEqual([
       null,
       [
         { address: "2606:4700::1", family: 6 },

@@ -53,7 +53,7 @@ await describeOperator(
       expect(mostForOneObject(made, "patch", "wafinstances/status")).toBeLessThanOrEqual(statusWritesMax);
       expect(mostForOneObject(made, "patch", "wafiprules/status")).toBeLessThanOrEqual(statusWritesMax);
       expect(mostForOneObject(made, "get", "secrets")).toBe(1);
-      expect(made.filter(({ status }) => status === 409)).toEqual([]);
+      expect(made.filter(({ status }) => status === 409)).toStrictEqual([]);
     });
 
     test("a new rule costs a few writes, and the same number with sixty other rules as with none", async () => {
@@ -71,7 +71,7 @@ await describeOperator(
         });
         const { "create events": events, ...rest } = Object.fromEntries(writes);
         expect(events).toBe(eventsOfChange);
-        expect(Object.keys(rest).sort()).toEqual([
+        expect(Object.keys(rest).sort()).toStrictEqual([
           "patch wafinstances/status",
           "patch wafiprules/status",
           "update wafrecords",

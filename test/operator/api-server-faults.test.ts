@@ -153,7 +153,7 @@ await describeOperator(
       proxy.fallSilent();
       await world().apply(rule(quiet.namespace, "second", ["203.0.113.2"]));
       await realDelay(500);
-      expect(quiet.waf.view.blocklist).toEqual(["203.0.113.1"]);
+      expect(quiet.waf.view.blocklist).toStrictEqual(["203.0.113.1"]);
       proxy.speakAgain();
       const noticesWithinMs = 900_000 / timesAsFast;
       await world().eventually("the silence is noticed", () => quiet.waf.view.blocklist.length === 2, noticesWithinMs);

@@ -43,7 +43,7 @@ await describeOperator("automatic blocks", (world) => {
     attack(waf, attacker, 30);
     await world().apply(autoBlock(namespace, { mode: "Suggest" }));
     await world().eventually("the suggestion", async () => (await statusOf(namespace)).status["listed"] === 1);
-    expect(waf.view.blocklist).toEqual([]);
+    expect(waf.view.blocklist).toStrictEqual([]);
     const events = await world().events(namespace);
     expect(events.map(({ reason }) => reason)).toContain("BlockSuggested");
     await world().apply(autoBlock(namespace));
@@ -98,7 +98,7 @@ await describeOperator("automatic blocks", (world) => {
       "the quota in the status",
       async () => (await statusOf(guest)).of("Accepted")?.reason === "QuotaExceeded",
     );
-    expect(waf.view.blocklist).toEqual([attacker]);
+    expect(waf.view.blocklist).toStrictEqual([attacker]);
     const { clients = [] } = (await statusOf(guest)).status as {
       clients?: readonly { readonly entry: string; readonly since: string; readonly until: string }[];
     };

@@ -60,7 +60,7 @@ await describeOperator("the life of a WAF", (world) => {
       "the rule is written around what is protected",
       async () => (await ruleCondition(namespace, "wide", "Ready")) === "False GuardRejected",
     );
-    expect(waf.view.blocklist.toSorted()).toEqual(["203.0.113.0/30", "203.0.113.4", "203.0.113.6/31"]);
+    expect(waf.view.blocklist.toSorted()).toStrictEqual(["203.0.113.0/30", "203.0.113.4", "203.0.113.6/31"]);
     const wide = await world().read("WafIpRule", namespace, "wide");
     expect(wide?.status).toMatchObject({
       entries: { desired: 3, synced: 3, pending: 0, rejected: 1, carved: 1 },
@@ -90,7 +90,7 @@ await describeOperator("the life of a WAF", (world) => {
     });
     await world().apply(keySecret(namespace, waf.key));
     await world().allReady(namespace);
-    expect(waf.view.blocklist).toEqual(["203.0.113.3"]);
+    expect(waf.view.blocklist).toStrictEqual(["203.0.113.3"]);
   });
 
   test("a rule that is recreated with a typo in its reference puts its removals on hold until it is corrected or they are approved", async () => {
@@ -107,7 +107,7 @@ await describeOperator("the life of a WAF", (world) => {
     await world().remove(rule(namespace, "other", []));
     await world().patch(other, { spec: { suspend: false } });
     await world().eventually("what the other rule wanted is removed", () => waf.view.blocklist.length === 2);
-    expect(waf.view.blocklist.toSorted()).toEqual(addresses(2));
+    expect(waf.view.blocklist.toSorted()).toStrictEqual(addresses(2));
     const heldBy = async () => conditionOf(await world().read("WafInstance", namespace, "waf"), "RemovalsHeld");
     await world().eventually("the rest is on hold", async () => (await heldBy())?.reason === "SourceBroken");
     const message = (await heldBy())?.message ?? "";
@@ -133,7 +133,7 @@ await describeOperator("the life of a WAF", (world) => {
     await world().eventually("all are added", () => waf.view.blocklist.length === 6);
     await world().apply(list([first, "198.18.0.O1"]), rule(namespace, "other", addresses(1, 10)));
     await world().eventually("one is removed, and one expires", () => waf.view.blocklist.length === 4);
-    expect(waf.view.blocklist.toSorted()).toEqual([first, ...held, ...addresses(1, 10)].toSorted());
+    expect(waf.view.blocklist.toSorted()).toStrictEqual([first, ...held, ...addresses(1, 10)].toSorted());
     const status = async () => (await world().read("WafInstance", namespace, "waf"))?.status;
     await world().eventually("the others are listed as on hold", async () => {
       return isDeepStrictEqual(
@@ -144,7 +144,7 @@ await describeOperator("the life of a WAF", (world) => {
     const approval = { "wafsync.dev/approve-removals": String((await status())?.["heldPlan"]) };
     await world().patch(instance(namespace, ""), { metadata: { annotations: approval } });
     await world().eventually("what was approved is removed", () => waf.view.blocklist.length === 2);
-    expect(waf.view.blocklist.toSorted()).toEqual([first, ...addresses(1, 10)].toSorted());
+    expect(waf.view.blocklist.toSorted()).toStrictEqual([first, ...addresses(1, 10)].toSorted());
   });
 
   test("an expired rule is removed on time, and not at the next resync", async () => {
@@ -233,8 +233,8 @@ await describeOperator("the life of a WAF", (world) => {
         "the instance is gone",
         async () => (await world().read("WafInstance", namespace, "waf")) === undefined,
       );
-      expect(waf.view.blocklist).toEqual(["203.0.113.50"]);
-      expect(waf.view.origins).toEqual([]);
+      expect(waf.view.blocklist).toStrictEqual(["203.0.113.50"]);
+      expect(waf.view.origins).toStrictEqual([]);
       await world().eventually(
         "its rule says that it misses it",
         async () => (await ruleCondition(namespace, "ours", "Accepted")) === "False InstanceNotFound",
@@ -255,8 +255,8 @@ await describeOperator("the life of a WAF", (world) => {
         world().restless(),
         world().cluster.expectKubectl(["delete", "namespace", namespace, `--timeout=${slow(80)}s`]),
       ]);
-      expect([waf.view.blocklist, waf.view.allowlist]).toEqual([[], []]);
-      expect(restless.filter((name) => !name.includes(namespace) && name !== waf.domain)).toEqual([]);
+      expect([waf.view.blocklist, waf.view.allowlist]).toStrictEqual([[], []]);
+      expect(restless.filter((name) => !name.includes(namespace) && name !== waf.domain)).toStrictEqual([]);
     });
   });
 

@@ -81,14 +81,14 @@ await describeOperator("declared lists", (world) => {
 
     test("created entries are added", async () => {
       await during(async () => await world().apply(...rulesFor(namespace, places)));
-      expect(await settle(namespace, waf, addresses(count), before)).toEqual({ added: count, removed: 0 });
+      expect(await settle(namespace, waf, addresses(count), before)).toStrictEqual({ added: count, removed: 0 });
     });
 
     test("edited entries are replaced", async () => {
       const changed = edited.map((place) => rule(namespace, `rule-${place}`, addresses(1, place + 10_000)));
       await during(async () => await world().apply(...changed));
       const exchanged = { added: edited.length, removed: edited.length };
-      expect(await settle(namespace, waf, declared, before)).toEqual(exchanged);
+      expect(await settle(namespace, waf, declared, before)).toStrictEqual(exchanged);
     });
 
     test("renamed rules cost no call", async () => {
@@ -98,7 +98,7 @@ await describeOperator("declared lists", (world) => {
         await world().apply(...renamed);
         await world().remove(...gone);
       });
-      expect(await settle(namespace, waf, declared, before)).toEqual({ added: 0, removed: 0 });
+      expect(await settle(namespace, waf, declared, before)).toStrictEqual({ added: 0, removed: 0 });
     });
 
     if (count === 1000) {
@@ -113,14 +113,14 @@ await describeOperator("declared lists", (world) => {
 
       test("once everything is synced, nothing more is written", async () => {
         await world().atRest();
-        expect(await world().restless()).toEqual([]);
+        expect(await world().restless()).toStrictEqual([]);
       });
     }
 
     test("the entries of deleted rules are removed", async () => {
       const path = `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafiprules`;
       await during(async () => void (await world().requests.expect({ method: "DELETE", path })));
-      expect(await settle(namespace, waf, [], before)).toEqual({ added: 0, removed: count });
+      expect(await settle(namespace, waf, [], before)).toStrictEqual({ added: 0, removed: count });
     });
   });
 
@@ -200,7 +200,7 @@ await describeOperator("declared lists", (world) => {
       settings.latencyMs = 0;
     }
     await world().allReady(namespace);
-    expect(writesOf(waf)).toEqual({ added: 1_414, removed: 0 });
+    expect(writesOf(waf)).toStrictEqual({ added: 1_414, removed: 0 });
   });
 
   test("adjacent networks are merged if the owner requests it, and entries beyond the capacity of a list are reported", async () => {
@@ -217,7 +217,7 @@ await describeOperator("declared lists", (world) => {
     await world().eventually("the neighbours are one network", () => String(sorted()) === String(merged));
     // The network is added before any of its addresses is removed.
     const writes = waf.view.requests.filter(({ method }) => method !== "GET").slice(9);
-    expect(writes.map(({ method }) => method)).toEqual(["POST", ...neighbours.map(() => "DELETE")]);
+    expect(writes.map(({ method }) => method)).toStrictEqual(["POST", ...neighbours.map(() => "DELETE")]);
     // The rule itself did not change, so it was Ready all the time.
     await world().eventually("the status says what the network covers", async () => {
       const { status } = (await world().read("WafIpRule", namespace, "scanners")) ?? {};
@@ -230,7 +230,7 @@ await describeOperator("declared lists", (world) => {
       const synced = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
       return synced?.reason === "CapacityExceeded";
     });
-    expect(sorted()).toEqual([...neighbours.slice(0, 4), "203.0.113.9"]);
+    expect(sorted()).toStrictEqual([...neighbours.slice(0, 4), "203.0.113.9"]);
     const full = await world().read("WafInstance", namespace, "waf");
     expect(full?.status).toMatchObject({ blocklist: { live: 5, managed: 5, overflow: 4 } });
     expect(conditionOf(full, "Ready")?.message).toContain("has room for 5 (spec.blocklist.maxEntries)");

@@ -96,7 +96,7 @@ await describeOperator("feeds", (world) => {
     await reason(namespace, "Fetched");
     expect(await recordsIn(namespace)).toHaveLength(2);
     const reasons = (await world().events(namespace)).map((event) => event.reason);
-    expect(reasons).toEqual(
+    expect(reasons).toStrictEqual(
       expect.arrayContaining(["FeedFetchFailed", "FeedContentOnHold", "FeedContentAccepted", "FeedChanged"]),
     );
   });

@@ -48,7 +48,7 @@ await describeOperator("a WAF with guests", (world) => {
     for (const one of mine) await becomes(one, "Accepted", "True Accepted");
     await world().apply(rule(namespace, "scanners", ["192.0.2.66", "198.51.100.0/24", "192.0.2.67"]));
     await world().eventually("the owner's change is done", () => waf.view.has("blocklist", "192.0.2.67"));
-    expect(waf.view.blocklist.toSorted()).toEqual(["192.0.2.66", "192.0.2.67", "198.51.100.0/24"]);
+    expect(waf.view.blocklist.toSorted()).toStrictEqual(["192.0.2.66", "192.0.2.67", "198.51.100.0/24"]);
   });
 
   test("a guest without the grants declares no origin, no Allow rule and no cache clear", async () => {
@@ -62,7 +62,7 @@ await describeOperator("a WAF with guests", (world) => {
     for (const one of asked) await becomes(one, "Accepted", "False NotGranted");
     await world().allReady(namespace);
     await world().atRest();
-    expect([waf.view.origins, waf.view.allowlist]).toEqual([[], []]);
+    expect([waf.view.origins, waf.view.allowlist]).toStrictEqual([[], []]);
     expect(callsOf(waf)["GET /clear"] ?? 0).toBe(0);
   });
 
@@ -76,7 +76,7 @@ await describeOperator("a WAF with guests", (world) => {
     await becomes(partner, "Accepted", "False Conflict");
     await world().eventually("the owner's block stands", () => waf.view.has("blocklist", "203.0.113.9"));
     await world().eventually("the exception is gone", () => !waf.view.has("allowlist", "203.0.113.9"));
-    expect(waf.view.allowlist).toEqual(["203.0.113.10"]);
+    expect(waf.view.allowlist).toStrictEqual(["203.0.113.10"]);
     const told = conditionOf(await world().read("WafIpRule", guest, "partner"), "Accepted")?.message ?? "";
     expect(told).not.toContain(`${namespace}/scanners`);
     const wide = rule(guest, "wide", ["203.0.113.0/24"], { ...of, action: "Allow" });
@@ -88,7 +88,7 @@ await describeOperator("a WAF with guests", (world) => {
       return status?.rejected?.length === 1;
     });
     await world().atRest();
-    expect(waf.view.allowlist).toEqual(["203.0.113.10"]);
+    expect(waf.view.allowlist).toStrictEqual(["203.0.113.10"]);
   });
 
   test("a guest does not adopt unmanaged entries, so they are not removed with its rule", async () => {
@@ -105,7 +105,7 @@ await describeOperator("a WAF with guests", (world) => {
     await world().apply(after);
     await world().allReady(guest);
     await world().atRest();
-    expect(waf.view.blocklist).toEqual(["203.0.113.50", "203.0.113.51"]);
+    expect(waf.view.blocklist).toStrictEqual(["203.0.113.50", "203.0.113.51"]);
   });
 
   test("a broken reference of a guest puts no removal of the owner on hold", async () => {
@@ -171,6 +171,6 @@ await describeOperator("a WAF with guests", (world) => {
     expect(told).not.toContain("secret-label");
     await world().allReady(namespace);
     await world().atRest();
-    expect(waf.view.blocklist).toEqual([]);
+    expect(waf.view.blocklist).toStrictEqual([]);
   });
 });

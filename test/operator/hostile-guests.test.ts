@@ -79,8 +79,8 @@ await describeOperator("hostile guests", (world) => {
     );
     expect(mostMs).toBeLessThan(slow(urgentMsMax));
     expect(memory).toBeLessThan(memoryMax);
-    expect(kept.filter((address) => !waf.view.has("blocklist", address))).toEqual([]);
-    expect(waf.view.allowlist).toEqual([]);
+    expect(kept.filter((address) => !waf.view.has("blocklist", address))).toStrictEqual([]);
+    expect(waf.view.allowlist).toStrictEqual([]);
     await world().eventually("a stranger is notified", async () => {
       const told = conditionOf(await world().read("WafIpRule", strangers[1] ?? "", "rule-0"), "Accepted");
       return told?.reason === "NotAllowed";

@@ -191,7 +191,7 @@ await describeOperator("a hostile WAF", (world) => {
       await world().patch(mine, { metadata: { labels: { round: String(round) } } });
     }
     await world().atRest();
-    expect(writesAndLists(owner.waf)).toEqual(before);
+    expect(writesAndLists(owner.waf)).toStrictEqual(before);
   });
 
   async function textsOf(namespace: string): Promise<string> {

@@ -61,7 +61,7 @@ await describeOperator("the commands of an incident", (world) => {
     );
     await world().apply(rule(namespace, "big", addresses(300)));
     const blocked = await call(responder, "block", urgent, "--for", "2h", "--reason", "scans", "-o", "json");
-    expect([blocked.code, blocked.stderr]).toEqual([0, expect.not.stringContaining("error")]);
+    expect([blocked.code, blocked.stderr]).toStrictEqual([0, expect.not.stringContaining("error")]);
     expect(waf.view.has("blocklist", urgent)).toBe(true);
     expect(jsonOf(blocked)).toMatchObject({ state: "Settled", rules: [{ name: "waf-block-203-0-113-9", namespace }] });
     await world().allReady(namespace);
@@ -87,7 +87,7 @@ await describeOperator("the commands of an incident", (world) => {
     );
 
     const unblocked = await call(responder, "unblock", urgent);
-    expect([unblocked.code, unblocked.stdout]).toEqual([0, expect.stringContaining(`${urgent} is unblocked`)]);
+    expect([unblocked.code, unblocked.stdout]).toStrictEqual([0, expect.stringContaining(`${urgent} is unblocked`)]);
     expect(waf.view.has("blocklist", urgent)).toBe(false);
     expect(await world().read("WafIpRule", namespace, "waf-block-203-0-113-9")).toBeUndefined();
   });
@@ -127,7 +127,10 @@ await describeOperator("the commands of an incident", (world) => {
     expect(before - (await created)).toBeLessThanOrEqual(2);
     ending.abort();
     const why = await admin("why", urgent);
-    expect([why.code, why.stdout]).toEqual([0, expect.stringContaining(`${loading.namespace}/waf-block-203-0-113-9`)]);
+    expect([why.code, why.stdout]).toStrictEqual([
+      0,
+      expect.stringContaining(`${loading.namespace}/waf-block-203-0-113-9`),
+    ]);
     await world().eventually("the block is in the history", async () => (await happened()) === "Added");
 
     expect((await admin("unblock", urgent)).code).toBe(0);
@@ -185,7 +188,7 @@ await describeOperator("the commands of an incident", (world) => {
       return events.join(" ") === "Added Removed";
     });
     const refused = await call(responder, "history");
-    expect([refused.code, refused.stderr]).toEqual([
+    expect([refused.code, refused.stderr]).toStrictEqual([
       2,
       expect.stringContaining("you are not allowed to get wafrecords"),
     ]);
@@ -198,12 +201,12 @@ await describeOperator("the commands of an incident", (world) => {
       return typeof status?.status?.["heldPlan"] === "string";
     });
     const status = await call(responder, "status");
-    expect([status.code, status.stdout]).toEqual([
+    expect([status.code, status.stdout]).toStrictEqual([
       1,
       expect.stringMatching(/290 removals from the blocklist, last declared by WafIpRule \S+\/big[^]*wafsync approve/),
     ]);
     const approved = await call(responder, "approve", "--yes");
-    expect([approved.code, approved.stdout]).toEqual([0, expect.stringContaining("Approved on WafInstance")]);
+    expect([approved.code, approved.stdout]).toStrictEqual([0, expect.stringContaining("Approved on WafInstance")]);
     await world().eventually("they are removed", () => waf.view.blocklist.length === 511);
     await world().allReady(namespace);
   });
@@ -217,7 +220,7 @@ await describeOperator("the commands of an incident", (world) => {
     view.add("allowlist", lists.allowlist);
     const wafWords = ["--base-url", simulator.baseUrl, "--allow-insecure-http", "--instance", "main", "-n", taken];
     const imported = await runWafsync(["import", ...wafWords], { environment: { WAFSYNC_API_KEY: key } });
-    expect([imported.code, imported.stderr]).toEqual([
+    expect([imported.code, imported.stderr]).toStrictEqual([
       0,
       expect.stringContaining("Declared 1,313 entries of the blocklist and 100 of the allowlist"),
     ]);
@@ -241,7 +244,7 @@ await describeOperator("the commands of an incident", (world) => {
     await cluster.expectKubectl(["create", "serviceaccount", "nobody", "-n", other]);
     const kubeconfig = await cluster.kubeconfigFor(other, "nobody");
     const refused = await call(kubeconfig, "block", urgent, "--instance", `${namespace}/waf`);
-    expect([refused.code, refused.stderr]).toEqual([
+    expect([refused.code, refused.stderr]).toStrictEqual([
       2,
       expect.stringContaining("you are not allowed to get wafinstances"),
     ]);
@@ -257,7 +260,7 @@ await describeOperator("the commands of an incident", (world) => {
     const why = await runWafsync([...words, "-o", "json"]);
     const search = new URLSearchParams({ address, instance }).toString();
     const shown = JSON.parse((await operator.page(`/why.json?${search}`)).text) as unknown;
-    expect(shown).toEqual(jsonOf(why));
+    expect(shown).toStrictEqual(jsonOf(why));
     expect(jsonOf(why)["instances"]).toMatchObject([{ verdict: "Blocked", liveListsRead: true }]);
     const summary = summarySchema.parse(JSON.parse((await operator.page("/summary")).text));
     expect(summary).toMatchObject({ where: "in all namespaces", gaps: [] });
@@ -266,10 +269,10 @@ await describeOperator("the commands of an incident", (world) => {
       ready: "True",
     });
     const page = await operator.page(`/instances/${instance}`);
-    expect([page.status, page.text.includes("Managed entries over time")]).toEqual([200, true]);
+    expect([page.status, page.text.includes("Managed entries over time")]).toStrictEqual([200, true]);
     expect((await operator.page("/")).text).toContain(waf.domain);
     const requests = await operator.page(`/instances/${instance}/requests`);
-    expect([requests.status, requests.text.includes("spec.logs.enabled is not set")]).toEqual([400, true]);
+    expect([requests.status, requests.text.includes("spec.logs.enabled is not set")]).toStrictEqual([400, true]);
   });
 
   test("wafsync ui shows a responder one namespace, and what it can't read", async () => {
@@ -289,7 +292,7 @@ await describeOperator("the commands of an incident", (world) => {
     await using page = await servePage(["--kubeconfig", kubeconfig, "-n", namespace]);
     for (const path of ["/", `/instances/${namespace}/waf`, `/why?address=${urgent}`]) {
       const { status, text } = await page.get(path);
-      expect([status, text.includes("You are not allowed to list wafinstances")]).toEqual([403, true]);
+      expect([status, text.includes("You are not allowed to list wafinstances")]).toStrictEqual([403, true]);
       expect(text).not.toContain(waf.domain);
     }
     const { status, text } = await page.get("/summary");

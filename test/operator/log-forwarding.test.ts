@@ -74,7 +74,7 @@ await describeOperator("the forwarding of logs", (world) => {
     await world().eventually("what came meanwhile is forwarded", isForwarded);
     const second = await operator.end();
     const rows = [...rowsOf(first.stdout, namespace), ...rowsOf(second.stdout, namespace)];
-    expect(rows.sort()).toEqual(wanted.toSorted());
+    expect(rows.sort()).toStrictEqual(wanted.toSorted());
     const [line = ""] = first.stdout.split("\n");
     expect(JSON.parse(line)).toMatchObject({
       waf_instance: `${namespace}/waf`,
@@ -143,7 +143,7 @@ await describeOperator("the forwarding of logs", (world) => {
       return [...rowsOf(stdout, namespace), ...rowsOf(second.process.printed(), namespace)].sort();
     };
     await world().eventually("the other continues", () => rows().length >= wanted.length);
-    expect(rows()).toEqual(wanted.toSorted());
+    expect(rows()).toStrictEqual(wanted.toSorted());
     await second.end();
     operator = await world().startOperator();
   });

@@ -61,7 +61,7 @@ await describeOperator("the quick start", (world) => {
       },
     });
     expect(commands.length).toBeGreaterThan(8);
-    expect(commands.map(({ command, printed }) => normalized(command, printed))).toEqual(
+    expect(commands.map(({ command, printed }) => normalized(command, printed))).toStrictEqual(
       commands.map(({ command, shown }) => normalized(command, shown)),
     );
   });
@@ -88,7 +88,7 @@ await describeOperator("the quick start", (world) => {
     await world().remove(rule("shop", "partner", []));
     await world().eventually("the deleted rule's entry is gone", () => shop.view.blocklist.length === 5);
     await world().allReady("shop");
-    expect(shop.view.blocklist.sort()).toEqual([
+    expect(shop.view.blocklist.sort()).toStrictEqual([
       "192.0.2.17",
       "192.0.2.64/29",
       "198.51.100.5",
@@ -124,6 +124,6 @@ await describeOperator("the quick start", (world) => {
   });
 
   test("once everything is synced, nothing more is written", async () => {
-    expect(await world().restless()).toEqual([]);
+    expect(await world().restless()).toStrictEqual([]);
   });
 });

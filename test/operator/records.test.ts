@@ -123,9 +123,9 @@ await describeOperator("the records of wafsync", (world) => {
       ];
       for (const attempt of attempts) {
         const answer = await world().cluster.request(attempt, token);
-        expect([attempt.method, answer.status]).toEqual([attempt.method, 403]);
+        expect([attempt.method, answer.status]).toStrictEqual([attempt.method, 403]);
       }
-      expect(await stored(namespace)).toEqual(before);
+      expect(await stored(namespace)).toStrictEqual(before);
     });
 
     test("by a ConfigMap of version 0.1, even if the operator is asked to migrate such ConfigMaps", async () => {
@@ -145,8 +145,8 @@ await describeOperator("the records of wafsync", (world) => {
       });
       await world().allReady(namespace);
       await world().allReady(fresh.namespace);
-      expect(foreign.filter((entry) => !waf.view.has("blocklist", entry))).toEqual([]);
-      expect(foreign.filter((entry) => !fresh.waf.view.has("blocklist", entry))).toEqual([]);
+      expect(foreign.filter((entry) => !waf.view.has("blocklist", entry))).toStrictEqual([]);
+      expect(foreign.filter((entry) => !fresh.waf.view.has("blocklist", entry))).toStrictEqual([]);
       const status = (await world().read("WafInstance", fresh.namespace, "waf"))?.status;
       expect(status).toMatchObject({ blocklist: { managed: 5, foreign: 3 } });
       await world().operator.end();
@@ -158,7 +158,7 @@ await describeOperator("the records of wafsync", (world) => {
     const { namespace } = await syncedInstance("shown");
     const { cluster } = world();
     const table = await cluster.expectKubectl(["get", "wafrec", "-n", namespace]);
-    expect(table.split("\n")[0]?.split(/ +/)).toEqual(["NAME", "INSTANCE", "TYPE", "PART", "AGE"]);
+    expect(table.split("\n")[0]?.split(/ +/)).toStrictEqual(["NAME", "INSTANCE", "TYPE", "PART", "AGE"]);
     expect(table).toMatch(/^waf-inventory-1 +waf +Inventory +1 /m);
     expect(await cluster.expectKubectl(["get", "wafsync", "-n", namespace, "-o", "name"])).not.toContain("wafrecord");
     const yaml = await cluster.expectKubectl(["get", "wafrec", "-n", namespace, "-o", "yaml"]);
@@ -185,7 +185,7 @@ await describeOperator("the records of wafsync", (world) => {
         world().cluster,
         await commandsOfPage("docs/troubleshooting.md", "kubectl delete wafrecords", name),
       );
-      expect([ended.code, ended.stderr]).toEqual([0, ""]);
+      expect([ended.code, ended.stderr]).toStrictEqual([0, ""]);
       await world().allReady(namespace);
       expect(await stored(namespace)).toMatchObject([{ spec: { format: 2 } }]);
       expect(waf.view.blocklist).toHaveLength(8);
@@ -195,7 +195,7 @@ await describeOperator("the records of wafsync", (world) => {
       const { namespace, waf } = await syncedInstance(`ending-${policy.toLowerCase()}`, { deletionPolicy: policy });
       const isKept = policy === "Delete";
       const [record] = await stored(namespace);
-      expect(record?.metadata.finalizers ?? []).toEqual(isKept ? ["wafsync.dev/keep-record"] : []);
+      expect(record?.metadata.finalizers ?? []).toStrictEqual(isKept ? ["wafsync.dev/keep-record"] : []);
       expect(record?.metadata.ownerReferences ?? []).toHaveLength(isKept ? 1 : 0);
       await world().operator.end();
       const { cluster } = world();
@@ -206,7 +206,7 @@ await describeOperator("the records of wafsync", (world) => {
       });
       // With Retain, only the finalizer of the instance has to be removed.
       const ended = await runShell(cluster, isKept ? commands : (commands.split("\n")[0] ?? ""));
-      expect([ended.code, ended.stderr]).toEqual([0, ""]);
+      expect([ended.code, ended.stderr]).toStrictEqual([0, ""]);
       await cluster.expectKubectl(["wait", "--for=delete", `namespace/${namespace}`, `--timeout=${slow(60)}s`]);
       expect(waf.view.blocklist).toHaveLength(8);
       await world().startOperator();
@@ -279,7 +279,7 @@ await describeOperator("the records of wafsync", (world) => {
       const message = (await eventOf(namespace, "ObsoleteRecord")) ?? "";
       const commands = message.slice(message.indexOf("kubectl delete"));
       const ended = await runShell(world().cluster, commands);
-      expect([ended.code, ended.stderr]).toEqual([0, ""]);
+      expect([ended.code, ended.stderr]).toStrictEqual([0, ""]);
       const left = ["get", "configmap", "-n", namespace, "-l", "wafsync.dev/instance", "-o", "name"];
       expect(await world().cluster.expectKubectl(left)).toBe("");
     });

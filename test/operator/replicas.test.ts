@@ -41,9 +41,9 @@ await describeOperator("two replicas", (world) => {
     ({ namespace, waf } = await world().newInstance("replicas"));
     await world().apply(rule(namespace, "first", addresses(20)));
     await world().allReady(namespace);
-    expect([await leads(first), await leads(second)]).toEqual([true, false]);
+    expect([await leads(first), await leads(second)]).toStrictEqual([true, false]);
     expect((await second.health("/readyz")).status).toBe(200);
-    expect(second.log().filter(({ msg }) => msg === "reconcile finished")).toEqual([]);
+    expect(second.log().filter(({ msg }) => msg === "reconcile finished")).toStrictEqual([]);
   });
 
   test("a leader that is asked to stop releases the Lease, and the other replica continues immediately", async () => {

@@ -37,7 +37,7 @@ await describeOperator("shards under stress", (world) => {
     await replicas.pass(2_000);
     await strike();
     await replicas.everyInstanceWorks();
-    expect(replicas.overlaps()).toEqual([]);
+    expect(replicas.overlaps()).toStrictEqual([]);
   }
 
   function victim(): Replica {
@@ -56,7 +56,7 @@ await describeOperator("shards under stress", (world) => {
     test("share them evenly", async () => {
       await start(lease, count, shards);
       await replicas.everyInstanceWorks();
-      expect(replicas.overlaps()).toEqual([]);
+      expect(replicas.overlaps()).toStrictEqual([]);
     });
 
     test("one is killed", async () => {

@@ -36,7 +36,7 @@ await describeOperator("shards", (world) => {
     replicas = await ShardReplicas.begin(world(), fast(10), 6);
     first = await replicas.start(lease, shards);
     await replicas.everyInstanceWorks();
-    expect(await replicas.shardsHeld()).toEqual([shards]);
+    expect(await replicas.shardsHeld()).toStrictEqual([shards]);
   });
 
   test("a second replica gets half of the shards, without overlap", async () => {
@@ -45,9 +45,9 @@ await describeOperator("shards", (world) => {
     const sinceMs = replicas.proxy.now();
     await replicas.everyInstanceWorks();
     const callers = replicas.instances.flatMap(({ waf }) => replicas.proxy.callers(waf.key, sinceMs));
-    expect(new Set(callers)).toEqual(new Set([first.name, second.name]));
+    expect(new Set(callers)).toStrictEqual(new Set([first.name, second.name]));
     expect(callers).toHaveLength(replicas.instances.length);
-    expect(replicas.overlaps()).toEqual([]);
+    expect(replicas.overlaps()).toStrictEqual([]);
   });
 
   test("a second instance with the same key is reconciled only by the replica that has the key", async () => {
@@ -86,7 +86,7 @@ await describeOperator("shards", (world) => {
     await world().eventually("the entries of the feeds are blocked", () =>
       users.every((user) => entries.every((entry) => user?.waf.view.has("blocklist", entry))),
     );
-    expect(replicas.overlaps()).toEqual([]);
+    expect(replicas.overlaps()).toStrictEqual([]);
   });
 
   test("a rotated key moves the instance to the other replica within a lease", async () => {
@@ -100,9 +100,9 @@ await describeOperator("shards", (world) => {
     await world().patch(declared, { spec: { expectedDomain: waf.domain } });
     const isBlocked = (): boolean => waf.view.has("blocklist", "203.0.113.1");
     await world().eventually("the new key is used", isBlocked, replicas.realMs(60_000) + 20_000);
-    expect(replicas.proxy.callers(waf.key)).toEqual([second.name]);
+    expect(replicas.proxy.callers(waf.key)).toStrictEqual([second.name]);
     replicas.instances.splice(replicas.instances.indexOf(moved), 1, { namespace: moved.namespace, waf });
-    expect(replicas.overlaps()).toEqual([]);
+    expect(replicas.overlaps()).toStrictEqual([]);
   });
 
   test("the instances of a killed replica are taken over within a lease", async () => {
@@ -110,7 +110,7 @@ await describeOperator("shards", (world) => {
     await replicas.everyInstanceWorks();
     // A shard without instances may be taken over last.
     await world().eventually("all shards are held", async () => (await replicas.shardsHeld()).join() === `${shards}`);
-    expect(replicas.overlaps()).toEqual([]);
+    expect(replicas.overlaps()).toStrictEqual([]);
   });
 
   test("a replica that is asked to stop releases its shards to another one immediately", async () => {
@@ -118,7 +118,7 @@ await describeOperator("shards", (world) => {
     await replicas.evenlyShared(shards);
     expect(await second.operator.end("SIGTERM")).toMatchObject({ code: 0 });
     await replicas.everyInstanceWorks();
-    expect(replicas.overlaps()).toEqual([]);
+    expect(replicas.overlaps()).toStrictEqual([]);
     await world().allReady();
   });
 });

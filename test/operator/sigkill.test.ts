@@ -40,7 +40,7 @@ await describeOperator("an operator that is killed", (world) => {
       await realDelay(20);
       const known = await owned(world(), namespace);
       const unowned = waf.view.blocklist.filter((text) => !known.has(text) && text !== foreign);
-      expect({ kill, unowned }).toEqual({ kill, unowned: [] });
+      expect({ kill, unowned }).toStrictEqual({ kill, unowned: [] });
     }
     world().simulator.settings.latencyMs = 0;
     await world().startOperator({ program: program() });
@@ -53,7 +53,7 @@ await describeOperator("an operator that is killed", (world) => {
       const known = await owned(world(), namespace);
       return known.size === wanted.size;
     });
-    expect(await owned(world(), namespace)).toEqual(wanted);
+    expect(await owned(world(), namespace)).toStrictEqual(wanted);
     expect(waf.view.overlaps).toBe(0);
     process.stdout.write(`\nSIGKILL over a real API server: ${kills} kills.\n`);
   });

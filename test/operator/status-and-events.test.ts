@@ -91,7 +91,7 @@ await describeOperator("the reports of the operator", (world) => {
     expect(table).toMatch(/^over .* expired .* True +Expired /m);
     const over = conditionOf(await world().read("WafIpRule", namespace, "over"), "Ready");
     expect(over?.message).toContain("1 of its entries stays on the blocklist: another writer added it.");
-    expect(waf.view.blocklist.toSorted()).toEqual(["203.0.113.1", "203.0.113.9"]);
+    expect(waf.view.blocklist.toSorted()).toStrictEqual(["203.0.113.1", "203.0.113.9"]);
   });
 
   test("a change of a ConfigMap without the label is noticed within half a minute, as shown in the status", async () => {
@@ -100,7 +100,7 @@ await describeOperator("the reports of the operator", (world) => {
     await world().apply(configMap(namespace, "feed", "203.0.113.1\n"), rule(namespace, "feed", [], from));
     await world().allReady(namespace);
     const { status } = (await world().read("WafIpRule", namespace, "feed")) ?? {};
-    expect(status?.["sources"]).toEqual([{ configMap: "feed", key: "list.txt", entries: 1, refresh: "Polled" }]);
+    expect(status?.["sources"]).toStrictEqual([{ configMap: "feed", key: "list.txt", entries: 1, refresh: "Polled" }]);
     await world().apply(configMap(namespace, "feed", "203.0.113.1\n203.0.113.2\n"));
     const changedMs = Date.now();
     await world().eventually("the new entry is there", () => waf.view.blocklist.length === 2);

@@ -101,6 +101,6 @@ await describeOperator("an urgent rule", (world) => {
     expect(leastLoaded).toBeGreaterThan(0);
     expect(most[worst]).toBeLessThanOrEqual(callsMax);
     expect(slowest[worst]).toBeLessThan(slow(delayMsMax));
-    expect(simulator.wafs().filter(({ overlaps }) => overlaps > 0)).toEqual([]);
+    expect(simulator.wafs().filter(({ overlaps }) => overlaps > 0)).toStrictEqual([]);
   });
 });

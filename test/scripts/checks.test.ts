@@ -25,25 +25,25 @@ describe("The checks", () => {
   test("include every generator that npm run generate runs", async () => {
     const generators = ((await packageScripts())["generate"] ?? "").split(" && ");
     const checked = checks.map(({ command }) => command.join(" "));
-    expect(generators.filter((generator) => !checked.includes(`${generator} --check`))).toEqual([]);
+    expect(generators.filter((generator) => !checked.includes(`${generator} --check`))).toStrictEqual([]);
   });
 
   test("include every program that npm run lint and npm run check run", async () => {
     const { lint = "", check = "" } = await packageScripts();
     const checked = checks.map(({ command }) => command.join(" "));
-    expect([...lint.split(" && "), check].filter((program) => !checked.includes(program))).toEqual([]);
+    expect([...lint.split(" && "), check].filter((program) => !checked.includes(program))).toStrictEqual([]);
   });
 
   test("name only npm scripts that exist as their fix", async () => {
     const scripts = await packageScripts();
-    expect(checks.flatMap(({ fix }) => fix ?? []).filter((fix) => !(fix in scripts))).toEqual([]);
+    expect(checks.flatMap(({ fix }) => fix ?? []).filter((fix) => !(fix in scripts))).toStrictEqual([]);
   });
 });
 
 describe("The fast tests", () => {
   test("exist, and so do those that are left out of their folders", () => {
-    expect([...fastTests, ...slowTests].filter((path) => !existsSync(join(root, path)))).toEqual([]);
-    expect(slowTests.filter((slow) => !fastTests.some((fast) => slow.startsWith(fast)))).toEqual([]);
+    expect([...fastTests, ...slowTests].filter((path) => !existsSync(join(root, path)))).toStrictEqual([]);
+    expect(slowTests.filter((slow) => !fastTests.some((fast) => slow.startsWith(fast)))).toStrictEqual([]);
   });
 
   test("need no control plane, no tools that Go builds, no bundle and no browser", async () => {
@@ -59,7 +59,7 @@ describe("The fast tests", () => {
       );
       return slow === undefined ? [] : [`${suite} needs ${slow}: add it to slowTests in scripts/checks.ts`];
     });
-    expect(needs).toEqual([]);
+    expect(needs).toStrictEqual([]);
   });
 });
 
@@ -69,6 +69,6 @@ describe("The suites that npm run test:deploy repeats with all their random case
     for (const { path, imports } of await readSourceTree(root, "test")) {
       if (path.endsWith(".test.ts") && imports.some((target) => target.endsWith("/case-count.ts"))) suites.push(path);
     }
-    expect(suites.sort()).toEqual([...thoroughTests]);
+    expect(suites.sort()).toStrictEqual([...thoroughTests]);
   });
 });

@@ -18,13 +18,13 @@ describe.each(terms)('The rule to write "$write"', ({ write, fails, passes }) =>
   test.each(places)("finds its term in %s", async (_, extension, textOf) => {
     for (const sentence of fails) {
       const messages = (await findTerms(extension, textOf(sentence))).map(({ message }) => message);
-      expect([sentence, messages]).toEqual([sentence, [expect.stringContaining(`write ${write} instead of`)]]);
+      expect([sentence, messages]).toStrictEqual([sentence, [expect.stringContaining(`write ${write} instead of`)]]);
     }
   });
 
   test.each(places)("passes good sentences in %s", async (_, extension, textOf) => {
     for (const sentence of passes) {
-      expect([sentence, await findTerms(extension, textOf(sentence))]).toEqual([sentence, []]);
+      expect([sentence, await findTerms(extension, textOf(sentence))]).toStrictEqual([sentence, []]);
     }
   });
 });
@@ -32,16 +32,16 @@ describe.each(terms)('The rule to write "$write"', ({ write, fails, passes }) =>
 describe("The check of terms", () => {
   test("says where the term is", async () => {
     const source = 'const one = 1;\nfail("The Secret is\\tread", "it waits for ever");\n';
-    expect(await findTerms(".ts", source)).toEqual([
+    expect(await findTerms(".ts", source)).toStrictEqual([
       { line: 2, column: 39, message: 'write forever instead of "for ever"' },
     ]);
-    expect(await findTerms(".md", "One line\nwaits for\never.\n")).toEqual([
+    expect(await findTerms(".md", "One line\nwaits for\never.\n")).toStrictEqual([
       { line: 2, column: 7, message: 'write forever instead of "for ever"' },
     ]);
   });
 
   test("passes code: names, fenced blocks and what is in backticks", async () => {
-    expect(await findTerms(".ts", "const ours = beside(mend);\n// `ours` and `beside`\n")).toEqual([]);
-    expect(await findTerms(".md", "`ours`\n\n```sh\necho ours\n```\n")).toEqual([]);
+    expect(await findTerms(".ts", "const ours = beside(mend);\n// `ours` and `beside`\n")).toStrictEqual([]);
+    expect(await findTerms(".md", "`ours`\n\n```sh\necho ours\n```\n")).toStrictEqual([]);
   });
 });

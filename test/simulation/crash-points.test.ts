@@ -10,20 +10,20 @@ describe("A process that is killed at any moment", () => {
     "while %s ends in the same state as one that is not",
     async (name, scenario) => {
       const undisturbed = await playScenario(scenario, undefined);
-      expect(undisturbed.violations).toEqual([]);
+      expect(undisturbed.violations).toStrictEqual([]);
       const points = undisturbed.points.length;
       counts.push(`${name} ${points}`);
       expect(points).toBeGreaterThan(10);
       for (let point = 0; point < points; point += 1) {
         const killed = await playScenario(scenario, point);
         const where = `killed ${killed.points[point] ?? "nowhere"} (${point})\n${killed.trace.join("\n")}`;
-        expect({ where, state: killed.state, violations: killed.violations }).toEqual({
+        expect({ where, state: killed.state, violations: killed.violations }).toStrictEqual({
           where,
           state: undisturbed.state,
           violations: [],
         });
         // No write is repeated that took effect, but for a clear, which is harmless.
-        expect({ where, writes: repeated(killed.writes) }).toEqual({ where, writes: [] });
+        expect({ where, writes: repeated(killed.writes) }).toStrictEqual({ where, writes: [] });
         expect(killed.clears).toBeLessThanOrEqual(undisturbed.clears + 1);
       }
     },

@@ -25,7 +25,7 @@ describe("What a seed once found", () => {
       const isAdded = !state.includes('"ownedOrigins": []');
       const isTold = trace.some((line) => line.includes("OriginAdditionRefused"));
       const where = undisturbed.points[point];
-      expect({ where, isTold, violations }).toEqual({ where, isTold: isAdded, violations: [] });
+      expect({ where, isTold, violations }).toStrictEqual({ where, isTold: isAdded, violations: [] });
       added += isAdded ? 1 : 0;
     }
     expect(added).toBeGreaterThan(0);

@@ -48,6 +48,6 @@ describe("The mutations", () => {
   test("stand in the table of docs/contributing/reliability.md, all of them and no others", async () => {
     const page = unpadded(await readFile(join(root, "docs/contributing/reliability.md"), "utf8"));
     const rows = page.split("\n").filter((line) => line.includes("| `src/"));
-    expect(rows).toEqual(mutations.map((mutation) => unpadded(rowOf(mutation))));
+    expect(rows).toStrictEqual(mutations.map((mutation) => unpadded(rowOf(mutation))));
   });
 });

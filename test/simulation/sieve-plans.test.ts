@@ -55,13 +55,13 @@ describe("What Sieve did to other operators", () => {
     const counted = ["stale", "intermediate", "unobserved"].map(
       (pattern) => sievePlans.filter(({ name }) => name.includes(pattern)).length,
     );
-    expect(counted).toEqual([19, 11, 7]);
+    expect(counted).toStrictEqual([19, 11, 7]);
   });
 
   const applicable = sievePlans.filter((plan): plan is Applicable => plan.pattern !== "NotApplicable");
   test.each(applicable.map((plan) => [plan.name, plan] as const))("does no harm here: %s", async (_, plan) => {
     const { trace, ...ending } = await replay(plan);
     const state = await undisturbed(plan);
-    expect({ trace, ...ending }).toEqual({ trace, state, violations: [], writesBehind: [] });
+    expect({ trace, ...ending }).toStrictEqual({ trace, state, violations: [], writesBehind: [] });
   });
 });

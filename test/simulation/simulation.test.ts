@@ -33,12 +33,12 @@ describe("Whatever people, networks and crashes do", () => {
 
   test("a seed gives the same life each time", async () => {
     const [one, two] = [await simulateSeed(7), await simulateSeed(7)];
-    expect(one.trace).toEqual(two.trace);
+    expect(one.trace).toStrictEqual(two.trace);
     expect(one.trace.length).toBeGreaterThan(30);
   });
 
   test("every pair of a fault and a step that happened is one that the list knows", () => {
-    expect([...sums.pairs].filter((pair) => !faultSteps.includes(pair))).toEqual([]);
+    expect([...sums.pairs].filter((pair) => !faultSteps.includes(pair))).toStrictEqual([]);
     expect(sums.pairs.size).toBeGreaterThan(100);
   });
 

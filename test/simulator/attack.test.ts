@@ -27,16 +27,16 @@ const days = [0, 1, 2, 3, 4, 5, 6, 7].map((day) => rowsOf(firstDay + day));
 
 describe("The scenario Attack", () => {
   test("generates the same rows for the same seed, and different rows for another seed", () => {
-    expect(rowsOf(firstDay)).toEqual(days[0]);
-    expect(rowsOf(firstDay, 2)).not.toEqual(days[0]);
+    expect(rowsOf(firstDay)).toStrictEqual(days[0]);
+    expect(rowsOf(firstDay, 2)).not.toStrictEqual(days[0]);
     const logDay = { seed: 1, day: firstDay, rowCount, lateMsMax: 0, scenario: "Attack" } as const;
-    expect(makeLogEntry(logDay, 4321)).toEqual(days[0]?.[4321]);
+    expect(makeLogEntry(logDay, 4321)).toStrictEqual(days[0]?.[4321]);
   });
 
   test("logs rows in the order of their times, within the day", () => {
     for (const [index, rows] of days.entries()) {
       const times = rows.map(({ timestamp }) => Date.parse(timestamp));
-      expect(times).toEqual(times.toSorted((one, other) => one - other));
+      expect(times).toStrictEqual(times.toSorted((one, other) => one - other));
       expect(times[0]).toBeGreaterThanOrEqual((firstDay + index) * dayMs);
       expect(times.at(-1)).toBeLessThan((firstDay + index + 1) * dayMs);
     }
@@ -52,7 +52,7 @@ describe("The scenario Attack", () => {
       row.http_status === (row.block_reason === "Rate Limit 1015" ? 429 : 403) &&
       address.test(row.client_ip) &&
       Object.keys(row).sort().join(" ") === fields.join(" ");
-    expect(days.flat().filter((row) => !isRight(row))).toEqual([]);
+    expect(days.flat().filter((row) => !isRight(row))).toStrictEqual([]);
   });
 
   test("has waves on most days: hours with many times more requests than others, from a few networks", () => {
@@ -103,9 +103,9 @@ test("The control port changes the scenario of a running simulator", async () =>
     const read = async () => (await caller.read("/api/logs/query", { start_date: date, end_date: date })).json;
     const uniform = await read();
     expect((await caller.control("POST", "/log-settings", { scenario: "Attack" })).status).toBe(200);
-    expect(await read()).not.toEqual(uniform);
+    expect(await read()).not.toStrictEqual(uniform);
     expect((await caller.control("POST", "/log-settings", { scenario: "Peace" })).status).toBe(400);
     await caller.control("POST", "/reset", {});
-    expect(await read()).toEqual(uniform);
+    expect(await read()).toStrictEqual(uniform);
   });
 });

@@ -27,7 +27,7 @@ describe("keys", () => {
     await withSimulator({}, async ({ call }) => {
       for (const slash of ["", "/"]) {
         const reply = await call(method, path + slash, method === "GET" ? {} : { form: { ip: "192.0.2.1" } });
-        expect([reply.status, reply.json]).toEqual([403, missingKey]);
+        expect([reply.status, reply.json]).toStrictEqual([403, missingKey]);
       }
     });
   });
@@ -36,21 +36,21 @@ describe("keys", () => {
     await withSimulator({}, async ({ call }) => {
       const target = method === "GET" ? `${path}?api_key=wrong` : path;
       const reply = await call(method, target, method === "GET" ? {} : { form: { api_key: "wrong" } });
-      expect([reply.status, reply.json]).toEqual([403, wrongKey]);
+      expect([reply.status, reply.json]).toStrictEqual([403, wrongKey]);
     });
   });
 
   test("a key in the wrong place does not count", async () => {
     await withSimulator({}, async ({ call, simulator }) => {
       const inQuery = await call("POST", `/api/blocklist_ip?api_key=${encodedKey}&ip=192.0.2.1`);
-      expect([inQuery.status, inQuery.json]).toEqual([403, missingKey]);
+      expect([inQuery.status, inQuery.json]).toStrictEqual([403, missingKey]);
       const asJson = await call("POST", "/api/blocklist_ip", {
         form: JSON.stringify({ api_key: apiKey, ip: "192.0.2.1" }),
         contentType: "application/json",
       });
-      expect([asJson.status, asJson.json]).toEqual([403, missingKey]);
+      expect([asJson.status, asJson.json]).toStrictEqual([403, missingKey]);
       const inBody = await call("POST", "/clear", { form: { api_key: apiKey } });
-      expect([inBody.status, inBody.json]).toEqual([403, missingKey]);
+      expect([inBody.status, inBody.json]).toStrictEqual([403, missingKey]);
       expect(simulator.waf(apiKey).counters.changes).toBe(0);
       expect(simulator.unauthorized()).toBe(3);
     });
@@ -64,8 +64,8 @@ describe("keys", () => {
     await withSimulator({ keys }, async ({ call, simulator }) => {
       const added = await call("POST", "/api/blocklist_ip", { form: { api_key: "staging-key", ip: "192.0.2.1" } });
       expect(added.json).toMatchObject({ success: true, domain: "staging.example" });
-      expect(simulator.waf("staging-key").blocklist).toEqual(["192.0.2.1"]);
-      expect(simulator.waf("production-key").blocklist).toEqual([]);
+      expect(simulator.waf("staging-key").blocklist).toStrictEqual(["192.0.2.1"]);
+      expect(simulator.waf("production-key").blocklist).toStrictEqual([]);
     });
   });
 
@@ -74,7 +74,7 @@ describe("keys", () => {
       simulator.waf(apiKey).add("blocklist", ["192.0.2.1"]);
       simulator.replaceKey(apiKey, "rotated-key");
       expect((await read("/api/blocklist_ips")).status).toBe(403);
-      expect((await call("GET", "/api/blocklist_ips?api_key=rotated-key")).json).toEqual(["192.0.2.1"]);
+      expect((await call("GET", "/api/blocklist_ips?api_key=rotated-key")).json).toStrictEqual(["192.0.2.1"]);
       expect(() => simulator.waf(apiKey)).toThrow(RangeError);
     });
   });
@@ -88,13 +88,13 @@ describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
       expect((await read(`/api/${list}_ips`)).text).toBe("[]");
       for (const ip of ["192.0.2.1", "2001:db8::/32"]) {
         const added = await write("POST", `/api/${list}_ip`, { ip });
-        expect([added.status, added.json]).toEqual([200, acceptance]);
+        expect([added.status, added.json]).toStrictEqual([200, acceptance]);
       }
-      expect((await read(`/api/${list}_ips/`)).json).toEqual(["192.0.2.1", "2001:db8::/32"]);
-      expect((await read(`/api/${other}_ips`)).json).toEqual([]);
+      expect((await read(`/api/${list}_ips/`)).json).toStrictEqual(["192.0.2.1", "2001:db8::/32"]);
+      expect((await read(`/api/${other}_ips`)).json).toStrictEqual([]);
       const removed = await write("DELETE", `/api/${list}_ip/`, { ip: "192.0.2.1" });
-      expect([removed.status, removed.json]).toEqual([200, acceptance]);
-      expect((await read(`/api/${list}_ips`)).json).toEqual(["2001:db8::/32"]);
+      expect([removed.status, removed.json]).toStrictEqual([200, acceptance]);
+      expect((await read(`/api/${list}_ips`)).json).toStrictEqual(["2001:db8::/32"]);
       expect(simulator.waf(apiKey).counters.changes).toBe(3);
     });
   });
@@ -110,8 +110,8 @@ describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
         await write("DELETE", `/api/${list}_ip`, { ip: "300.0.0.1" }),
         await write("DELETE", `/api/${list}_ip`, { ip: "10.0.0.0/8" }),
       ];
-      for (const reply of refusals) expect([reply.status, reply.json]).toEqual([400, refusal]);
-      expect(simulator.waf(apiKey)[list]).toEqual(["10.1.2.3/8"]);
+      for (const reply of refusals) expect([reply.status, reply.json]).toStrictEqual([400, refusal]);
+      expect(simulator.waf(apiKey)[list]).toStrictEqual(["10.1.2.3/8"]);
       expect(simulator.waf(apiKey).counters).toMatchObject({ changes: 0, refusals: 6, deletionsInOtherSpelling: 1 });
     });
   });
@@ -120,9 +120,9 @@ describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
     await withSimulator({}, async ({ write, simulator }) => {
       for (const form of [{}, { IP: "192.0.2.1" }, { ips: "192.0.2.1" }, { ip: "" }]) {
         const reply = await write("POST", `/api/${list}_ip`, form);
-        expect([reply.status, reply.json]).toEqual([400, { success: false, message: "Missing parameter ip" }]);
+        expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message: "Missing parameter ip" }]);
       }
-      expect(simulator.waf(apiKey)[list]).toEqual([]);
+      expect(simulator.waf(apiKey)[list]).toStrictEqual([]);
       expect(simulator.waf(apiKey).counters.unknownParameters).toBe(2);
     });
   });
@@ -141,7 +141,7 @@ describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
       expect(shown).toBe("2001:0db8:0000:0000:0000:0000:0000:0001");
       expect((await write("DELETE", `/api/${list}_ip`, { ip: "2001:db8::1" })).status).toBe(400);
       expect((await write("DELETE", `/api/${list}_ip`, { ip: shown ?? "" })).status).toBe(200);
-      expect(simulator.waf(apiKey)[list]).toEqual([]);
+      expect(simulator.waf(apiKey)[list]).toStrictEqual([]);
     });
   });
 });
@@ -164,7 +164,7 @@ describe("methods and paths", () => {
   ])("%s %s is rejected", async (method, path, status) => {
     await withSimulator({}, async ({ call, simulator }) => {
       const reply = await call(method, path, method === "GET" ? {} : { form: { api_key: apiKey, ip: "192.0.2.1" } });
-      expect([reply.status, reply.json]).toEqual([status, failure]);
+      expect([reply.status, reply.json]).toStrictEqual([status, failure]);
       expect(simulator.unknownCalls()).toBe(1);
       expect(JSON.stringify(simulator.requests())).not.toContain(encodedKey);
     });
@@ -174,7 +174,7 @@ describe("methods and paths", () => {
     await withSimulator({}, async ({ call }) => {
       const form = `api_key=${encodedKey}&ip=192.0.2.1&ip=192.0.2.2`;
       const reply = await call("POST", "/api/blocklist_ip", { form });
-      expect([reply.status, reply.json]).toEqual([400, failure]);
+      expect([reply.status, reply.json]).toStrictEqual([400, failure]);
     });
   });
 
@@ -193,8 +193,8 @@ describe("methods and paths", () => {
       const reply = await call("POST", "/api/blocklist_ip", {
         form: `api_key=${encodedKey}&ip=192.0.2.1&x=${"x".repeat(70_000)}`,
       });
-      expect([reply.status, reply.json]).toEqual([413, failure]);
-      expect(simulator.waf(apiKey).blocklist).toEqual([]);
+      expect([reply.status, reply.json]).toStrictEqual([413, failure]);
+      expect(simulator.waf(apiKey).blocklist).toStrictEqual([]);
     });
   });
 });
@@ -207,7 +207,7 @@ describe("the cache", () => {
   ])("is cleared by %s with the key in the path", async (method, path) => {
     await withSimulator({}, async ({ call, simulator }) => {
       const reply = await call(method, path);
-      expect([reply.status, reply.json]).toEqual([200, acceptance]);
+      expect([reply.status, reply.json]).toStrictEqual([200, acceptance]);
       expect(simulator.waf(apiKey).counters.cacheClears).toBe(1);
       expect(simulator.waf(apiKey).requestCount(`${method} /clear`)).toBe(1);
     });
@@ -221,7 +221,7 @@ describe("the cache", () => {
   ])("%s is a 403", async (path, body) => {
     await withSimulator({}, async ({ call }) => {
       const reply = await call("POST", path);
-      expect([reply.status, reply.json]).toEqual([403, body]);
+      expect([reply.status, reply.json]).toStrictEqual([403, body]);
     });
   });
 });
@@ -233,16 +233,16 @@ describe("origins", () => {
         await write("POST", "/api/origins", { origin: "Origin-2.shop.example", origin_type: "alternate" }),
         await write("POST", "/api/origins/", { origin: "192.0.2.7", origin_type: "backup" }),
       ];
-      for (const reply of answers) expect([reply.status, reply.json]).toEqual([200, { success: true, domain }]);
+      for (const reply of answers) expect([reply.status, reply.json]).toStrictEqual([200, { success: true, domain }]);
       const shown = { success: true, domain, origin: "origin-1.shop.example" };
-      expect((await read("/api/origins")).json).toEqual(shown);
-      expect((await read("/api/origins/")).json).toEqual(shown);
-      expect(simulator.waf(apiKey).origins).toEqual([
+      expect((await read("/api/origins")).json).toStrictEqual(shown);
+      expect((await read("/api/origins/")).json).toStrictEqual(shown);
+      expect(simulator.waf(apiKey).origins).toStrictEqual([
         { host: "origin-2.shop.example", type: "alternate" },
         { host: "192.0.2.7", type: "backup" },
       ]);
       const removed = await write("DELETE", "/api/origins", { origin: "192.0.2.7" });
-      expect([removed.status, removed.json]).toEqual([200, { success: true, domain }]);
+      expect([removed.status, removed.json]).toStrictEqual([200, { success: true, domain }]);
       expect(simulator.waf(apiKey).origins).toHaveLength(1);
     });
   });
@@ -258,7 +258,7 @@ describe("origins", () => {
   ] as const)("%s %j is refused", async (method, form) => {
     await withSimulator({}, async ({ write }) => {
       const reply = await write(method, "/api/origins", form);
-      expect([reply.status, reply.json]).toEqual([400, refusal]);
+      expect([reply.status, reply.json]).toStrictEqual([400, refusal]);
     });
   });
 
@@ -270,7 +270,7 @@ describe("origins", () => {
   ] as const)("%s %j misses a parameter", async (method, form, name) => {
     await withSimulator({}, async ({ write }) => {
       const reply = await write(method, "/api/origins", form);
-      expect([reply.status, reply.json]).toEqual([400, { success: false, message: `Missing parameter ${name}` }]);
+      expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message: `Missing parameter ${name}` }]);
     });
   });
 
@@ -280,7 +280,7 @@ describe("origins", () => {
       simulator.waf(apiKey).makePrimary("b.example");
       expect((await read("/api/origins")).json).toMatchObject({ origin: "b.example" });
       expect((await write("DELETE", "/api/origins", { origin: "origin-1.shop.example" })).status).toBe(200);
-      expect(simulator.waf(apiKey).origins).toEqual([]);
+      expect(simulator.waf(apiKey).origins).toStrictEqual([]);
     });
   });
 });

@@ -62,18 +62,18 @@ test("the state shows lists, origins, counters and settings, and no key anywhere
 test("entries are edited without the API", async () => {
   await withSimulator({ keys: twoKeys }, async ({ read, control, simulator }) => {
     const added = await control("POST", "/entries", { domain, entries: ["192.0.2.1", "10.1.2.3/8", "192.0.2.1/32"] });
-    expect(added.json).toEqual({
+    expect(added.json).toStrictEqual({
       ok: true,
       changed: 2,
       problems: [{ entry: "192.0.2.1/32", problem: "AlreadyListed" }],
     });
     await control("POST", "/entries", { domain: "second.example", list: "allowlist", entries: ["2001:db8::1"] });
-    expect((await read("/api/blocklist_ips")).json).toEqual(["192.0.2.1", "10.1.2.3/8"]);
+    expect((await read("/api/blocklist_ips")).json).toStrictEqual(["192.0.2.1", "10.1.2.3/8"]);
     expect((await control("DELETE", "/entries", { domain, entries: ["10.0.0.0/8"] })).json).toMatchObject({
       changed: 1,
     });
-    expect(simulator.waf(apiKey).blocklist).toEqual(["192.0.2.1"]);
-    expect(simulator.waf("second-key").allowlist).toEqual(["2001:db8::1"]);
+    expect(simulator.waf(apiKey).blocklist).toStrictEqual(["192.0.2.1"]);
+    expect(simulator.waf("second-key").allowlist).toStrictEqual(["2001:db8::1"]);
     expect(simulator.waf(apiKey).counters.changes).toBe(0);
   });
 });
@@ -84,8 +84,8 @@ test("faults are queued, listed and removed", async () => {
     expect((await control("POST", "/faults", [rule, { effect: { kind: "RateLimited" } }])).status).toBe(200);
     expect((await read("/api/origins")).status).toBe(429);
     expect((await read("/api/origins")).status).toBe(503);
-    expect((await control("GET", "/faults")).json).toEqual([{ rule, seen: 2, left: 2 }]);
-    expect((await control("DELETE", "/faults")).json).toEqual(ok);
+    expect((await control("GET", "/faults")).json).toStrictEqual([{ rule, seen: 2, left: 2 }]);
+    expect((await control("DELETE", "/faults")).json).toStrictEqual(ok);
     expect((await read("/api/origins")).status).toBe(200);
   });
 });
@@ -93,11 +93,13 @@ test("faults are queued, listed and removed", async () => {
 test("settings, primary origin, domain and key change while it runs", async () => {
   await withSimulator({}, async ({ read, call, control, simulator }) => {
     simulator.waf(apiKey).add("blocklist", ["10.1.2.3/8"]);
-    expect((await control("POST", "/spelling", { spelling: "Masked", deletionSpelling: "Any" })).json).toEqual(ok);
-    expect((await read("/api/blocklist_ips")).json).toEqual(["10.0.0.0/8"]);
+    expect((await control("POST", "/spelling", { spelling: "Masked", deletionSpelling: "Any" })).json).toStrictEqual(
+      ok,
+    );
+    expect((await read("/api/blocklist_ips")).json).toStrictEqual(["10.0.0.0/8"]);
     await control("POST", "/latency", { latencyMs: 3 });
     await control("POST", "/overlap", { overlap: "Record" });
-    expect(simulator.settings).toEqual({
+    expect(simulator.settings).toStrictEqual({
       latencyMs: 3,
       overlap: "Record",
       spelling: "Masked",
@@ -105,16 +107,20 @@ test("settings, primary origin, domain and key change while it runs", async () =
     });
     await control("POST", "/primary", { origin: "b.example" });
     await control("POST", "/domain", { newDomain: "moved.example" });
-    expect((await read("/api/origins")).json).toEqual({ success: true, domain: "moved.example", origin: "b.example" });
+    expect((await read("/api/origins")).json).toStrictEqual({
+      success: true,
+      domain: "moved.example",
+      origin: "b.example",
+    });
     await control("POST", "/domain", { domain, newDomain: "again.example" });
-    expect((await control("POST", "/key", { newKey: "rotated-key" })).json).toEqual(ok);
+    expect((await control("POST", "/key", { newKey: "rotated-key" })).json).toStrictEqual(ok);
     expect((await read("/api/origins")).status).toBe(403);
     expect((await call("GET", "/api/origins?api_key=rotated-key")).json).toMatchObject({ domain: "again.example" });
 
-    expect((await control("POST", "/reset")).json).toEqual(ok);
+    expect((await control("POST", "/reset")).json).toStrictEqual(ok);
     expect(simulator.settings).toMatchObject({ latencyMs: 0, overlap: "Refuse", spelling: "AsGiven" });
-    expect((await read("/api/origins")).json).toEqual({ success: true, domain, origin: "origin-1.shop.example" });
-    expect((await read("/api/blocklist_ips")).json).toEqual([]);
+    expect((await read("/api/origins")).json).toStrictEqual({ success: true, domain, origin: "origin-1.shop.example" });
+    expect((await read("/api/blocklist_ips")).json).toStrictEqual([]);
     expect(simulator.waf(apiKey).counters.requests).toBe(2);
   });
 });
@@ -124,11 +130,11 @@ test("rows of logs are added and scroll ids forgotten", async () => {
   const clock = { nowMs: () => day * 86_400_000 + 1, sleep: async () => {} };
   await withSimulator({ clock }, async ({ read, control }) => {
     const entries = [0, 1].map((row) => makeLogEntry({ seed: 1, day: day - 1, rowCount: 2, lateMsMax: 0 }, row));
-    expect((await control("POST", "/logs", { entries })).json).toEqual(ok);
+    expect((await control("POST", "/logs", { entries })).json).toStrictEqual(ok);
     const query = { start_date: "2026-06-14", end_date: "2026-06-14", per_page: "1" };
     const page = (await read("/api/logs/query", query)).json as { _scroll_id: string; hits: { hits: unknown[] } };
-    expect(page.hits.hits).toEqual([entries[0]]);
-    expect((await control("DELETE", "/scrolls")).json).toEqual(ok);
+    expect(page.hits.hits).toStrictEqual([entries[0]]);
+    expect((await control("DELETE", "/scrolls")).json).toStrictEqual(ok);
     expect((await read("/api/logs/scroll", { scroll_id: page._scroll_id })).status).toBe(400);
   });
 });
@@ -159,7 +165,7 @@ describe("invalid requests to the control port", () => {
   ] as const)("%s %s %j is a 400 that says what is wrong", async (method, target, body, message) => {
     await withSimulator({ keys: twoKeys }, async ({ control, simulator }) => {
       const reply = await control(method, target, body);
-      expect([reply.status, reply.json]).toEqual([400, { ok: false, message: expect.stringMatching(message) }]);
+      expect([reply.status, reply.json]).toStrictEqual([400, { ok: false, message: expect.stringMatching(message) }]);
       simulator.clearFaults();
     });
   });

@@ -28,10 +28,10 @@ async function brokenWrite(caller: Caller, effect: FaultEffect, arrived: Promise
 }
 
 async function expectEffect(caller: Caller, happened: boolean): Promise<void> {
-  expect(caller.simulator.waf(apiKey).blocklist).toEqual(happened ? [ip] : []);
-  expect((await caller.read("/api/blocklist_ips")).json).toEqual(happened ? [ip] : []);
+  expect(caller.simulator.waf(apiKey).blocklist).toStrictEqual(happened ? [ip] : []);
+  expect((await caller.read("/api/blocklist_ips")).json).toStrictEqual(happened ? [ip] : []);
   expect(caller.simulator.waf(apiKey).overlaps).toBe(0);
-  expect(caller.simulator.internalErrors()).toEqual([]);
+  expect(caller.simulator.internalErrors()).toStrictEqual([]);
 }
 
 test.each([
@@ -44,7 +44,7 @@ test.each([
   const arrived = Promise.withResolvers<void>();
   await withSimulator({ onRequest: () => arrived.resolve() }, async (caller) => {
     const met = await brokenWrite(caller, { kind, afterEffect }, arrived.promise);
-    expect(met).toEqual(typeof outcome === "string" ? outcome : expect.stringMatching(outcome));
+    expect(met).toStrictEqual(typeof outcome === "string" ? outcome : expect.stringMatching(outcome));
     await expectEffect(caller, afterEffect);
     expect(caller.simulator.waf(apiKey).counters.faults).toBe(1);
   });
@@ -66,7 +66,7 @@ describe.each([false, true])("with the effect %p", (afterEffect) => {
   ])("%j answers a write with %i", async (effect, status, body) => {
     await withSimulator({}, async (caller) => {
       const reply = await writeThrough(caller, { ...effect, afterEffect });
-      expect([reply.status, reply.json]).toEqual([status, body]);
+      expect([reply.status, reply.json]).toStrictEqual([status, body]);
       await expectEffect(caller, afterEffect);
     });
   });
@@ -86,7 +86,7 @@ test.each<[FaultEffect, string | undefined]>([
 test("an error page is HTML, a redirect has a location, and the key is echoed plain and encoded", async () => {
   await withSimulator({}, async (caller) => {
     const page = await writeThrough(caller, { kind: "ServerError" });
-    expect([page.headers["content-type"], page.text]).toEqual([
+    expect([page.headers["content-type"], page.text]).toStrictEqual([
       expect.stringMatching(/html/u),
       expect.stringMatching(/^<!DOCTYPE html>/u),
     ]);
@@ -120,7 +120,7 @@ test("a list is sent as an object with numbered fields", async () => {
   await withSimulator({}, async ({ read, simulator }) => {
     simulator.waf(apiKey).add("allowlist", ["192.0.2.1", "192.0.2.2"]);
     simulator.addFaults({ match: { path: "/api/allowlist_ips" }, effect: { kind: "ListAsObject" } });
-    expect((await read("/api/allowlist_ips")).json).toEqual({ 0: "192.0.2.1", 1: "192.0.2.2" });
+    expect((await read("/api/allowlist_ips")).json).toStrictEqual({ 0: "192.0.2.1", 1: "192.0.2.2" });
   });
 });
 
@@ -136,11 +136,11 @@ test("a list is sent as it was before its last writes, or some time ago; edits w
     nowMs += 3_000;
     await write("POST", "/api/blocklist_ip", { ip: "192.0.2.2" });
     await write("DELETE", "/api/blocklist_ip", { ip });
-    expect(await shown({})).toEqual(["192.0.2.9", "192.0.2.2", ip]);
-    expect(await shown({ writes: 2 })).toEqual(["192.0.2.9", ip]);
-    expect(await shown({ delayMs: 2_000 })).toEqual(["192.0.2.9", ip]);
-    expect(await shown({ delayMs: 60_000 })).toEqual(["192.0.2.9"]);
-    expect((await read("/api/blocklist_ips")).json).toEqual(["192.0.2.9", "192.0.2.2"]);
+    expect(await shown({})).toStrictEqual(["192.0.2.9", "192.0.2.2", ip]);
+    expect(await shown({ writes: 2 })).toStrictEqual(["192.0.2.9", ip]);
+    expect(await shown({ delayMs: 2_000 })).toStrictEqual(["192.0.2.9", ip]);
+    expect(await shown({ delayMs: 60_000 })).toStrictEqual(["192.0.2.9"]);
+    expect((await read("/api/blocklist_ips")).json).toStrictEqual(["192.0.2.9", "192.0.2.2"]);
   });
 });
 
@@ -154,7 +154,7 @@ test("a late write takes effect after the client has given up", async () => {
     const form = { api_key: apiKey, ip };
     const sent = caller.call("POST", "/api/blocklist_ip", { form, signal: giveUp.signal });
     await arrived.promise;
-    expect(caller.simulator.waf(apiKey).blocklist).toEqual([]);
+    expect(caller.simulator.waf(apiKey).blocklist).toStrictEqual([]);
     giveUp.abort();
     await expect(sent).rejects.toMatchObject({ name: "AbortError" });
     expect(await slept.promise).toBe(1_500);
@@ -183,7 +183,7 @@ test("a slow response is the true one, after the delay", async () => {
   const watched = { nowMs: () => now, sleep: async (delayMs: number) => void slept.push(delayMs) };
   await withSimulator({ clock: watched, latencyMs: 5 }, async (caller) => {
     const reply = await writeThrough(caller, { kind: "Slow", delayMs: 250 });
-    expect([reply.status, slept]).toEqual([200, [5, 250]]);
+    expect([reply.status, slept]).toStrictEqual([200, [5, 250]]);
   });
 });
 
@@ -199,7 +199,7 @@ test("every kind works at every endpoint, and none breaks the simulator", async 
       await call("GET", "/api/blocklist_ips?api_key=wrong");
       expect((await read("/api/origins")).json).toMatchObject({ success: true });
     }
-    expect(simulator.internalErrors()).toEqual([]);
+    expect(simulator.internalErrors()).toStrictEqual([]);
   });
 });
 
@@ -235,14 +235,14 @@ describe("the requests that a fault applies to", () => {
   ])("%j", async (rule, expected) => {
     await withSimulator({}, async (caller) => {
       caller.simulator.addFaults({ ...rule, effect });
-      expect(await statuses(caller)).toEqual(expected);
+      expect(await statuses(caller)).toStrictEqual(expected);
     });
   });
 
   test("rules apply in their order, each to a separate request", async () => {
     await withSimulator({}, async (caller) => {
       caller.simulator.addFaults({ effect }, { effect: { kind: "RateLimited" } }, { match: { nth: 2 }, effect });
-      expect(await statuses(caller)).toEqual([503, 429, 503, 200, 200]);
+      expect(await statuses(caller)).toStrictEqual([503, 429, 503, 200, 200]);
     });
   });
 
@@ -250,7 +250,7 @@ describe("the requests that a fault applies to", () => {
     await withSimulator({}, async (caller) => {
       caller.simulator.addFaults({ effect, times: 100 });
       caller.simulator.clearFaults();
-      expect(await statuses(caller)).toEqual([200, 200, 200, 200, 200]);
+      expect(await statuses(caller)).toStrictEqual([200, 200, 200, 200, 200]);
     });
   });
 
@@ -279,6 +279,6 @@ test("a client that disconnects does not undo its request", async () => {
     await expect(lost).rejects.toMatchObject({ name: "AbortError" });
     hold.resolve();
     await control("GET", "/state");
-    expect(simulator.waf(apiKey).blocklist).toEqual([ip]);
+    expect(simulator.waf(apiKey).blocklist).toStrictEqual([ip]);
   });
 });

@@ -22,7 +22,7 @@ async function secondPage(caller: Caller, kind: LogFaultKind): Promise<{ first: 
   caller.simulator.setLogFaults({ pages: [2], kinds: [kind] });
   const first = await query(caller);
   const reply = await next(caller, first).catch(() => undefined);
-  expect(caller.simulator.logFaults()).toEqual({ calls: 2, faults: 1 });
+  expect(caller.simulator.logFaults()).toStrictEqual({ calls: 2, faults: 1 });
   return { first: first.json as LogPage, reply };
 }
 
@@ -50,7 +50,7 @@ describe("pages of logs that fail", () => {
   test("a page is sent again, with half of its rows, or with a malformed entry", async () => {
     await withSimulator(options, async (caller) => {
       const repeated = await secondPage(caller, "RepeatedPage");
-      expect(rowsOf(repeated.reply)).toEqual(repeated.first.hits.hits);
+      expect(rowsOf(repeated.reply)).toStrictEqual(repeated.first.hits.hits);
       expect(rowsOf((await secondPage(caller, "MissingRows")).reply)).toHaveLength(4);
       const broken = rowsOf((await secondPage(caller, "BrokenEntry")).reply);
       expect(broken[0]).not.toHaveProperty("client_ip");
@@ -79,7 +79,7 @@ describe("pages of logs that fail", () => {
       expect(caller.simulator.logFaults().faults).toBeGreaterThan(35);
       expect(caller.simulator.logFaults().faults).toBeLessThan(65);
       caller.simulator.setLogFaults({ share: 1 / 3, seed: 4 });
-      expect((await run()).split("\n").map((line) => line === "torn")).toEqual(
+      expect((await run()).split("\n").map((line) => line === "torn")).toStrictEqual(
         first.split("\n").map((line) => line === "torn"),
       );
       caller.simulator.setLogFaults(undefined);

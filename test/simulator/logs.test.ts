@@ -35,11 +35,11 @@ test("each page has a new scroll id, and all pages together contain every row on
     const [whole] = await readAll(caller, "2026-06-10", "2026-06-12");
     const pages = await readAll(caller, "2026-06-10", "2026-06-12", 70);
     expect(whole?.hits.total.value).toBe(300);
-    expect(pages.map(({ hits }) => hits.hits.length)).toEqual([70, 70, 70, 70, 20]);
+    expect(pages.map(({ hits }) => hits.hits.length)).toStrictEqual([70, 70, 70, 70, 20]);
     expect(pages.every(({ hits }) => hits.total.value === 300)).toBe(true);
     expect(new Set(pages.map(({ _scroll_id }) => _scroll_id)).size).toBe(5);
     expect(pages.at(-1)?._scroll_id).toBeNull();
-    expect(pages.flatMap(({ hits }) => hits.hits)).toEqual(whole?.hits.hits);
+    expect(pages.flatMap(({ hits }) => hits.hits)).toStrictEqual(whole?.hits.hits);
   });
 });
 
@@ -76,7 +76,7 @@ test("the same seed gives the same rows, another seed different ones, and identi
 
 test("an account without rows returns one empty page", async () => {
   await withSimulator(options({ logRowsPerDay: 0 }), async (caller) => {
-    expect(await query(caller, "2026-06-10", "2026-06-12")).toEqual({
+    expect(await query(caller, "2026-06-10", "2026-06-12")).toStrictEqual({
       _scroll_id: null,
       hits: { total: { value: 0 }, hits: [] },
     });
@@ -86,7 +86,7 @@ test("an account without rows returns one empty page", async () => {
 test("the last page can be empty instead", async () => {
   await withSimulator(options({ logEmptyLastPage: true }), async (caller) => {
     const pages = await readAll(caller, "2026-06-10", "2026-06-10", 50);
-    expect(pages.map(({ hits }) => hits.hits.length)).toEqual([50, 50, 0]);
+    expect(pages.map(({ hits }) => hits.hits.length)).toStrictEqual([50, 50, 0]);
   });
 });
 
@@ -101,7 +101,7 @@ describe("refusals", () => {
   ])("from %s to %s", async (start, end, message) => {
     await withSimulator(options(), async ({ read }) => {
       const reply = await read("/api/logs/query", { start_date: start, end_date: end });
-      expect([reply.status, reply.json]).toEqual([400, { success: false, message }]);
+      expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message }]);
     });
   });
 
@@ -126,7 +126,7 @@ describe("refusals", () => {
   ])("%s with %j lacks a parameter", async (path, query, name) => {
     await withSimulator(options(), async ({ read }) => {
       const reply = await read(path, query);
-      expect([reply.status, reply.json]).toEqual([400, { success: false, message: `Missing parameter ${name}` }]);
+      expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message: `Missing parameter ${name}` }]);
     });
   });
 
@@ -143,13 +143,13 @@ describe("refusals", () => {
         return [reply.status, reply.json];
       };
       const { _scroll_id: scrollId } = await query(caller, "2026-06-10", "2026-06-10", 10);
-      expect(await tryScroll("unknown")).toEqual(invalid);
-      expect(await tryScroll(scrollId ?? "", "other-key")).toEqual(invalid);
+      expect(await tryScroll("unknown")).toStrictEqual(invalid);
+      expect(await tryScroll(scrollId ?? "", "other-key")).toStrictEqual(invalid);
       expect((await tryScroll(scrollId ?? ""))[0]).toBe(200);
-      expect(await tryScroll(scrollId ?? "")).toEqual(invalid);
+      expect(await tryScroll(scrollId ?? "")).toStrictEqual(invalid);
       const again = await query(caller, "2026-06-10", "2026-06-10", 10);
       caller.simulator.waf(apiKey).forgetScrolls();
-      expect(await tryScroll(again._scroll_id ?? "")).toEqual(invalid);
+      expect(await tryScroll(again._scroll_id ?? "")).toStrictEqual(invalid);
     });
   });
 
@@ -157,7 +157,7 @@ describe("refusals", () => {
     await withSimulator(options({ keys: [{ key: apiKey, domain, hasWaf: false }] }), async ({ read }) => {
       const message = "No WAF configured for this account";
       const reply = await read("/api/logs/query", { start_date: "2026-06-01", end_date: "2026-06-01" });
-      expect([reply.status, reply.json]).toEqual([404, { success: false, message }]);
+      expect([reply.status, reply.json]).toStrictEqual([404, { success: false, message }]);
       expect((await read("/api/logs/scroll", { scroll_id: "x" })).status).toBe(404);
       expect((await read("/api/blocklist_ips")).status).toBe(200);
     });
@@ -194,7 +194,7 @@ test("entries can be added, and become visible at a given time", async () => {
     caller.simulator.waf(apiKey).addLogEntry(entry, noon + 1000);
     expect((await query(caller, "2026-06-12", "2026-06-12")).hits.total.value).toBe(2);
     now.now += 1000;
-    expect((await query(caller, "2026-06-12", "2026-06-12")).hits.hits.at(-1)).toEqual(entry);
+    expect((await query(caller, "2026-06-12", "2026-06-12")).hits.hits.at(-1)).toStrictEqual(entry);
   });
 });
 

@@ -10,7 +10,7 @@ test("sequential requests never overlap", async () => {
       await read("/api/blocklist_ips");
     }
     const waf = simulator.waf(apiKey);
-    expect([waf.maxInFlight, waf.overlaps, waf.inFlight]).toEqual([1, 0, 0]);
+    expect([waf.maxInFlight, waf.overlaps, waf.inFlight]).toStrictEqual([1, 0, 0]);
     expect(waf.counters.requests).toBe(2 * manyCalls);
     expect(waf.requestCount("POST /api/blocklist_ip")).toBe(manyCalls);
   });
@@ -33,8 +33,8 @@ test("an overlapping request is rejected without effect, and counted", async () 
     expect(second.json).toBeUndefined();
     expect((await first).status).toBe(200);
     const waf = simulator.waf(apiKey);
-    expect([waf.maxInFlight, waf.overlaps, waf.allowlist]).toEqual([2, 1, []]);
-    expect(waf.requests.map(({ overlapping }) => overlapping)).toEqual([false, true]);
+    expect([waf.maxInFlight, waf.overlaps, waf.allowlist]).toStrictEqual([2, 1, []]);
+    expect(waf.requests.map(({ overlapping }) => overlapping)).toStrictEqual([false, true]);
   });
 });
 
@@ -42,9 +42,9 @@ test("in the mode Record, an overlapping request takes effect and is counted", a
   await withSimulator({ overlap: "Record", latencyMs: 20 }, async ({ write, simulator }) => {
     const ips = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
     const replies = await Promise.all(ips.map((ip) => write("POST", "/api/blocklist_ip", { ip })));
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(replies.map(({ status }) => status)).toStrictEqual([200, 200, 200]);
     const waf = simulator.waf(apiKey);
-    expect([waf.maxInFlight, waf.overlaps, waf.blocklist.length]).toEqual([3, 2, 3]);
+    expect([waf.maxInFlight, waf.overlaps, waf.blocklist.length]).toStrictEqual([3, 2, 3]);
   });
 });
 
@@ -63,8 +63,8 @@ test("requests with different keys do not overlap", async () => {
   ];
   await withSimulator({ keys, latencyMs: 20 }, async ({ read, call, simulator }) => {
     const replies = await Promise.all([read("/api/origins"), call("GET", "/api/origins?api_key=other-key")]);
-    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
-    expect(simulator.wafs().map(({ overlaps }) => overlaps)).toEqual([0, 0]);
+    expect(replies.map(({ status }) => status)).toStrictEqual([200, 200]);
+    expect(simulator.wafs().map(({ overlaps }) => overlaps)).toStrictEqual([0, 0]);
   });
 });
 
@@ -82,6 +82,6 @@ test("a request that the client gives up does not overlap the next one", async (
       expect((await read("/api/blocklist_ips")).status).toBe(200);
     }
     const waf = simulator.waf(apiKey);
-    expect([waf.overlaps, waf.inFlight, waf.blocklist.length]).toEqual([0, 0, manyCalls]);
+    expect([waf.overlaps, waf.inFlight, waf.blocklist.length]).toStrictEqual([0, 0, manyCalls]);
   });
 });

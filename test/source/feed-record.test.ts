@@ -12,7 +12,7 @@ function aState(): FeedState {
     ...aReading([...someAddresses(20), "2001:db8::/48"]),
     invalidLines: [{ line: 3, text: "x", message: "No." }],
   };
-  const facts = textFacts({ etag: '"v1"', sha256: "ab" });
+  const facts = textFacts({ etag: '"v1"', lastModified: "Sun, 01 Nov 2026 00:00:00 GMT", sha256: "ab" });
   const good = afterFetch(initialFeedState(feed), feed, { kind: "Read", reading, facts }, at);
   const held = afterFetch(good, feed, { kind: "Read", reading: aReading(someAddresses(1)), facts: textFacts() }, at);
   return afterFetch(
@@ -32,8 +32,8 @@ function restored(state: FeedState): FeedState | undefined {
 }
 
 test("A feed is restored unchanged, with its content on hold and its failure", () => {
-  expect(restored(aState())).toEqual(aState());
-  expect(restored(initialFeedState(feed))).toEqual(initialFeedState(feed));
+  expect(restored(aState())).toStrictEqual(aState());
+  expect(restored(initialFeedState(feed))).toStrictEqual(initialFeedState(feed));
 });
 
 test("The expiries of entries are stored in seconds, rounded up", () => {
@@ -42,7 +42,7 @@ test("The expiries of entries are stored in seconds, rounded up", () => {
   const content = { entries: [entry], expiresAtMs: new Map([[entry, 1500]]) };
   const ending = { ...state, good: { ...state.good!, content } };
   expect(encodeFeed(ending).content?.text).toBe("192.0.2.1 2\n");
-  expect(restored(ending)?.good?.content.expiresAtMs).toEqual(new Map([[entry, 2000]]));
+  expect(restored(ending)?.good?.content.expiresAtMs).toStrictEqual(new Map([[entry, 2000]]));
 });
 
 test("The text of the entries is the same while the entries are the same", () => {
@@ -62,6 +62,6 @@ test.each([
 test.each(["", "{", "[]", '{"format": 2}', '{"format": 1, "failures": -1}'])(
   "A damaged state is a problem: %j",
   (text) => {
-    expect(decodeFeedState(text)).toEqual({ ok: false, problem: expect.stringContaining("damaged") });
+    expect(decodeFeedState(text)).toStrictEqual({ ok: false, problem: expect.stringContaining("damaged") });
   },
 );

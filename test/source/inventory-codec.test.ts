@@ -25,7 +25,12 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc
 const anyList = fc.constantFrom("blocklist" as const, "allowlist" as const);
 
 const anyManner = fc.constantFrom("Added" as const, "Adopted" as const);
-const anyOwner = fc.record({
+/** Decoded objects have a prototype. */
+function recordOf<T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
+  return fc.record(model, { noNullPrototype: true });
+}
+
+const anyOwner = recordOf({
   kind: fc.constantFrom("WafIpRule" as const, "WafOrigin" as const),
   name: anyName,
   source: maybe(fc.oneof(fc.constant("ConfigMap shop/ipsum, key list: a"), anyText)),
@@ -36,14 +41,13 @@ const entryMap = fc
   .array(
     fc.tuple(
       anyEntry,
-      fc
-        .record({ owners: anyOwners, sinceMs: maybe(anyTime), manner: anyManner, retainedBy: maybe(anyName) })
-        .chain((record) =>
+      recordOf({ owners: anyOwners, sinceMs: maybe(anyTime), manner: anyManner, retainedBy: maybe(anyName) }).chain(
+        (record) =>
           fc.oneof(
             fc.constant(record),
             anyTime.map((missingSinceMs) => ({ ...record, missingSinceMs })),
           ),
-        ),
+      ),
     ),
     { maxLength: 20 },
   )
@@ -52,7 +56,7 @@ const originMap = fc
   .array(
     fc.tuple(
       anyName,
-      fc.record({
+      recordOf({
         type: fc.constantFrom("Alternate" as const, "Backup" as const),
         addedAtMs: maybe(anyTime),
         retainedBy: maybe(anyName),
@@ -63,30 +67,31 @@ const originMap = fc
     { maxLength: 5 },
   )
   .map((pairs) => new Map(pairs));
-const anyManaged = fc
-  .record({ entries: fc.record({ blocklist: entryMap, allowlist: entryMap }), origins: originMap })
-  .filter((managed) => countManaged(managed) > 0);
-const anyCount = fc.record({ atMs: anyTime, weight: fc.integer({ min: 1, max: 999_999_999 }) });
+const anyManaged = recordOf({
+  entries: recordOf({ blocklist: entryMap, allowlist: entryMap }),
+  origins: originMap,
+}).filter((managed) => countManaged(managed) > 0);
+const anyCount = recordOf({ atMs: anyTime, weight: fc.integer({ min: 1, max: 999_999_999 }) });
 const countMap = fc.array(fc.tuple(anyEntry, anyCount), { maxLength: 5 }).map((pairs) => new Map(pairs));
-const anyInventory: fc.Arbitrary<Inventory> = fc.record({
+const anyInventory: fc.Arbitrary<Inventory> = recordOf({
   domain: maybe(fc.domain()),
-  waf: maybe(fc.record({ baseUrl: fc.webUrl(), keyMark: fc.stringMatching(/^[0-9a-f]{10}$/) })),
+  waf: maybe(recordOf({ baseUrl: fc.webUrl(), keyMark: fc.stringMatching(/^[0-9a-f]{10}$/) })),
   continued: maybe(anyName),
   otherDomains: fc.array(fc.tuple(fc.domain(), anyManaged), { maxLength: 3 }).map((pairs) => new Map(pairs)),
-  entries: fc.record({ blocklist: entryMap, allowlist: entryMap }),
+  entries: recordOf({ blocklist: entryMap, allowlist: entryMap }),
   origins: originMap,
   refusals: fc.array(
-    fc.record({ operation: anyText, message: fc.string({ unit: "binary" }), refusedAtMs: anyTime, wantedBy: anyText }),
+    recordOf({ operation: anyText, message: fc.string({ unit: "binary" }), refusedAtMs: anyTime, wantedBy: anyText }),
     { maxLength: 5 },
   ),
-  disputes: fc.array(fc.record({ list: anyList, entry: anyEntry, atMs: fc.array(anyTime, { maxLength: 10 }) }), {
+  disputes: fc.array(recordOf({ list: anyList, entry: anyEntry, atMs: fc.array(anyTime, { maxLength: 10 }) }), {
     maxLength: 5,
   }),
-  handledTriggers: fc.array(fc.record({ cacheClear: anyName, trigger: fc.string(), handledAtMs: anyTime }), {
+  handledTriggers: fc.array(recordOf({ cacheClear: anyName, trigger: fc.string(), handledAtMs: anyTime }), {
     maxLength: 5,
   }),
   rollouts: fc.array(
-    fc.record({
+    recordOf({
       workload: anyName,
       uid: fc.string(),
       revision: fc.string(),
@@ -99,9 +104,9 @@ const anyInventory: fc.Arbitrary<Inventory> = fc.record({
     { maxLength: 5 },
   ),
   approval: maybe(
-    fc.record({
+    recordOf({
       hash: anyName,
-      removals: fc.record({
+      removals: recordOf({
         blocklist: fc.array(anyEntry).map((list) => new Set(list)),
         allowlist: fc.array(anyEntry).map((list) => new Set(list)),
       }),
@@ -110,7 +115,7 @@ const anyInventory: fc.Arbitrary<Inventory> = fc.record({
     }),
   ),
   approvals: fc.nat({ max: 999_999_999 }),
-  counted: fc.record({ blocklist: countMap, allowlist: countMap }),
+  counted: recordOf({ blocklist: countMap, allowlist: countMap }),
 });
 
 /** Refusals, disputes and triggers are sets: their order and duplicates have no meaning. */
@@ -193,7 +198,7 @@ const sample: Inventory = {
 
 describe("the text of an inventory", () => {
   test("consists of plain, readable lines", () => {
-    expect(encodeInventory(sample)).toEqual({
+    expect(encodeInventory(sample)).toStrictEqual({
       format: "2",
       domain: "shop.example.com",
       waf: "https://api.example.com 0123456789 shop/edge",
@@ -222,7 +227,7 @@ describe("the text of an inventory", () => {
       fc.property(anyInventory, (inventory) => {
         const decoded = decodeInventory(encodeInventory(inventory));
         expect(decoded.ok).toBe(true);
-        if (decoded.ok) expect(normalized(decoded.inventory)).toEqual(normalized(inventory));
+        if (decoded.ok) expect(normalized(decoded.inventory)).toStrictEqual(normalized(inventory));
       }),
     );
   });
@@ -232,18 +237,18 @@ describe("the text of an inventory", () => {
       ...sample,
       entries: { ...sample.entries, blocklist: new Map([...sample.entries.blocklist].reverse()) },
     };
-    expect(encodeInventory(reversed)).toEqual(encodeInventory(sample));
+    expect(encodeInventory(reversed)).toStrictEqual(encodeInventory(sample));
   });
 
   test("is unaffected by an editor that changes line ends and adds an empty line", () => {
     const record = encodeInventory(sample);
     const edited = { ...record, blocklist: record["blocklist"]!.replaceAll("\n", "\r\n\r\n") };
-    expect(decodeInventory(edited)).toEqual(decodeInventory(record));
+    expect(decodeInventory(edited)).toStrictEqual(decodeInventory(record));
   });
 
   test("of a newer wafsync is refused with a message that says so", () => {
     const decoded = decodeInventory({ ...encodeInventory(sample), format: "4", extra: "1" });
-    expect(decoded).toEqual({
+    expect(decoded).toStrictEqual({
       ok: false,
       problem:
         "The inventory has format 4, but this version of wafsync reads formats up to 3: run the newer version that wrote it.",
@@ -273,12 +278,12 @@ describe("the text of an inventory", () => {
     ["surprise", "x", "surprise"],
   ])("with a damaged section %s is refused with its line", (section, text, problem) => {
     const decoded = decodeInventory({ ...encodeInventory(sample), [section]: text });
-    expect(decoded).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+    expect(decoded).toStrictEqual({ ok: false, problem: expect.stringContaining(problem) });
   });
 
   test.each(Object.keys(encodeInventory(emptyInventory)))("without its section %s is refused", (section) => {
     const { [section]: _, ...rest } = encodeInventory(sample);
-    expect(decodeInventory(rest)).toEqual({ ok: false, problem: expect.stringContaining(section) });
+    expect(decodeInventory(rest)).toStrictEqual({ ok: false, problem: expect.stringContaining(section) });
   });
 });
 
@@ -301,13 +306,13 @@ describe("shards of an inventory", () => {
     const shards = shardInventory(record, 20_000);
     expect(shards.length).toBeGreaterThan(1);
     expect(Math.max(...shards.map(bytesOf))).toBeLessThanOrEqual(20_000);
-    expect(joinShards(shards.toReversed())).toEqual({ ok: true, record });
+    expect(joinShards(shards.toReversed())).toStrictEqual({ ok: true, record });
   });
 
   test("are one for a small inventory", () => {
     const shards = shardInventory(encodeInventory(sample), 900_000);
     expect(shards).toHaveLength(1);
-    expect(joinShards(shards)).toEqual({ ok: true, record: encodeInventory(sample) });
+    expect(joinShards(shards)).toStrictEqual({ ok: true, record: encodeInventory(sample) });
   });
 
   test("that are incomplete, duplicate or without a number are refused", () => {
@@ -340,7 +345,7 @@ describe("shards of an inventory", () => {
       const decoded = joined.ok ? decodeInventory(joined.record) : joined;
       expect(decoded.ok).toBe(true);
       if (!decoded.ok) continue;
-      expect(needed.filter((one) => !decoded.inventory.entries.blocklist.has(one))).toEqual([]);
+      expect(needed.filter((one) => !decoded.inventory.entries.blocklist.has(one))).toStrictEqual([]);
     }
   });
 });

@@ -43,10 +43,10 @@ describe("An inventory of format 1", () => {
   function expectWhole(inventory: Inventory): void {
     expect(inventory).toMatchObject(expected);
     expect(inventory.entries.blocklist.size).toBe(42);
-    expect(inventory.entries.blocklist.get("198.51.100.0/24" as Entry)).toEqual(
+    expect(inventory.entries.blocklist.get("198.51.100.0/24" as Entry)).toStrictEqual(
       anOwnedEntry({ retainedBy: "shop/partners" }),
     );
-    expect(inventory.entries.allowlist).toEqual(new Map([["203.0.113.9", anOwnedEntry()]]));
+    expect(inventory.entries.allowlist).toStrictEqual(new Map([["203.0.113.9", anOwnedEntry()]]));
     expect(inventory.origins.get("standby.example")).toMatchObject({ owners: unknownOwners, manner: "Added" });
   }
 
@@ -62,7 +62,7 @@ describe("An inventory of format 1", () => {
     expectWhole(inventory);
     const record = encodeInventory(inventory);
     expect(record["format"]).toBe("2");
-    expect(decoded(decodeInventory(record))).toEqual(inventory);
+    expect(decoded(decodeInventory(record))).toStrictEqual(inventory);
   });
 
   test("loses nothing if the writer is killed between any two shards of the upgrade", async () => {
@@ -77,7 +77,7 @@ describe("An inventory of format 1", () => {
       for (let index = shards.length - 1; index >= 0; index -= 1) {
         stored.set(index, shards[index]!);
         const read = decoded(joinShards([...stored.values()]));
-        expect([...read.entries.blocklist.keys()].toSorted()).toEqual([...learned.keys()].toSorted());
+        expect([...read.entries.blocklist.keys()].toSorted()).toStrictEqual([...learned.keys()].toSorted());
         for (const [one, record] of read.entries.blocklist) {
           expect([unknownOwners, owners]).toContain(record.owners);
           expect(record.retainedBy).toBe(learned.get(one)?.retainedBy);
@@ -91,7 +91,7 @@ describe("An inventory of format 1", () => {
 
   test("with a table of owners is damaged", async () => {
     const [{ instance: _, ...record }] = (await golden("file.yaml")) as [Record];
-    expect(decodeInventory({ ...record, owners: "" })).toEqual({
+    expect(decodeInventory({ ...record, owners: "" })).toStrictEqual({
       ok: false,
       problem: expect.stringContaining('section "owners" is unknown'),
     });
@@ -117,7 +117,7 @@ describe("The table of owners", () => {
   test("that lacks a row makes the owners of its entries unknown, without damaging the inventory", () => {
     const record = encodeInventory(blocking(() => anOwnedEntry({ owners: ofRule("shop/a"), retainedBy: "shop/a" }), 1));
     const { blocklist } = decoded(decodeInventory({ ...record, owners: "" })).entries;
-    expect([...blocklist.values()]).toEqual([anOwnedEntry({ retainedBy: "shop/a" })]);
+    expect([...blocklist.values()]).toStrictEqual([anOwnedEntry({ retainedBy: "shop/a" })]);
   });
 
   test("is in each shard, with the rows that the entries of that shard need", () => {
@@ -132,7 +132,7 @@ describe("The table of owners", () => {
       for (const { owners } of alone.entries.blocklist.values()) expect(owners).not.toBe(unknownOwners);
       expect(shard["owners"]!.trim().split("\n")).toHaveLength(new Set(alone.entries.blocklist.values()).size);
     }
-    expect(joinShards(shards)).toEqual({ ok: true, record });
+    expect(joinShards(shards)).toStrictEqual({ ok: true, record });
   });
 
   test("has no effect for an entry with two different rows after a crash", () => {
@@ -144,7 +144,7 @@ describe("The table of owners", () => {
       { ...a!, shard: "1/1" },
       { ...b!, shard: "2/2" },
     ]);
-    expect([...decoded(joined).entries.blocklist.values()]).toEqual([anOwnedEntry()]);
+    expect([...decoded(joined).entries.blocklist.values()]).toStrictEqual([anOwnedEntry()]);
   });
 });
 
@@ -152,6 +152,6 @@ test("Owners are the same string in any order, and can be parsed again", () => {
   const one = { kind: "WafIpRule", name: "shop/a", source: "ConfigMap shop/list, key a:b %" } as const;
   const two = { kind: "WafOrigin", name: "shop/a", source: undefined } as const;
   expect(writeOwners([one, two])).toBe(writeOwners([two, one, one]));
-  expect(readOwners(writeOwners([two, one]))).toEqual([one, two]);
-  expect(readOwners(unknownOwners)).toEqual([]);
+  expect(readOwners(writeOwners([two, one]))).toStrictEqual([one, two]);
+  expect(readOwners(unknownOwners)).toStrictEqual([]);
 });

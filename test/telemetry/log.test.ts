@@ -21,7 +21,7 @@ describe("the log", () => {
     const { logger, lines, parsed } = recorded();
     logger.warn("the lane backs off", { instance: "shop/main", delayMs: 500, message: "503" });
     expect(lines[0]?.endsWith("}\n")).toBe(true);
-    expect(parsed()).toEqual([
+    expect(parsed()).toStrictEqual([
       {
         level: "warn",
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
@@ -39,7 +39,7 @@ describe("the log", () => {
     logger.info("b");
     logger.warn("c");
     logger.error("d");
-    expect(parsed().map(({ msg }) => msg)).toEqual(["c", "d"]);
+    expect(parsed().map(({ msg }) => msg)).toStrictEqual(["c", "d"]);
   });
 
   test("adds the fields of a child and of a grandchild to their lines", () => {

@@ -16,7 +16,7 @@ test("blocked requests are counted by the category of their reason, without its 
   const entries = reasons.map((block_reason) => anEntry({ block_reason }));
   entries.push(anEntry({ country: null }), anEntry({ country: 'N"\n' }));
   metrics.logsForwarded("edge/shop", entries, "Stdout");
-  expect((await seriesOf(metrics)).sort()).toEqual([
+  expect((await seriesOf(metrics)).sort()).toStrictEqual([
     `${name}{waf_instance="edge/shop",reason="NONE",country="NL"} 1`,
     `${name}{waf_instance="edge/shop",reason="SQL Injection",country="NL"} 2`,
     `${name}{waf_instance="edge/shop",reason="SQL Injection",country="other"} 2`,
@@ -36,5 +36,5 @@ test("an instance has a limited number of series, however many reasons and count
   expect(series.length).toBeLessThanOrEqual((reasonsMax + 1) * (countriesMax + 1));
   expect(series.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0)).toBe(entries.length);
   metrics.forgetInstance("edge/shop");
-  expect(await seriesOf(metrics)).toEqual([]);
+  expect(await seriesOf(metrics)).toStrictEqual([]);
 });

@@ -12,7 +12,7 @@ test("Every metric of wafsync has a series from the start, unless its labels com
   const text = await exampleText();
   const own = (await describeMetrics()).map(({ name }) => name).filter((name) => name.startsWith("wafsync_"));
   const absent = own.filter((name) => !new RegExp(`^${name}(?:_count)?[ {]`, "m").test(text));
-  expect(absent).toEqual(unforeseeable);
+  expect(absent).toStrictEqual(unforeseeable);
 });
 
 test("Every metric is written somewhere outside src/telemetry", async () => {
@@ -20,5 +20,5 @@ test("Every metric is written somewhere outside src/telemetry", async () => {
   const code = files.flatMap(({ path, code: text }) => (path.startsWith("src/telemetry/") ? [] : text)).join("\n");
   const writers = Object.keys(createMetrics({ version: "1.2.3", withProcess: false }));
   expect(writers.length).toBeGreaterThan(10);
-  expect(writers.filter((name) => !new RegExp(`\\.${name}\\b`).test(code))).toEqual([]);
+  expect(writers.filter((name) => !new RegExp(`\\.${name}\\b`).test(code))).toStrictEqual([]);
 });

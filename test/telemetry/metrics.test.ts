@@ -68,7 +68,7 @@ describe("from the start", () => {
     const made = names.flatMap((name) =>
       listNames.map((list) => `${wafOperations[name].method} ${endpointOf(name, list)}`),
     );
-    expect(measuredCalls.map(({ method, endpoint }) => `${method} ${endpoint}`).sort()).toEqual(
+    expect(measuredCalls.map(({ method, endpoint }) => `${method} ${endpoint}`).sort()).toStrictEqual(
       [...new Set(made)].sort(),
     );
   });
@@ -165,7 +165,7 @@ describe("instances", () => {
       metrics.clearTried("edge/shop", `odd ${odd}` as "Rollout", true);
     expect(await seriesOf()).toHaveLength(fromStart + otherSeriesMax);
     metrics.forgetInstance("edge/shop");
-    expect(await seriesOf()).toEqual([]);
+    expect(await seriesOf()).toStrictEqual([]);
   });
 
   test("a limited number of instances has metrics, and when one of them is deleted, another one gets them", async () => {
@@ -178,7 +178,7 @@ describe("instances", () => {
     const before = linesOf(await registry.metrics(), "ready");
     expect(before).toHaveLength(instancesMax);
     expect(before).toContain('ready{waf_instance="edge/shop-0"} 0');
-    expect(before.filter((line) => line.includes(`"${late}"`))).toEqual([]);
+    expect(before.filter((line) => line.includes(`"${late}"`))).toStrictEqual([]);
     series.forget("edge/shop-0");
     series.add(late);
     ready.set(late, {}, 1);
@@ -206,7 +206,7 @@ test("feeds show their entries and the results of fetches, and a deleted feed le
   const before = await metrics.text();
   metrics.feedSeen("edge/threats", { entries: 0, confirmedAtMs: undefined, isStale: false });
   const results = linesOf(await metrics.text(), "wafsync_feed_fetches_total");
-  expect(results.map((line) => line.split(" ")[1])).toEqual(fetchResults.map(() => "0"));
+  expect(results.map((line) => line.split(" ")[1])).toStrictEqual(fetchResults.map(() => "0"));
   metrics.feedFetched("edge/threats", "ContentOnHold");
   metrics.feedSeen("edge/threats", { entries: 40, confirmedAtMs: 1_500, isStale: true });
   const text = await metrics.text();

@@ -9,7 +9,7 @@ describe("a base URL", () => {
     ["http://127.0.0.1:80/a/../b/%2f", "http://127.0.0.1", "/b/%2F"],
     [" https://[2001:DB8::0:1]/ ", "https://[2001:db8::1]", ""],
   ])("%j is normalized", (text, origin, path) => {
-    expect(normalizeBaseUrl(text)).toEqual({ ok: true, value: { origin, path } });
+    expect(normalizeBaseUrl(text)).toStrictEqual({ ok: true, value: { origin, path } });
   });
 
   test.each([
@@ -20,7 +20,7 @@ describe("a base URL", () => {
     ["https://waf.example/#secret", "must not contain a query or fragment"],
   ])("%j is rejected, and the problem does not repeat it", (text, problem) => {
     const result = normalizeBaseUrl(text);
-    expect(result).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+    expect(result).toStrictEqual({ ok: false, problem: expect.stringContaining(problem) });
     expect(JSON.stringify(result)).not.toContain("secret");
     expect(() => requireBaseUrl(text)).toThrow(expect.objectContaining({ code: "InvalidBaseUrl" }));
   });

@@ -58,7 +58,7 @@ describe("the requests", () => {
     await waf.scrollLogs("a+b/c=");
     const keyField = new URLSearchParams({ api_key: testKey }).toString();
     const keySegment = encodeURIComponent(testKey);
-    expect(server.requests.map(({ method, url, body }) => `${method} ${url} ${body}`.trim())).toEqual([
+    expect(server.requests.map(({ method, url, body }) => `${method} ${url} ${body}`.trim())).toStrictEqual([
       `GET /api/origins?${keyField}`,
       `POST /api/origins ${keyField}&origin=a.example&origin_type=alternate`,
       `POST /api/origins ${keyField}&origin=b.example&origin_type=backup`,
@@ -85,7 +85,7 @@ describe("the requests", () => {
     const { waf } = clientFor(`${server.baseUrl}/waf/v1/`, { lane });
     await waf.clearCache();
     await waf.readOrigins();
-    expect(server.requests.map(({ url }) => url.replace(/[?].*|%.*/, ""))).toEqual([
+    expect(server.requests.map(({ url }) => url.replace(/[?].*|%.*/, ""))).toStrictEqual([
       "/waf/v1/clear/K3y",
       "/waf/v1/api/origins",
     ]);
@@ -154,7 +154,7 @@ describe("a former key that the API returns", () => {
 describe("documented responses", () => {
   test("for origins contain the primary, which is the first host if there is a list", async () => {
     const { server, waf } = await start(json(200, { success: true, domain, origin: "a.example", more: { of: "it" } }));
-    expect(await waf.readOrigins()).toEqual({
+    expect(await waf.readOrigins()).toStrictEqual({
       ok: true,
       value: { domain, primary: "a.example" },
     });
@@ -166,16 +166,16 @@ describe("documented responses", () => {
 
   test("for lists contain the API's spelling", async () => {
     const { server, waf } = await start(json(200, ["192.0.2.1/32", "2001:DB8::/32"]));
-    expect(await read(waf)).toEqual({ ok: true, value: ["192.0.2.1/32", "2001:DB8::/32"] });
+    expect(await read(waf)).toStrictEqual({ ok: true, value: ["192.0.2.1/32", "2001:DB8::/32"] });
     server.answer(json(200, []));
-    expect(await read(waf)).toEqual({ ok: true, value: [] });
+    expect(await read(waf)).toStrictEqual({ ok: true, value: [] });
   });
 
   test("for writes contain the domain and the API's message, which is missing for origins", async () => {
     const { server, waf } = await start(accepted);
-    expect(await write(waf)).toEqual({ ok: true, value: { domain, message: "done" } });
+    expect(await write(waf)).toStrictEqual({ ok: true, value: { domain, message: "done" } });
     server.answer(json(200, { success: true, domain }));
-    expect(await waf.removeOrigin("a.example")).toEqual({ ok: true, value: { domain, message: "" } });
+    expect(await waf.removeOrigin("a.example")).toStrictEqual({ ok: true, value: { domain, message: "" } });
   });
 
   test("for logs contain the page, and null at the end", async () => {
@@ -204,7 +204,7 @@ describe("documented responses", () => {
     };
     const { server, waf } = await start(json(200, page));
     const result = await waf.queryLogs({ startDate: "2026-01-01", endDate: "2026-01-01", perPage: 2 });
-    expect(result).toEqual({
+    expect(result).toStrictEqual({
       ok: true,
       value: {
         scrollId: "next",
@@ -217,7 +217,7 @@ describe("documented responses", () => {
       },
     });
     server.answer(json(200, { _scroll_id: null, hits: { total: { value: 2 }, hits: [] } }));
-    expect(await waf.scrollLogs("next")).toEqual({
+    expect(await waf.scrollLogs("next")).toStrictEqual({
       ok: true,
       value: { scrollId: null, total: 2, entries: [], broken: [] },
     });
@@ -294,7 +294,7 @@ describe("the meaning of a response for a read and for a write", () => {
 
   test.each(cases)("%s", async (_, script, codeOfRead, codeOfWrite) => {
     const { server, waf } = await start(script);
-    expect([faultIn(await read(waf)).code, faultIn(await write(waf)).code]).toEqual([codeOfRead, codeOfWrite]);
+    expect([faultIn(await read(waf)).code, faultIn(await write(waf)).code]).toStrictEqual([codeOfRead, codeOfWrite]);
     // Redirects are not followed, and there are no retries.
     expect(server.requests).toHaveLength(2);
     expect(server.overlap()).toBe(1);
@@ -308,7 +308,7 @@ describe("the meaning of a response for a read and for a write", () => {
       response.writeEarlyHints({ link: "</style.css>; rel=preload" });
       json(200, ["192.0.2.1"])(request, response, socket);
     });
-    expect(await read(waf)).toEqual({ ok: true, value: ["192.0.2.1"] });
+    expect(await read(waf)).toStrictEqual({ ok: true, value: ["192.0.2.1"] });
   });
 
   test.each([401, 500, 503])(
@@ -324,14 +324,22 @@ describe("the meaning of a response for a read and for a write", () => {
 
   test("the message of a rejection is returned in one line", async () => {
     const { server, waf } = await start(json(400, failure("Invalid\nIP \u001B[31maddress")));
-    expect(faultIn(await write(waf))).toEqual({ code: "Rejected", status: 400, message: "Invalid IP [31maddress" });
+    expect(faultIn(await write(waf))).toStrictEqual({
+      code: "Rejected",
+      status: 400,
+      message: "Invalid IP [31maddress",
+    });
     server.answer(json(400, failure("x".repeat(5_000))));
     expect(faultIn(await write(waf))).toMatchObject({ message: `${"x".repeat(300)}…` });
   });
 
   test("failures of logs may be plain sentences", async () => {
     const { server, waf } = await start(text(400, "Invalid scroll_id"));
-    expect(faultIn(await waf.scrollLogs("x"))).toEqual({ code: "Rejected", status: 400, message: "Invalid scroll_id" });
+    expect(faultIn(await waf.scrollLogs("x"))).toStrictEqual({
+      code: "Rejected",
+      status: 400,
+      message: "Invalid scroll_id",
+    });
     server.answer(json(404, "No WAF configured for this account"));
     expect(faultIn(await waf.scrollLogs("x"))).toMatchObject({
       code: "NotFound",
@@ -386,7 +394,7 @@ describe("deadlines", () => {
     await clock.advance(1);
     expect(faultIn(await result)).toMatchObject({ code: "TimedOut" });
     server.answer(json(200, []));
-    expect(await read(waf)).toEqual({ ok: true, value: [] });
+    expect(await read(waf)).toStrictEqual({ ok: true, value: [] });
     await lanes.close();
     expect(clock.sleeperCount()).toBe(0);
   });
@@ -537,10 +545,10 @@ describe("the permit", () => {
       (client) => client.removeOrigin("a.example"),
     );
     for (const act of writes)
-      expect(faultIn(await act(waf))).toEqual({ code: "NotPermitted", message: "This is a dry run." });
-    expect(asked).toEqual(["AddEntry", "RemoveEntry", "ClearCache", "AddOrigin", "RemoveOrigin"]);
+      expect(faultIn(await act(waf))).toStrictEqual({ code: "NotPermitted", message: "This is a dry run." });
+    expect(asked).toStrictEqual(["AddEntry", "RemoveEntry", "ClearCache", "AddOrigin", "RemoveOrigin"]);
     expect(server.requests).toHaveLength(0);
-    expect(await read(waf)).toEqual({ ok: true, value: [] });
+    expect(await read(waf)).toStrictEqual({ ok: true, value: [] });
     expect(asked).toHaveLength(5);
   });
 
@@ -549,10 +557,10 @@ describe("the permit", () => {
     const permitRead = () =>
       isHeld ? ({ permitted: true } as const) : ({ permitted: false, reason: "Another one holds the shard." } as const);
     const { server, waf } = await start(json(200, []), { permitRead });
-    expect(faultIn(await read(waf))).toEqual({ code: "Aborted", message: "Another one holds the shard." });
+    expect(faultIn(await read(waf))).toStrictEqual({ code: "Aborted", message: "Another one holds the shard." });
     expect(server.requests).toHaveLength(0);
     isHeld = true;
-    expect(await read(waf)).toEqual({ ok: true, value: [] });
+    expect(await read(waf)).toStrictEqual({ ok: true, value: [] });
   });
 
   test("is requested when the turn starts, and not when the call is made", async () => {
@@ -577,7 +585,7 @@ describe("429", () => {
     const clock = createVirtualClock();
     const { server, waf, lane } = await start(text(429, "", { "retry-after": "7" }), { clock });
     const { waf: other } = clientFor(server.baseUrl, { clock, lane });
-    expect(faultIn(await write(waf))).toEqual({
+    expect(faultIn(await write(waf))).toStrictEqual({
       code: "RateLimited",
       status: 429,
       retryAfterMs: 7_000,
@@ -593,7 +601,7 @@ describe("429", () => {
 
   test("without a valid delay pauses nothing", async () => {
     const { server, waf } = await start(text(429, "", { "retry-after": "soon" }));
-    expect(faultIn(await read(waf))).toEqual({
+    expect(faultIn(await read(waf))).toStrictEqual({
       code: "RateLimited",
       status: 429,
       message: "The WAF asks to wait without saying for how long (429).",
@@ -654,7 +662,7 @@ describe("a key that the API echoes", () => {
 
   test("is redacted in messages, and rejected in data", async () => {
     const { server, waf } = await start(json(200, { success: true, domain, message: `Key ${testKey}` }));
-    expect(await write(waf)).toEqual({ ok: true, value: { domain, message: "Key [api key]" } });
+    expect(await write(waf)).toStrictEqual({ ok: true, value: { domain, message: "Key [api key]" } });
     server.answer(json(200, ["192.0.2.1", testKey]));
     expect(faultIn(await read(waf))).toMatchObject({ code: "ContractBroken" });
     server.answer(json(200, { success: true, domain: testKey }));
@@ -663,7 +671,7 @@ describe("a key that the API echoes", () => {
 
   test("is ignored in data if it is so short that it may occur by chance", async () => {
     const { waf } = await start(json(200, ["2001:db8::/32"]), { key: new ApiKey("2001") });
-    expect(await read(waf)).toEqual({ ok: true, value: ["2001:db8::/32"] });
+    expect(await read(waf)).toStrictEqual({ ok: true, value: ["2001:db8::/32"] });
   });
 });
 
@@ -676,7 +684,7 @@ describe("the record of each call", () => {
     server.answer(text(500, ""));
     await read(waf);
     await waf.readList("allowlist", { signal: AbortSignal.abort() });
-    expect(calls).toEqual([
+    expect(calls).toStrictEqual([
       {
         method: "POST",
         endpoint: "/api/blocklist_ip",

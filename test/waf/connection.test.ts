@@ -65,7 +65,7 @@ describe("A client that checks addresses", () => {
     const waf = clientFor(`http://waf.example:${port}`, isAllowed, resolving("169.254.169.254", "127.0.0.1"));
     expect(faultIn(await waf.readList("blocklist"))).toMatchObject({ cause: "ADDRESS_REFUSED" });
     expect(server.connections()).toBe(0);
-    expect(await waf.readList("blocklist")).toEqual({ ok: true, value: [] });
+    expect(await waf.readList("blocklist")).toStrictEqual({ ok: true, value: [] });
   });
 });
 
@@ -83,7 +83,7 @@ describe("A client that hides causes", () => {
     ].map(async (waf) => faultIn(await waf.readOrigins()));
     const faults = await Promise.all(reads);
     const sentences = faults.map(({ code, message }) => `${code} ${message.replaceAll(/https?:[^ ]*\w/g, "URL")}`);
-    expect(new Set(sentences)).toEqual(
+    expect(new Set(sentences)).toStrictEqual(
       new Set([
         "Unavailable wafsync cannot connect to URL. Check the host, its certificate and the network; wafsync's log contains the cause. Internal addresses require --allowed-base-urls or --allow-private-networks.",
       ]),

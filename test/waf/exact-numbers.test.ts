@@ -25,7 +25,7 @@ describe("A JSON number", () => {
   });
 
   test("that is used in calculations stays a number", () => {
-    expect(parseExactly('{"size": 9223372036854775808}', new Set(["size"]))).toEqual({ size: 2 ** 63 });
+    expect(parseExactly('{"size": 9223372036854775808}', new Set(["size"]))).toStrictEqual({ size: 2 ** 63 });
   });
 });
 

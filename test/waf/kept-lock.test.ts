@@ -50,11 +50,11 @@ test("The lock of a key is kept for consecutive calls, and released when none fo
   const { events, call } = createLockedLane();
   await call("first");
   await call("second");
-  expect(events).toEqual(["acquire", "first", "second"]);
+  expect(events).toStrictEqual(["acquire", "first", "second"]);
   await idle();
-  expect(events).toEqual(["acquire", "first", "second", "release"]);
+  expect(events).toStrictEqual(["acquire", "first", "second", "release"]);
   await call("third");
-  expect(events.slice(4)).toEqual(["acquire", "third"]);
+  expect(events.slice(4)).toStrictEqual(["acquire", "third"]);
 });
 
 test("The lock is released between two calls soon after another process wants it", async () => {
@@ -64,7 +64,7 @@ test("The lock is released between two calls soon after another process wants it
   await call("second", 10);
   await call("third");
   await call("fourth");
-  expect(events).toEqual(["acquire", "first", "second", "third", "release", "acquire", "fourth"]);
+  expect(events).toStrictEqual(["acquire", "first", "second", "third", "release", "acquire", "fourth"]);
 });
 
 test("The lock is not kept during the pause between two calls", async () => {
@@ -72,10 +72,10 @@ test("The lock is not kept during the pause between two calls", async () => {
   await call("first");
   const second = call("second");
   await idle();
-  expect(events).toEqual(["acquire", "first", "release"]);
+  expect(events).toStrictEqual(["acquire", "first", "release"]);
   await clock.advance(1000);
   await second;
-  expect(events.slice(3, 5)).toEqual(["acquire", "second"]);
+  expect(events.slice(3, 5)).toStrictEqual(["acquire", "second"]);
 });
 
 test("The lock is released before a new turn takes it, however soon that turn comes", async () => {
@@ -83,14 +83,14 @@ test("The lock is released before a new turn takes it, however soon that turn co
   await call("first");
   await nextTurn();
   await call("second");
-  expect(events).toEqual(["acquire", "first", "release", "acquire", "second"]);
+  expect(events).toStrictEqual(["acquire", "first", "release", "acquire", "second"]);
 });
 
 test("A lane that closes releases the lock", async () => {
   const { events, lanes, call } = createLockedLane();
   await call("first");
   await lanes.close();
-  expect(events).toEqual(["acquire", "first", "release"]);
+  expect(events).toStrictEqual(["acquire", "first", "release"]);
 });
 
 test("A failed call keeps the lock no longer than a successful one", async () => {
@@ -103,5 +103,5 @@ test("A failed call keeps the lock no longer than a successful one", async () =>
   const failing = lane.run({ urgency: "Normal" }, async () => await Promise.reject(new Error("failed")));
   await expect(failing).rejects.toThrow("failed");
   await idle();
-  expect(events).toEqual(["acquire", "release"]);
+  expect(events).toStrictEqual(["acquire", "release"]);
 });

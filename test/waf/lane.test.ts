@@ -45,14 +45,14 @@ describe("a lane", () => {
     const { clock, lane } = createLane();
     const { begun, turn, endOne } = createRecorder(lane);
     const turns = ["a", "b", "c"].map(async (name) => await turn(name));
-    expect(begun).toEqual(["a"]);
+    expect(begun).toStrictEqual(["a"]);
     endOne();
     await clock.settle();
-    expect(begun).toEqual(["a", "b"]);
+    expect(begun).toStrictEqual(["a", "b"]);
     endOne();
     await clock.settle();
     endOne();
-    expect(await Promise.all(turns)).toEqual(["a", "b", "c"]);
+    expect(await Promise.all(turns)).toStrictEqual(["a", "b", "c"]);
   });
 
   test("runs normal turns before bulk ones", async () => {
@@ -71,7 +71,7 @@ describe("a lane", () => {
       endOne();
     }
     await Promise.all(turns);
-    expect(begun).toEqual(["running", "normal 1", "normal 2", "bulk 1", "bulk 2"]);
+    expect(begun).toStrictEqual(["running", "normal 1", "normal 2", "bulk 1", "bulk 2"]);
   });
 
   test("lets a caller with sequential calls continue before a bulk turn", async () => {
@@ -84,7 +84,7 @@ describe("a lane", () => {
     const bulk = lane.run({ urgency: "Bulk" }, async () => order.push("bulk"));
     await Promise.all([loop, bulk]);
     await clock.settle();
-    expect(order).toEqual(["write 1", "write 2", "write 3", "bulk"]);
+    expect(order).toStrictEqual(["write 1", "write 2", "write 3", "bulk"]);
   });
 
   test("runs a bulk turn once it has waited very long", async () => {
@@ -98,7 +98,7 @@ describe("a lane", () => {
       await clock.settle();
     }
     await Promise.all(turns);
-    expect(begun).toEqual(["running", "bulk", "normal"]);
+    expect(begun).toStrictEqual(["running", "bulk", "normal"]);
   });
 
   test("cancels a waiting turn whose signal aborts, and no other", async () => {
@@ -112,7 +112,7 @@ describe("a lane", () => {
     await clock.settle();
     endOne();
     await Promise.all(turns);
-    expect(begun).toEqual(["a", "c"]);
+    expect(begun).toStrictEqual(["a", "c"]);
     expect(await turn("d", "Normal", controller.signal)).toBe("Aborted");
   });
 
@@ -136,7 +136,7 @@ describe("a lane", () => {
       endOne();
       await clock.settle();
     }
-    expect(await Promise.all(turns)).toEqual(["a", "b", "c"]);
+    expect(await Promise.all(turns)).toStrictEqual(["a", "b", "c"]);
   });
 
   test("keeps the minimum time between two starts", async () => {
@@ -147,10 +147,10 @@ describe("a lane", () => {
       async () => await lane.run({ urgency: "Normal" }, async () => starts.push(clock.monotonicMs())),
     );
     await clock.advance(499);
-    expect(starts).toEqual([0]);
+    expect(starts).toStrictEqual([0]);
     await clock.advance(5_000);
     await Promise.all(turns);
-    expect(starts).toEqual([0, 500, 1000, 1500]);
+    expect(starts).toStrictEqual([0, 500, 1000, 1500]);
   });
 
   test("keeps the longest interval of its holders, until that holder releases the lane", async () => {
@@ -164,7 +164,7 @@ describe("a lane", () => {
     turns.push(start());
     await clock.advance(1_000);
     await Promise.all(turns);
-    expect(starts).toEqual([0, 1_000, 1_100]);
+    expect(starts).toStrictEqual([0, 1_000, 1_100]);
   });
 
   test("starts a waiting turn as soon as its holder sets a shorter interval", async () => {
@@ -173,13 +173,13 @@ describe("a lane", () => {
     const turns = ["a", "b"].map(async (name) => await turn(name));
     endOne();
     await clock.advance(1_000);
-    expect(begun).toEqual(["a"]);
+    expect(begun).toStrictEqual(["a"]);
     lane.pace(5_000);
     await clock.advance(3_900);
-    expect(begun).toEqual(["a"]);
+    expect(begun).toStrictEqual(["a"]);
     lane.pace(0);
     await clock.settle();
-    expect(begun).toEqual(["a", "b"]);
+    expect(begun).toStrictEqual(["a", "b"]);
     endOne();
     await Promise.all(turns);
   });
@@ -192,9 +192,9 @@ describe("a lane", () => {
     const { begun, turn, endOne } = createRecorder(other);
     const running = turn("a");
     await clock.advance(2_999);
-    expect(begun).toEqual([]);
+    expect(begun).toStrictEqual([]);
     await clock.advance(1);
-    expect(begun).toEqual(["a"]);
+    expect(begun).toStrictEqual(["a"]);
     endOne();
     await running;
   });
@@ -206,7 +206,7 @@ describe("a lane", () => {
     });
     const next = lane.run({ urgency: "Normal" }, async () => "next");
     await expect(failing).rejects.toMatchObject({ code: "Broken" });
-    expect(await next).toEqual({ ran: true, value: "next" });
+    expect(await next).toStrictEqual({ ran: true, value: "next" });
   });
 });
 
@@ -242,7 +242,7 @@ describe("the lane registry", () => {
     const order: string[] = [];
     const inherited = heir.run({ urgency: "Normal" }, async () => order.push("heir"));
     await clock.settle();
-    expect(order).toEqual([]);
+    expect(order).toStrictEqual([]);
     endOne();
     expect(await running).toBe("running");
     await Promise.all([released, inherited]);
@@ -301,11 +301,11 @@ describe("a lane over a real connection", () => {
     expect(runningMax).toBe(1);
     const [first, second, third] = holders;
     await first?.release();
-    expect(closed).toEqual(["http://127.0.0.1:1"]);
+    expect(closed).toStrictEqual(["http://127.0.0.1:1"]);
     await second?.release();
-    expect(closed).toEqual(["http://127.0.0.1:1"]);
+    expect(closed).toStrictEqual(["http://127.0.0.1:1"]);
     await third?.release();
-    expect(closed).toEqual(["http://127.0.0.1:1", "http://localhost:1"]);
+    expect(closed).toStrictEqual(["http://127.0.0.1:1", "http://localhost:1"]);
     expect(lanes.size).toBe(0);
   });
 

@@ -13,8 +13,8 @@ describe("An external value", () => {
 
   test("loses only the parts that are nested too deeply", () => {
     const value = { a: [1, { b: [2] }], c: "text" };
-    expect(limitNesting(value, 3)).toEqual({ a: [1, { b: cutMark }], c: "text" });
-    expect(limitNesting(value, 1)).toEqual({ a: cutMark, c: "text" });
+    expect(limitNesting(value, 3)).toStrictEqual({ a: [1, { b: cutMark }], c: "text" });
+    expect(limitNesting(value, 1)).toStrictEqual({ a: cutMark, c: "text" });
   });
 
   test("with more levels than the stack allows can be written as JSON afterwards", () => {

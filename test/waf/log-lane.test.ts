@@ -24,7 +24,7 @@ test("a write waits only for the page of logs in flight, and not for the remaini
   }
   await written.promise;
   const calls = world.simulator.requests().map(({ method, path }) => `${method} ${path}`);
-  expect(calls.slice(0, 4)).toEqual([
+  expect(calls.slice(0, 4)).toStrictEqual([
     "GET /api/logs/query",
     "GET /api/logs/scroll",
     "POST /api/blocklist_ip",

@@ -27,12 +27,17 @@ describe("a page of logs", () => {
     [page(Array.from({ length: logPageLengthMax + 1 }, () => 0)), "hits.hits"],
     [[], "the body"],
   ])("%#: is rejected if a part is missing", (value, place) => {
-    expect(read(value)).toEqual({ ok: false, problem: expect.stringContaining(place) });
+    expect(read(value)).toStrictEqual({ ok: false, problem: expect.stringContaining(place) });
   });
 
   test("contains its rows unchanged, including undocumented fields", () => {
     const odd = { ...row("/"), ja4: { hash: [1] } };
-    expect(entriesOf([row("/a"), odd])).toEqual({ scrollId: null, total: 2, entries: [row("/a"), odd], broken: [] });
+    expect(entriesOf([row("/a"), odd])).toStrictEqual({
+      scrollId: null,
+      total: 2,
+      entries: [row("/a"), odd],
+      broken: [],
+    });
   });
 
   test.each([
@@ -62,8 +67,8 @@ describe("a page of logs", () => {
     ["cache_hit", "no"],
   ])("reports a malformed %s, %j, by its position and without its content", (field, value) => {
     const { entries, broken } = entriesOf([row("/a"), { ...row("/secret"), [field]: value }, row("/b")]);
-    expect(entries).toEqual([row("/a"), row("/b")]);
-    expect(broken).toEqual([{ position: 1, problem: expect.stringContaining(field) }]);
+    expect(entries).toStrictEqual([row("/a"), row("/b")]);
+    expect(broken).toStrictEqual([{ position: 1, problem: expect.stringContaining(field) }]);
     expect(broken[0]?.problem).not.toContain("secret");
   });
 
@@ -77,6 +82,6 @@ describe("a page of logs", () => {
   });
 
   test.each([[null], ["text"], [[]], [7]])("reports an entry that is %j", (entry) => {
-    expect(entriesOf([entry]).broken).toEqual([{ position: 0, problem: "is not an object" }]);
+    expect(entriesOf([entry]).broken).toStrictEqual([{ position: 0, problem: "is not an object" }]);
   });
 });

@@ -104,7 +104,7 @@ describe("other responses", () => {
   });
 
   test("an HTML page is distinguished from other invalid JSON", () => {
-    expect(parseAnswer(listAnswer, " <html>")).toEqual({ ok: false, problem: "it is an HTML page" });
-    expect(parseAnswer(listAnswer, "[")).toEqual({ ok: false, problem: "it is not JSON" });
+    expect(parseAnswer(listAnswer, " <html>")).toStrictEqual({ ok: false, problem: "it is an HTML page" });
+    expect(parseAnswer(listAnswer, "[")).toStrictEqual({ ok: false, problem: "it is not JSON" });
   });
 });

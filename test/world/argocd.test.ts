@@ -115,13 +115,13 @@ await describeInWorld("Argo CD", (world) => {
 
   test("the Application of the WAFs is Healthy when everything is on the WAF, in the order of its sync waves", async () => {
     const { resources = [] } = await waitForApplication("wafs", "Healthy", isHealthy);
-    expect(resources.map(({ kind, name, health }) => `${kind} ${name} ${health?.status}`).toSorted()).toEqual([
+    expect(resources.map(({ kind, name, health }) => `${kind} ${name} ${health?.status}`).toSorted()).toStrictEqual([
       "WafInstance shop Healthy",
       "WafIpRule offices Healthy",
       "WafIpRule scanners Healthy",
       "WafOrigin spare Healthy",
     ]);
-    expect(blocked(waf)).toEqual(["198.51.100.0/24", "203.0.113.7"]);
+    expect(blocked(waf)).toStrictEqual(["198.51.100.0/24", "203.0.113.7"]);
     const writes = waf
       .requests()
       .filter(({ method }) => method === "POST")
@@ -251,10 +251,12 @@ await describeInWorld("Argo CD", (world) => {
     });
     // On a busy machine, a probe of the operator's pods may fail: that is no drift.
     const expected = ["wafs Synced Healthy", "wafsync Synced Healthy", "wafsync Synced Progressing"];
-    expect((await follower.end()).filter((line) => line.startsWith("wafs") && !expected.includes(line))).toEqual([]);
+    expect((await follower.end()).filter((line) => line.startsWith("wafs") && !expected.includes(line))).toStrictEqual(
+      [],
+    );
     expect(drift.writes).toBe(0);
     expect(drift.generations.after).toBe(drift.generations.before);
-    expect(await syncEnds()).toEqual(before);
+    expect(await syncEnds()).toStrictEqual(before);
   });
 
   test("self-heal resumes an instance that was suspended by hand if Git sets spec.suspend", async () => {

@@ -152,7 +152,7 @@ await describeInWorld("Flux", (world) => {
     expect(await cluster.expectKubectl(["get", "events", "-n", "flux-system", waits, "-o", "name"])).not.toBe("");
     expect(await operatorPods(cluster)).toHaveLength(2);
     await waitForReady("wafs", "True", "ReconciliationSucceeded");
-    expect(blocked(waf)).toEqual(["198.51.100.7"]);
+    expect(blocked(waf)).toStrictEqual(["198.51.100.7"]);
   });
 
   test("a rejected entry fails the health check early, with the name of the rule", async () => {
@@ -219,16 +219,16 @@ await describeInWorld("Flux", (world) => {
     await waitForReady("wafs", "True", "ReconciliationSucceeded");
     const names = ["wafs", "wafsync"];
     const before = await changesByFlux();
-    expect(before).not.toEqual([]);
+    expect(before).not.toStrictEqual([]);
     const format = '{.metadata.name} {.status.conditions[?(@.type=="Ready")].status}';
     const follower = await followObjects(cluster, ["kustomizations", "-n", "flux-system"], format);
     const drift = await driftDuringAnHour(cluster, waf, "shop", async () => {
       for (let resync = 0; resync < intervalsOfAnHour; resync += 1) for (const name of names) await reconcileNow(name);
     });
-    expect((await follower.end()).filter((line) => !/ (?:True|Unknown)$/.test(line))).toEqual([]);
+    expect((await follower.end()).filter((line) => !/ (?:True|Unknown)$/.test(line))).toStrictEqual([]);
     expect(drift.writes).toBe(0);
     expect(drift.generations.after).toBe(drift.generations.before);
-    expect(await changesByFlux()).toEqual(before);
+    expect(await changesByFlux()).toStrictEqual(before);
   });
 
   test("a rule that is deleted in Git is removed from the WAF", async () => {

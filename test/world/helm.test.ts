@@ -100,7 +100,7 @@ await describeInWorld("the chart on a node", (world) => {
     await writeFile(join(newer, "values.yaml"), defaults.replace("cpu: 50m", "cpu: 51m"));
     const upgrade = ["upgrade", "team-wafsync", newer, "--namespace", namespace];
     const reused = await helm(...upgrade, "--reuse-values", "--dry-run=client");
-    expect([reused.includes("cpu: 50m"), reused.includes("cpu: 51m")]).toEqual([true, false]);
+    expect([reused.includes("cpu: 50m"), reused.includes("cpu: 51m")]).toStrictEqual([true, false]);
     await helm(...upgrade, "--reset-then-reuse-values", "--set", "replicaCount=1", "--wait", "--timeout", "3m");
     const requests = ".spec.template.spec.containers[0].resources.requests.cpu";
     expect(await fieldOf(cluster, ["deployment/team-wafsync", "-n", namespace], requests)).toBe("51m");
@@ -108,13 +108,13 @@ await describeInWorld("the chart on a node", (world) => {
       replicaCount: number;
       scope: string;
     };
-    expect([values.replicaCount, values.scope]).toEqual([1, "namespaced"]);
+    expect([values.replicaCount, values.scope]).toStrictEqual([1, "namespaced"]);
   });
 
   test("uninstalling the release leaves the CRDs, the objects and the entries on the WAF", async () => {
     await helm("uninstall", "team-wafsync", "--namespace", namespace, "--wait");
     await cluster.expectKubectl(["get", "wafiprule", "scanners", "-n", namespace]);
     await cluster.expectKubectl(["get", "customresourcedefinition", "wafinstances.wafsync.dev"]);
-    expect(waf.waf(apiKey).blocklist).toEqual(["192.0.2.18"]);
+    expect(waf.waf(apiKey).blocklist).toStrictEqual(["192.0.2.18"]);
   });
 });

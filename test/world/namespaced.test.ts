@@ -87,7 +87,11 @@ await describeInWorld("the operator of one namespace on a node", (world) => {
 
   test("the image has the labels of OCI, and an SBOM of what is in it", async () => {
     const label = (name: string): string | undefined => world.imageLabels[`org.opencontainers.image.${name}`];
-    expect([label("title"), label("version"), label("licenses")]).toEqual(["wafsync", world.imageTag, "Apache-2.0"]);
+    expect([label("title"), label("version"), label("licenses")]).toStrictEqual([
+      "wafsync",
+      world.imageTag,
+      "Apache-2.0",
+    ]);
     expect(label("revision")).toMatch(/^[0-9a-f]{40}$/);
     expect(label("description")).not.toBe("");
     const print = 'process.stdout.write(require("node:fs").readFileSync("/wafsync/sbom.cdx.json"))';

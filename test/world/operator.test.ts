@@ -55,11 +55,11 @@ await describeInWorld("the operator on a node", (world) => {
   test("the overlay creates two ready pods, and the entries of a rule are on the WAF", async () => {
     const pods = await operatorPods(cluster);
     expect(pods).toHaveLength(2);
-    expect(pods.map(({ status }) => status.containerStatuses?.[0]?.ready)).toEqual([true, true]);
-    expect(pods.map(({ spec }) => spec.containers[0]?.image)).toEqual(
+    expect(pods.map(({ status }) => status.containerStatuses?.[0]?.ready)).toStrictEqual([true, true]);
+    expect(pods.map(({ spec }) => spec.containers[0]?.image)).toStrictEqual(
       Array(2).fill(`${world.imageName}:${world.imageTag}`),
     );
-    expect(blocked(waf)).toEqual(["192.0.2.17"]);
+    expect(blocked(waf)).toStrictEqual(["192.0.2.17"]);
   });
 
   test("the process has user 65532, no capability, no new privileges, a seccomp filter and a read-only root", async () => {
@@ -67,8 +67,8 @@ await describeInWorld("the operator on a node", (world) => {
     const [id = 0] = await processesOfPod(pod?.metadata.uid ?? "");
     const status = await kernelStatus(id);
     expect(status["Uid"]).toBe(["65532", "65532", "65532", "65532"].join("\t"));
-    expect([status["CapBnd"], status["CapEff"]]).toEqual(Array(2).fill("0".repeat(16)));
-    expect([status["NoNewPrivs"], status["Seccomp"]]).toEqual(["1", "2"]);
+    expect([status["CapBnd"], status["CapEff"]]).toStrictEqual(Array(2).fill("0".repeat(16)));
+    expect([status["NoNewPrivs"], status["Seccomp"]]).toStrictEqual(["1", "2"]);
     const write = 'require("node:fs").writeFileSync("/tmp/x","")';
     const exec = ["exec", "-n", operatorNamespace, pod?.metadata.name ?? "", "--", "/nodejs/bin/node", "-e", write];
     expect((await cluster.runKubectl(exec)).stderr).toContain("EROFS");
@@ -104,7 +104,7 @@ await describeInWorld("the operator on a node", (world) => {
     }
     await applyObjects(cluster, blockRule("shop", "scanners", ["192.0.2.17"]));
     await waitUntilBlocked(waf, "192.0.2.19", false);
-    expect(blocked(waf)).toEqual(["192.0.2.17"]);
+    expect(blocked(waf)).toStrictEqual(["192.0.2.17"]);
     expect(waf.waf(apiKey).overlaps).toBe(0);
     await rolledOut(cluster, operatorNamespace);
   });
@@ -155,11 +155,11 @@ await describeInWorld("the operator on a node", (world) => {
       const pods = await operatorPods(cluster);
       return pods.length === 2 ? pods : undefined;
     });
-    expect(after.filter(({ metadata }) => before.includes(metadata.uid))).toEqual([]);
+    expect(after.filter(({ metadata }) => before.includes(metadata.uid))).toStrictEqual([]);
     // The former leader may still be shutting down when the rollout is complete.
     const leader = await leaderPod(cluster);
     expect(after.map(({ metadata }) => metadata.uid)).toContain(leader.metadata.uid);
-    expect((await ready.end()).filter((count) => Number(count) < 2)).toEqual([]);
+    expect((await ready.end()).filter((count) => Number(count) < 2)).toStrictEqual([]);
     // The leader releases the Lease, so nobody waits until it expires.
     expect(await holders.end()).toContain("held by <>");
   });
@@ -208,7 +208,7 @@ await describeInWorld("the operator on a node", (world) => {
     const ended = (await operatorPods(cluster)).map(
       ({ status }) => status.containerStatuses?.[0]?.lastState?.terminated,
     );
-    expect(ended.filter((last) => last?.reason === "OOMKilled")).toEqual([]);
+    expect(ended.filter((last) => last?.reason === "OOMKilled")).toStrictEqual([]);
   });
 
   test("the nightly CronJob has cleared the cache when its schedule said so", async () => {

@@ -15,49 +15,49 @@ function values(line: string): string[] {
 }
 
 test("The first word can be `help` or any command that the help lists", async () => {
-  expect(values("")).toEqual([...(await commandNames()), "help"]);
-  expect(values("help ")).toEqual(await commandNames());
-  expect(values("pl")).toEqual(["plan"]);
-  expect(values("--debug pl")).toEqual(["plan"]);
+  expect(values("")).toStrictEqual([...(await commandNames()), "help"]);
+  expect(values("help ")).toStrictEqual(await commandNames());
+  expect(values("pl")).toStrictEqual(["plan"]);
+  expect(values("--debug pl")).toStrictEqual(["plan"]);
   expect(complete("pl").candidates[0]?.description).toBe("Show what would be changed, and why");
 });
 
 test("Every option that the help of a command lists is a candidate", async () => {
   for (const command of await commandNames()) {
-    expect(values(`${command} -`)).toEqual([...(await optionNames(command)), "--help"]);
+    expect(values(`${command} -`)).toStrictEqual([...(await optionNames(command)), "--help"]);
   }
-  expect(values("-")).toEqual(["--version", "--debug", "--help"]);
+  expect(values("-")).toStrictEqual(["--version", "--debug", "--help"]);
 });
 
 describe("The value of an option", () => {
   test("is one of its choices", () => {
-    expect(values("plan -o ")).toEqual(["table", "json", "markdown"]);
-    expect(values("plan --output js")).toEqual(["json"]);
-    expect(values("plan --output=js")).toEqual(["--output=json"]);
-    expect(values("completion ")).toEqual(["bash", "zsh", "fish"]);
+    expect(values("plan -o ")).toStrictEqual(["table", "json", "markdown"]);
+    expect(values("plan --output js")).toStrictEqual(["json"]);
+    expect(values("plan --output=js")).toStrictEqual(["--output=json"]);
+    expect(values("completion ")).toStrictEqual(["bash", "zsh", "fish"]);
   });
 
   test("is a folder or a file if its placeholder says so", () => {
-    expect(complete("plan -f ")).toEqual({ candidates: [], paths: "Folders" });
-    expect(complete("plan w")).toEqual({ candidates: [], paths: "Folders" });
-    expect(complete("logs --key-file ")).toEqual({ candidates: [], paths: "Files" });
-    expect(complete("logs --out ")).toEqual({ candidates: [], paths: "Files" });
+    expect(complete("plan -f ")).toStrictEqual({ candidates: [], paths: "Folders" });
+    expect(complete("plan w")).toStrictEqual({ candidates: [], paths: "Folders" });
+    expect(complete("logs --key-file ")).toStrictEqual({ candidates: [], paths: "Files" });
+    expect(complete("logs --out ")).toStrictEqual({ candidates: [], paths: "Files" });
   });
 
   test("is the name of an instance after --instance", () => {
-    expect(complete("clear-cache --instance ")).toEqual({ candidates: [], paths: "None", names: "Instances" });
+    expect(complete("clear-cache --instance ")).toStrictEqual({ candidates: [], paths: "None", names: "Instances" });
     expect(complete("logs -f waf --instance=sh")).toMatchObject({ names: "Instances", paths: "None" });
   });
 
   test("has no candidates if it is a number or a string", () => {
-    expect(complete("logs --interval ")).toEqual({ candidates: [], paths: "None" });
-    expect(complete("logs --reason --")).toEqual({ candidates: [], paths: "None" });
+    expect(complete("logs --interval ")).toStrictEqual({ candidates: [], paths: "None" });
+    expect(complete("logs --reason --")).toStrictEqual({ candidates: [], paths: "None" });
   });
 });
 
 test("Unknown words have no candidates", () => {
   for (const line of ["nope ", "completion bash ", "plan waf ", "plan --nope=", "plan --once=x", "plan waf -- "]) {
-    expect([line, complete(line)]).toEqual([line, { candidates: [], paths: "None" }]);
+    expect([line, complete(line)]).toStrictEqual([line, { candidates: [], paths: "None" }]);
   }
   expect(complete("plan -- ").paths).toBe("Folders");
 });

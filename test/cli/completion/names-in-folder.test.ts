@@ -41,7 +41,7 @@ test.each([
     [],
   ],
 ])("The names of instances are found in documents with %s", (_, text, names) => {
-  expect(namesIn(text)).toEqual(names);
+  expect(namesIn(text)).toStrictEqual(names);
 });
 
 test("All files of a folder are read, and a folder that is missing has no names", async () => {
@@ -50,6 +50,6 @@ test("All files of a folder are read, and a folder that is missing has no names"
     "below/b.yml": instance("  name: b\n"),
     "notes.txt": instance("  name: c\n"),
   });
-  expect(await namesInFolder(scratch.path)).toEqual(["default/a", "default/b"]);
-  expect(await namesInFolder(`${scratch.path}/nowhere`)).toEqual([]);
+  expect(await namesInFolder(scratch.path)).toStrictEqual(["default/a", "default/b"]);
+  expect(await namesInFolder(`${scratch.path}/nowhere`)).toStrictEqual([]);
 });

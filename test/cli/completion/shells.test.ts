@@ -61,7 +61,7 @@ describeWithProgram("bash", "bash", (bash) => {
     const expected = words.map((word) => word.replace(/^--output=/u, "").replace(/\/$/u, ""));
     const found = printed.split("\n").filter((word) => word !== "");
     // bash sorts the completions.
-    expect(found.sort()).toEqual(expected.sort());
+    expect(found.sort()).toStrictEqual(expected.sort());
   });
 
   test("registers the function for the program, without any output", async () => {
@@ -76,7 +76,7 @@ describeWithProgram("fish", "fish", (fish) => {
     const script = `wafsync completion fish | source; complete --do-complete '${line}'`;
     const printed = await run(fish, ["--no-config", "-c", script]);
     const found = printed.split("\n").map((one) => one.split("\t")[0] ?? "");
-    expect(found.filter((word) => word !== "")).toEqual(words);
+    expect(found.filter((word) => word !== "")).toStrictEqual(words);
   });
 });
 
@@ -107,11 +107,11 @@ describeWithProgram("zsh", "zsh", (zsh) => {
 
   test("completes every line", async () => {
     const printed = await run(zsh, ["-f", "-c", session, "zsh", ...typed.map(([line]) => line)]);
-    expect(printed.replace(/\n$/u, "").split("\n")).toEqual(typed.map(([, completed]) => completed));
+    expect(printed.replace(/\n$/u, "").split("\n")).toStrictEqual(typed.map(([, completed]) => completed));
   });
 });
 
 test("An unknown shell is rejected with a list of the known ones", async () => {
   const { code, stderr } = await runWafsync(["completion", "tcsh"]);
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("bash, zsh, fish") });
+  expect({ code, stderr }).toStrictEqual({ code: 2, stderr: expect.stringContaining("bash, zsh, fish") });
 });

@@ -86,7 +86,7 @@ describe("a range", () => {
       ends.push(await run(world, file, { writes }, async (one) => await collectRange(one, { firstDay, lastDay })));
     }
     expect(ends.filter((end) => end === "Crashed").length).toBeGreaterThan(5);
-    expect((await rowsIn(file)).difference(allOf(world))).toEqual({ missing: [], tooMany: [] });
+    expect((await rowsIn(file)).difference(allOf(world))).toStrictEqual({ missing: [], tooMany: [] });
   });
 
   test("that is complete is not read again, even if its checkpoint was not removed", async () => {
@@ -98,7 +98,7 @@ describe("a range", () => {
     const before = world.simulator.requests().length;
     await run(world, file, {}, collect);
     expect(world.simulator.requests()).toHaveLength(before);
-    expect((await rowsIn(file)).difference(allOf(world))).toEqual({ missing: [], tooMany: [] });
+    expect((await rowsIn(file)).difference(allOf(world))).toStrictEqual({ missing: [], tooMany: [] });
     await removeCheckpoint(file);
     expect(await loadCheckpoint(file)).toBeUndefined();
   });
@@ -138,7 +138,7 @@ describe("following", () => {
     for (const entry of world.rows(start, dayNumber("2026-06-17"), () => end - hourMs))
       expected.add(JSON.stringify(entry));
     expect(expected.size).toBeGreaterThan(1_200);
-    expect((await rowsIn(file, true)).difference(expected)).toEqual({ missing: [], tooMany: [] });
+    expect((await rowsIn(file, true)).difference(expected)).toStrictEqual({ missing: [], tooMany: [] });
   });
 
   test("requests one row of each day if nothing is new", async () => {
@@ -158,7 +158,7 @@ describe("following", () => {
     const following = { firstDay: dayNumber("2026-06-19"), lookbackDays: 1, intervalMs: 1, clock };
     await run(world, join(files.path, "rows"), {}, async (one) => await followLogs(one, following));
     const asked = world.simulator.requests().map(({ parameters }) => parameters["per_page"]);
-    expect(asked).toEqual(["100", "100", "1", "1", "1", "1"]);
+    expect(asked).toStrictEqual(["100", "100", "1", "1", "1", "1"]);
   });
 });
 

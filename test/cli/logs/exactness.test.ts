@@ -34,7 +34,7 @@ const formats: Readonly<
     expected: csvLine,
     *lines(text) {
       const [header, ...rows] = csvRows(text);
-      expect(header).toEqual([...logEntryFields]);
+      expect(header).toStrictEqual([...logEntryFields]);
       for (const row of rows) yield JSON.stringify(row);
     },
   },
@@ -82,14 +82,14 @@ test.each(["ndjson", "csv"] as const satisfies LogFormatName[])(
     for (const entry of world.rows(firstDay, lastDay, seenOn)) expected.add(formats[name].expected(entry));
     const found = new Multiset(formats[name].lines(await readFile(file, "utf8")));
     await rm(folder, { recursive: true });
-    expect(end).toEqual({ state: "Done", rows: expected.size });
-    expect(found.difference(expected)).toEqual({ missing: [], tooMany: [] });
+    expect(end).toStrictEqual({ state: "Done", rows: expected.size });
+    expect(found.difference(expected)).toStrictEqual({ missing: [], tooMany: [] });
     expect(expected.size).toBeGreaterThan(249_000);
     const { calls, faults } = world.simulator.logFaults();
     expect(faults / calls).toBeGreaterThan(0.28);
     expect(calls).toBeGreaterThan(40 * 3 * 1.5);
     expect([...summaries.values()].every(([came, total]) => came === total)).toBe(true);
     expect(world.simulator.waf("log-suite/k3y+0123456789").overlaps).toBe(0);
-    expect(world.simulator.internalErrors()).toEqual([]);
+    expect(world.simulator.internalErrors()).toStrictEqual([]);
   },
 );

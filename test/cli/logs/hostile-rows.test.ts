@@ -44,7 +44,7 @@ describe("Rows that attackers wrote", () => {
               .split("\n")
               .map((line) => JSON.parse(line));
       const paths = (parsed as LogEntry[]).map(({ request_path }) => request_path.toWellFormed());
-      expect(paths).toEqual(expect.arrayContaining(rows.map(({ request_path }) => request_path.toWellFormed())));
+      expect(paths).toStrictEqual(expect.arrayContaining(rows.map(({ request_path }) => request_path.toWellFormed())));
     }
   });
 
@@ -59,7 +59,7 @@ describe("Rows that attackers wrote", () => {
     expect(`${why.stdout}${why.stderr}`).not.toMatch(harmful);
     expect(why.stdout.length).toBeLessThan(2_000);
     const report = await runWafsync(["report", ...from, "--client", client, "--out", "-"]);
-    expect([report.code, report.stderr]).toEqual([0, "A report of 1 blocked request.\n"]);
+    expect([report.code, report.stderr]).toStrictEqual([0, "A report of 1 blocked request.\n"]);
     expect(report.stdout).not.toMatch(harmful);
     expect(report.stdout.length).toBeLessThan(100_000);
   });

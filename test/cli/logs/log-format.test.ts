@@ -29,9 +29,9 @@ describe("ndjson and json", () => {
   test("contain the original values, including unknown fields, whatever their characters", () => {
     const rows = [{ ...row(nasty), extra: { deep: [nasty] } }, row("/", { referrer: null })];
     const lines = print("ndjson", [rows]).trimEnd().split("\n");
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(rows);
-    expect(JSON.parse(print("json", [rows, [row("/c")]]))).toEqual([...rows, row("/c")]);
-    expect(JSON.parse(print("json", []))).toEqual([]);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toStrictEqual(rows);
+    expect(JSON.parse(print("json", [rows, [row("/c")]]))).toStrictEqual([...rows, row("/c")]);
+    expect(JSON.parse(print("json", []))).toStrictEqual([]);
   });
 
   test("contain no control character for terminals, and no line break within a line", () => {
@@ -43,7 +43,7 @@ describe("ndjson and json", () => {
 describe("csv", () => {
   test("has a header and one line per row, and distinguishes missing values from empty ones", () => {
     const text = print("csv", [[row("/a", { referrer: null, user_agent: "" })], [row("/b")]]);
-    expect(text.split("\n")).toEqual([
+    expect(text.split("\n")).toStrictEqual([
       logEntryFields.join(","),
       '2026-06-10T10:00:00.000Z,192.0.2.1,GET,/a,403,150,,"",Bad Bot 1002,NL,false',
       "2026-06-10T10:00:00.000Z,192.0.2.1,GET,/b,403,150,,curl/8.5.0,Bad Bot 1002,NL,false",
@@ -109,7 +109,7 @@ describe("the table", () => {
     const format = createLogFormat("table", true, () => width);
     const text = format.start + format.rows(entries.slice(0, 2), true);
     const [header = "", first = "", second = ""] = text.split("\n");
-    expect([first.indexOf("/short"), second.indexOf("/long")]).toEqual([
+    expect([first.indexOf("/short"), second.indexOf("/long")]).toStrictEqual([
       header.indexOf("PATH"),
       header.indexOf("PATH"),
     ]);

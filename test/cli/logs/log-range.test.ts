@@ -100,7 +100,7 @@ describe("a moment", () => {
 
 test("only dates and times mean the same tomorrow", () => {
   const texts = ["2026-06-15", "2026-06-15T10:00", "7d", "24h", "today"];
-  expect(texts.map(isAbsoluteTime)).toEqual([true, true, false, false, false]);
+  expect(texts.map(isAbsoluteTime)).toStrictEqual([true, true, false, false, false]);
 });
 
 test("a warning is printed only for a range that starts before the days that the plan keeps", () => {

@@ -52,12 +52,12 @@ test("a download that was killed and resumed ten times is exact", async () => {
   }
   left = Number.POSITIVE_INFINITY;
   const end = await runWafsync(parameters, { environment });
-  expect([end.code, end.stderr]).toEqual([0, expect.stringContaining("20,000 rows of 2026-05-07 to 2026-06-15")]);
+  expect([end.code, end.stderr]).toStrictEqual([0, expect.stringContaining("20,000 rows of 2026-05-07 to 2026-06-15")]);
   const expected = new Multiset();
   for (const entry of world.rows(firstDay, lastDay, () => Number.POSITIVE_INFINITY))
     expected.add(JSON.stringify(entry));
   const text = await readFile(file, "utf8");
-  expect(new Multiset(text.trimEnd().split("\n")).difference(expected)).toEqual({ missing: [], tooMany: [] });
+  expect(new Multiset(text.trimEnd().split("\n")).difference(expected)).toStrictEqual({ missing: [], tooMany: [] });
   expect(text.split("\n")).toHaveLength(20_001);
   expect(sizes.at(-1)).toBeGreaterThan(sizes[0] ?? 0);
   await expect(stat(`${file}.wafsync-resume`)).rejects.toMatchObject({ code: "ENOENT" });
@@ -85,7 +85,7 @@ test("a file that another download is writing is not touched, even while that do
   running = startWafsync(parameters, { environment });
   await stopped.promise;
   const second = await runWafsync(parameters, { environment });
-  expect([second.code, second.stderr]).toEqual([
+  expect([second.code, second.stderr]).toStrictEqual([
     2,
     `error: ${file} is being written by process ${running.child.pid}\n  Wait until that process has ended, or choose another file.\n`,
   ]);
@@ -93,7 +93,7 @@ test("a file that another download is writing is not touched, even while that do
   expect((await running.ended).code).toBe(0);
   const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
   expect(lines.map((line) => (JSON.parse(line) as LogEntry).request_path)).toHaveLength(20_000);
-  expect(await readdir(files.path)).toEqual(["rows.ndjson"]);
+  expect(await readdir(files.path)).toStrictEqual(["rows.ndjson"]);
 });
 
 test("a signal stops the download with a hint about --resume, and the download can be resumed", async () => {
@@ -112,20 +112,20 @@ test("a signal stops the download with a hint about --resume, and the download c
   const parameters = logs(world.simulator, ...range, "-o", "csv", "--out", file);
   running = startWafsync(parameters, { environment });
   const stopped = await running.ended;
-  expect([stopped.code, stopped.stderr]).toEqual([
+  expect([stopped.code, stopped.stderr]).toStrictEqual([
     130,
     expect.stringMatching(/Stopped after .* Add --resume to continue/),
   ]);
   const checkpoint = await readFile(`${file}.wafsync-resume`, "utf8");
   for (const spelling of keySpellings(logKey)) expect(checkpoint).not.toContain(spelling);
   const refused = await runWafsync(parameters, { environment });
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("Add --resume to continue it")]);
+  expect([refused.code, refused.stderr]).toStrictEqual([2, expect.stringContaining("Add --resume to continue it")]);
   const other = await runWafsync([...parameters, "--resume", "--country", "NL"], { environment });
-  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("was started with other options")]);
+  expect([other.code, other.stderr]).toStrictEqual([2, expect.stringContaining("was started with other options")]);
   expect((await runWafsync([...parameters, "--resume"], { environment })).code).toBe(0);
   expect((await readFile(file, "utf8")).trimEnd().split("\n")).toHaveLength(4001);
   const again = await runWafsync([...parameters, "--resume"], { environment });
-  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("is not an unfinished download")]);
+  expect([again.code, again.stderr]).toStrictEqual([2, expect.stringContaining("is not an unfinished download")]);
 });
 
 describe("memory", () => {
@@ -138,7 +138,7 @@ describe("memory", () => {
     const file = join(files.path, "rows");
     const parameters = logs(world.simulator, "--since", from, "--until", "2026-06-15", "--out", file);
     const end = await runWafsync(parameters, { environment: { ...environment, NODE_OPTIONS } });
-    expect([end.code, end.stderr]).toEqual([0, expect.stringContaining("peak")]);
+    expect([end.code, end.stderr]).toStrictEqual([0, expect.stringContaining("peak")]);
     return Number(/peak (\d+) KiB/.exec(end.stderr)?.[1]) / 1024;
   }
 
@@ -166,8 +166,8 @@ describe("invalid options", () => {
   ])("%j fail before any call", async (more, message) => {
     await using world = await logWorld({ now });
     const end = await runWafsync(logs(world.simulator, ...more), { environment });
-    expect([end.code, end.stderr]).toEqual([2, expect.stringContaining(message)]);
-    expect(world.simulator.requests()).toEqual([]);
+    expect([end.code, end.stderr]).toStrictEqual([2, expect.stringContaining(message)]);
+    expect(world.simulator.requests()).toStrictEqual([]);
   });
 });
 
@@ -182,7 +182,7 @@ describe("rejected requests", () => {
     const wrongKey = await runWafsync(logs(world.simulator, ...range), {
       environment: { WAFSYNC_API_KEY: "another-key-0123456789" },
     });
-    expect([wrongKey.code, wrongKey.stderr]).toEqual([2, expect.stringContaining("Bad API Key Value")]);
+    expect([wrongKey.code, wrongKey.stderr]).toStrictEqual([2, expect.stringContaining("Bad API Key Value")]);
     expect(wrongKey.stderr).toContain("Check the key in WAFSYNC_API_KEY");
     expect(world.simulator.requests()).toHaveLength(2);
   });
@@ -197,7 +197,7 @@ describe("rejected requests", () => {
     const body = JSON.stringify({ success: false, message });
     world.simulator.addFaults({ times: 100, effect: { kind: "Respond", status, body } });
     const end = await runWafsync(logs(world.simulator, ...range), { environment });
-    expect([end.code, end.stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect([end.code, end.stderr]).toStrictEqual([2, expect.stringContaining(message)]);
     expect(end.stderr).toContain(hint);
   });
 
@@ -212,7 +212,7 @@ describe("rejected requests", () => {
       logs(world.simulator, "--since", "2026-06-10", "--until", "2026-06-11", "--page-size", "10"),
       { environment },
     );
-    expect([end.code, end.stderr]).toEqual([0, ""]);
+    expect([end.code, end.stderr]).toStrictEqual([0, ""]);
     expect(end.stdout.trimEnd().split("\n")).toHaveLength(60);
   });
 });
@@ -223,7 +223,7 @@ test("a reader that closes the pipe ends the command without an error", async ()
   await running.hasPrinted(/\n/);
   running.child.stdout?.destroy();
   const end = await running.ended;
-  expect([end.code, end.stderr]).toEqual([0, ""]);
+  expect([end.code, end.stderr]).toStrictEqual([0, ""]);
   expect(world.simulator.requests().length).toBeLessThan(30);
 });
 
@@ -241,9 +241,9 @@ test("--follow prints the existing rows and then new ones, until a signal stops 
   await running.hasPrinted(/\/second/);
   running.child.kill("SIGINT");
   const end = await running.ended;
-  expect([end.code, end.stderr]).toEqual([0, "Stopped after 2 rows.\n"]);
+  expect([end.code, end.stderr]).toStrictEqual([0, "Stopped after 2 rows.\n"]);
   const lines = end.stdout.trimEnd().split("\n");
-  expect(lines.map((line) => (JSON.parse(line) as LogEntry).request_path)).toEqual(["/first", "/second"]);
+  expect(lines.map((line) => (JSON.parse(line) as LogEntry).request_path)).toStrictEqual(["/first", "/second"]);
 });
 
 test("a directory declares the WAF, and its plan determines how far the logs reach back", async () => {
@@ -264,16 +264,16 @@ test("a directory declares the WAF, and its plan determines how far the logs rea
     "2026-04-02",
   ];
   const end = await runWafsync([...parameters, "-o", "json"]);
-  expect([end.code, end.stderr]).toEqual([
+  expect([end.code, end.stderr]).toStrictEqual([
     0,
     expect.stringContaining("warning: the plan Basic keeps logs for 30 days"),
   ]);
   expect(JSON.parse(end.stdout)).toHaveLength(6);
   await writeFile(join(files.path, "other.yaml"), instanceDocument(world.simulator.baseUrl, { name: "other" }));
   const several = await runWafsync(parameters);
-  expect([several.code, several.stderr]).toEqual([2, expect.stringContaining("Select one with --instance")]);
+  expect([several.code, several.stderr]).toStrictEqual([2, expect.stringContaining("Select one with --instance")]);
   const chosen = await runWafsync([...parameters, "--instance", "main", "-o", "csv"]);
-  expect([chosen.code, chosen.stdout.trimEnd().split("\n")]).toEqual([0, expect.any(Array)]);
+  expect([chosen.code, chosen.stdout.trimEnd().split("\n")]).toStrictEqual([0, expect.any(Array)]);
 });
 
 test("none of these programs printed the API key", () => {

@@ -19,8 +19,8 @@ describe("The number of managed entries over time", () => {
     const events = [event("Added", 50 * minuteMs, 10), event("Removed", 20 * minuteMs, 4), event("Refused", 60_000, 9)];
     const over = entriesOverTime(events, { blocklist: 6, allowlist: 0 }, nowMs);
     expect(over?.stepMs).toBe(5 * minuteMs);
-    expect(over?.counts.blocklist).toEqual([0, 0, 10, 10, 10, 10, 10, 10, 6, 6, 6, 6, 6]);
-    expect(new Set(over?.counts.allowlist)).toEqual(new Set([0]));
+    expect(over?.counts.blocklist).toStrictEqual([0, 0, 10, 10, 10, 10, 10, 10, 6, 6, 6, 6, 6]);
+    expect(new Set(over?.counts.allowlist)).toStrictEqual(new Set([0]));
   });
 
   test("is unknown without a history", () => {

@@ -69,7 +69,7 @@ describe("The overview page of 1,000 WAFs", () => {
     expect(last.match(/class="mark good"/g)).toHaveLength(100);
     expect(overviewPage(summary, readChoice(new URLSearchParams({ page: "999" })))).toBe(last);
     const found = overviewPage(summary, readChoice(new URLSearchParams({ find: "SHOP-77.example" })));
-    expect(found.match(/\/instances\/[^"]+/g)).toEqual(["/instances/team-27/waf-0077"]);
+    expect(found.match(/\/instances\/[^"]+/g)).toStrictEqual(["/instances/team-27/waf-0077"]);
     expect(overviewPage(summary, readChoice(new URLSearchParams({ find: '"><b>' })))).not.toContain('"><b>');
   });
 

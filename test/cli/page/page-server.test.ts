@@ -56,7 +56,7 @@ async function ask(
 
 describe("The page server", () => {
   test("loads nothing for rejected requests, and loads everything once for the first page", async () => {
-    expect([(await ask("/", {}, "POST")).status, (await ask("/", { host: "evil.example" })).status]).toEqual([
+    expect([(await ask("/", {}, "POST")).status, (await ask("/", { host: "evil.example" })).status]).toStrictEqual([
       405, 421,
     ]);
     expect(loads).toBe(0);
@@ -67,12 +67,12 @@ describe("The page server", () => {
 
   test.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])("rejects %s", async (method) => {
     const { status, headers } = await ask("/", {}, method);
-    expect([status, headers["allow"]]).toEqual([405, "GET, HEAD"]);
+    expect([status, headers["allow"]]).toStrictEqual([405, "GET, HEAD"]);
   });
 
   test("answers HEAD without a body", async () => {
     const { status, headers, body } = await ask("/", {}, "HEAD");
-    expect([status, headers["content-length"], body]).toEqual([200, "9", ""]);
+    expect([status, headers["content-length"], body]).toStrictEqual([200, "9", ""]);
   });
 
   test("lets browsers load only its own files, show it in no frame, and store nothing", async () => {
@@ -108,7 +108,7 @@ describe("The page server", () => {
 
   test("logs an unexpected error, and hides its details from the browser", async () => {
     const { status, body } = await ask("/broken");
-    expect([status, body]).toEqual([500, expect.stringContaining("This is a bug in wafsync")]);
+    expect([status, body]).toStrictEqual([500, expect.stringContaining("This is a bug in wafsync")]);
     expect(body).not.toContain("it is broken");
     expect(problems).toHaveLength(1);
   });

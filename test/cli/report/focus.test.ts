@@ -57,7 +57,7 @@ describe("a report about a folder's WAF", () => {
     addRows(world, 1, 2, { client_ip: "192.0.2.200" });
     const { code, stdout } = await runWafsync(["report", ...from, "--since", "24h", "--out", "-"]);
     expect(code).toBe(0);
-    expect(tableOf(stdout, "clients").map((cells) => [cells[0], cells[1], cells[3], cells.at(-1)])).toEqual([
+    expect(tableOf(stdout, "clients").map((cells) => [cells[0], cells[1], cells[3], cells.at(-1)])).toStrictEqual([
       ["203.0.113.9", "6", "3", "blocked"],
       ["198.51.100.7", "5", "new", "exempt (an Allow rule)"],
       ["192.0.2.66", "4", "new", "exempt (neverBlock)"],
@@ -66,17 +66,17 @@ describe("a report about a folder's WAF", () => {
       ["192.0.2.200", "1", "new", "exempt (a WafAutoBlock)"],
     ]);
     expect(parse(ruleOf(stdout))).toMatchObject({ spec: { addresses: ["192.0.2.99"] } });
-    expect(tableOf(stdout, "networks").map((cells) => [cells[0], cells[1], cells[4]])).toEqual([
+    expect(tableOf(stdout, "networks").map((cells) => [cells[0], cells[1], cells[4]])).toStrictEqual([
       ["203.0.113.0/24", "9", "2"],
       ["192.0.2.0/24", "7", "3"],
       ["198.51.100.0/24", "5", "1"],
     ]);
-    expect(tableOf(stdout, "methods").map((cells) => cells.slice(0, 2))).toEqual([
+    expect(tableOf(stdout, "methods").map((cells) => cells.slice(0, 2))).toStrictEqual([
       ["GET", "18"],
       ["POST", "3"],
     ]);
-    expect(tableOf(stdout, "statuses").map(([status]) => status)).toEqual(["403", "429"]);
-    expect(tableOf(stdout, "agents")[1]?.slice(0, 2)).toEqual(["No user agent", "3"]);
+    expect(tableOf(stdout, "statuses").map(([status]) => status)).toStrictEqual(["403", "429"]);
+    expect(tableOf(stdout, "agents")[1]?.slice(0, 2)).toStrictEqual(["No user agent", "3"]);
     const changes = tableOf(stdout, "changes");
     expect(changes).toContainEqual([
       expect.stringMatching(/^[12]$/),
@@ -102,11 +102,11 @@ describe("a report about a folder's WAF", () => {
     const focus = ["--client", "203.0.113.9", "--network", "2001:db8::1"];
     const { code, stdout } = await runWafsync(["report", ...from, "--since", "12h", ...focus, "--out", "-"]);
     expect(code).toBe(0);
-    expect(tableOf(stdout, "clients").map((cells) => cells.slice(0, 2))).toEqual([
+    expect(tableOf(stdout, "clients").map((cells) => cells.slice(0, 2))).toStrictEqual([
       ["203.0.113.9", "3"],
       ["2001:db8::77", "1"],
     ]);
-    expect(tableOf(stdout, "newest").map((cells) => cells[4])).toEqual([
+    expect(tableOf(stdout, "newest").map((cells) => cells[4])).toStrictEqual([
       "/b?id=2",
       "/login?try=1",
       "/a?id=1",
@@ -131,8 +131,8 @@ describe("a report about a folder's WAF", () => {
     await using world = await logWorld({ now });
     await using files = await folderOf(world);
     const { code, stderr } = await runWafsync(["report", "-f", files.path, "--allow-insecure-http", ...more]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(complaint)]);
-    expect(world.simulator.requests()).toEqual([]);
+    expect([code, stderr]).toStrictEqual([2, expect.stringContaining(complaint)]);
+    expect(world.simulator.requests()).toStrictEqual([]);
   });
 });
 
@@ -152,6 +152,6 @@ describe("logs of a network", () => {
       .trim()
       .split("\n")
       .map((line) => (JSON.parse(line) as LogEntry).client_ip);
-    expect(clients.toSorted()).toEqual(["192.0.2.1", "2001:db8::1", "203.0.113.200", "203.0.113.9"]);
+    expect(clients.toSorted()).toStrictEqual(["192.0.2.1", "2001:db8::1", "203.0.113.200", "203.0.113.9"]);
   });
 });

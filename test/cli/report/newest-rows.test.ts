@@ -9,6 +9,10 @@ test("The newest rows are kept in any order of arrival, with truncated strings, 
   for (const timeMs of times) newest.add(row(`/${timeMs}?${"x".repeat(1_000)}`), timeMs);
   newest.add(row("/never"), Number.NaN);
   const rows = newest.ranked();
-  expect(rows.map(({ timeMs }) => timeMs)).toEqual([9, 8, 7]);
-  expect(rows.map(({ path }) => path.length)).toEqual([reportTextLengthMax, reportTextLengthMax, reportTextLengthMax]);
+  expect(rows.map(({ timeMs }) => timeMs)).toStrictEqual([9, 8, 7]);
+  expect(rows.map(({ path }) => path.length)).toStrictEqual([
+    reportTextLengthMax,
+    reportTextLengthMax,
+    reportTextLengthMax,
+  ]);
 });

@@ -14,12 +14,12 @@ test("The previous period counts exactly the keys that the report shows, whateve
   const countsOf = (kind: Parameters<typeof before.countOf>[0], ...keys: readonly string[]) =>
     keys.map((key) => before.countOf(kind, key));
   expect(before.total).toBe(50_004);
-  expect(countsOf("clients", "192.0.2.1", "2001:db8::1", "198.51.100.1")).toEqual([2, 0, undefined]);
-  expect(countsOf("networks", "192.0.2.0/24", "2001:db8::/64")).toEqual([3, 1]);
-  expect(countsOf("paths", "/a", "/b", "/7")).toEqual([4, 0, undefined]);
-  expect(countsOf("categories", "Bad Bot", "XSS")).toEqual([50_004, 0]);
-  expect(countsOf("agents", "curl/8.5.0", "")).toEqual([50_004, 0]);
-  expect([countsOf("methods", "GET"), countsOf("statuses", "403"), countsOf("countries", "NL")]).toEqual([
+  expect(countsOf("clients", "192.0.2.1", "2001:db8::1", "198.51.100.1")).toStrictEqual([2, 0, undefined]);
+  expect(countsOf("networks", "192.0.2.0/24", "2001:db8::/64")).toStrictEqual([3, 1]);
+  expect(countsOf("paths", "/a", "/b", "/7")).toStrictEqual([4, 0, undefined]);
+  expect(countsOf("categories", "Bad Bot", "XSS")).toStrictEqual([50_004, 0]);
+  expect(countsOf("agents", "curl/8.5.0", "")).toStrictEqual([50_004, 0]);
+  expect([countsOf("methods", "GET"), countsOf("statuses", "403"), countsOf("countries", "NL")]).toStrictEqual([
     [50_004],
     [50_004],
     [50_004],

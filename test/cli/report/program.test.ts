@@ -62,18 +62,22 @@ describe("the report", () => {
       "--top",
       "4",
     ]);
-    expect([end.code, end.stderr, end.stdout]).toEqual([0, `A report of 834 blocked requests is in ${file}.\n`, ""]);
+    expect([end.code, end.stderr, end.stdout]).toStrictEqual([
+      0,
+      `A report of 834 blocked requests is in ${file}.\n`,
+      "",
+    ]);
     const page = await pageIn(file);
     expect(page).toContain(`<title>Blocked requests of ${logDomain}</title>`);
     const seen = ["Netherlands", "2026-06-11 05:30", "2026-06-11 05:30"];
-    expect(tableOf(page, "clients")).toEqual([
+    expect(tableOf(page, "clients")).toStrictEqual([
       ["203.0.113.250", "60", "7.2 %", "new", ...seen, "blocked"],
       ["2001:db8:ffff::1", "59", "7.1 %", "new", ...seen, "not on a list"],
       ["192.0.2.250", "58", "7.0 %", "1", ...seen, "blocked by 192.0.2.128/25"],
       ["198.51.100.250", "57", "6.8 %", "new", ...seen, "not on a list"],
     ]);
-    expect(tableOf(page, "paths")[0]).toEqual(["/busy", "234", "28.1 %", "new"]);
-    expect(parse(ruleOf(page))).toEqual({
+    expect(tableOf(page, "paths")[0]).toStrictEqual(["/busy", "234", "28.1 %", "new"]);
+    expect(parse(ruleOf(page))).toStrictEqual({
       apiVersion: "wafsync.dev/v1alpha1",
       kind: "WafIpRule",
       metadata: { name: "top-clients-2026-06-12", namespace: "shop" },
@@ -114,14 +118,14 @@ describe("the report", () => {
         .find(([client]) => client === "198.51.100.7")
         ?.at(-1),
     ).toBe("allowed by 198.51.100.0/24");
-    expect((parse(ruleOf(stdout)) as { spec: { addresses: string[] } }).spec.addresses).toEqual(["203.0.113.10"]);
+    expect((parse(ruleOf(stdout)) as { spec: { addresses: string[] } }).spec.addresses).toStrictEqual(["203.0.113.10"]);
   });
 
   test("suggests a rule that wafsync accepts, even if it doesn't know the name of the instance", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 50 });
     const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
     pages.push(stdout);
-    expect([code, stderr]).toEqual([0, "A report of 150 blocked requests.\n"]);
+    expect([code, stderr]).toStrictEqual([0, "A report of 150 blocked requests.\n"]);
     const rule = ruleOf(stdout);
     expect(rule).toContain("# Replace my-waf with the name of your WafInstance.");
     const parsed = parseResource(parse(rule), { defaultNamespace: "shop" });
@@ -144,7 +148,7 @@ describe("the report", () => {
     const tags = new Set([...stdout.matchAll(/<(?<tag>[a-z!][^\s>/]*)/gi)].map(({ groups }) => groups?.["tag"]));
     for (const tag of ["img", "iframe", "link", "base", "form", "b"]) expect([...tags]).not.toContain(tag);
     const links = [...stdout.matchAll(/<a(?<attributes>[^>]*)>/g)].map(({ groups }) => groups?.["attributes"] ?? "");
-    expect(links.filter((link) => !/^ href="#client-\d+"$/.test(link))).toEqual([]);
+    expect(links.filter((link) => !/^ href="#client-\d+"$/.test(link))).toStrictEqual([]);
     for (const hidden of "\u{0}\u{202E}\u{2066}\u{2028}") expect(stdout).not.toContain(hidden);
     expect(stdout).not.toContain('id="rule-yaml"');
   });
@@ -184,7 +188,7 @@ describe("missing data", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("warning: cannot read the blocklist: ");
     expect(stdout).toContain("cannot read the blocklist: ");
-    expect(tableOf(stdout, "clients").map((cells) => cells.at(-1))).toEqual(Array(20).fill("unknown"));
+    expect(tableOf(stdout, "clients").map((cells) => cells.at(-1))).toStrictEqual(Array(20).fill("unknown"));
     expect(stdout).not.toContain('id="rule-yaml"');
   });
 
@@ -207,13 +211,13 @@ describe("the file", () => {
     const other = join(files.path, "waf.yaml");
     for (const rows of [15, 30]) {
       const { code, stderr } = await runWafsync(report(world.simulator, "--out", file), { environment });
-      expect([code, stderr]).toEqual([0, `A report of ${rows} blocked requests is in ${file}.\n`]);
+      expect([code, stderr]).toStrictEqual([0, `A report of ${rows} blocked requests is in ${file}.\n`]);
       expect((await stat(file)).mode & 0o777).toBe(0o600);
       addRows(world, Array<LogEntry>(15).fill(row("/more", { timestamp: "2026-06-11T05:30:00Z" })));
     }
     const calls = world.simulator.requests().length;
     const refused = await runWafsync(report(world.simulator, "--out", other), { environment });
-    expect([refused.code, refused.stderr]).toEqual([
+    expect([refused.code, refused.stderr]).toStrictEqual([
       2,
       `error: ${other} exists and is not a report\n  Choose another name, or remove it first.\n`,
     ]);
@@ -221,8 +225,8 @@ describe("the file", () => {
     expect(await readFile(other, "utf8")).toBe("kind: WafInstance\n");
     const lost = join(files.path, "no-folder", "report.html");
     const failed = await runWafsync(report(world.simulator, "--out", lost), { environment });
-    expect([failed.code, failed.stderr]).toEqual([2, `error: ${lost} cannot be written (ENOENT)\n`]);
-    expect((await readdir(files.path)).toSorted()).toEqual(["report.html", "waf.yaml"]);
+    expect([failed.code, failed.stderr]).toStrictEqual([2, `error: ${lost} cannot be written (ENOENT)\n`]);
+    expect((await readdir(files.path)).toSorted()).toStrictEqual(["report.html", "waf.yaml"]);
   });
 
   test("is not written by a report that was stopped", async () => {
@@ -237,8 +241,8 @@ describe("the file", () => {
     });
     running = startWafsync(report(world.simulator, "--out", join(files.path, "report.html")), { environment });
     const { code, stderr } = await running.ended;
-    expect([code, stderr]).toEqual([130, "Stopped. No report was written.\n"]);
-    expect(await readdir(files.path)).toEqual([]);
+    expect([code, stderr]).toStrictEqual([130, "Stopped. No report was written.\n"]);
+    expect(await readdir(files.path)).toStrictEqual([]);
   });
 });
 
@@ -258,7 +262,7 @@ describe("an impossible request is rejected with a hint", () => {
     await using world = await logWorld({ now });
     const parameters = report(world.simulator, "--out", "-", ...more);
     const { code, stdout, stderr } = await runWafsync(parameters, { environment });
-    expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(complaint)]);
+    expect([code, stdout, stderr]).toStrictEqual([2, "", expect.stringContaining(complaint)]);
   });
 });
 

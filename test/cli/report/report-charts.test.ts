@@ -17,7 +17,9 @@ describe("a chart", () => {
   test("has a tooltip on each bar, and no styles, classes or data of the library", () => {
     const { wide, narrow } = timeChart(bars);
     for (const svg of [wide, narrow]) {
-      expect([...svg.matchAll(/<title>(?<tooltip>.*?)<\/title>/g)].map(({ groups }) => groups?.["tooltip"])).toEqual([
+      expect(
+        [...svg.matchAll(/<title>(?<tooltip>.*?)<\/title>/g)].map(({ groups }) => groups?.["tooltip"]),
+      ).toStrictEqual([
         "11-21 00:00: 1,200 SQL &lt;b&gt; (of 1,200)",
         "11-21 02:00: 3 SQL &lt;b&gt; (of 4)",
         "11-21 02:00: 1 Other (of 4)",
@@ -33,6 +35,6 @@ describe("a chart", () => {
     const { wide, left } = rankChart(rows);
     expect(wide.match(/<title>/g)).toHaveLength(12);
     expect(wide).not.toContain("<i>");
-    expect(left).toEqual({ rows: 3, count: 88 + 87 + 86 });
+    expect(left).toStrictEqual({ rows: 3, count: 88 + 87 + 86 });
   });
 });

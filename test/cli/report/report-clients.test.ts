@@ -25,13 +25,13 @@ describe("the lists", () => {
       blocklist: ["192.0.2.1/32", "198.51.100.99/24", "rubbish", "2001:db8:1::/48"],
       allowlist: ["198.51.100.0/28"],
     });
-    expect(statesOf(found)).toEqual({
-      "192.0.2.1": { state: "Listed", by: "192.0.2.1" },
+    expect(statesOf(found)).toStrictEqual({
+      "192.0.2.1": { state: "Listed", by: "192.0.2.1", allowedBy: undefined },
       "198.51.100.7": { state: "Listed", by: "198.51.100.0/24", allowedBy: "198.51.100.0/28" },
       "2001:db8::1": { state: "NotListed" },
       "?not an address": { state: "NoAddress" },
     });
-    expect(addressesToBlock(found)).toEqual(["2001:db8::1"]);
+    expect(addressesToBlock(found)).toStrictEqual(["2001:db8::1"]);
   });
 
   test("exclude from the rule clients on the allowlist, and addresses that are not on the public Internet", () => {
@@ -50,11 +50,11 @@ describe("the lists", () => {
     ];
     const found = assessed(rows, { blocklist: [], allowlist: ["198.51.100.0/24", "203.0.113.9"] });
     const states = statesOf(found);
-    expect(states["198.51.100.7"]).toEqual({ state: "Allowed", by: "198.51.100.0/24" });
-    expect(states["203.0.113.9"]).toEqual({ state: "Allowed", by: "203.0.113.9" });
-    expect(states["0.0.0.0/0"]).toEqual({ state: "NoAddress" });
-    expect(addressesToBlock(found)).toEqual(["203.0.113.10"]);
-    expect(addressesToBlock(assessed(rows, { blocklist: [], allowlist: undefined }))).toEqual([]);
+    expect(states["198.51.100.7"]).toStrictEqual({ state: "Allowed", by: "198.51.100.0/24" });
+    expect(states["203.0.113.9"]).toStrictEqual({ state: "Allowed", by: "203.0.113.9" });
+    expect(states["0.0.0.0/0"]).toStrictEqual({ state: "NoAddress" });
+    expect(addressesToBlock(found)).toStrictEqual(["203.0.113.10"]);
+    expect(addressesToBlock(assessed(rows, { blocklist: [], allowlist: undefined }))).toStrictEqual([]);
   });
 
   test("exclude from the rule exempt clients and networks, and clients that a rule already blocks", () => {
@@ -68,19 +68,24 @@ describe("the lists", () => {
       ],
       declared: networks("198.51.100.0/24", "192.0.2.1"),
     });
-    expect(statesOf(found)).toEqual({
+    expect(statesOf(found)).toStrictEqual({
       "192.0.2.1": { state: "Exempt", by: "192.0.2.0/28", why: "an Allow rule" },
       "198.51.100.7": { state: "Declared", by: "198.51.100.0/24" },
       "203.0.113.9": { state: "Exempt", by: "203.0.113.9", why: "neverBlock" },
       "203.0.113.10": { state: "NotListed" },
       "203.0.113.0/24": { state: "Exempt", by: "203.0.113.9", why: "neverBlock" },
     });
-    expect(addressesToBlock(found)).toEqual(["203.0.113.10"]);
+    expect(addressesToBlock(found)).toStrictEqual(["203.0.113.10"]);
   });
 
   test("that could not be read leave the state unknown, and no client is suggested", () => {
     const found = assessed(clients, { blocklist: undefined, allowlist: [] });
-    expect(found.map(({ lists }) => lists.state).toSorted()).toEqual(["NoAddress", "Unknown", "Unknown", "Unknown"]);
-    expect(addressesToBlock(found)).toEqual([]);
+    expect(found.map(({ lists }) => lists.state).toSorted()).toStrictEqual([
+      "NoAddress",
+      "Unknown",
+      "Unknown",
+      "Unknown",
+    ]);
+    expect(addressesToBlock(found)).toStrictEqual([]);
   });
 });

@@ -21,14 +21,14 @@ function trueCounts(keys: readonly string[]): Map<string, number> {
 describe("a counter of frequent strings", () => {
   test("is exact while there are few strings, with one note for each", () => {
     const counter = counted(2, ["b", "a", "c", "a", "d", "b", "a"]);
-    expect(counter.ranked()).toEqual([
+    expect(counter.ranked()).toStrictEqual([
       { key: "a", count: 3, note: { place: 6 } },
       { key: "b", count: 2, note: { place: 5 } },
       { key: "c", count: 1, note: { place: 2 } },
       { key: "d", count: 1, note: { place: 4 } },
     ]);
-    expect([counter.shortMax, counter.distinctMin]).toEqual([0, 4]);
-    expect([counter.countOf("a"), counter.countOf("never")]).toEqual([3, 0]);
+    expect([counter.shortMax, counter.distinctMin]).toStrictEqual([0, 4]);
+    expect([counter.countOf("a"), counter.countOf("never")]).toStrictEqual([3, 0]);
   });
 
   test("never counts too much, nor too little by more than its known error, in any order", () => {

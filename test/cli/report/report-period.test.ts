@@ -26,7 +26,7 @@ describe("the previous period", () => {
     ["today", "today", ["2026-11-22T00:00", "2026-11-23T00:00"], "2026-11-21 14:30 to 2026-11-22 00:00", 9.5],
     ["2026-11-01", "2026-11-10", ["2026-11-01T00:00", "2026-11-11T00:00"], "2026-10-22 00:00 to 2026-11-01 00:00", 240],
   ])("of %s to %s is as long as the part that has passed", (since, until, period, before, hours) => {
-    expect(periods(since, until)).toEqual([period, before, hours * hourMs]);
+    expect(periods(since, until)).toStrictEqual([period, before, hours * hourMs]);
   });
 
   test("does not exist for a period in the future, and may be older than the plan keeps logs", () => {

@@ -43,7 +43,7 @@ describe("over time", () => {
     [365, 365, 24],
   ])("a report of %i days has %i bars of %i hours", (dayCount, bars, hours) => {
     const { overTime, barMs } = summed(dayCount, []);
-    expect([overTime.length, barMs]).toEqual([bars, hours * hourMs]);
+    expect([overTime.length, barMs]).toStrictEqual([bars, hours * hourMs]);
   });
 
   test("each request counts in the bar of its own time", () => {
@@ -52,7 +52,7 @@ describe("over time", () => {
       [{}, 0.99],
       [{}, 23.99],
     ]);
-    expect(overTime.map((count, bar) => [bar, count]).filter(([, count]) => count !== 0)).toEqual([
+    expect(overTime.map((count, bar) => [bar, count]).filter(([, count]) => count !== 0)).toStrictEqual([
       [0, 2],
       [23, 1],
     ]);
@@ -65,7 +65,7 @@ describe("over time", () => {
     report.add(entry(), (firstDay + 1) * dayMs, firstDay * dayMs - 1);
     report.add(entry(), firstDay * dayMs, (firstDay + 2) * dayMs);
     const { overTime, clients } = report.summary(5);
-    expect([overTime[0], overTime[24]]).toEqual([1, 2]);
+    expect([overTime[0], overTime[24]]).toStrictEqual([1, 2]);
     expect(overTime).toHaveLength(48);
     expect(clients.items[0]?.lastMs).toBe((firstDay + 2) * dayMs);
   });
@@ -79,7 +79,7 @@ describe("over time", () => {
     const sums = summary.overTime.map((_, bar) =>
       summary.categories.reduce((sum, { overTime }) => sum + (overTime[bar] ?? 0), 0),
     );
-    expect(sums).toEqual(summary.overTime);
+    expect(sums).toStrictEqual(summary.overTime);
     expect(summary.categories.reduce((sum, { count }) => sum + count, 0)).toBe(500);
     expect(summary.categories[0]?.key).toBe("Other");
   });
@@ -112,11 +112,11 @@ describe("by reason", () => {
       [{ block_reason: "SQL Injection 2" }, 0],
       [{ block_reason: "XSS 1" }, 0],
     ]);
-    expect(categories.map(({ key, count }) => [key, count])).toEqual([
+    expect(categories.map(({ key, count }) => [key, count])).toStrictEqual([
       ["SQL Injection", 3],
       ["XSS", 1],
     ]);
-    expect(reasons.items).toEqual([
+    expect(reasons.items).toStrictEqual([
       expect.objectContaining({ key: "SQL Injection 2", count: 2 }),
       expect.objectContaining({ key: "SQL Injection 1", count: 1 }),
       expect.objectContaining({ key: "XSS 1", count: 1 }),
@@ -135,7 +135,7 @@ describe("by client, country and path", () => {
       [{ client_ip: "proxy, unknown" }, 0],
     ]);
     const startMs = firstDay * dayMs;
-    expect(clientsOf(summary).slice(0, 2)).toEqual([
+    expect(clientsOf(summary).slice(0, 2)).toStrictEqual([
       ["192.0.2.1", 3, "US", startMs + 2 * hourMs],
       ["2001:db8::1", 2, "DE", startMs + 3 * hourMs],
     ]);
@@ -153,7 +153,7 @@ describe("by client, country and path", () => {
       [{ request_path: `${long}?more` }, 0],
       [{ request_path: "/\u{D800}lone?" }, 0],
     ]);
-    expect(paths.items.map(({ key, count }) => [key, count])).toEqual([
+    expect(paths.items.map(({ key, count }) => [key, count])).toStrictEqual([
       ["/search", 2],
       [long.slice(0, reportTextLengthMax), 2],
       ["", 1],
@@ -171,8 +171,8 @@ describe("by client, country and path", () => {
       5,
     );
     const { clients, paths, reasons, countries } = summary;
-    expect([clients, paths, reasons, countries].map(({ items }) => items.length)).toEqual([5, 5, 5, 50]);
-    expect([clients, paths, reasons, countries].map(({ distinctMin }) => distinctMin)).toEqual([50, 50, 50, 50]);
+    expect([clients, paths, reasons, countries].map(({ items }) => items.length)).toStrictEqual([5, 5, 5, 50]);
+    expect([clients, paths, reasons, countries].map(({ distinctMin }) => distinctMin)).toStrictEqual([50, 50, 50, 50]);
   });
 
   test("a flood of clients and paths that occur once hides no frequent one", () => {
@@ -184,7 +184,7 @@ describe("by client, country and path", () => {
       if (place % 20 === 0) report.add(frequent, firstDay * dayMs, firstDay * dayMs);
     }
     const { clients, paths, total } = report.summary(1);
-    expect([clients.items[0]?.entry, paths.items[0]?.key, total]).toEqual(["203.0.113.5", "/login", 63_000]);
+    expect([clients.items[0]?.entry, paths.items[0]?.key, total]).toStrictEqual(["203.0.113.5", "/login", 63_000]);
     expect(3_000 - (clients.items[0]?.count ?? 0)).toBeLessThanOrEqual(clients.shortMax);
     expect(clients.distinctMin).toBeGreaterThan(10_000);
   });

@@ -47,14 +47,14 @@ await describeWithTools("the actions in Argo CD", ["judge"], ({ files }) => {
 
   test("are offered where they make sense", async () => {
     const running = anObject("WafInstance", instanceSpec);
-    expect(await offered(running)).toEqual(["clear-cache", "suspend", "sync-now"]);
+    expect(await offered(running)).toStrictEqual(["clear-cache", "suspend", "sync-now"]);
     const suspended = anObject("WafInstance", { ...instanceSpec, suspend: true });
-    expect(await offered(suspended)).toEqual(["clear-cache", "resume", "sync-now"]);
+    expect(await offered(suspended)).toStrictEqual(["clear-cache", "resume", "sync-now"]);
     const held = anObject("WafInstance", instanceSpec, { status: { heldPlan: "0123456789ab" } });
-    expect(await offered(held)).toEqual(["approve-removals", "clear-cache", "suspend", "sync-now"]);
-    expect(await offered(anObject("WafIpRule", {}))).toEqual(["sync-now"]);
-    expect(await offered(anObject("WafOrigin", {}))).toEqual(["sync-now"]);
-    expect(await offered(anObject("WafCacheClear", { suspend: true }))).toEqual(["resume", "sync-now"]);
+    expect(await offered(held)).toStrictEqual(["approve-removals", "clear-cache", "suspend", "sync-now"]);
+    expect(await offered(anObject("WafIpRule", {}))).toStrictEqual(["sync-now"]);
+    expect(await offered(anObject("WafOrigin", {}))).toStrictEqual(["sync-now"]);
+    expect(await offered(anObject("WafCacheClear", { suspend: true }))).toStrictEqual(["resume", "sync-now"]);
   });
 
   test("have a script for each that can be offered", async () => {
@@ -62,7 +62,9 @@ await describeWithTools("the actions in Argo CD", ["judge"], ({ files }) => {
       const actions = await actionsOf(kind);
       const object = anObject(kind, {});
       const [answer] = await judge(files.judge, "discovery", [{ object, script: actions["discovery.lua"] }]);
-      expect(actions.definitions.map(({ name }) => name).sort()).toEqual(Object.keys(answer?.actions ?? {}).sort());
+      expect(actions.definitions.map(({ name }) => name).sort()).toStrictEqual(
+        Object.keys(answer?.actions ?? {}).sort(),
+      );
     }
   });
 
@@ -70,7 +72,7 @@ await describeWithTools("the actions in Argo CD", ["judge"], ({ files }) => {
     const object = anObject("WafIpRule", { addresses: ["192.0.2.7"] });
     const answer = await run("sync-now", object);
     expect(answer?.error).toBeUndefined();
-    expect(answer?.resources).toEqual([
+    expect(answer?.resources).toStrictEqual([
       {
         operation: "patch",
         resource: {
@@ -87,14 +89,14 @@ await describeWithTools("the actions in Argo CD", ["judge"], ({ files }) => {
   test("suspend and resume set spec.suspend, and leave empty maps what they are", async () => {
     const object = anObject("WafInstance", instanceSpec);
     const suspended = (await run("suspend", object))?.resources?.[0]?.resource;
-    expect(suspended).toEqual({ ...object, spec: { ...instanceSpec, suspend: true } });
+    expect(suspended).toStrictEqual({ ...object, spec: { ...instanceSpec, suspend: true } });
     const resumed = (await run("resume", suspended ?? {}))?.resources?.[0]?.resource;
-    expect(resumed).toEqual({ ...object, spec: { ...instanceSpec, suspend: false } });
+    expect(resumed).toStrictEqual({ ...object, spec: { ...instanceSpec, suspend: false } });
   });
 
   test("approve-removals approves the plan that is held now, and fails where none is", async () => {
     const held = anObject("WafInstance", instanceSpec, { status: { heldPlan: "0123456789ab" } });
-    expect((await run("approve-removals", held))?.resources).toEqual([
+    expect((await run("approve-removals", held))?.resources).toStrictEqual([
       {
         operation: "patch",
         resource: expect.objectContaining({

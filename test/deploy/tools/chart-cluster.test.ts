@@ -91,7 +91,7 @@ await describeWithToolsAndCluster("the chart on a cluster", ["helm", "kubeconfor
       const apply = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-o", "name", "-f", file];
       const ended = await cluster.runKubectl(apply);
       // A pod that is less than restricted would be a warning here.
-      expect([ended.code, ended.stderr]).toEqual([0, ""]);
+      expect([ended.code, ended.stderr]).toStrictEqual([0, ""]);
       expect(ended.stdout.trim().split("\n")).toHaveLength(objectsIn(text).length);
     });
   });
@@ -123,12 +123,12 @@ await describeWithToolsAndCluster("the chart on a cluster", ["helm", "kubeconfor
     const { "Service wafsync-metrics": service, ...chart } = byName(objectsIn(await helm.render({})));
     const { "Namespace wafsync-system": namespace, ...overlay } = byName(await kustomized("cluster"));
     expect([service, namespace]).not.toContain(undefined);
-    expect(chart).toEqual(overlay);
+    expect(chart).toStrictEqual(overlay);
   });
 
   test("the scope namespaced is what the namespaced overlay gives", async () => {
     const values = { scope: "namespaced", crds: { install: false }, metrics: { service: { enabled: false } } };
-    expect(byName(objectsIn(await helm.render(values)))).toEqual(byName(await kustomized("namespaced")));
+    expect(byName(objectsIn(await helm.render(values)))).toStrictEqual(byName(await kustomized("namespaced")));
   });
 });
 
@@ -178,7 +178,7 @@ await describeWithToolsAndCluster("the chart from install to uninstall", ["helm"
     const diff = await cluster.runKubectl(["diff", "--server-side", "--force-conflicts", "-f", "-"], {
       input: manifest,
     });
-    expect([diff.stdout, diff.code]).toEqual(["", 0]);
+    expect([diff.stdout, diff.code]).toStrictEqual(["", 0]);
   });
 });
 

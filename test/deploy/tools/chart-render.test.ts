@@ -21,7 +21,7 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
       const file = join(helm.folder, "lint.yaml");
       await writeFile(file, JSON.stringify(values));
       const ended = await helm.run(["lint", "--strict", chartFolder, "--values", file]);
-      expect([ended.stdout, ended.code]).toEqual([expect.stringContaining("0 chart(s) failed"), 0]);
+      expect([ended.stdout, ended.code]).toStrictEqual([expect.stringContaining("0 chart(s) failed"), 0]);
     }
   });
 
@@ -47,9 +47,9 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
         .flatMap(({ rules }) => rules as { resources: string[]; verbs: string[] }[])
         .filter(({ resources }) => resources.includes("configmaps"))
         .map(({ verbs }) => verbs);
-    expect(await rightsOn({})).toEqual([["get", "list", "watch"]]);
+    expect(await rightsOn({})).toStrictEqual([["get", "list", "watch"]]);
     const moving = { operator: { migrateConfigMapRecords: true } };
-    expect(await rightsOn(moving)).toEqual([
+    expect(await rightsOn(moving)).toStrictEqual([
       ["get", "list", "watch"],
       ["patch", "delete"],
     ]);
@@ -67,7 +67,7 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
 
   test("refuses a Kubernetes that is too old", async () => {
     const ended = await helm.run(["template", "wafsync", chartFolder, "--kube-version", "1.30"]);
-    expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining("requires kubeVersion: >=1.31.0-0")]);
+    expect([ended.code, ended.stderr]).toStrictEqual([1, expect.stringContaining("requires kubeVersion: >=1.31.0-0")]);
   });
 
   test("pins the image by digest, and gives the operator no key, wildcard or right to list Secrets", async () => {
@@ -82,8 +82,10 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
     const kinds = objectsIn(await helm.render({ scope: "namespaced", crds: { install: false } })).map(
       ({ kind }) => kind,
     );
-    expect(kinds).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(Cluster|CustomResource|Namespace)/)]));
-    expect(kinds).toEqual(expect.arrayContaining(["Role", "RoleBinding", "Deployment"]));
+    expect(kinds).not.toStrictEqual(
+      expect.arrayContaining([expect.stringMatching(/^(Cluster|CustomResource|Namespace)/)]),
+    );
+    expect(kinds).toStrictEqual(expect.arrayContaining(["Role", "RoleBinding", "Deployment"]));
   });
 
   test("keeps the definitions when the release goes, unless told otherwise", async () => {
@@ -91,7 +93,7 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
       objectsIn(await helm.render(values))
         .filter(({ kind }) => kind === "CustomResourceDefinition")
         .map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
-    expect(await definitions({})).toEqual(generatedDefinitions.map(() => "keep"));
-    expect(await definitions({ crds: { keep: false } })).toEqual(generatedDefinitions.map(() => undefined));
+    expect(await definitions({})).toStrictEqual(generatedDefinitions.map(() => "keep"));
+    expect(await definitions({ crds: { keep: false } })).toStrictEqual(generatedDefinitions.map(() => undefined));
   });
 });

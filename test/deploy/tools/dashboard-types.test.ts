@@ -41,7 +41,7 @@ async function check(json: string): Promise<string> {
 
 test("the dashboard fits the types of @grafana/schema", async () => {
   const { panels } = JSON.parse(dashboard) as DashboardJson;
-  expect(panels.map(({ type }) => type)).toEqual(expect.arrayContaining(["row", "stat", "timeseries"]));
+  expect(panels.map(({ type }) => type)).toStrictEqual(expect.arrayContaining(["row", "stat", "timeseries"]));
   expect(await check(dashboard)).toBe("");
 });
 

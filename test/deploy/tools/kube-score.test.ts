@@ -51,11 +51,11 @@ else {
     }
 
     test("with a network policy, it finds nothing but what is refused with a reason", async () => {
-      expect(await findings({ networkPolicy: { enabled: true } })).toEqual(Object.keys(refused).sort());
+      expect(await findings({ networkPolicy: { enabled: true } })).toStrictEqual(Object.keys(refused).sort());
     });
 
     test("by default, it also misses the network policy, which is off because clusters differ in their ports", async () => {
-      expect(await findings({})).toEqual([...Object.keys(refused), offByDefault].sort());
+      expect(await findings({})).toStrictEqual([...Object.keys(refused), offByDefault].sort());
     });
   });
 }

@@ -123,7 +123,7 @@ await describeWithTools("the monitoring", ["promtool", "prometheus"], ({ files }
       return all.length > 0 && all.every(({ health }) => health !== "unknown") ? all : undefined;
     });
     expect(rules.length).toBeGreaterThan(10);
-    expect(rules.filter(({ health }) => health !== "ok")).toEqual([]);
+    expect(rules.filter(({ health }) => health !== "ok")).toStrictEqual([]);
   });
 
   test("an instance keeps its name next to the name of the process", async () => {

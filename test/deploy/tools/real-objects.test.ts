@@ -130,7 +130,7 @@ await describeWithToolsAndOperator("GitOps tools and a real operator", ["judge"]
       const wave = manifest.metadata.annotations?.["argocd.argoproj.io/sync-wave"] ?? "";
       waves.set(wave, [...(waves.get(wave) ?? []), manifest]);
     }
-    expect([...waves.keys()]).toEqual(["0", "1", "2"]);
+    expect([...waves.keys()]).toStrictEqual(["0", "1", "2"]);
     for (const manifests of waves.values()) {
       const list = { apiVersion: "v1", kind: "List", items: manifests };
       await cluster.expectKubectl(["apply", ...serverSide], { input: JSON.stringify(list) });

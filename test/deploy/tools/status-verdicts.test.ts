@@ -44,9 +44,9 @@ await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) =
       Object.keys(conditionFacts[type].reasons).map((reason) => `${type} ${reason}`),
     );
     // Retrying clears are told as Reconciling, and each Failed reason is repeated by Ready and Stalled.
-    expect(published.filter((pair) => !seen.has(pair))).toEqual([]);
+    expect(published.filter((pair) => !seen.has(pair))).toStrictEqual([]);
     const all = cases.flatMap(({ conditions }) => conditions);
-    expect(all.filter(({ type, reason, status }) => !isPublished(type, reason, status))).toEqual([]);
+    expect(all.filter(({ type, reason, status }) => !isPublished(type, reason, status))).toStrictEqual([]);
   });
 
   test("Argo CD's Lua engine finds the health of each in the table", async () => {
@@ -57,20 +57,20 @@ await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) =
     }));
     const answers = await judge(files.judge, "health", questions);
     const found = cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
-    expect(found).toEqual(cases.map(({ title, argo }) => [title, argo]));
-    expect(answers.filter(({ message }) => message === undefined || message === "")).toEqual([]);
+    expect(found).toStrictEqual(cases.map(({ title, argo }) => [title, argo]));
+    expect(answers.filter(({ message }) => message === undefined || message === "")).toStrictEqual([]);
   });
 
   test("kstatus finds the status of each in the table", async () => {
     const answers = await judge(files.judge, "kstatus", cases);
     const found = cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
-    expect(found).toEqual(cases.map(({ title, flux }) => [title, flux]));
+    expect(found).toStrictEqual(cases.map(({ title, flux }) => [title, flux]));
   });
 
   test("Argo CD and Flux agree on everything but states that await an approval without being a failure", async () => {
     const same = { Healthy: "Current", Progressing: "InProgress", Degraded: "Failed" };
     const others = cases.filter(({ argo, flux }) => argo !== "Suspended" && same[argo] !== flux);
-    expect(others.map(({ title }) => title)).toEqual([]);
+    expect(others.map(({ title }) => title)).toStrictEqual([]);
   });
 
   test("the expressions of the Flux example let held and suspended objects pass, and all else as kstatus has it", async () => {
@@ -82,7 +82,7 @@ await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) =
     const answers = await judge(files.judge, "expression", questions);
     const found = cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
     const expected = cases.map(({ title, argo, flux }) => [title, argo === "Suspended" ? "Current" : flux]);
-    expect(found).toEqual(expected);
+    expect(found).toStrictEqual(expected);
   });
 
   test("an object that wafsync has never seen is waited for by both", async () => {
@@ -92,6 +92,6 @@ await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) =
       script: settings[`resource.customizations.health.wafsync.dev_${kind}`] ?? "",
     }));
     const answers = await judge(files.judge, "health", questions);
-    expect(answers.map(({ status }) => status)).toEqual(kinds.map(() => "Progressing"));
+    expect(answers.map(({ status }) => status)).toStrictEqual(kinds.map(() => "Progressing"));
   });
 });

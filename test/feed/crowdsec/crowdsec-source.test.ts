@@ -63,7 +63,7 @@ describe("The decisions of CrowdSec", () => {
     crowdsec.remove("192.0.2.1");
     expect(shown(await pull())).toBe("Updated 198.51.100.0/24 2001:db8::1");
     expect(shown(await pull())).toBe("Updated 198.51.100.0/24 2001:db8::1");
-    expect(crowdsec.calls).toEqual([
+    expect(crowdsec.calls).toStrictEqual([
       "/v1/decisions/stream?startup=false&scopes=ip%2Crange",
       "/v1/decisions?type=ban",
       ...Array<string>(2).fill("/v1/decisions/stream?startup=false&scopes=ip%2Crange"),
@@ -160,7 +160,7 @@ describe("The decisions of CrowdSec", () => {
       { value: "2001:db8::1", seconds: 90_000, origin: "CAPI" },
     );
     await pull();
-    expect(crowdsec.usage).toEqual([]);
+    expect(crowdsec.usage).toStrictEqual([]);
     await clock.advance(1_800_000);
     await pull();
     const labels = (origin: string, ip_type: string) => ({

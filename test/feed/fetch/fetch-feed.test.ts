@@ -59,7 +59,7 @@ describe("A fetch", () => {
       "last-modified": "Sat, 21 Nov 2026 12:00:00 GMT",
       "content-type": "Text/Plain; charset=utf-8",
     });
-    expect(await get()).toEqual({
+    expect(await get()).toStrictEqual({
       kind: "Read",
       reading: expect.objectContaining({ counts: { total: 2, valid: 2, invalid: 0, duplicates: 0 } }),
       facts: {
@@ -77,7 +77,7 @@ describe("A fetch", () => {
   test("sends the validators of the known text and accepts 304", async () => {
     server.fails(304);
     const validators = { etag: 'W/"v1"', lastModified: "Sat, 21 Nov 2026 12:00:00 GMT" };
-    expect(await get({ validators })).toEqual({ kind: "NotModified" });
+    expect(await get({ validators })).toStrictEqual({ kind: "NotModified" });
     expect(server.requests[0]?.headers).toMatchObject({
       "if-none-match": 'W/"v1"',
       "if-modified-since": "Sat, 21 Nov 2026 12:00:00 GMT",
@@ -90,7 +90,7 @@ describe("A fetch", () => {
     ["that the server does not declare", {}],
   ])("unpacks gzip %s", async (_, headers) => {
     server.serves(gzipSync(list), headers);
-    expect(entriesOf(await get())).toEqual(["192.0.2.1", "192.0.2.2"]);
+    expect(entriesOf(await get())).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
   test("reads the body in chunks of any size", async () => {
@@ -99,7 +99,7 @@ describe("A fetch", () => {
       response.write("92.0.2.1\n192.0.2");
       setImmediate(() => response.end(".2"));
     });
-    expect(entriesOf(await get())).toEqual(["192.0.2.1", "192.0.2.2"]);
+    expect(entriesOf(await get())).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
   test("recognizes a web page instead of the list, whatever its type and the format", async () => {
@@ -131,7 +131,7 @@ describe("A fetch fails without treating the response as a list", () => {
 
   test("if the server requests a delay", async () => {
     server.fails(429, { "retry-after": "120" });
-    expect(await get()).toEqual({
+    expect(await get()).toStrictEqual({
       kind: "Failed",
       fault: { code: "RateLimited", message: `${server.url()} responded with status 429.`, retryAfterMs: 120_000 },
     });
@@ -212,7 +212,7 @@ describe("Redirects", () => {
       if (hop < 3) response.writeHead(302, { location: `/${hop + 1}` }).end();
       else response.end(list);
     });
-    expect(entriesOf(await get({ url: server.url("/0") }))).toEqual(["192.0.2.1", "192.0.2.2"]);
+    expect(entriesOf(await get({ url: server.url("/0") }))).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
     expect(entriesOf(await get({ url: server.url("/-1") }))).toMatch(/^TooManyRedirects: .* more than 3 times/);
   });
 
@@ -224,8 +224,11 @@ describe("Redirects", () => {
       else response.end(list);
     });
     other.answers((_, response) => response.writeHead(308, { location: server.url("/back") }).end());
-    expect(entriesOf(await get({ headers: { authorization: "Bearer s3cret" } }))).toEqual(["192.0.2.1", "192.0.2.2"]);
-    expect(server.requests.map(({ url, headers }) => [url, headers.authorization])).toEqual([
+    expect(entriesOf(await get({ headers: { authorization: "Bearer s3cret" } }))).toStrictEqual([
+      "192.0.2.1",
+      "192.0.2.2",
+    ]);
+    expect(server.requests.map(({ url, headers }) => [url, headers.authorization])).toStrictEqual([
       ["/list", "Bearer s3cret"],
       ["/next", "Bearer s3cret"],
       ["/back", undefined],
@@ -290,14 +293,14 @@ describe("Internal addresses", () => {
     server.serves(list);
     const url = `http://${host}:${server.port}/list`;
     expect(entriesOf(await get({ url }, guarded))).toMatch(/^Unreachable: .* not on the public Internet/);
-    expect(server.requests).toEqual([]);
+    expect(server.requests).toStrictEqual([]);
   });
 
   test("are not connected to by a host name", async () => {
     server.serves(list);
     const url = server.url("/list", "feed.example");
     expect(entriesOf(await get({ url }, { ...guarded, resolve: answering("127.0.0.1") }))).toMatch(/^Unreachable: /);
-    expect(server.requests).toEqual([]);
+    expect(server.requests).toStrictEqual([]);
   });
 
   test("are not connected to if DNS changes after the check", async () => {
@@ -313,15 +316,15 @@ describe("Internal addresses", () => {
     const fetching = get({ url: server.url("/list", "feed.example") }, { isAllowed, resolve, signal: stop.signal });
     setImmediate(() => stop.abort());
     await fetching;
-    expect(seen).toEqual(["192.0.9.9"]);
+    expect(seen).toStrictEqual(["192.0.9.9"]);
     expect(resolve.asked).toBe(1);
-    expect(server.requests).toEqual([]);
+    expect(server.requests).toStrictEqual([]);
   });
 
   test("are safe because the connection goes to exactly the address that was checked", async () => {
     server.serves(list);
     const resolve = answering("127.0.0.1", "192.0.9.9");
-    expect(entriesOf(await get({ url: server.url("/list", "feed.example") }, { resolve }))).toEqual([
+    expect(entriesOf(await get({ url: server.url("/list", "feed.example") }, { resolve }))).toStrictEqual([
       "192.0.2.1",
       "192.0.2.2",
     ]);
@@ -334,7 +337,7 @@ describe("Internal addresses", () => {
     server.fails(302, { location: `http://169.254.169.254:${inner.port}/latest/meta-data` });
     const isAllowed = (address: string): boolean => address === "127.0.0.1" || isPublicAddress(address);
     expect(entriesOf(await get({}, { isAllowed }))).toMatch(/^Unreachable: .*169\.254\.169\.254/);
-    expect(inner.requests).toEqual([]);
+    expect(inner.requests).toStrictEqual([]);
     await inner.stop();
   });
 
@@ -343,7 +346,7 @@ describe("Internal addresses", () => {
       callback(Object.assign(new Error("no"), { code: "ENOTFOUND" }), []);
     const url = server.url("/list", "feed.example");
     const refused = await get({ url }, { ...guarded, resolve: answering("10.0.0.1") });
-    expect(await get({ url }, { ...guarded, resolve: missing })).toEqual(refused);
+    expect(await get({ url }, { ...guarded, resolve: missing })).toStrictEqual(refused);
   });
 
   test("do not come from proxies in the environment", async () => {
@@ -352,12 +355,12 @@ describe("Internal addresses", () => {
     process.env["HTTP_PROXY"] = proxy.url("");
     process.env["http_proxy"] = proxy.url("");
     try {
-      expect(entriesOf(await get())).toEqual(["192.0.2.1", "192.0.2.2"]);
+      expect(entriesOf(await get())).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
     } finally {
       delete process.env["HTTP_PROXY"];
       delete process.env["http_proxy"];
     }
-    expect(proxy.requests).toEqual([]);
+    expect(proxy.requests).toStrictEqual([]);
     await proxy.stop();
   });
 });

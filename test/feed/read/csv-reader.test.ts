@@ -22,7 +22,7 @@ const feodo = [
 
 describe("A CSV table", () => {
   test("provides the named column, below comments and a header", async () => {
-    expect(await read(feodo)).toEqual({
+    expect(await read(feodo)).toStrictEqual({
       ok: true,
       reading: {
         content: { entries: ["162.243.103.246"], expiresAtMs: new Map() },
@@ -50,7 +50,7 @@ describe("A CSV table", () => {
 
   test("without the column is a fault, not an empty list", async () => {
     const fault = { code: "NotInFormat", message: "The table has no column dst_ip: its first row has 2 columns." };
-    expect(await read("name,address\na,192.0.2.1\n")).toEqual({ ok: false, fault });
+    expect(await read("name,address\na,192.0.2.1\n")).toStrictEqual({ ok: false, fault });
     const beyond = await read("name,address\na,192.0.2.1\n", { ...byName, column: "3" });
     expect(beyond).toMatchObject({ ok: false, fault: { code: "NotInFormat" } });
   });

@@ -50,7 +50,7 @@ describe("A JSON text", () => {
     ["that is nested too deeply", "[".repeat(40) + "]".repeat(40), "The response is nested more than 32 levels deep."],
     ["with too many values", `[${"0,".repeat(500_001)}0]`, "The response has more than 500,000 values."],
   ])("%s is a fault", async (_, text, message) => {
-    expect(await read(text, "$[*]")).toEqual({ ok: false, fault: { code: "NotInFormat", message } });
+    expect(await read(text, "$[*]")).toStrictEqual({ ok: false, fault: { code: "NotInFormat", message } });
   });
 
   test("does not count brackets and commas inside strings", async () => {
@@ -78,12 +78,12 @@ describe("A JSONPath", () => {
     [`$[${"*,".repeat(20)}*]`, "more than 16"],
     [`$.${"a".repeat(256)}`, "256 characters"],
   ])("is refused if it is invalid, or if its cost could grow faster than the text: %s", (path, problem) => {
-    expect(compileJsonPath(path)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+    expect(compileJsonPath(path)).toStrictEqual({ ok: false, problem: expect.stringContaining(problem) });
   });
 
   test("that is too complex for a large text is a fault, not a crash", async () => {
     const wide = { a: Array.from({ length: 200_000 }, () => ({ b: 1 })) };
     const result = await read(wide, "$..[?@.*.*.*]");
-    expect(result.ok ? result.reading.counts.valid : result.fault.code).toEqual(result.ok ? 0 : "NotInFormat");
+    expect(result.ok ? result.reading.counts.valid : result.fault.code).toStrictEqual(result.ok ? 0 : "NotInFormat");
   });
 });

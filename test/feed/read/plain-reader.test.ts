@@ -58,8 +58,8 @@ describe("A plain list", () => {
     ],
   ])("is read as %s write it", async (_, text, entries) => {
     const { content, counts } = await read(text);
-    expect(content.entries).toEqual(entries);
-    expect(counts).toEqual({ total: entries.length, valid: entries.length, invalid: 0, duplicates: 0 });
+    expect(content.entries).toStrictEqual(entries);
+    expect(counts).toStrictEqual({ total: entries.length, valid: entries.length, invalid: 0, duplicates: 0 });
   });
 
   test("reports the first ten invalid lines and counts the rest", async () => {
@@ -73,9 +73,9 @@ describe("A plain list", () => {
       ...Array<string>(20).fill("x-y"),
     ];
     const { counts, invalidLines } = await read(lines.join("\n"));
-    expect(counts).toEqual({ total: 25, valid: 1, invalid: 23, duplicates: 1 });
+    expect(counts).toStrictEqual({ total: 25, valid: 1, invalid: 23, duplicates: 1 });
     expect(invalidLines).toHaveLength(10);
-    expect(invalidLines.slice(0, 3)).toEqual([
+    expect(invalidLines.slice(0, 3)).toStrictEqual([
       { line: 3, text: "bad.example", message: expect.stringContaining("host name") },
       { line: 4, text: "10.0.0.0/0/8", message: expect.any(String) },
       { line: 6, text: "192.0.2.7/24", message: expect.stringContaining("host bits") },
@@ -84,8 +84,8 @@ describe("A plain list", () => {
 
   test("accepts a DShield range only if its addresses and its prefix are consistent", async () => {
     const { content, invalidLines } = await read("192.0.2.0\t192.0.2.254\t24\n192.0.2.1 198.51.100.1\n");
-    expect(content.entries).toEqual([]);
-    expect(invalidLines.map(({ line, message }) => [line, message])).toEqual([
+    expect(content.entries).toStrictEqual([]);
+    expect(invalidLines.map(({ line, message }) => [line, message])).toStrictEqual([
       [1, expect.stringContaining("two addresses")],
       [2, expect.stringContaining("two addresses")],
     ]);
@@ -94,7 +94,7 @@ describe("A plain list", () => {
   test("counts a line of any length as one invalid entry, without keeping it", async () => {
     const long = "1".repeat(5 * lineBytesMax);
     const { content, counts, invalidLines } = await read(`192.0.2.1\n${long}\n192.0.2.2\n`, 1000);
-    expect(content.entries).toEqual(["192.0.2.1", "192.0.2.2"]);
+    expect(content.entries).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
     expect(counts.invalid).toBe(1);
     expect(invalidLines).toMatchObject([{ line: 2, message: expect.stringContaining(`${lineBytesMax} bytes`) }]);
   });
@@ -107,7 +107,7 @@ describe("A plain list", () => {
 
   test("is read only up to the maximum number of entries", async () => {
     const result = await readFeed(inChunks("192.0.2.1\n192.0.2.2\n192.0.2.3\n"), { type: "Plain" }, { entriesMax: 2 });
-    expect(result).toEqual({
+    expect(result).toStrictEqual({
       ok: false,
       fault: { code: "TooManyEntries", message: "The feed has more than 2 entries." },
     });
@@ -172,7 +172,7 @@ describe("The byte scanner", () => {
         for (let start = 0; start < bytes.length; start += chunkSize)
           reader.write(bytes.subarray(start, start + chunkSize));
         reader.end();
-        expect(collector.reading()).toEqual(readSlowly(bytes.toString("utf8")));
+        expect(collector.reading()).toStrictEqual(readSlowly(bytes.toString("utf8")));
       }),
       { numRuns: caseCount(20_000) },
     );
@@ -191,7 +191,7 @@ describe("The byte scanner", () => {
       reader.end();
       const { user, system } = process.threadCpuUsage(before);
       costs.push((user + system) / 1000);
-      expect(collector.reading().counts).toEqual({ total: 120_430, valid: 120_430, invalid: 0, duplicates: 0 });
+      expect(collector.reading().counts).toStrictEqual({ total: 120_430, valid: 120_430, invalid: 0, duplicates: 0 });
     }
     expect(Math.min(...costs)).toBeLessThanOrEqual(slow(50));
   });
@@ -201,5 +201,5 @@ test("The real IPsum list of level 3 has 14,217 valid entries", async () => {
   const text = await readSharedList("ipsum-level-3.txt");
   if (text === undefined) return;
   const { counts } = await read(text);
-  expect(counts).toEqual({ total: 14_217, valid: 14_217, invalid: 0, duplicates: 0 });
+  expect(counts).toStrictEqual({ total: 14_217, valid: 14_217, invalid: 0, duplicates: 0 });
 });

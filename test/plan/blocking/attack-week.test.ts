@@ -15,7 +15,7 @@ test("a week of attacks in background noise: nearly all attackers are listed, an
 
 test("no exempt client is ever listed, neither alone nor in a network", () => {
   const index = new NetworkIndex(result.listed.map(({ entry }) => entry));
-  expect(exemptClients.filter((client) => index.overlaps(readObservedEntry(client)) !== undefined)).toEqual([]);
+  expect(exemptClients.filter((client) => index.overlaps(readObservedEntry(client)) !== undefined)).toStrictEqual([]);
 });
 
 test("attackers that return are listed for longer, and every entry ends on time", () => {
@@ -24,10 +24,10 @@ test("attackers that return are listed for longer, and every entry ends on time"
     result.listed
       .filter((one) => one.entry === entry && one.by === "fast")
       .map(({ sinceMs, untilMs }) => (untilMs - sinceMs) / 3_600_000);
-  expect(lengths("185.220.2.66")).toEqual([1, 2, 4]);
-  expect(lengths("185.220.0.66")).toEqual([1]);
+  expect(lengths("185.220.2.66")).toStrictEqual([1, 2, 4]);
+  expect(lengths("185.220.0.66")).toStrictEqual([1]);
 });
 
 test("restarts throughout the week change nothing", () => {
-  expect(judgeWeek(week, (look) => look % 61 === 3)).toEqual(result);
+  expect(judgeWeek(week, (look) => look % 61 === 3)).toStrictEqual(result);
 });

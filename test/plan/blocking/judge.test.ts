@@ -43,9 +43,9 @@ class Bench {
 describe("the threshold", () => {
   test("a client is listed when its requests within the window reach it, with the evidence", () => {
     const bench = new Bench();
-    expect(bench.take(rows("203.0.113.7", 9, startMs, 1_000), startMs + minuteMs)).toEqual([]);
-    expect(bench.take([row("203.0.113.7", startMs + 10_000)], startMs + minuteMs)).toEqual(["203.0.113.7"]);
-    expect(bench.judge.judgement().entries).toEqual([
+    expect(bench.take(rows("203.0.113.7", 9, startMs, 1_000), startMs + minuteMs)).toStrictEqual([]);
+    expect(bench.take([row("203.0.113.7", startMs + 10_000)], startMs + minuteMs)).toStrictEqual(["203.0.113.7"]);
+    expect(bench.judge.judgement().entries).toStrictEqual([
       {
         entry: "203.0.113.7",
         sinceMs: startMs + minuteMs,
@@ -99,7 +99,7 @@ describe("the threshold", () => {
           for (let start = 0; start < ordered.length; start += page) {
             other.take(ordered.slice(start, start + page), startMs + hourMs / 2);
           }
-          expect(other.listed()).toEqual(one.listed());
+          expect(other.listed()).toStrictEqual(one.listed());
         },
       ),
       { numRuns: caseCount(1_000) },
@@ -119,10 +119,10 @@ describe("the threshold", () => {
     ];
     for (const other of others) {
       const entries = Array.from({ length: 20 }, () => row("203.0.113.7", startMs, other));
-      expect(bench.take(entries, startMs)).toEqual([]);
+      expect(bench.take(entries, startMs)).toStrictEqual([]);
     }
     const entries = Array.from({ length: 10 }, () => row("203.0.113.7", startMs, fitting));
-    expect(bench.take(entries, startMs)).toEqual(["203.0.113.7"]);
+    expect(bench.take(entries, startMs)).toStrictEqual(["203.0.113.7"]);
     expect(bench.judge.judgement().rows.matched).toBe(10);
   });
 });
@@ -139,8 +139,8 @@ describe("which requests count", () => {
     "203.0.113.007",
   ])("a client_ip that is not a single address blocks no client: %j", (client) => {
     const bench = new Bench();
-    expect(bench.take(rows(client, 30, startMs, 100), startMs + minuteMs)).toEqual([]);
-    expect(bench.judge.judgement().rows).toEqual({ matched: 30, late: 0, unreadable: 30 });
+    expect(bench.take(rows(client, 30, startMs, 100), startMs + minuteMs)).toStrictEqual([]);
+    expect(bench.judge.judgement().rows).toStrictEqual({ matched: 30, late: 0, unreadable: 30 });
   });
 
   test("headers that the client controls count for nothing", () => {
@@ -153,7 +153,7 @@ describe("which requests count", () => {
       request_path: "/?ip=198.51.100.1",
     }));
     bench.take(forged, startMs + minuteMs);
-    expect(bench.listed()).toEqual(["203.0.113.7"]);
+    expect(bench.listed()).toStrictEqual(["203.0.113.7"]);
   });
 
   test("every spelling of an address is the same client", () => {
@@ -163,17 +163,17 @@ describe("which requests count", () => {
       spellings.flatMap((client) => rows(client, 5, startMs, 100)),
       startMs + minuteMs,
     );
-    expect(bench.listed()).toEqual(["2001:db8::7"]);
+    expect(bench.listed()).toStrictEqual(["2001:db8::7"]);
     const mapped = new Bench();
     mapped.take([...rows("::ffff:203.0.113.7", 5, startMs, 1), ...rows("203.0.113.7", 5, startMs, 1)], startMs + 10);
-    expect(mapped.listed()).toEqual(["203.0.113.7"]);
+    expect(mapped.listed()).toStrictEqual(["203.0.113.7"]);
   });
 
   test("no exempt client is listed, however many requests it sends", () => {
     const bench = new Bench();
     const isExempt = (entry: string): boolean => entry === "203.0.113.7";
-    expect(bench.take(rows("203.0.113.7", 500, startMs, 100), startMs + minuteMs, isExempt)).toEqual([]);
-    expect(bench.listed()).toEqual([]);
+    expect(bench.take(rows("203.0.113.7", 500, startMs, 100), startMs + minuteMs, isExempt)).toStrictEqual([]);
+    expect(bench.listed()).toStrictEqual([]);
   });
 });
 
@@ -187,27 +187,27 @@ describe("networks", () => {
       clients.flatMap((client) => rows(client, 4, startMs, 1_000)),
       startMs + minuteMs,
     );
-    expect(bench.listed()).toEqual(["203.0.113.0/24"]);
+    expect(bench.listed()).toStrictEqual(["203.0.113.0/24"]);
     const six = new Bench(network);
     six.take(
       ["a", "b", "c"].flatMap((host) => rows(`2001:db8::${host}`, 4, startMs, 1_000)),
       startMs + minuteMs,
     );
-    expect(six.listed()).toEqual(["2001:db8::/64"]);
+    expect(six.listed()).toStrictEqual(["2001:db8::/64"]);
   });
 
   test("a single attacker never gets its neighbors in the network blocked", () => {
     const bench = new Bench(network);
     const neighbours = [row("203.0.113.9", startMs), ...rows("203.0.113.66", 300, startMs, 100)];
     bench.take(neighbours, startMs + minuteMs);
-    expect(bench.listed()).toEqual(["203.0.113.66"]);
+    expect(bench.listed()).toStrictEqual(["203.0.113.66"]);
   });
 
   test("addresses with only old requests do not count", () => {
     const bench = new Bench(network);
     const before = ["203.0.113.1", "203.0.113.2"].map((client) => row(client, startMs - 30 * minuteMs));
     bench.take([...before, ...rows("203.0.113.66", 12, startMs, 100)], startMs + minuteMs);
-    expect(bench.listed()).toEqual(["203.0.113.66"]);
+    expect(bench.listed()).toStrictEqual(["203.0.113.66"]);
   });
 
   test("a network with an exempt address is never listed; its other addresses are", () => {
@@ -215,7 +215,7 @@ describe("networks", () => {
     const clients = ["203.0.113.1", "203.0.113.2", "203.0.113.3"];
     const entries = clients.flatMap((client) => rows(client, 20, startMs, 100));
     bench.take(entries, startMs + minuteMs, (entry) => entry.endsWith("/24") || entry === "203.0.113.1");
-    expect(bench.listed()).toEqual(["203.0.113.2", "203.0.113.3"]);
+    expect(bench.listed()).toStrictEqual(["203.0.113.2", "203.0.113.3"]);
   });
 });
 
@@ -232,9 +232,9 @@ describe("time", () => {
       expect(entry.times).toBe(time + 1);
       nowMs = entry.untilMs;
       bench.judge.expire(nowMs);
-      expect(bench.listed()).toEqual([]);
+      expect(bench.listed()).toStrictEqual([]);
     }
-    expect(lengths).toEqual([1, 3, 5, 5]);
+    expect(lengths).toStrictEqual([1, 3, 5, 5]);
   });
 
   test("requests while the client was listed are only evidence, and never list it again", () => {
@@ -244,8 +244,8 @@ describe("time", () => {
     bench.take(rows("203.0.113.7", 40, startMs + 2 * minuteMs, 1_000), endMs - 1);
     expect(bench.judge.judgement().entries[0]?.requests).toBe(50);
     // They arrive after the entry has ended.
-    expect(bench.take(rows("203.0.113.7", 40, endMs - 10 * minuteMs, 1_000), endMs + minuteMs)).toEqual([]);
-    expect(bench.take(rows("203.0.113.7", 10, endMs, 1_000), endMs + 2 * minuteMs)).toEqual(["203.0.113.7"]);
+    expect(bench.take(rows("203.0.113.7", 40, endMs - 10 * minuteMs, 1_000), endMs + minuteMs)).toStrictEqual([]);
+    expect(bench.take(rows("203.0.113.7", 10, endMs, 1_000), endMs + 2 * minuteMs)).toStrictEqual(["203.0.113.7"]);
   });
 
   test("a client without requests for the maximum time counts as new", () => {
@@ -258,15 +258,15 @@ describe("time", () => {
 
   test("rows that arrive too late are counted, but list no client", () => {
     const bench = new Bench();
-    expect(bench.take(rows("203.0.113.7", 50, startMs, 100), startMs + 2 * hourMs)).toEqual([]);
-    expect(bench.judge.judgement().rows).toEqual({ matched: 50, late: 50, unreadable: 0 });
+    expect(bench.take(rows("203.0.113.7", 50, startMs, 100), startMs + 2 * hourMs)).toStrictEqual([]);
+    expect(bench.judge.judgement().rows).toStrictEqual({ matched: 50, late: 50, unreadable: 0 });
   });
 
   test("a row with a wrong time counts for nothing", () => {
     const bench = new Bench();
     const wrong = [row("203.0.113.7", startMs + 2 * hourMs), anEntry({ client_ip: "203.0.113.7", timestamp: "soon" })];
     bench.take(wrong, startMs);
-    expect(bench.judge.judgement().rows).toEqual({ matched: 2, late: 0, unreadable: 2 });
+    expect(bench.judge.judgement().rows).toStrictEqual({ matched: 2, late: 0, unreadable: 2 });
   });
 
   test("no entry lasts longer than maxTtl", () => {
@@ -284,7 +284,7 @@ describe("limits", () => {
   test("no more than maxEntries clients are listed; the others are counted", () => {
     const bench = new Bench({ maxEntries: 2 });
     for (const host of [1, 2, 3, 4]) bench.take(rows(`203.0.113.${host}`, 10, startMs, 100), startMs + minuteMs);
-    expect(bench.listed()).toEqual(["203.0.113.1", "203.0.113.2"]);
+    expect(bench.listed()).toStrictEqual(["203.0.113.1", "203.0.113.2"]);
     expect(bench.judge.judgement().leftOut).toBe(2);
   });
 
@@ -299,7 +299,7 @@ describe("limits", () => {
     }
     bench.take(entries, startMs + 5 * minuteMs);
     expect(bench.judge.clients).toBeLessThanOrEqual(125);
-    expect(bench.listed()).toEqual(["203.0.113.7"]);
+    expect(bench.listed()).toStrictEqual(["203.0.113.7"]);
   });
 
   test("a client with requests in every second takes few steps", () => {
@@ -333,14 +333,16 @@ describe("a saved judge", () => {
     };
     const undisturbed = run(-1);
     expect(undisturbed.former.length + undisturbed.listed.length).toBeGreaterThan(2);
-    for (let place = 0; place < all.length; place += 1) expect(run(place)).toEqual(undisturbed);
+    for (let place = 0; place < all.length; place += 1) expect(run(place)).toStrictEqual(undisturbed);
   });
 
   test("resets its counts if the window has changed, but listed clients stay", () => {
     const bench = new Bench();
     bench.take([...rows("203.0.113.7", 10, startMs, 1), ...rows("203.0.113.8", 9, startMs, 1)], startMs + 10);
     const next = new Judge(anAutoBlock({ threshold: 10, windowMs: minuteMs }), 1_000, bench.judge.save());
-    expect(next.take([timed(row("203.0.113.8", startMs + 20))], { nowMs: startMs + 20, isExempt: nobody })).toEqual([]);
-    expect(next.judgement().entries.map(({ entry }) => entry)).toEqual(["203.0.113.7"]);
+    expect(
+      next.take([timed(row("203.0.113.8", startMs + 20))], { nowMs: startMs + 20, isExempt: nobody }),
+    ).toStrictEqual([]);
+    expect(next.judgement().entries.map(({ entry }) => entry)).toStrictEqual(["203.0.113.7"]);
   });
 });

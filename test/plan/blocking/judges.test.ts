@@ -37,7 +37,7 @@ test("a busy hour of rows takes a bounded number of clients, and checks exemptio
       .judgements()
       .get("edge/one")
       ?.judgement.entries.map(({ entry }) => entry),
-  ).toEqual(["2001:db8:ffff::1"]);
+  ).toStrictEqual(["2001:db8:ffff::1"]);
   const saved = judges.save();
   const clients = Object.values(saved).reduce((sum, { judge }) => sum + judge.counts.length, 0);
   expect(clients).toBeLessThanOrEqual(clientsMax);
@@ -54,7 +54,7 @@ test("the oldest WafAutoBlocks of an instance are judged, the owner's first, and
   const instance = anInstance({ access });
   const judged = judgedBlocks(gathered({ instance, autoBlocks: [stranger, ...guests, ...own] }));
   expect(judged).toHaveLength(autoBlocksMax);
-  expect(judged.map(({ meta }) => meta.name)).toEqual([
+  expect(judged.map(({ meta }) => meta.name)).toStrictEqual([
     ...own.map(({ meta }) => meta.name),
     "guest-0",
     "guest-1",

@@ -43,21 +43,24 @@ const handled = { cacheClear: "edge/deploy", trigger: "a", handledAtMs: nowMs - 
 
 describe("A cache clear", () => {
   test("is due as soon as it exists, with or without a trigger", () => {
-    expect(decide()).toEqual({ decision: "Due" });
-    expect(decide({ clear: aCacheClear("deploy") })).toEqual({ decision: "Due" });
+    expect(decide()).toStrictEqual({ decision: "Due" });
+    expect(decide({ clear: aCacheClear("deploy") })).toStrictEqual({ decision: "Due" });
   });
 
   test("is finished once for its trigger, and due again for another one", () => {
-    expect(decide({ record: aRecord({ finish: cleared }) })).toEqual({ decision: "Finished", deleteAtMs: undefined });
-    expect(decide({ record: aRecord({ trigger: "b", finish: cleared }) })).toEqual({ decision: "Due" });
-    expect(decide({ record: aRecord({ trigger: "", finish: cleared }) })).toEqual({ decision: "Due" });
+    expect(decide({ record: aRecord({ finish: cleared }) })).toStrictEqual({
+      decision: "Finished",
+      deleteAtMs: undefined,
+    });
+    expect(decide({ record: aRecord({ trigger: "b", finish: cleared }) })).toStrictEqual({ decision: "Due" });
+    expect(decide({ record: aRecord({ trigger: "", finish: cleared }) })).toStrictEqual({ decision: "Due" });
   });
 
   test("starts over without the earlier attempts when the trigger changes between attempts", () => {
     const clear = aCacheClear("deploy", { trigger: "b" });
     const record = aRecord({ attempts: 3, lastAttemptMs: nowMs, message: "failed" });
-    expect(decide({ clear, record })).toEqual({ decision: "Due" });
-    expect(recordAfter({ decision: "Due" }, { clear, record, nowMs })).toEqual(
+    expect(decide({ clear, record })).toStrictEqual({ decision: "Due" });
+    expect(recordAfter({ decision: "Due" }, { clear, record, nowMs })).toStrictEqual(
       aRecord({ trigger: "b", startedMs: nowMs }),
     );
     expect(currentRecord(clear, record)).toBeUndefined();
@@ -65,10 +68,10 @@ describe("A cache clear", () => {
 
   test("does nothing if the instance has recorded the trigger as handled", () => {
     const decision = decide({ handled });
-    expect(decision).toEqual({ decision: "AlreadyHandled", handledAtMs: handled.handledAtMs });
+    expect(decision).toStrictEqual({ decision: "AlreadyHandled", handledAtMs: handled.handledAtMs });
     const after = recordAfter(decision, { clear: aCacheClear("deploy", { trigger: "a" }), record: undefined, nowMs });
-    expect(after.finish).toEqual({ state: "AlreadyHandled", atMs: nowMs, clearedAtMs: handled.handledAtMs });
-    expect(decide({ handled: { ...handled, trigger: "before" } })).toEqual({ decision: "Due" });
+    expect(after.finish).toStrictEqual({ state: "AlreadyHandled", atMs: nowMs, clearedAtMs: handled.handledAtMs });
+    expect(decide({ handled: { ...handled, trigger: "before" } })).toStrictEqual({ decision: "Due" });
     const without = aCacheClear("deploy");
     expect(decide({ clear: without, handled: { ...handled, trigger: "" } }).decision).toBe("AlreadyHandled");
   });
@@ -77,20 +80,20 @@ describe("A cache clear", () => {
     const record = aRecord({ attempts: 1, lastAttemptMs: nowMs - 9_500 });
     const decision = decide({ handled, record });
     const after = recordAfter(decision, { clear: aCacheClear("deploy", { trigger: "a" }), record, nowMs });
-    expect(after.finish).toEqual({ state: "Cleared", atMs: nowMs, clearedAtMs: handled.handledAtMs });
+    expect(after.finish).toStrictEqual({ state: "Cleared", atMs: nowMs, clearedAtMs: handled.handledAtMs });
   });
 
   test("waits while it or its instance is suspended, and so does its deadline", () => {
     const clear = aCacheClear("deploy", { trigger: "a", suspend: true });
     const record = aRecord({ startedMs: nowMs - 400_000 });
-    expect(decide({ clear, record })).toEqual({ decision: "Suspended" });
-    expect(decide({ instanceSuspended: true, record })).toEqual({ decision: "Suspended" });
+    expect(decide({ clear, record })).toStrictEqual({ decision: "Suspended" });
+    expect(decide({ instanceSuspended: true, record })).toStrictEqual({ decision: "Suspended" });
     const paused = recordAfter({ decision: "Suspended" }, { clear, record, nowMs });
     expect(paused.startedMs).toBeUndefined();
-    expect(decide({ record: paused })).toEqual({ decision: "Due" });
+    expect(decide({ record: paused })).toStrictEqual({ decision: "Due" });
     expect(
       recordAfter({ decision: "Due" }, { clear: aCacheClear("deploy", { trigger: "a" }), record: paused, nowMs }),
-    ).toEqual(aRecord({ startedMs: nowMs }));
+    ).toStrictEqual(aRecord({ startedMs: nowMs }));
   });
 
   test("is repeated after 2, 4, 8 and finally 60 seconds, and decided again at its deadline", () => {
@@ -98,21 +101,23 @@ describe("A cache clear", () => {
       const decision = decide({ record: aRecord({ attempts, lastAttemptMs: nowMs }) });
       return decision.decision === "Wait" ? decision.untilMs - nowMs : decision;
     });
-    expect(delays).toEqual([2_000, 4_000, 8_000, 60_000]);
+    expect(delays).toStrictEqual([2_000, 4_000, 8_000, 60_000]);
     const record = aRecord({ startedMs: nowMs - 299_000, attempts: 3, lastAttemptMs: nowMs });
-    expect(decide({ record })).toEqual({ decision: "Wait", untilMs: nowMs + 1_000 });
-    expect(decide({ record: aRecord({ attempts: 1, lastAttemptMs: nowMs - 2_000 }) })).toEqual({ decision: "Due" });
+    expect(decide({ record })).toStrictEqual({ decision: "Wait", untilMs: nowMs + 1_000 });
+    expect(decide({ record: aRecord({ attempts: 1, lastAttemptMs: nowMs - 2_000 }) })).toStrictEqual({
+      decision: "Due",
+    });
   });
 
   test("is repeated even if its last allowed attempt was begun by a process that was killed", () => {
     const clear = aCacheClear("deploy", { trigger: "a", backoffLimit: 0 });
     const record = aRecord({ attempts: 1, lastAttemptMs: nowMs - 10_000 });
-    expect(decide({ clear, record })).toEqual({ decision: "Due" });
+    expect(decide({ clear, record })).toStrictEqual({ decision: "Due" });
   });
 
   test("is not delayed by recorded times in the future", () => {
     const record = aRecord({ startedMs: nowMs + 3_600_000, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
-    expect(decide({ record })).toEqual({ decision: "Wait", untilMs: nowMs + 2_000 });
+    expect(decide({ record })).toStrictEqual({ decision: "Wait", untilMs: nowMs + 2_000 });
     const clear = aCacheClear("deploy", { trigger: "a" });
     expect(recordAfter({ decision: "Due" }, { clear, record, nowMs }).startedMs).toBe(nowMs);
   });
@@ -122,17 +127,17 @@ describe("A cache clear", () => {
     const ahead = aRecord({ startedMs: nowMs, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
     const decision = decide({ record: ahead });
     const record = recordAfter(decision, { clear, record: ahead, nowMs });
-    expect(decide({ record, nowMs: nowMs + 2_000 })).toEqual({ decision: "Due" });
+    expect(decide({ record, nowMs: nowMs + 2_000 })).toStrictEqual({ decision: "Due" });
   });
 
   test("waits until the API may be called again", () => {
-    expect(decide({ notBeforeMs: nowMs + 7_000 })).toEqual({ decision: "Wait", untilMs: nowMs + 7_000 });
-    expect(decide({ notBeforeMs: nowMs })).toEqual({ decision: "Due" });
+    expect(decide({ notBeforeMs: nowMs + 7_000 })).toStrictEqual({ decision: "Wait", untilMs: nowMs + 7_000 });
+    expect(decide({ notBeforeMs: nowMs })).toStrictEqual({ decision: "Due" });
   });
 
   test("fails at its deadline, and reports the last problem", () => {
     const record = aRecord({ startedMs: nowMs - 300_000, message: "The WAF answered 500." });
-    expect(decide({ record })).toEqual({
+    expect(decide({ record })).toStrictEqual({
       decision: "Fail",
       reason: "DeadlineExceeded",
       message: "The cache clear took longer than 300 s. The WAF answered 500.",
@@ -146,17 +151,17 @@ describe("A cache clear", () => {
   test("fails immediately for a wrong key or domain, and waits during all other problems of the instance", () => {
     for (const reason of ["BadApiKey", "DomainChanged"] as const) {
       const trouble = { reason, message: "Wrong." };
-      expect(decide({ trouble })).toEqual({ decision: "Fail", reason, message: "Wrong." });
+      expect(decide({ trouble })).toStrictEqual({ decision: "Fail", reason, message: "Wrong." });
       expect(decide({ trouble, record: aRecord({ finish: cleared }) }).decision).toBe("Finished");
     }
     const trouble = { reason: undefined, message: "No connection." };
-    expect(decide({ trouble, record: aRecord() })).toEqual({ decision: "Wait", untilMs: nowMs + 299_000 });
+    expect(decide({ trouble, record: aRecord() })).toStrictEqual({ decision: "Wait", untilMs: nowMs + 299_000 });
   });
 
   test("must be deleted some time after it finished, whether it succeeded or failed", () => {
     const clear = aCacheClear("deploy", { trigger: "a", ttlAfterFinishedMs: 60_000 });
     const early = aRecord({ finish: { ...cleared, atMs: nowMs - 59_999 } });
-    expect(decide({ clear, record: early })).toEqual({ decision: "Finished", deleteAtMs: nowMs + 1 });
+    expect(decide({ clear, record: early })).toStrictEqual({ decision: "Finished", deleteAtMs: nowMs + 1 });
     expect(decide({ clear, record: aRecord({ finish: { ...cleared, atMs: nowMs - 60_000 } }) }).decision).toBe(
       "Delete",
     );

@@ -40,22 +40,24 @@ describe("A rollout", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     looker.look([aSight()], 3_600_000);
-    expect(looker.clears).toEqual([]);
-    expect(looker.records).toEqual([expect.objectContaining({ workload: "Deployment edge/web", hasBegun: false })]);
+    expect(looker.clears).toStrictEqual([]);
+    expect(looker.records).toStrictEqual([
+      expect.objectContaining({ workload: "Deployment edge/web", hasBegun: false }),
+    ]);
   });
 
   test("that was in progress when first seen clears when it is complete", () => {
     const looker = new Looker();
     looker.look([begun]);
     looker.look([complete], 5000);
-    expect(looker.clears).toEqual([5000]);
+    expect(looker.clears).toStrictEqual([5000]);
   });
 
   test("that was seen in progress before the instance first checked it, and is complete by then, clears", () => {
     const looker = new Looker();
     looker.look([aSight({ wasUnderWay: true })]);
     looker.look([aSight({ wasUnderWay: true })], 3_600_000);
-    expect(looker.clears).toEqual([0]);
+    expect(looker.clears).toStrictEqual([0]);
   });
 
   test("clears once when it is complete, and never while it progresses or fails", () => {
@@ -67,26 +69,26 @@ describe("A rollout", () => {
         1000,
       );
     }
-    expect(looker.clears).toEqual([]);
+    expect(looker.clears).toStrictEqual([]);
     looker.look([complete], 1000);
     looker.look([complete], 3_600_000);
-    expect(looker.clears).toEqual([4000]);
+    expect(looker.clears).toStrictEqual([4000]);
   });
 
   test("clears even if its beginning was not seen", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     looker.look([complete], 1000);
-    expect(looker.clears).toEqual([1000]);
+    expect(looker.clears).toStrictEqual([1000]);
   });
 
   test("is still the same after scaling", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     const scaled = aSight({ generation: 2, progress: { state: "Progressing", message: "" } });
-    expect(looker.look([scaled], 1000)).toEqual([]);
+    expect(looker.look([scaled], 1000)).toStrictEqual([]);
     looker.look([aSight({ generation: 3 })], 1000);
-    expect(looker.clears).toEqual([]);
+    expect(looker.clears).toStrictEqual([]);
   });
 
   test("that was prepared and reverted during a pause clears nothing, whatever its numbers", () => {
@@ -96,7 +98,7 @@ describe("A rollout", () => {
     looker.look([aSight({ revision: "5", content: "older", isPaused: true, isRolledOut: false })], 1000);
     looker.look([aSight({ revision: "6", isPaused: true })], 1000);
     looker.look([aSight({ revision: "6" })], 1000);
-    expect(looker.clears).toEqual([]);
+    expect(looker.clears).toStrictEqual([]);
     expect(looker.records[0]).toMatchObject({ revision: "6", hasBegun: false });
   });
 
@@ -105,7 +107,7 @@ describe("A rollout", () => {
     looker.look([aSight()]);
     looker.look([aSight({ revision: "2", content: "two", isPaused: true, isRolledOut: false })], 1000);
     looker.look([complete], 1000);
-    expect(looker.clears).toEqual([2000]);
+    expect(looker.clears).toStrictEqual([2000]);
   });
 
   test("that is rolled back after it began clears when the rollback is complete, since its pods may have responded", () => {
@@ -113,25 +115,25 @@ describe("A rollout", () => {
     looker.look([aSight()]);
     looker.look([begun], 1000);
     looker.look([aSight({ revision: "3", isRolledOut: false })], 1000);
-    expect(looker.clears).toEqual([]);
+    expect(looker.clears).toStrictEqual([]);
     looker.look([aSight({ revision: "3" })], 1000);
-    expect(looker.clears).toEqual([3000]);
+    expect(looker.clears).toStrictEqual([3000]);
   });
 
   test("is the same in an object that was restored with the same content, but not with different content", () => {
     const looker = new Looker();
     looker.look([aSight({ revision: "7" })]);
     looker.look([aSight({ uid: "u-2", revision: "1" })], 1000);
-    expect(looker.clears).toEqual([]);
+    expect(looker.clears).toStrictEqual([]);
     looker.look([aSight({ uid: "u-3", revision: "1", content: "two" })], 1000);
-    expect(looker.clears).toEqual([2000]);
+    expect(looker.clears).toStrictEqual([2000]);
   });
 
   test("does not begin if a server formats the same revision differently", () => {
     const looker = new Looker();
     looker.look([aSight()]);
     looker.look([aSight({ content: "one, with a new default" })], 1000);
-    expect(looker.clears).toEqual([]);
+    expect(looker.clears).toStrictEqual([]);
   });
 
   test("is still known after its workload was missing, and dropped when it is no longer listed", () => {
@@ -140,9 +142,9 @@ describe("A rollout", () => {
     const { workload } = aSight();
     looker.look([{ state: "Unseen", workload, problem: "gone" }], 1000);
     looker.look([complete], 1000);
-    expect(looker.clears).toEqual([2000]);
+    expect(looker.clears).toStrictEqual([2000]);
     looker.look([], 1000);
-    expect(looker.records).toEqual([]);
+    expect(looker.records).toStrictEqual([]);
   });
 });
 
@@ -154,8 +156,8 @@ describe("Rollouts within the interval", () => {
     const looker = new Looker();
     looker.look([at(1), at(1, "api")]);
     looker.look([at(2), at(1, "api")], 1000);
-    expect(looker.clears).toEqual([1000]);
-    expect(looker.look([at(3), at(1, "api")], 10_000)).toEqual(["Deployment edge/web"]);
+    expect(looker.clears).toStrictEqual([1000]);
+    expect(looker.look([at(3), at(1, "api")], 10_000)).toStrictEqual(["Deployment edge/web"]);
     looker.look([at(3), at(2, "api")], 10_000);
     looker.look([at(4), at(2, "api")], 10_000);
     expect(looker.decide([at(4), at(2, "api")])).toMatchObject({
@@ -164,7 +166,7 @@ describe("Rollouts within the interval", () => {
     });
     looker.look([at(4), at(2, "api")], 30_000);
     looker.look([at(4), at(2, "api")], 3_600_000);
-    expect(looker.clears).toEqual([1000, 61_000]);
+    expect(looker.clears).toStrictEqual([1000, 61_000]);
   });
 
   test("clear at most once per interval, and always at the end, whatever happens when", () => {

@@ -15,8 +15,8 @@ describe("The handled triggers of an instance", () => {
   test("are those of objects whose cache was cleared, by their own call or another one", () => {
     const times = { atMs: 9, clearedAtMs: 5 };
     const expected = handled("edge/x", "a", 5);
-    expect(handledBy("edge/x", finished({ state: "Cleared", ...times }))).toEqual(expected);
-    expect(handledBy("edge/x", finished({ state: "Coalesced", ...times, with: "edge/y" }))).toEqual(expected);
+    expect(handledBy("edge/x", finished({ state: "Cleared", ...times }))).toStrictEqual(expected);
+    expect(handledBy("edge/x", finished({ state: "Coalesced", ...times, with: "edge/y" }))).toStrictEqual(expected);
     expect(handledBy("edge/x", finished(undefined))).toBeUndefined();
     const failed = { state: "Failed", atMs: 9, reason: "Rejected", message: "No." } as const;
     expect(handledBy("edge/x", finished(failed))).toBeUndefined();
@@ -25,7 +25,7 @@ describe("The handled triggers of an instance", () => {
   test("contain the last trigger of each object", () => {
     const before = [handled("edge/x", "a", 5), handled("edge/y", "a", 4)];
     const next = withHandled(before, [handled("edge/x", "b", 7)], "Now");
-    expect(next).toEqual([handled("edge/x", "b", 7), handled("edge/y", "a", 4)]);
+    expect(next).toStrictEqual([handled("edge/x", "b", 7), handled("edge/y", "a", 4)]);
   });
 
   test("are the same object if nothing is new", () => {
@@ -37,15 +37,15 @@ describe("The handled triggers of an instance", () => {
   test("include a recalled status only if it is newer, and a current result always", () => {
     const before = [handled("edge/x", "b", 5)];
     expect(withHandled(before, [handled("edge/x", "a", 4)], "Recalled")).toBe(before);
-    expect(withHandled(before, [handled("edge/x", "a", 6)], "Recalled")).toEqual([handled("edge/x", "a", 6)]);
-    expect(withHandled(before, [handled("edge/x", "a", 4)], "Now")).toEqual([handled("edge/x", "a", 4)]);
+    expect(withHandled(before, [handled("edge/x", "a", 6)], "Recalled")).toStrictEqual([handled("edge/x", "a", 6)]);
+    expect(withHandled(before, [handled("edge/x", "a", 4)], "Now")).toStrictEqual([handled("edge/x", "a", 4)]);
   });
 
   test("drop the oldest beyond 2,000, and do not add them again", () => {
     const many = Array.from({ length: 2_100 }, (_, index) => handled(`edge/${index}`, "a", index));
     const kept = withHandled([], many, "Now");
     expect(kept).toHaveLength(2_000);
-    expect(kept.at(-1)).toEqual(handled("edge/100", "a", 100));
+    expect(kept.at(-1)).toStrictEqual(handled("edge/100", "a", 100));
     expect(withHandled(kept, many, "Recalled")).toBe(kept);
   });
 });

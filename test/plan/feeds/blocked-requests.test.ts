@@ -39,7 +39,7 @@ test("A blocked request counts for the decision about its address, or otherwise 
       ["2001:db8::1", 2000],
       ["198.51.100.1", 2000],
     ),
-  ).toEqual([
+  ).toStrictEqual([
     { origin: "crowdsec", remediation: "ban", ipType: "ipv4", count: 1 },
     { origin: "lists:firehol", remediation: "ban", ipType: "ipv4", count: 2 },
     { origin: "crowdsec", remediation: "captcha", ipType: "ipv6", count: 1 },
@@ -47,9 +47,9 @@ test("A blocked request counts for the decision about its address, or otherwise 
 });
 
 test("A request from before the decision was known or after it ends does not count, nor one that is invalid", () => {
-  expect(droppedOf(["192.0.2.1", 999], ["192.0.2.1", endMs], ["192.0.2.1", Number.NaN], ["nonsense", 2000])).toEqual(
-    [],
-  );
+  expect(
+    droppedOf(["192.0.2.1", 999], ["192.0.2.1", endMs], ["192.0.2.1", Number.NaN], ["nonsense", 2000]),
+  ).toStrictEqual([]);
 });
 
 test("A decision keeps the time when it was first seen, through changes and full responses", () => {
@@ -60,14 +60,16 @@ test("A decision keeps the time when it was first seen, through changes and full
     5000,
   );
   const again = allDecisions(later, [decision("192.0.2.1")], ["ban"], 9000);
-  expect([...later.values(), ...again.values()].map(({ seenMs }) => seenMs)).toEqual([1000, 1000, 1000, 1000, 1000]);
+  expect([...later.values(), ...again.values()].map(({ seenMs }) => seenMs)).toStrictEqual([
+    1000, 1000, 1000, 1000, 1000,
+  ]);
 });
 
 test("Counts that were taken are not reported again", () => {
   const dropped = new DroppedCounts();
   dropped.count(active, [{ client: "192.0.2.1", atMs: 2000 }]);
   const [taken] = dropped.take();
-  expect(dropped.take()).toEqual([]);
+  expect(dropped.take()).toStrictEqual([]);
   dropped.add(taken!);
   dropped.count(active, [{ client: "192.0.2.1", atMs: 3000 }]);
   expect(dropped.take()).toMatchObject([{ count: 2 }]);

@@ -13,7 +13,7 @@ describe("A feed blocks requests on a WAF", () => {
   test("if a Block rule of its instance has its entries", () => {
     const other = { namespace: "shop", name: "missing" };
     const rules = [aRule("shop/one", { feeds: [name, other] }), aRule("shop/two", { feeds: [name] })];
-    expect(blockingFeeds(gathered({ rules }), view)).toEqual([name]);
+    expect(blockingFeeds(gathered({ rules }), view)).toStrictEqual([name]);
   });
 
   test.each([
@@ -24,6 +24,6 @@ describe("A feed blocks requests on a WAF", () => {
       { rules: [aRule("shop/one", { feeds: [name] })], instance: anInstance({ suspend: true }) },
     ],
   ])("not for %s", (_, situation) => {
-    expect(blockingFeeds(gathered(situation), view)).toEqual([]);
+    expect(blockingFeeds(gathered(situation), view)).toStrictEqual([]);
   });
 });

@@ -20,14 +20,14 @@ function selecting(team: string): Partial<DeclaredFeed> {
 describe("A rule gets the entries of a feed", () => {
   test("of its own namespace, always as the same object", () => {
     const own = { namespace: "shop", labels: undefined };
-    expect(textFor(own)).toEqual(listed);
+    expect(textFor(own)).toStrictEqual(listed);
     expect(textFor(own)).toBe(textFor(own));
   });
 
   test("of another namespace if the feed allows it", () => {
     const user = { namespace: "blog", labels: { team: "web" } };
-    expect(textFor(user, { allowedNamespaces: { from: "All", selector: undefined } })).toEqual(listed);
-    expect(textFor(user, selecting("web"))).toEqual(listed);
+    expect(textFor(user, { allowedNamespaces: { from: "All", selector: undefined } })).toStrictEqual(listed);
+    expect(textFor(user, selecting("web"))).toStrictEqual(listed);
   });
 
   test("not otherwise, and with the same message whether or not the feed exists", () => {
@@ -35,10 +35,10 @@ describe("A rule gets the entries of a feed", () => {
       "WafFeed shop/threats does not exist, or does not allow rules of namespace blog in its spec.allowedNamespaces.";
     const refused = { state: "Missing", source: "WafFeed shop/threats", problem };
     const user = { namespace: "blog", labels: { team: "web" } };
-    expect(textFor(user)).toEqual(refused);
-    expect(textFor(user, selecting("shop"))).toEqual(refused);
-    expect(textFor({ namespace: "blog", labels: undefined }, selecting("web"))).toEqual(refused);
-    expect(feedTextFor(name, undefined, user)).toEqual(refused);
+    expect(textFor(user)).toStrictEqual(refused);
+    expect(textFor(user, selecting("shop"))).toStrictEqual(refused);
+    expect(textFor({ namespace: "blog", labels: undefined }, selecting("web"))).toStrictEqual(refused);
+    expect(feedTextFor(name, undefined, user)).toStrictEqual(refused);
   });
 
   test("not before the feed has content, and not if there is none", () => {
@@ -69,5 +69,5 @@ test("A rule declares the entries of its feeds and its own, and names the feed a
     texts: [textFor({ namespace: "shop", labels: undefined })],
   });
   const [compiled] = desiredOf({ rules: [rule] }).rules;
-  expect([...(compiled?.entries ?? [])]).toEqual(["198.51.100.1", "192.0.2.1"]);
+  expect([...(compiled?.entries ?? [])]).toStrictEqual(["198.51.100.1", "192.0.2.1"]);
 });

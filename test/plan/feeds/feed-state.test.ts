@@ -61,7 +61,7 @@ describe("The last good content of a feed", () => {
     };
     const first = after([read(2)]);
     const prolonged = after([endingAt(5 * hourMs, 6 * hourMs), endingAt(5 * hourMs, 9 * hourMs)], aFeed(), first);
-    expect([...(prolonged.good?.content.expiresAtMs.values() ?? [])]).toEqual([5 * hourMs, 9 * hourMs]);
+    expect([...(prolonged.good?.content.expiresAtMs.values() ?? [])]).toStrictEqual([5 * hourMs, 9 * hourMs]);
     expect(prolonged.good?.changedAtMs).toBe(first.good?.changedAtMs);
     // A server rounds durations: each full response differs by a moment.
     const rounded = after([endingAt(5 * hourMs + 900, 9 * hourMs - 900)], aFeed(), prolonged);
@@ -88,7 +88,7 @@ describe("The last good content of a feed", () => {
 
   test("is confirmed by a response that it has not changed", () => {
     const state = after([read(100, '"v1"'), { kind: "NotModified" }]);
-    expect(validatorsOf(state)).toEqual({ etag: '"v1"', lastModified: undefined });
+    expect(validatorsOf(state)).toStrictEqual({ etag: '"v1"', lastModified: undefined });
     expect(state.good).toMatchObject({ changedAtMs: 0, confirmedAtMs: hourMs });
   });
 
@@ -99,7 +99,7 @@ describe("The last good content of a feed", () => {
     });
     const adapted = adaptFeedState(state, moved, undefined);
     expect(adapted.good?.content.entries).toHaveLength(100);
-    expect(validatorsOf(adapted)).toEqual({ etag: undefined, lastModified: undefined });
+    expect(validatorsOf(adapted)).toStrictEqual({ etag: undefined, lastModified: undefined });
     expect(fetchDueMs(adapted, moved, 5)).toBe(5);
     expect(after([read(10)], moved, adapted).held?.reason).toBe("Shrunk");
   });
@@ -180,5 +180,5 @@ test("Entries expire without a fetch", () => {
   const [first = "", second = ""] = someAddresses(2) as Entry[];
   const content = { entries: [first, second] as Entry[], expiresAtMs: new Map([[first as Entry, 1000]]) };
   expect(withoutEnded(content, 999)).toBe(content);
-  expect(withoutEnded(content, 1000)).toEqual({ entries: [second], expiresAtMs: new Map() });
+  expect(withoutEnded(content, 1000)).toStrictEqual({ entries: [second], expiresAtMs: new Map() });
 });

@@ -14,7 +14,7 @@ describe("The next fetch", () => {
 
   test("comes sooner after a failure, and later with each further one, up to an hour", () => {
     const delays = [1, 2, 3, 4, 5, 6, 7, 8, 1000].map((failures) => nextFetchMs({ ...plain, failures }) / minuteMs);
-    expect(delays).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    expect(delays).toStrictEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });
 
   test("is at least a minute and at most the interval away after failures", () => {

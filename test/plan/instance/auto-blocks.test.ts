@@ -58,16 +58,16 @@ const held: InventoryOverrides = {
 describe("the declaration of a WafAutoBlock", () => {
   test("contains its entries for as long as it lists them", () => {
     const entries = [judged("203.0.113.7"), judged("203.0.113.8", { untilMs: nowMs })];
-    expect(blocked(entries)).toEqual(["203.0.113.7"]);
+    expect(blocked(entries)).toStrictEqual(["203.0.113.7"]);
     expect(desiredOf(declared(entries)).nextExpiryMs).toBe(nowMs + hourMs / 2);
   });
 
   test("is empty while it only suggests, and suggestions expire as well", () => {
     const story = { mode: "Suggest" } as const;
     const entries = [judged("203.0.113.7"), judged("203.0.113.8", { untilMs: nowMs })];
-    expect(blocked(entries, story)).toEqual([]);
+    expect(blocked(entries, story)).toStrictEqual([]);
     const [rule] = desiredOf(declared(entries, story)).rules;
-    expect(rule?.judged?.map((one) => one.entry)).toEqual(["203.0.113.7"]);
+    expect(rule?.judged?.map((one) => one.entry)).toStrictEqual(["203.0.113.7"]);
   });
 
   test("is added with its name and the evidence, and removed regardless of the guards", () => {
@@ -85,7 +85,7 @@ describe("the declaration of a WafAutoBlock", () => {
     const inventory = { blocklist: many.map((text) => [text, undefined, [owner]] as const) };
     const observed = { blocklist: many };
     const ended = planOf({ gathered: declared([]), observed, inventory });
-    expect([ended.operations.length, ended.held]).toEqual([200, undefined]);
+    expect([ended.operations.length, ended.held]).toStrictEqual([200, undefined]);
     // It was deleted, perhaps by mistake: the guards count.
     expect(planOf({ observed, inventory }).held?.removals.blocklist).toHaveLength(200);
   });
@@ -111,13 +111,16 @@ describe("the declaration of a WafAutoBlock", () => {
     const unknown = withJudged(plain, { state: "Unreachable", problem: "The record can't be read." });
     const observed = { blocklist: ["203.0.113.7"] };
     const plan = planOf({ gathered: unknown, observed, inventory: held });
-    expect(plan.operations).toEqual([]);
-    expect(plan.held?.removals.blocklist.map((removal) => removal.entry)).toEqual(["203.0.113.7"]);
+    expect(plan.operations).toStrictEqual([]);
+    expect(plan.held?.removals.blocklist.map((removal) => removal.entry)).toStrictEqual(["203.0.113.7"]);
   });
 
   test("is independent of a rule with the same name", () => {
     const rule = aRule("scanners", { addresses: ["198.51.100.1"] });
-    expect(blocked([judged("203.0.113.7")], { rules: [rule] }).toSorted()).toEqual(["198.51.100.1", "203.0.113.7"]);
+    expect(blocked([judged("203.0.113.7")], { rules: [rule] }).toSorted()).toStrictEqual([
+      "198.51.100.1",
+      "203.0.113.7",
+    ]);
     const plan = planOf({
       gathered: declared([], { rules: [rule] }),
       observed: { blocklist: ["203.0.113.7", "198.51.100.1"] },
@@ -138,11 +141,11 @@ describe("exempt from automatic blocks is", () => {
     ["what must stay reachable", { neverBlock: ["203.0.113.9"] }],
     ["an origin", { origins: ["203.0.113.9"] }],
   ])("%s, also in a network", (_, exempting) => {
-    expect(story(exempting)).toEqual(["198.51.100.7"]);
+    expect(story(exempting)).toStrictEqual(["198.51.100.7"]);
   });
 
   test("a special-purpose network", () => {
-    expect(blocked([judged("10.0.0.9"), judged("192.168.0.0/24"), judged("fe80::1")])).toEqual([]);
+    expect(blocked([judged("10.0.0.9"), judged("192.168.0.0/24"), judged("fe80::1")])).toStrictEqual([]);
   });
 
   test("nothing that only an expired rule allows", () => {
@@ -163,7 +166,7 @@ describe("the automatic block of a guest", () => {
   test("does nothing without grants for its kind and for Block", () => {
     for (const given of [aGrant({ kinds: ["WafIpRule"] }), aGrant({ kinds: ["WafAutoBlock"], actions: ["Allow"] })]) {
       const { lists, rules } = desiredOf(guest([judged("203.0.113.7")], [], given));
-      expect([lists.blocklist.size, rules[0]?.verdict, rules[0]?.isAttached]).toEqual([0, "NotGranted", false]);
+      expect([lists.blocklist.size, rules[0]?.verdict, rules[0]?.isAttached]).toStrictEqual([0, "NotGranted", false]);
     }
   });
 
@@ -176,7 +179,7 @@ describe("the automatic block of a guest", () => {
       judged("203.0.113.4", { sinceMs: nowMs - 2 * hourMs }),
     ];
     const { lists, rules } = desiredOf(guest(entries, [], { ...grant, maxTtlMs: hourMs }));
-    expect([...lists.blocklist.keys()]).toEqual(["203.0.113.1", "203.0.113.2"]);
+    expect([...lists.blocklist.keys()]).toStrictEqual(["203.0.113.1", "203.0.113.2"]);
     expect(rules[0]?.verdict).toBe("QuotaExceeded");
   });
 
@@ -190,9 +193,9 @@ describe("the automatic block of a guest", () => {
     const state = guest([judged("203.0.113.7")], [other]);
     const on = (list: "blocklist" | "allowlist") => anInventory({ [list]: ["203.0.113.7"] }).entries;
     const before = compileDesired(state, nowMs, on("allowlist"));
-    expect([before.lists.blocklist.size, before.lists.allowlist.size]).toEqual([0, 1]);
+    expect([before.lists.blocklist.size, before.lists.allowlist.size]).toStrictEqual([0, 1]);
     const later = compileDesired(state, nowMs, on("blocklist"));
-    expect([later.lists.blocklist.size, later.lists.allowlist.size]).toEqual([1, 0]);
+    expect([later.lists.blocklist.size, later.lists.allowlist.size]).toStrictEqual([1, 0]);
     expect(later.dependsOnManaged).toBe(true);
   });
 });
@@ -206,5 +209,5 @@ test("an owner's block is not affected by a guest's later Allow entry", () => {
   });
   const state = withJudged(plain, viewOf([judged("203.0.113.7")]));
   const later = compileDesired(state, nowMs, anInventory(held).entries);
-  expect([later.lists.blocklist.size, later.lists.allowlist.size]).toEqual([1, 0]);
+  expect([later.lists.blocklist.size, later.lists.allowlist.size]).toStrictEqual([1, 0]);
 });

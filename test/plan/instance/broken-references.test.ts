@@ -44,8 +44,8 @@ describe("A rule that refers to a missing instance", () => {
 
   test("puts only its own entries on hold, and says what to correct", () => {
     const { reasons, ...rest } = outcome({ brokenReferences: broken([stray]) });
-    expect(rest).toEqual({ ...held, managed: [one, two, three] });
-    expect(reasons).toEqual([
+    expect(rest).toStrictEqual({ ...held, managed: [one, two, three] });
+    expect(reasons).toStrictEqual([
       "WafIpRule edge/scanners is not attached to an instance. There is no WafInstance edge/shpo; did you mean shop? Correct spec.instanceRef, or delete the object if wafsync should remove its entries.",
     ]);
   });
@@ -63,7 +63,7 @@ describe("A rule that refers to a missing instance", () => {
         blocklist: [[one, "edge/scanners", [{ kind: "WafIpRule", name: "edge/scanners", source: undefined }]]],
       },
     });
-    expect([...plan.inventory.entries.blocklist.keys()]).toEqual([one]);
+    expect([...plan.inventory.entries.blocklist.keys()]).toStrictEqual([one]);
   });
 
   test.each([
@@ -71,7 +71,7 @@ describe("A rule that refers to a missing instance", () => {
     ["whose time to live is over", { ttlMs: 1 }],
     ["that is being deleted", { meta: { ...stray.meta, deleting: true } }],
   ])("puts nothing on hold if it is one %s", (_, change) => {
-    expect(outcome({ brokenReferences: broken([{ ...stray, ...change }]) }).held).toEqual([]);
+    expect(outcome({ brokenReferences: broken([{ ...stray, ...change }]) }).held).toStrictEqual([]);
   });
 
   test("puts nothing on hold if its namespace has no access, because its entries would not apply", () => {
@@ -96,7 +96,7 @@ describe("A rule that refers to a missing instance", () => {
       observed: { blocklist: [one] },
       inventory: { blocklist: [one] },
     });
-    expect(plan.operations.map(operationKey)).toEqual([`blocklist -${one}`]);
+    expect(plan.operations.map(operationKey)).toStrictEqual([`blocklist -${one}`]);
   });
 });
 
@@ -108,11 +108,11 @@ describe("A rule that appears under another namespace", () => {
   });
 
   test("puts nothing on hold if the rule with that name still exists, for example with another instance", () => {
-    expect(outcome({ brokenReferences: broken([moved], ["WafIpRule edge/scanners"]) }).held).toEqual([]);
+    expect(outcome({ brokenReferences: broken([moved], ["WafIpRule edge/scanners"]) }).held).toStrictEqual([]);
   });
 
   test("puts nothing on hold in a cluster, where anyone can use the name in their own namespace", () => {
-    expect(outcome({ brokenReferences: broken([moved]) }).held).toEqual([]);
+    expect(outcome({ brokenReferences: broken([moved]) }).held).toStrictEqual([]);
   });
 
   test("in a directory, puts entries on hold also if it refers to the instance but has no access", () => {
@@ -125,7 +125,7 @@ describe("A rule that appears under another namespace", () => {
     });
     expect(rest).toMatchObject(held);
     expect(reasons[0]).toContain("WafInstance edge/shop does not grant access to namespace egde");
-    expect(outcome({ instance, rules }).held).toEqual([]);
+    expect(outcome({ instance, rules }).held).toStrictEqual([]);
   });
 });
 
@@ -144,16 +144,16 @@ describe("A WafOrigin that refers to a missing instance", () => {
 
   test("puts only its own origin on hold, which is listed and can be approved", () => {
     const plan = planWith();
-    expect(plan.operations.map(operationKey)).toEqual(["origins -b.example Alternate"]);
-    expect(plan.held?.origins.map(({ host }) => host)).toEqual(["a.example"]);
+    expect(plan.operations.map(operationKey)).toStrictEqual(["origins -b.example Alternate"]);
+    expect(plan.held?.origins.map(({ host }) => host)).toStrictEqual(["a.example"]);
     expect(plan.inventory.origins.has("a.example")).toBe(true);
     const approved = planWith({ [approvalAnnotation]: plan.held?.hash ?? "" });
     expect(approved.held).toBeUndefined();
-    expect(approved.operations.map(operationKey)).toEqual([
+    expect(approved.operations.map(operationKey)).toStrictEqual([
       "origins -a.example Alternate",
       "origins -b.example Alternate",
     ]);
-    expect([...(approved.inventory.approval?.origins ?? [])]).toEqual(["a.example"]);
+    expect([...(approved.inventory.approval?.origins ?? [])]).toStrictEqual(["a.example"]);
   });
 });
 
@@ -164,12 +164,12 @@ describe("An object that this version does not understand", () => {
 
   test("puts only its own entries on hold", () => {
     const { reasons, ...rest } = outcome(invalid("WafIpRule edge/scanners"));
-    expect(rest).toEqual({ ...held, managed: [one, two, three] });
-    expect(reasons).toEqual(["WafIpRule edge/scanners is invalid: spec.reputation: unknown."]);
+    expect(rest).toStrictEqual({ ...held, managed: [one, two, three] });
+    expect(reasons).toStrictEqual(["WafIpRule edge/scanners is invalid: spec.reputation: unknown."]);
   });
 
   test("puts nothing on hold if it owned nothing", () => {
-    expect(outcome(invalid("WafIpRule guest/new")).held).toEqual([]);
+    expect(outcome(invalid("WafIpRule guest/new")).held).toStrictEqual([]);
   });
 
   test("prevents guests from allowing the entries that it blocks", () => {

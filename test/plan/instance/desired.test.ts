@@ -27,20 +27,20 @@ describe("A compiled rule", () => {
     });
     const [compiled] = desiredOf({ rules: [rule] }).rules;
     expect(compiled?.verdict).toBe("Accepted");
-    expect([...(compiled?.entries ?? [])]).toEqual(["2001:db8::a", "192.0.2.1", "198.51.100.0/24"]);
+    expect([...(compiled?.entries ?? [])]).toStrictEqual(["2001:db8::a", "192.0.2.1", "198.51.100.0/24"]);
   });
 
   test("keeps its valid entries if others are invalid, and reports the positions of the invalid ones", () => {
     const rule = aRule("feed", { addresses: ["192.0.2.1", "198.51.100.7/24"], texts: ["192.0.2.2\nnonsense\n"] });
     const { rules, holds } = desiredOf({ rules: [rule] });
     expect(rules[0]).toMatchObject({ verdict: "InvalidEntries" });
-    expect([...(rules[0]?.entries ?? [])]).toEqual(["192.0.2.1", "192.0.2.2"]);
-    expect(rules[0]?.rejected.map(({ source }) => source)).toEqual([
+    expect([...(rules[0]?.entries ?? [])]).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
+    expect(rules[0]?.rejected.map(({ source }) => source)).toStrictEqual([
       "spec.addresses[1]",
       "ConfigMap edge/list-0, key list, line 2",
     ]);
     expect(rules[0]?.message).toMatch(/^2 entries are not applied\. spec\.addresses\[1\]: .*\.$/u);
-    expect(holds.map(({ scope }) => scope)).toEqual([{ kind: "Rule", list: "blocklist", rule: "edge/feed" }]);
+    expect(holds.map(({ scope }) => scope)).toStrictEqual([{ kind: "Rule", list: "blocklist", rule: "edge/feed" }]);
   });
 
   test("with a missing ConfigMap keeps its other entries, and puts removals on hold", () => {
@@ -50,7 +50,7 @@ describe("A compiled rule", () => {
     expect(rules[0]).toMatchObject({ verdict: "SourceMissing", message: "ConfigMap edge/feed does not exist." });
     expect(rules[0]?.entries.size).toBe(1);
     const { source } = missing;
-    expect(holds).toEqual([
+    expect(holds).toStrictEqual([
       {
         scope: { kind: "Source", list: "allowlist", rule: "edge/feed", source },
         reason: "WafIpRule edge/feed: ConfigMap edge/feed does not exist.",
@@ -69,7 +69,7 @@ describe("A compiled rule", () => {
     expect(rules[0]?.message).toContain(
       "does not grant access to namespace other: ask its owner to add the namespace to spec.access",
     );
-    expect(holds).toEqual([]);
+    expect(holds).toStrictEqual([]);
     expect(nextExpiryMs).toBeUndefined();
   });
 
@@ -79,13 +79,15 @@ describe("A compiled rule", () => {
     const rules = [blocking("other/feed", ["192.0.2.1"])];
     const unknown = desiredOf({ instance, rules });
     expect(unknown.rules[0]?.verdict).toBe("NotAllowed");
-    expect(unknown.holds.map(({ scope }) => scope)).toEqual([{ kind: "Rule", list: "blocklist", rule: "other/feed" }]);
+    expect(unknown.holds.map(({ scope }) => scope)).toStrictEqual([
+      { kind: "Rule", list: "blocklist", rule: "other/feed" },
+    ]);
     const known = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "shop" }]]) });
     expect(known.rules[0]?.verdict).toBe("Accepted");
     const another = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "news" }]]) });
     // The guest must not learn the labels that the owner requires.
     expect(another.rules[0]?.message).not.toContain("team=shop");
-    expect(another.holds).toEqual([]);
+    expect(another.holds).toStrictEqual([]);
   });
 
   test("with ten thousand invalid lines puts removals on hold with one sentence", () => {
@@ -114,7 +116,7 @@ describe("The expiry of a rule", () => {
 
   test("also ends its faults: removals are no longer on hold", () => {
     const rule = blocking("old", ["nonsense"], { expiresAtMs: nowMs - 1, texts: [missing] });
-    expect(desiredOf({ rules: [rule] }).holds).toEqual([]);
+    expect(desiredOf({ rules: [rule] }).holds).toStrictEqual([]);
   });
 
   test("with the earliest time determines the next run", () => {
@@ -138,7 +140,7 @@ describe("The guards on single entries", () => {
       verdict: "GuardRejected",
       rejected: [{ entry: entry(text), source: "spec.addresses[0]" }],
     });
-    expect([...(rules[0]?.entries ?? [])]).toEqual(["203.0.113.9"]);
+    expect([...(rules[0]?.entries ?? [])]).toStrictEqual(["203.0.113.9"]);
     expect(rules[0]?.message).toContain("must stay reachable");
   });
 
@@ -147,7 +149,7 @@ describe("The guards on single entries", () => {
       instance,
       rules: [allowing("a", ["192.0.2.7"]), blocking("b", ["192.0.3.0/24", "2001:db8::2"])],
     });
-    expect(rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "Accepted"]);
+    expect(rules.map(({ verdict }) => verdict)).toStrictEqual(["Accepted", "Accepted"]);
   });
 
   test("count the addresses of declared origins as listed, but not of those that are not attached", () => {
@@ -163,7 +165,7 @@ describe("The guards on single entries", () => {
       origins,
       rules: [blocking("a", ["198.51.100.0/29", "2001:db8::/64", "198.51.100.9"])],
     });
-    expect(rules[0]?.rejected.map((item) => item.entry)).toEqual(["198.51.100.0/29", "2001:db8::/64"]);
+    expect(rules[0]?.rejected.map((item) => item.entry)).toStrictEqual(["198.51.100.0/29", "2001:db8::/64"]);
   });
 
   test.each([
@@ -211,7 +213,7 @@ describe("The same entry in Block and in Allow", () => {
       const [old, young] = desired.rules;
       expect(old).toMatchObject({ id: "edge/old", verdict: "Accepted" });
       expect(young).toMatchObject({ id: "edge/young", verdict: "Conflict" });
-      expect([...(young?.entries ?? [])]).toEqual(["192.0.2.2"]);
+      expect([...(young?.entries ?? [])]).toStrictEqual(["192.0.2.2"]);
       expect(young?.message).toContain("192.0.2.1 is also in the older WafIpRule edge/old");
     }
   });
@@ -221,7 +223,7 @@ describe("The same entry in Block and in Allow", () => {
     const desired = desiredOf({
       rules: [blocking("b", ["192.0.2.1"], { meta }), allowing("a", ["192.0.2.1"], { meta })],
     });
-    expect([...desired.lists.allowlist.keys()]).toEqual(["192.0.2.1"]);
+    expect([...desired.lists.allowlist.keys()]).toStrictEqual(["192.0.2.1"]);
     expect(desired.lists.blocklist.size).toBe(0);
   });
 
@@ -242,7 +244,7 @@ describe("The same entry in Block and in Allow", () => {
 
   test("is no conflict if one network is inside the other", () => {
     const desired = desiredOf({ rules: [blocking("a", ["192.0.2.0/24"], older), allowing("b", ["192.0.2.1"])] });
-    expect(desired.rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "Accepted"]);
+    expect(desired.rules.map(({ verdict }) => verdict)).toStrictEqual(["Accepted", "Accepted"]);
   });
 
   test("does not replace a worse verdict, but the rule still loses the entry", () => {
@@ -262,7 +264,7 @@ describe("Origins", () => {
       origins: [anOrigin("a.example", { name: "young" }), anOrigin("a.example", { name: "same", type: "Backup" }), old],
     });
     expect(desired.origins.get("a.example")).toBe(old);
-    expect(desired.compiledOrigins.map(({ origin, verdict }) => [origin.meta.name, verdict])).toEqual([
+    expect(desired.compiledOrigins.map(({ origin, verdict }) => [origin.meta.name, verdict])).toStrictEqual([
       ["old", "Accepted"],
       ["same", "Accepted"],
       ["young", "Conflict"],
@@ -274,7 +276,7 @@ describe("Origins", () => {
       access: [{ ...openGrant, namespaces: { from: "Selector", selector: { matchLabels: {}, matchExpressions: [] } } }],
     });
     const desired = desiredOf({ instance, origins: [anOrigin("a.example", { name: "other/a" })] });
-    expect(desired.holds.map(({ scope }) => scope)).toEqual([{ kind: "All" }]);
+    expect(desired.holds.map(({ scope }) => scope)).toStrictEqual([{ kind: "All" }]);
     expect(desired.origins.size).toBe(0);
   });
 });
@@ -282,7 +284,7 @@ describe("Origins", () => {
 describe("A broken source", () => {
   test("puts the removals of both lists on hold", () => {
     const desired = desiredOf({ brokenSources: ["rules/a.yaml can't be read."] });
-    expect(desired.holds).toEqual([{ scope: { kind: "All" }, reason: "rules/a.yaml can't be read." }]);
+    expect(desired.holds).toStrictEqual([{ scope: { kind: "All" }, reason: "rules/a.yaml can't be read." }]);
   });
 });
 
@@ -308,7 +310,7 @@ describe("A label selector", () => {
 });
 
 test("Lines of a ConfigMap are counted from 1, including comments and blank lines", () => {
-  expect([...readAddressLines("\n# all\n 192.0.2.1 #x\r\n\t\n192.0.2.2")]).toEqual([
+  expect([...readAddressLines("\n# all\n 192.0.2.1 #x\r\n\t\n192.0.2.2")]).toStrictEqual([
     { text: "192.0.2.1", number: 3 },
     { text: "192.0.2.2", number: 5 },
   ]);

@@ -48,16 +48,16 @@ describe("Why an address is blocked", () => {
       inventory,
     });
     expect(verdict).toBe("Blocked");
-    expect(coverings.map(({ entry: one, isManaged }) => [one, isManaged])).toEqual([
+    expect(coverings.map(({ entry: one, isManaged }) => [one, isManaged])).toStrictEqual([
       ["203.0.113.0/26", true],
       ["203.0.113.0/24", true],
     ]);
-    expect(coverings.flatMap(({ wantedBy }) => wantedBy.map(({ rule, sources }) => [rule.meta.name, sources]))).toEqual(
-      [
-        ["feed", ["ConfigMap edge/list-0, key list, line 4"]],
-        ["scanners", ["spec.addresses[1]"]],
-      ],
-    );
+    expect(
+      coverings.flatMap(({ wantedBy }) => wantedBy.map(({ rule, sources }) => [rule.meta.name, sources])),
+    ).toStrictEqual([
+      ["feed", ["ConfigMap edge/list-0, key list, line 4"]],
+      ["scanners", ["spec.addresses[1]"]],
+    ]);
   });
 
   test("an entry that another writer added is reported in its spelling, without a rule", () => {
@@ -71,7 +71,7 @@ describe("Why an address is blocked", () => {
   test("an entry that no rule declares any longer is reported with its last owner", () => {
     const inventory = { blocklist: [ownedBy("203.0.113.9", ["edge/gone"])] };
     const { coverings } = explain("203.0.113.9", { blocklist: ["203.0.113.9"], inventory });
-    expect(coverings[0]?.formerOwners).toEqual([{ kind: "WafIpRule", name: "edge/gone", source: undefined }]);
+    expect(coverings[0]?.formerOwners).toStrictEqual([{ kind: "WafIpRule", name: "edge/gone", source: undefined }]);
   });
 });
 
@@ -122,10 +122,10 @@ describe("Why an address is not blocked", () => {
     expect(rejected.ineffective[0]?.message).toContain("must stay reachable");
     const carve = anInstance({ guards: { neverBlock: ["203.0.113.9"], onNeverBlock: "Carve" } });
     const carved = explain("203.0.113.9", { rules: { rules, instance: carve } });
-    expect([carved.verdict, carved.ineffective[0]?.sources]).toEqual(["NotBlocked", ["spec.addresses[0]"]]);
+    expect([carved.verdict, carved.ineffective[0]?.sources]).toStrictEqual(["NotBlocked", ["spec.addresses[0]"]]);
     const beside = explain("203.0.113.8", { rules: { rules, instance: carve }, blocklist: ["203.0.113.8"] });
     expect(beside).toMatchObject({ verdict: "Blocked", ineffective: [] });
-    expect(beside.coverings[0]?.wantedBy[0]?.sources).toEqual(["spec.addresses[0]"]);
+    expect(beside.coverings[0]?.wantedBy[0]?.sources).toStrictEqual(["spec.addresses[0]"]);
   });
 
   test("the allowlist takes precedence over the blocklist", () => {
@@ -214,7 +214,7 @@ describe("For any lists and rules", () => {
           const found = coverings.map(({ list, entry: one, wantedBy }) => {
             return `${list} ${one} ${wantedBy.map(({ rule: { meta } }) => `${meta.namespace}/${meta.name}`).join(",")}`;
           });
-          expect(found.toSorted()).toEqual(expected.toSorted());
+          expect(found.toSorted()).toStrictEqual(expected.toSorted());
         },
       ),
       { numRuns: caseCount(5_000) },

@@ -50,7 +50,7 @@ describe("A grant", () => {
       const attachment = decideAttachment(instance, "WafIpRule", namespace, of);
       return attachment.state === "Allowed" ? attachment.grant?.maxEntries : attachment.state;
     };
-    expect([maxOf("team-a", labels), maxOf("team-b", labels), maxOf("team-c", {})]).toEqual([1, 2, 3]);
+    expect([maxOf("team-a", labels), maxOf("team-b", labels), maxOf("team-c", {})]).toStrictEqual([1, 2, 3]);
     expect(maxOf("edge", {})).toBeUndefined();
   });
 
@@ -88,8 +88,10 @@ describe("A guest's rule", () => {
 
   test("has no wider networks than granted, and the others apply", () => {
     const rule = ofGuest(blocking("team-a/feed", ["198.51.100.0/23", "192.0.2.1", "2001:db8::/32"]));
-    expect([...rule.entries]).toEqual(["192.0.2.1"]);
-    expect(rule.rejected.map(({ entry, message }) => [entry, message.includes("that the instance grants")])).toEqual([
+    expect([...rule.entries]).toStrictEqual(["192.0.2.1"]);
+    expect(
+      rule.rejected.map(({ entry, message }) => [entry, message.includes("that the instance grants")]),
+    ).toStrictEqual([
       ["198.51.100.0/23", true],
       ["2001:db8::/32", true],
     ]);
@@ -124,8 +126,8 @@ describe("A guest's rule", () => {
     ];
     const { rules: compiled } = desiredOf({ instance: instanceWith(aGrant({ maxEntries: 3 })), rules });
     const entriesOf = (id: string) => [...(compiled.find((rule) => rule.id === id)?.entries ?? [])];
-    expect(entriesOf("team-a/old")).toEqual(["192.0.2.1", "192.0.2.2"]);
-    expect(entriesOf("team-a/new")).toEqual(["192.0.2.3", "192.0.2.1"]);
+    expect(entriesOf("team-a/old")).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
+    expect(entriesOf("team-a/new")).toStrictEqual(["192.0.2.3", "192.0.2.1"]);
     expect(entriesOf("team-b/own")).toHaveLength(2);
     expect(entriesOf("edge/owners")).toHaveLength(20);
     expect(compiled.find(({ id }) => id === "team-a/new")).toMatchObject({
@@ -141,7 +143,7 @@ describe("A guest's rule", () => {
         gathered: { instance: instanceWith(aGrant(grant)), rules: [adopting] },
         observed: { blocklist: ["192.0.2.1"] },
       });
-    expect(plan({}).adoptions).toEqual([]);
+    expect(plan({}).adoptions).toStrictEqual([]);
     expect(plan({ adopt: true }).adoptions).toHaveLength(1);
     expect(ofGuest(adopting)).toMatchObject({ verdict: "NotGranted", message: expect.stringContaining("adoption") });
   });
@@ -150,7 +152,7 @@ describe("A guest's rule", () => {
     const rule = ofGuest(blocking("team-a/feed", ["192.0.2.1"], { deletionPolicy: "Retain" }));
     expect(rule.rule.deletionPolicy).toBe("Delete");
     expect(rule).toMatchObject({ verdict: "NotGranted", message: expect.stringContaining("deletionPolicy: Retain") });
-    expect([...rule.entries]).toEqual(["192.0.2.1"]);
+    expect([...rule.entries]).toStrictEqual(["192.0.2.1"]);
   });
 });
 
@@ -159,8 +161,10 @@ describe("A conflict", () => {
   const one = "192.0.2.1";
 
   test("is won by the owner, whatever the age and the current list of the entry", () => {
-    expect(wanted([allowing("team-a/partners", [one], older), blocking("edge/scanners", [one])])).toEqual([`+${one}`]);
-    expect(wanted([blocking("team-a/feed", [one], older), allowing("edge/office", [one])])).toEqual([`!${one}`]);
+    expect(wanted([allowing("team-a/partners", [one], older), blocking("edge/scanners", [one])])).toStrictEqual([
+      `+${one}`,
+    ]);
+    expect(wanted([blocking("team-a/feed", [one], older), allowing("edge/office", [one])])).toStrictEqual([`!${one}`]);
     const plan = planOf({
       gathered: {
         instance: instanceWith(everything),
@@ -169,7 +173,7 @@ describe("A conflict", () => {
       observed: { blocklist: [one] },
       inventory: { blocklist: [ownedBy(one, ["team-a/feed"])] },
     });
-    expect(plan.operations.map(operationKey)).toEqual([`allowlist +${one}`, `blocklist -${one}`]);
+    expect(plan.operations.map(operationKey)).toStrictEqual([`allowlist +${one}`, `blocklist -${one}`]);
   });
 
   test("is resolved between the owner's rules if they disagree, whatever a guest declares", () => {
@@ -178,7 +182,7 @@ describe("A conflict", () => {
       blocking("scanners", [one], { meta: { createdAtMs: createdMs - 1 } }),
       allowing("partner", [one]),
     ];
-    expect(wanted(rules)).toEqual([`+${one}`]);
+    expect(wanted(rules)).toStrictEqual([`+${one}`]);
   });
 
   test("among guests is won by age, and the message names no rules of other namespaces", () => {
@@ -194,32 +198,31 @@ describe("A conflict", () => {
 
 describe("Only the owner overrides what another namespace declared:", () => {
   test("an Allow entry of a guest never overlaps a Block entry of the owner or of another guest", () => {
-    expect(wanted([blocking("edge/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toEqual([
+    expect(wanted([blocking("edge/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toStrictEqual([
       "+203.0.113.0/24",
     ]);
-    expect(wanted([blocking("edge/one", ["203.0.113.7"]), allowing("team-a/net", ["203.0.113.0/24"])])).toEqual([
+    expect(wanted([blocking("edge/one", ["203.0.113.7"]), allowing("team-a/net", ["203.0.113.0/24"])])).toStrictEqual([
       "+203.0.113.7",
     ]);
-    expect(wanted([blocking("team-b/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toEqual([
-      "+203.0.113.0/24",
-    ]);
+    expect(wanted([blocking("team-b/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toStrictEqual(
+      ["+203.0.113.0/24"],
+    );
   });
 
   test("guests can allow exceptions in their own namespace, and the owner can everywhere", () => {
-    expect(wanted([blocking("team-a/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toEqual([
-      "+203.0.113.0/24",
-      "!203.0.113.7",
-    ]);
-    expect(wanted([blocking("team-a/net", ["203.0.113.0/24"]), allowing("edge/one", ["203.0.113.7"])])).toEqual([
+    expect(wanted([blocking("team-a/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toStrictEqual(
+      ["+203.0.113.0/24", "!203.0.113.7"],
+    );
+    expect(wanted([blocking("team-a/net", ["203.0.113.0/24"]), allowing("edge/one", ["203.0.113.7"])])).toStrictEqual([
       "+203.0.113.0/24",
       "!203.0.113.7",
     ]);
   });
 
   test("a guest's Block entry inside an Allow entry of the owner is rejected", () => {
-    expect(wanted([allowing("edge/office", ["203.0.113.0/24"]), blocking("team-a/one", ["203.0.113.7"])])).toEqual([
-      "!203.0.113.0/24",
-    ]);
+    expect(
+      wanted([allowing("edge/office", ["203.0.113.0/24"]), blocking("team-a/one", ["203.0.113.7"])]),
+    ).toStrictEqual(["!203.0.113.0/24"]);
   });
 
   test("a guest's existing exception survives a later block of another guest, but not one of the owner", () => {
@@ -230,8 +233,8 @@ describe("Only the owner overrides what another namespace declared:", () => {
       const scene = gathered({ instance: instanceWith(everything), rules });
       return [...compileDesired(scene, nowMs, managed, shown).lists.allowlist.keys()];
     };
-    expect(allowedBeside(blocking("team-b/net", ["203.0.113.0/24"]))).toEqual(["203.0.113.7"]);
-    expect(allowedBeside(blocking("edge/net", ["203.0.113.0/24"]))).toEqual([]);
+    expect(allowedBeside(blocking("team-b/net", ["203.0.113.0/24"]))).toStrictEqual(["203.0.113.7"]);
+    expect(allowedBeside(blocking("edge/net", ["203.0.113.0/24"]))).toStrictEqual([]);
   });
 
   test("a guest's exception can't override the block of an owner's rule with a broken reference", () => {
@@ -244,7 +247,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
     });
     const managed = anInventory({ blocklist: [ownedBy("192.0.2.7", ["edge/scanners"])] }).entries;
     const { lists } = compileDesired(scene, nowMs, managed, observed({ blocklist: ["192.0.2.7"] }).lists);
-    expect([...lists.allowlist.keys()]).toEqual([]);
+    expect([...lists.allowlist.keys()]).toStrictEqual([]);
   });
 
   test("a guest's origin does not prevent blocks", () => {
@@ -257,7 +260,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
       observed: { blocklist: ["192.0.2.66"] },
       inventory: { blocklist: [ownedBy("192.0.2.66", ["edge/scanners"])] },
     });
-    expect(plan.operations.map(operationKey)).toEqual(["origins +192.0.2.66 Alternate"]);
+    expect(plan.operations.map(operationKey)).toStrictEqual(["origins +192.0.2.66 Alternate"]);
   });
 
   test("a guest's broken source puts none of the owner's entries on hold", () => {
@@ -275,7 +278,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
       inventory: { blocklist: addresses(21).map((text) => ownedBy(text, ["edge/scanners"])) },
     });
     expect(plan.held).toBeUndefined();
-    expect(plan.operations.map(operationKey)).toEqual(["blocklist -198.18.0.20"]);
+    expect(plan.operations.map(operationKey)).toStrictEqual(["blocklist -198.18.0.20"]);
   });
 });
 
@@ -294,7 +297,7 @@ describe("Additions with the same priority", () => {
     const namespaces = plan.operations.map((operation) =>
       "rules" in operation ? operation.rules[0]?.split("/")[0] : "",
     );
-    expect(namespaces.slice(0, 6)).toEqual(["team-a", "edge", "team-a", "edge", "team-a", "edge"]);
+    expect(namespaces.slice(0, 6)).toStrictEqual(["team-a", "edge", "team-a", "edge", "team-a", "edge"]);
     expect(namespaces).toHaveLength(13);
   });
 });

@@ -116,7 +116,7 @@ describe("An incremental plan", () => {
         let world = begun(drawn);
         for (const [round, one] of steps.entries()) {
           const plan = planned(world);
-          expect(decisions(plan)).toEqual(decisions(planned(forgotten(world))));
+          expect(decisions(plan)).toStrictEqual(decisions(planned(forgotten(world))));
           const shown = one.carriesOut ? carriedOut(world.observed, plan) : world.observed;
           const inventory = one.records ? plan.inventory : world.inventory;
           world = { ...world, rules: changed(world.rules, one, round), observed: shown, inventory };
@@ -199,7 +199,7 @@ describe("The work of a plan", () => {
 
   test("after a change of ten entries depends on the change, not on the number of entries", () => {
     const [small, large] = [looksAt(4_000), looksAt(16_000)];
-    expect([small.operations, large.operations]).toEqual([20, 20]);
+    expect([small.operations, large.operations]).toStrictEqual([20, 20]);
     // The removals follow the order of the list, which is iterated once for that.
     expect(large.change - 16_000).toBeLessThanOrEqual(small.change - 4_000 + 10);
     expect(small.change - 4_000).toBeLessThan(500);

@@ -175,10 +175,10 @@ describe("A plan, whatever is declared, shown and owned,", () => {
       fc.property(worlds(writing), (world) => {
         const after = carriedOut(world, planned(world));
         const second = planned(after);
-        expect(second.operations.filter(({ kind }) => kind === "AddEntry" || kind === "RemoveEntry")).toEqual([]);
+        expect(second.operations.filter(({ kind }) => kind === "AddEntry" || kind === "RemoveEntry")).toStrictEqual([]);
         const settled = carriedOut(after, second);
         const third = planned(settled);
-        expect(third.operations).toEqual([]);
+        expect(third.operations).toStrictEqual([]);
         expect(planned({ ...settled, inventory: third.inventory }).inventoryChanged).toBe(false);
       }),
       { numRuns: caseCount(1_000) },
@@ -199,7 +199,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           const others = [...world.observed.lists[list].keys()].filter(
             (one) => declared[list].has(one) && !world.inventory.entries[list].has(one),
           );
-          expect(new Set(after.lists[list].keys())).toEqual(new Set([...lists[list].keys(), ...others]));
+          expect(new Set(after.lists[list].keys())).toStrictEqual(new Set([...lists[list].keys(), ...others]));
         }
       }),
       { numRuns: caseCount(500) },
@@ -215,7 +215,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           if (operation.kind !== "RemoveEntry") continue;
           const { list } = operation;
           expect(desired.lists[list].has(operation.entry)).toBe(false);
-          expect(world.gathered.brokenSources).toEqual([]);
+          expect(world.gathered.brokenSources).toStrictEqual([]);
           const policy = world.gathered.instance.policies[list];
           expect(policy).not.toBe("Observe");
           if (policy === "Additive") expect(world.inventory.entries[list].has(operation.entry)).toBe(true);
@@ -278,9 +278,9 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           },
         };
         const [one, two] = [planned(world), planned(other)];
-        expect(two.operations).toEqual(one.operations);
-        expect(two.inventory).toEqual(one.inventory);
-        expect(two.lists).toEqual(one.lists);
+        expect(two.operations).toStrictEqual(one.operations);
+        expect(two.inventory).toStrictEqual(one.inventory);
+        expect(two.lists).toStrictEqual(one.lists);
       }),
       { numRuns: caseCount(500) },
     );
@@ -323,7 +323,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         const before = { blocklist: covered("blocklist"), allowlist: covered("allowlist") };
         for (const operation of plan.operations) {
           carryOut(operation, seen, new Map(plan.inventory.origins));
-          for (const list of listNames) expect(covered(list)).toEqual(expect.arrayContaining([...before[list]]));
+          for (const list of listNames) expect(covered(list)).toStrictEqual(expect.arrayContaining([...before[list]]));
         }
       }),
       { numRuns: caseCount(1_000) },
@@ -340,7 +340,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           if (block.list !== "blocklist") continue;
           const index = new NetworkIndex([block.entry]);
           const late = adds.slice(place).filter((add) => add.list === "allowlist" && index.overlaps(add.entry));
-          expect(late).toEqual([]);
+          expect(late).toStrictEqual([]);
         }
       }),
       { numRuns: caseCount(500) },
@@ -365,7 +365,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         const nothing: World = { ...done, gathered: { ...done.gathered, rules: [], origins: [] } };
         const undone = carriedOut(nothing, planned(nothing));
         for (const list of listNames) {
-          expect(new Set(undone.observed.lists[list].keys())).toEqual(new Set(world.observed.lists[list].keys()));
+          expect(new Set(undone.observed.lists[list].keys())).toStrictEqual(new Set(world.observed.lists[list].keys()));
         }
       }),
       { numRuns: caseCount(500) },

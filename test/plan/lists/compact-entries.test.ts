@@ -51,7 +51,7 @@ function sent(given: Case): readonly string[] {
 describe("With Covered,", () => {
   test("an entry inside a wider one is not sent", () => {
     const entries = ["203.0.113.7", "203.0.113.0/24", "203.0.112.9", "203.0.113.128/25"];
-    expect(coversOf({ entries })).toEqual(
+    expect(coversOf({ entries })).toStrictEqual(
       new Map([
         ["203.0.113.7", "203.0.113.0/24"],
         ["203.0.113.128/25", "203.0.113.0/24"],
@@ -61,17 +61,17 @@ describe("With Covered,", () => {
 
   test("adjacent networks are not merged", () => {
     const entries = ["203.0.113.6", "203.0.113.7"];
-    expect(sent({ entries })).toEqual(entries);
+    expect(sent({ entries })).toStrictEqual(entries);
   });
 
   test("IPv6 and IPv4 never cover each other", () => {
     const entries = ["0.0.0.0/8", "2001:db8::1", "2001:db8::/32", "10.0.0.1"];
-    expect(sent({ entries })).toEqual(["0.0.0.0/8", "10.0.0.1", "2001:db8::/32"]);
+    expect(sent({ entries })).toStrictEqual(["0.0.0.0/8", "10.0.0.1", "2001:db8::/32"]);
   });
 
   test("an entry that lasts longer than the wider one is sent", () => {
     const entries = ["203.0.113.0/24", "203.0.113.7", "203.0.113.8"];
-    expect(sent({ entries, ends: { "203.0.113.0/24": 5, "203.0.113.8": 5 } })).toEqual([
+    expect(sent({ entries, ends: { "203.0.113.0/24": 5, "203.0.113.8": 5 } })).toStrictEqual([
       "203.0.113.0/24",
       "203.0.113.7",
     ]);
@@ -85,66 +85,73 @@ describe("With Covered,", () => {
 
   test("an urgent entry is sent, unless the wider one is as urgent", () => {
     const entries = ["203.0.113.0/24", "203.0.113.7", "203.0.113.8"];
-    expect(sent({ entries, priorities: { "203.0.113.7": 5 } })).toEqual(["203.0.113.0/24", "203.0.113.7"]);
-    expect(sent({ entries, priorities: { "203.0.113.0/24": 5, "203.0.113.7": 5 } })).toEqual(["203.0.113.0/24"]);
+    expect(sent({ entries, priorities: { "203.0.113.7": 5 } })).toStrictEqual(["203.0.113.0/24", "203.0.113.7"]);
+    expect(sent({ entries, priorities: { "203.0.113.0/24": 5, "203.0.113.7": 5 } })).toStrictEqual(["203.0.113.0/24"]);
   });
 
   test("an entry inside an entry of the other list that is narrower than the cover is sent", () => {
     const entries = ["203.0.113.0/24", "203.0.113.7", "203.0.113.200"];
-    expect(sent({ entries, others: ["203.0.113.0/25"] })).toEqual(["203.0.113.0/24", "203.0.113.7"]);
-    expect(sent({ entries, others: ["203.0.112.0/23"] })).toEqual(["203.0.113.0/24"]);
+    expect(sent({ entries, others: ["203.0.113.0/25"] })).toStrictEqual(["203.0.113.0/24", "203.0.113.7"]);
+    expect(sent({ entries, others: ["203.0.112.0/23"] })).toStrictEqual(["203.0.113.0/24"]);
   });
 
   test("opaque entries are ignored", () => {
-    expect(sent({ entries: ["?nonsense", "203.0.113.0/24"] })).toEqual(["203.0.113.0/24", "?nonsense"]);
+    expect(sent({ entries: ["?nonsense", "203.0.113.0/24"] })).toStrictEqual(["203.0.113.0/24", "?nonsense"]);
   });
 });
 
 describe("With Exact,", () => {
   test("the halves of a network are sent as that network, and so are the halves of the result", () => {
     const entries = ["203.0.113.4", "203.0.113.5", "203.0.113.6/31", "203.0.113.0", "203.0.113.1"];
-    expect(sent({ mode: "Exact", entries })).toEqual(["203.0.113.0/31", "203.0.113.4/30"]);
-    expect(sent({ mode: "Exact", entries: ["2001:db8::/33", "2001:db8:8000::/33"] })).toEqual(["2001:db8::/32"]);
+    expect(sent({ mode: "Exact", entries })).toStrictEqual(["203.0.113.0/31", "203.0.113.4/30"]);
+    expect(sent({ mode: "Exact", entries: ["2001:db8::/33", "2001:db8:8000::/33"] })).toStrictEqual(["2001:db8::/32"]);
   });
 
   test("two adjacent networks that are not the halves of one network are not merged", () => {
     const entries = ["203.0.113.5", "203.0.113.6"];
-    expect(sent({ mode: "Exact", entries })).toEqual(entries);
+    expect(sent({ mode: "Exact", entries })).toStrictEqual(entries);
   });
 
   test("an urgent entry is merged only with one that is as urgent", () => {
     const entries = ["203.0.113.4", "203.0.113.5", "203.0.113.6", "203.0.113.7"];
     const priorities = { "203.0.113.5": 5, "203.0.113.6": 5, "203.0.113.7": 5 };
-    expect(sent({ mode: "Exact", entries, priorities })).toEqual(["203.0.113.4", "203.0.113.5", "203.0.113.6/31"]);
+    expect(sent({ mode: "Exact", entries, priorities })).toStrictEqual([
+      "203.0.113.4",
+      "203.0.113.5",
+      "203.0.113.6/31",
+    ]);
   });
 
   test("entries that end at different times are not merged", () => {
     const entries = ["203.0.113.4", "203.0.113.5", "203.0.113.6", "203.0.113.7"];
     const ends = { "203.0.113.5": 5, "203.0.113.6": 5, "203.0.113.7": 5 };
-    expect(sent({ mode: "Exact", entries, ends })).toEqual(["203.0.113.4", "203.0.113.5", "203.0.113.6/31"]);
+    expect(sent({ mode: "Exact", entries, ends })).toStrictEqual(["203.0.113.4", "203.0.113.5", "203.0.113.6/31"]);
   });
 
   test("nothing is merged into an entry of the other list", () => {
     const entries = ["203.0.113.4", "203.0.113.5", "203.0.113.6", "203.0.113.7"];
-    expect(sent({ mode: "Exact", entries, others: ["203.0.113.4/30"] })).toEqual(["203.0.113.4/31", "203.0.113.6/31"]);
+    expect(sent({ mode: "Exact", entries, others: ["203.0.113.4/30"] })).toStrictEqual([
+      "203.0.113.4/31",
+      "203.0.113.6/31",
+    ]);
   });
 
   test("an entry of both lists is neither merged nor relied on", () => {
     const entries = ["203.0.113.4/30", "203.0.113.4/31", "203.0.113.4", "203.0.113.5"];
     const both = ["203.0.113.4", "203.0.113.5"];
-    expect(sent({ mode: "Exact", entries, others: both })).toEqual([...both, "203.0.113.4/30"].toSorted());
+    expect(sent({ mode: "Exact", entries, others: both })).toStrictEqual([...both, "203.0.113.4/30"].toSorted());
   });
 
   test("no merged network is wider than the limit", () => {
     const entries = ["203.0.112.0/24", "203.0.113.0/24"];
-    expect(sent({ mode: "Exact", entries, widest: { ipv4: 24, ipv6: 48 } })).toEqual(entries);
-    expect(sent({ mode: "Exact", entries, widest: { ipv4: 23, ipv6: 48 } })).toEqual(["203.0.112.0/23"]);
+    expect(sent({ mode: "Exact", entries, widest: { ipv4: 24, ipv6: 48 } })).toStrictEqual(entries);
+    expect(sent({ mode: "Exact", entries, widest: { ipv4: 23, ipv6: 48 } })).toStrictEqual(["203.0.112.0/23"]);
   });
 });
 
 test("With None, every entry is sent", () => {
   const entries = ["203.0.113.0/24", "203.0.113.7"];
-  expect(sent({ mode: "None", entries })).toEqual(["203.0.113.0/24", "203.0.113.7"]);
+  expect(sent({ mode: "None", entries })).toStrictEqual(["203.0.113.0/24", "203.0.113.7"]);
 });
 
 /** Networks within 16 addresses, so that they overlap: all lengths from /28 to /32. */
@@ -196,12 +203,12 @@ describe("Whatever is declared,", () => {
         const ends = Object.fromEntries(entries.map((entry, index) => [entry, endTimes[index] ?? 1]));
         const covers = coversOf({ mode, entries, others, ...(hasEnds ? { ends } : {}) });
         const endOf = (entry: Entry): number => (hasEnds ? (ends[entry] ?? 0) : 1);
-        expect(singleAddresses(sentOf(entries, covers))).toEqual(singleAddresses(entries));
+        expect(singleAddresses(sentOf(entries, covers))).toStrictEqual(singleAddresses(entries));
         for (const [entry, cover] of covers) {
           // The complete cover is declared for as long as the entry: by itself, or by the entries merged into it.
           const parts = entries.filter((other) => other === cover || covers.get(other) === cover);
           const lasting = parts.filter((part) => endOf(part) >= endOf(entry));
-          expect(singleAddresses(lasting)).toEqual(singleAddresses([cover]));
+          expect(singleAddresses(lasting)).toStrictEqual(singleAddresses([cover]));
         }
       }),
       { numRuns: caseCount(20_000) },
@@ -230,8 +237,8 @@ describe("Whatever is declared,", () => {
     fc.assert(
       fc.property(cases, ({ entries }) => {
         const all = sent({ mode: "Exact", entries });
-        expect(sent({ mode: "Exact", entries: entries.toReversed() })).toEqual(all);
-        expect(sent({ mode: "Exact", entries: all })).toEqual(all);
+        expect(sent({ mode: "Exact", entries: entries.toReversed() })).toStrictEqual(all);
+        expect(sent({ mode: "Exact", entries: all })).toStrictEqual(all);
       }),
       { numRuns: caseCount(5_000) },
     );
@@ -281,7 +288,7 @@ test("Exact sends the same networks as Python's ipaddress.collapse_addresses", (
   expect(answer.stderr).toBe("");
   const limitless = { ipv4: 0, ipv6: 0 };
   const ours = lists.map((entries) => sent({ mode: "Exact", entries, widest: limitless }));
-  expect(ours).toEqual(JSON.parse(answer.stdout));
+  expect(ours).toStrictEqual(JSON.parse(answer.stdout));
 });
 
 /** Networks of any length anywhere. */

@@ -24,7 +24,7 @@ describe("An entry in Block and in Allow", () => {
   test.each(places)("that is managed %s", (_what, managed, winner) => {
     const rules = [blocking("young", [one]), allowing("old", [one], older), blocking("third", [one])];
     const { lists } = desiredWith({ rules }, managed);
-    expect([lists.blocklist.has(one as never), lists.allowlist.has(one as never)]).toEqual([
+    expect([lists.blocklist.has(one as never), lists.allowlist.has(one as never)]).toStrictEqual([
       winner === "blocklist",
       winner === "allowlist",
     ]);
@@ -33,21 +33,21 @@ describe("An entry in Block and in Allow", () => {
   test.each(places)("that is recorded on both lists and shown %s", (_what, shown, winner) => {
     const rules = [blocking("young", [one]), allowing("old", [one], older)];
     const { lists } = desiredWith({ rules }, { blocklist: [one], allowlist: [one] }, shown);
-    expect([...lists.blocklist.keys()]).toEqual(winner === "blocklist" ? [one] : []);
-    expect([...lists.allowlist.keys()]).toEqual(winner === "allowlist" ? [one] : []);
+    expect([...lists.blocklist.keys()]).toStrictEqual(winner === "blocklist" ? [one] : []);
+    expect([...lists.allowlist.keys()]).toStrictEqual(winner === "allowlist" ? [one] : []);
   });
 
   test("that another writer added to the other list stays where it is recorded", () => {
     const rules = [blocking("young", [one]), allowing("old", [one], older)];
     const { lists } = desiredWith({ rules }, { blocklist: [one] }, { allowlist: [one] });
-    expect([...lists.blocklist.keys()]).toEqual([one]);
+    expect([...lists.blocklist.keys()]).toStrictEqual([one]);
   });
 
   test("is reported on the losing rule with the reason", () => {
     const rules = [blocking("scanners", [one]), allowing("a-partner", [one], older)];
     const desired = desiredWith({ rules }, { blocklist: [one] });
     expect(desired.dependsOnManaged).toBe(true);
-    expect(desired.rules.map(({ id, verdict }) => [id, verdict])).toEqual([
+    expect(desired.rules.map(({ id, verdict }) => [id, verdict])).toStrictEqual([
       ["edge/a-partner", "Conflict"],
       ["edge/scanners", "Accepted"],
     ]);
@@ -67,7 +67,7 @@ describe("An entry in Block and in Allow", () => {
     const rules = [aRule("feed", { texts: [missing] }), allowing("partner", [one, "192.0.2.2"])];
     const owned = [ownedBy(one, ["edge/feed"], list), ownedBy("192.0.2.2", ["edge/former"])];
     const desired = desiredWith({ rules }, { blocklist: owned });
-    expect([...desired.lists.allowlist.keys()]).toEqual(["192.0.2.2"]);
+    expect([...desired.lists.allowlist.keys()]).toStrictEqual(["192.0.2.2"]);
     expect(desired.rules.find(({ id }) => id === "edge/partner")?.message).toContain(
       `The blocklist already contains ${one}, which was last declared by a source of WafIpRule edge/feed that is now missing`,
     );
@@ -78,7 +78,7 @@ describe("An entry in Block and in Allow", () => {
       texts: [{ state: "Listed", source: "WafFeed edge/threats", entries: [entry(one)] }],
     });
     const winning = desiredWith({ rules: [allowing("partner", [one], older), threats] }, {});
-    expect(winning.rules.map(({ id, verdict }) => [id, verdict])).toEqual([
+    expect(winning.rules.map(({ id, verdict }) => [id, verdict])).toStrictEqual([
       ["edge/partner", "Accepted"],
       ["edge/threats", "Accepted"],
     ]);

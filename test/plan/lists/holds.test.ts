@@ -34,18 +34,18 @@ describe("A missing ConfigMap", () => {
 
   test("puts the entries that it last declared on hold, and entries that other rules drop are removed", () => {
     const owned = [ownedBy(one, ["edge/feed"], list), ownedBy(two, ["edge/other"]), ownedBy(three, ["edge/feed"])];
-    expect(outcome(situation(owned, { rules: [gone] }))).toEqual({ removed: [two, three], held: [one] });
+    expect(outcome(situation(owned, { rules: [gone] }))).toStrictEqual({ removed: [two, three], held: [one] });
   });
 
   test("puts no entries on hold that only a different, expired rule declared", () => {
     const expired = blocking("old", [two], { expiresAtMs: nowMs - 1 });
     const owned = [ownedBy(one, ["edge/feed"], list), ownedBy(two, ["edge/old"])];
-    expect(outcome(situation(owned, { rules: [gone, expired] }))).toEqual({ removed: [two], held: [one] });
+    expect(outcome(situation(owned, { rules: [gone, expired] }))).toStrictEqual({ removed: [two], held: [one] });
   });
 
   test("puts the entries that it last declared on hold, also for another rule that refers to it", () => {
     const owned = [ownedBy(one, ["edge/former"], list)];
-    expect(outcome(situation(owned, { rules: [gone] }))).toEqual({ removed: [], held: [one] });
+    expect(outcome(situation(owned, { rules: [gone] }))).toStrictEqual({ removed: [], held: [one] });
   });
 
   test("without a record puts the entries of its rule and of deleted rules in its namespace on hold", () => {
@@ -56,16 +56,16 @@ describe("A missing ConfigMap", () => {
       ownedBy("192.0.2.4", ["news/former"]),
     ];
     const rules = [gone, blocking("other", [])];
-    expect(outcome(situation(owned, { rules }))).toEqual({ removed: [three, "192.0.2.4"], held: [one, two] });
+    expect(outcome(situation(owned, { rules }))).toStrictEqual({ removed: [three, "192.0.2.4"], held: [one, two] });
   });
 
   test("puts every entry with unknown owners on hold, and foreign ones of an Exclusive list", () => {
     const owned = [one, ownedBy(two, ["edge/feed"], list), ownedBy(three, ["edge/other"])];
-    expect(outcome(situation(owned, { rules: [gone] }))).toEqual({ removed: [three], held: [one, two] });
+    expect(outcome(situation(owned, { rules: [gone] }))).toStrictEqual({ removed: [three], held: [one, two] });
     const instance = anInstance({ policies: { blocklist: "Exclusive" } });
     const exclusive = situation([ownedBy(two, ["edge/other"])], { instance, rules: [gone, blocking("other", [])] });
     const shown = { ...exclusive, observed: { blocklist: [one, two] } };
-    expect(outcome(shown)).toEqual({ removed: [two], held: [one] });
+    expect(outcome(shown)).toStrictEqual({ removed: [two], held: [one] });
   });
 
   test("stays an owner of its entries while another rule declares them, and puts them on hold when that rule no longer does", () => {
@@ -78,7 +78,7 @@ describe("A missing ConfigMap", () => {
       gathered: { rules: [gone] },
       inventory: { entries: inventory.entries } as object,
     });
-    expect(after.held?.removals.blocklist.map((removal) => removal.entry)).toEqual([one]);
+    expect(after.held?.removals.blocklist.map((removal) => removal.entry)).toStrictEqual([one]);
   });
 
   test("counts the entries that it last declared as desired, and as neither synced nor pending", () => {
@@ -101,12 +101,12 @@ describe("An invalid line", () => {
       ownedBy(two, ["edge/other"]),
       ownedBy(three, ["edge/odd", "edge/other"]),
     ];
-    expect(outcome(situation(owned, { rules }))).toEqual({ removed: [two], held: [one, three] });
+    expect(outcome(situation(owned, { rules }))).toStrictEqual({ removed: [two], held: [one, three] });
   });
 
   test("puts nothing on hold on the other list", () => {
     const rules = [aRule("odd", { action: "Allow", addresses: ["nonsense"] })];
-    expect(outcome(situation([ownedBy(one, ["edge/odd"])], { rules }))).toEqual({ removed: [one], held: [] });
+    expect(outcome(situation([ownedBy(one, ["edge/odd"])], { rules }))).toStrictEqual({ removed: [one], held: [] });
   });
 });
 
@@ -115,14 +115,14 @@ describe("Origins", () => {
   const removed = (of: Situation) => planOf({ inventory, ...of }).operations.map(operationKey);
 
   test("are removed while a rule is unreadable, but on hold while a file is unreadable or a WafOrigin's namespace is unknown", () => {
-    expect(removed({ gathered: { rules: [aRule("odd", { texts: [missing()] })] } })).toEqual([
+    expect(removed({ gathered: { rules: [aRule("odd", { texts: [missing()] })] } })).toStrictEqual([
       "origins -a.example Alternate",
     ]);
-    expect(removed({ gathered: { brokenSources: ["a.yaml can't be read."] } })).toEqual([]);
+    expect(removed({ gathered: { brokenSources: ["a.yaml can't be read."] } })).toStrictEqual([]);
     const selector = { matchLabels: {}, matchExpressions: [] };
     const instance = anInstance({ access: [{ ...openGrant, namespaces: { from: "Selector", selector } }] });
     const origins = [anOrigin("b.example", { name: "other/b" })];
-    expect(removed({ gathered: { instance, origins } })).toEqual([]);
+    expect(removed({ gathered: { instance, origins } })).toStrictEqual([]);
   });
 });
 
@@ -139,14 +139,14 @@ describe("An approval of removals on hold because of an unreadable source", () =
     const instance = anInstance({ guards: { maxRemovals: 0 } });
     const both = situation([...owned, ownedBy(three, ["edge/other"])], { rules, instance });
     const { hash, removals } = planOf(both).held!;
-    expect(removals.blocklist.map(({ entry, holds }) => [entry, holds.length])).toEqual([
+    expect(removals.blocklist.map(({ entry, holds }) => [entry, holds.length])).toStrictEqual([
       [three, 0],
       [one, 1],
       [two, 1],
     ]);
     const annotations = { "wafsync.dev/approve-removals": hash! };
     const given = anInstance({ guards: { maxRemovals: 0 }, meta: { annotations } });
-    expect(outcome({ ...both, gathered: { rules, instance: given } })).toEqual({
+    expect(outcome({ ...both, gathered: { rules, instance: given } })).toStrictEqual({
       removed: [one, two, three],
       held: [],
     });
@@ -161,14 +161,14 @@ describe("An approval of removals on hold because of an unreadable source", () =
       { rules },
       { inventory: { approval, approvals } },
     );
-    expect(outcome(later)).toEqual({ removed: [two], held: [three] });
+    expect(outcome(later)).toStrictEqual({ removed: [two], held: [three] });
   });
 
   test("waits if another source becomes unreadable, and a new one is required", () => {
     const { approval, approvals } = planOf(approved(planOf(held).held?.hash)).inventory;
     const more = { rules, brokenSources: ["a.yaml can't be read."] };
     const plan = planOf(situation(owned, more, { inventory: { approval, approvals } }));
-    expect(plan.operations).toEqual([]);
+    expect(plan.operations).toStrictEqual([]);
     expect(plan.held?.hash).toMatch(/^[0-9a-f]{12}$/);
     expect(plan.inventory.approval?.removals.blocklist.size).toBe(2);
   });
@@ -176,19 +176,19 @@ describe("An approval of removals on hold because of an unreadable source", () =
   test("is neither requested nor effective while the declared state can't be confirmed", () => {
     const unconfirmed = "The API server does not answer.";
     const { hash } = planOf(held).held!;
-    expect(outcome(approved(hash, { unconfirmed }))).toEqual({ removed: [], held: [one, two] });
+    expect(outcome(approved(hash, { unconfirmed }))).toStrictEqual({ removed: [], held: [one, two] });
     expect(planOf(approved(hash, { unconfirmed })).held).toMatchObject({ hash: undefined, mismatch: undefined });
     const { approval, approvals } = planOf(approved(hash)).inventory;
     const under = { rules, unconfirmed };
     const holds = new Set([...approval!.holds, ...desiredOf(under).holds.map(holdKey)]);
     const more = { inventory: { approval: { ...approval!, holds }, approvals } };
-    expect(outcome(situation(owned, under, more))).toEqual({ removed: [], held: [one, two] });
+    expect(outcome(situation(owned, under, more))).toStrictEqual({ removed: [], held: [one, two] });
   });
 
   test("has no effect a second time, because the hash depends on the number of approvals", () => {
     const { hash } = planOf(held).held!;
     const again = { ...approved(hash), inventory: { ...held.inventory, approvals: 1 } };
-    expect(outcome(again)).toEqual({ removed: [], held: [one, two] });
+    expect(outcome(again)).toStrictEqual({ removed: [], held: [one, two] });
     expect(planOf(again).held?.mismatch).toBe(hash);
     expect(planOf(held).held?.mismatch).toBeUndefined();
   });
@@ -197,7 +197,7 @@ describe("An approval of removals on hold because of an unreadable source", () =
 test("A retained entry stays in the record while a hold applies to it, and is dropped while another source is unreadable", () => {
   const retained: Owned = [one, "edge/gone", [{ kind: "WafIpRule", name: "edge/gone", source: list }]];
   const ofMissing = planOf(situation([retained], { rules: [aRule("feed", { texts: [missing()] })] }));
-  expect([...ofMissing.inventory.entries.blocklist.keys()]).toEqual([entry(one)]);
+  expect([...ofMissing.inventory.entries.blocklist.keys()]).toStrictEqual([entry(one)]);
   const ofOther = planOf(situation([retained], { rules: [blocking("odd", ["nonsense"])] }));
   expect(ofOther.inventory.entries.blocklist.size).toBe(0);
 });

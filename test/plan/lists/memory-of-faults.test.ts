@@ -46,7 +46,7 @@ describe("A dispute", () => {
 
   test("ends after a long time without corrections", () => {
     expect(pauseMinutes([0, 5, 10, 15, 20, 400])).toBe(0);
-    expect(noteDisputes(disputedAt([0, 5]), [], nowMs + 5 * minuteMs + 5 * 3_600_000)).toEqual([]);
+    expect(noteDisputes(disputedAt([0, 5]), [], nowMs + 5 * minuteMs + 5 * 3_600_000)).toStrictEqual([]);
   });
 
   test("costs no write of the inventory while nothing is recorded", () => {
@@ -74,11 +74,11 @@ describe("A dispute", () => {
   test("prevents additions and removals of its entry only", () => {
     const disputes = disputedAt([-15, -10, -5, 0]);
     const adding = planOf({ gathered: { rules: [blocking("a", [one, "192.0.2.2"])] }, inventory: { disputes } });
-    expect(adding.operations.map(operationKey)).toEqual(["blocklist +192.0.2.2"]);
-    expect(adding.contested).toEqual([{ list: "blocklist", entry: one, untilMs: nowMs + 5 * minuteMs }]);
+    expect(adding.operations.map(operationKey)).toStrictEqual(["blocklist +192.0.2.2"]);
+    expect(adding.contested).toStrictEqual([{ list: "blocklist", entry: one, untilMs: nowMs + 5 * minuteMs }]);
     const instance = anInstance({ policies: { blocklist: "Exclusive" } });
     const removing = planOf({ gathered: { instance }, observed: { blocklist: [one] }, inventory: { disputes } });
-    expect(removing.operations).toEqual([]);
+    expect(removing.operations).toStrictEqual([]);
     expect(
       planOf({
         gathered: { instance },
@@ -95,9 +95,9 @@ test("A pause for a contested entry does not count corrections from before the c
   const earlier = nowMs - 120 * minuteMs;
   expect(
     planOf({ gathered: { rules: [blocking("a", [one])] }, inventory: { disputes }, nowMs: earlier }).contested,
-  ).toEqual([]);
+  ).toStrictEqual([]);
   const noted = noteDisputes(disputes, [{ list: "blocklist", entry: one }], earlier);
-  expect(noted.map(({ atMs }) => atMs)).toEqual([[earlier]]);
+  expect(noted.map(({ atMs }) => atMs)).toStrictEqual([[earlier]]);
 });
 
 describe("A refusal", () => {
@@ -112,16 +112,16 @@ describe("A refusal", () => {
   test("applies for an hour, and is then dropped", () => {
     const plan = (atMs: number) =>
       planOf({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: atMs });
-    expect(plan(nowMs + 3_599_999).operations.map(operationKey)).toEqual(["blocklist +192.0.2.2"]);
-    expect([...plan(nowMs).refusals.values()]).toEqual([refusal]);
+    expect(plan(nowMs + 3_599_999).operations.map(operationKey)).toStrictEqual(["blocklist +192.0.2.2"]);
+    expect([...plan(nowMs).refusals.values()]).toStrictEqual([refusal]);
     expect(plan(nowMs + 3_600_000).operations).toHaveLength(2);
-    expect(plan(nowMs + 3_600_000).inventory.refusals).toEqual([]);
+    expect(plan(nowMs + 3_600_000).inventory.refusals).toStrictEqual([]);
   });
 
   test("ends if the clock is set back, so it lasts no longer than an hour", () => {
     const plan = planOf({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: nowMs - 7_200_000 });
     expect(plan.operations).toHaveLength(2);
-    expect(plan.inventory.refusals).toEqual([]);
+    expect(plan.inventory.refusals).toStrictEqual([]);
   });
 
   test("ends when the rule changes, or another rule declares the entry too", () => {
@@ -139,7 +139,7 @@ describe("A refusal", () => {
   });
 
   test("replaces an earlier one of the same operation, and the oldest beyond 2,000 leave the inventory", () => {
-    expect(withRefusal([refusal], { ...refusal, message: "Still no." })).toEqual([
+    expect(withRefusal([refusal], { ...refusal, message: "Still no." })).toStrictEqual([
       { ...refusal, message: "Still no." },
     ]);
     let refusals: readonly Refusal[] = [refusal];
@@ -152,7 +152,7 @@ describe("A refusal", () => {
   test("of a removal also prevents a retry", () => {
     const refused = { operation: `blocklist -${one}`, message: "No.", refusedAtMs: nowMs, wantedBy: "" };
     const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [one], refusals: [refused] } };
-    expect(planOf(situation).operations).toEqual([]);
+    expect(planOf(situation).operations).toStrictEqual([]);
     expect(planOf(situation).refusals.size).toBe(1);
   });
 });
@@ -172,7 +172,7 @@ describe("The domain", () => {
   });
 
   test("is compared case-insensitively, and causes no write while it is unchanged", () => {
-    expect(decideDomain(anInstance({ expectedDomain: "Shop.example" }), inventory, "SHOP.example", key)).toEqual({
+    expect(decideDomain(anInstance({ expectedDomain: "Shop.example" }), inventory, "SHOP.example", key)).toStrictEqual({
       state: "Known",
       inventory,
       told: undefined,
@@ -204,10 +204,10 @@ describe("The domain", () => {
       told: expect.stringContaining("The 1 managed entry or origin on the WAF of shop.example"),
     });
     const there = away.state === "Known" ? away.inventory : inventory;
-    expect([...(there.otherDomains.get("shop.example")?.entries.blocklist.keys() ?? [])]).toEqual([one]);
+    expect([...(there.otherDomains.get("shop.example")?.entries.blocklist.keys() ?? [])]).toStrictEqual([one]);
     const back = decideDomain(anInstance({ expectedDomain: "shop.example" }), there, "shop.example", key);
     expect(back).toMatchObject({ inventory: { domain: "shop.example", waf: inventory.waf } });
-    expect(back.state === "Known" && back.inventory.entries).toEqual(inventory.entries);
+    expect(back.state === "Known" && back.inventory.entries).toStrictEqual(inventory.entries);
     expect(back.state === "Known" && back.inventory.otherDomains.size).toBe(0);
   });
 
@@ -244,38 +244,38 @@ describe("Drift", () => {
 
   test("is a declared entry that was on the list and is missing", () => {
     const desired = desiredOf({ rules: [blocking("a", [one, "192.0.2.2"])] });
-    expect(findDrift(desired, observed(), seen([one, "192.0.2.9"]))).toEqual([
+    expect(findDrift(desired, observed(), seen([one, "192.0.2.9"]))).toStrictEqual([
       { list: "blocklist", entry: one, change: "Vanished" },
     ]);
   });
 
   test("does not include entries that were never seen, or are seen for the first time", () => {
     const desired = desiredOf({ rules: [blocking("a", [one])] });
-    expect(findDrift(desired, observed(), undefined)).toEqual([]);
-    expect(findDrift(desired, observed(), seen([]))).toEqual([]);
+    expect(findDrift(desired, observed(), undefined)).toStrictEqual([]);
+    expect(findDrift(desired, observed(), seen([]))).toStrictEqual([]);
   });
 
   test("with Exclusive, includes entries that wafsync removed and that are back", () => {
     const back = observed({ blocklist: [one] });
-    expect(findDrift(desiredOf({ instance: exclusive }), back, seen([], [one]))).toEqual([
+    expect(findDrift(desiredOf({ instance: exclusive }), back, seen([], [one]))).toStrictEqual([
       { list: "blocklist", entry: one, change: "Reappeared" },
     ]);
-    expect(findDrift(desiredOf({ instance: exclusive }), back, seen([one], [one]))).toEqual([]);
-    expect(findDrift(desiredOf(), back, seen([], [one]))).toEqual([]);
+    expect(findDrift(desiredOf({ instance: exclusive }), back, seen([one], [one]))).toStrictEqual([]);
+    expect(findDrift(desiredOf(), back, seen([], [one]))).toStrictEqual([]);
   });
 
   test("does not include the entries of another WAF, and is empty while nothing is written", () => {
     const rules = [blocking("a", [one])];
-    expect(findDrift(desiredOf({ rules }), observed({ domain: "other.example" }), seen([one]))).toEqual([]);
-    expect(findDrift(desiredOf({ rules, instance: anInstance({ suspend: true }) }), observed(), seen([one]))).toEqual(
-      [],
-    );
+    expect(findDrift(desiredOf({ rules }), observed({ domain: "other.example" }), seen([one]))).toStrictEqual([]);
+    expect(
+      findDrift(desiredOf({ rules, instance: anInstance({ suspend: true }) }), observed(), seen([one])),
+    ).toStrictEqual([]);
     expect(
       findDrift(
         desiredOf({ rules, instance: anInstance({ policies: { blocklist: "Observe" } }) }),
         observed(),
         seen([one]),
       ),
-    ).toEqual([]);
+    ).toStrictEqual([]);
   });
 });

@@ -29,7 +29,7 @@ describe("Removals that are as urgent as additions", () => {
         observed: { blocklist: ["203.0.113.1", "203.0.113.2"] },
         inventory: { blocklist },
       }),
-    ).toEqual([
+    ).toStrictEqual([
       "blocklist +203.0.113.3",
       "blocklist +203.0.113.4",
       "blocklist -203.0.113.1",
@@ -52,7 +52,7 @@ describe("Removals that are as urgent as additions", () => {
         observed: { blocklist: ["203.0.113.0/30", "198.18.0.0/24"] },
         inventory: { blocklist },
       }),
-    ).toEqual([
+    ).toStrictEqual([
       "blocklist +203.0.113.0",
       "blocklist +203.0.113.2/31",
       "blocklist -203.0.113.0/30",
@@ -64,7 +64,7 @@ describe("Removals that are as urgent as additions", () => {
   test("do not exist on the allowlist, where access would be lost too early", () => {
     const rules = [big, allowing("over", ["203.0.113.1"], ended)];
     const inventory = { allowlist: [ownedBy("203.0.113.1", ["edge/over"])] };
-    expect(keys({ gathered: { rules }, observed: { allowlist: ["203.0.113.1"] }, inventory })).toEqual([
+    expect(keys({ gathered: { rules }, observed: { allowlist: ["203.0.113.1"] }, inventory })).toStrictEqual([
       ...bigKeys,
       "allowlist -203.0.113.1",
     ]);
@@ -79,7 +79,7 @@ describe("Additions", () => {
       allowing("office", ["203.0.113.1", "203.0.113.2"]),
       blocking("urgent", addresses(4, 50), { priority: 5 }),
     ];
-    expect(keys({ gathered: { rules } })).toEqual([
+    expect(keys({ gathered: { rules } })).toStrictEqual([
       ...addresses(4, 50).map((text) => `blocklist +${text}`),
       "allowlist +203.0.113.1",
       "allowlist +203.0.113.2",
@@ -110,7 +110,7 @@ describe("Additions", () => {
       blocking("wide", ["192.0.2.0/24", "198.51.100.0/24"], { priority: 9 }),
       allowing("office", ["192.0.2.7", "203.0.113.7"]),
     ];
-    expect(keys({ gathered: { rules } })).toEqual([
+    expect(keys({ gathered: { rules } })).toStrictEqual([
       "allowlist +192.0.2.7",
       "blocklist +192.0.2.0/24",
       "blocklist +198.51.100.0/24",
@@ -120,7 +120,7 @@ describe("Additions", () => {
 
   test("of a wider allowed network go before a block inside it", () => {
     const rules = [blocking("one", ["192.0.2.7"], { priority: 9 }), allowing("net", ["192.0.2.0/24"])];
-    expect(keys({ gathered: { rules } })).toEqual(["allowlist +192.0.2.0/24", "blocklist +192.0.2.7"]);
+    expect(keys({ gathered: { rules } })).toStrictEqual(["allowlist +192.0.2.0/24", "blocklist +192.0.2.7"]);
   });
 
   test("that are urgent do not wait for exceptions to other networks inside the same wide block", () => {
@@ -143,7 +143,7 @@ test("A plan starts with origins, followed by additions and removals, from the b
       origins: { "z.example": anOwnedOrigin({ type: "Backup" }) },
     },
   };
-  expect(keys(situation)).toEqual([
+  expect(keys(situation)).toStrictEqual([
     "origins +a.example Alternate",
     "origins -z.example Backup",
     "allowlist +192.0.2.2",
@@ -160,13 +160,13 @@ test("An entry that changes lists is added to the new one before it leaves the o
     observed: { blocklist: ["192.0.2.1"] },
     inventory: { blocklist: ["192.0.2.1"] },
   };
-  expect(keys(toAllow)).toEqual(["allowlist +192.0.2.1", "blocklist -192.0.2.1"]);
+  expect(keys(toAllow)).toStrictEqual(["allowlist +192.0.2.1", "blocklist -192.0.2.1"]);
   const toBlock = {
     gathered: { rules: [blocking("a", ["192.0.2.1"])] },
     observed: { allowlist: ["192.0.2.1"] },
     inventory: { allowlist: ["192.0.2.1"] },
   };
-  expect(keys(toBlock)).toEqual(["blocklist +192.0.2.1", "allowlist -192.0.2.1"]);
+  expect(keys(toBlock)).toStrictEqual(["blocklist +192.0.2.1", "allowlist -192.0.2.1"]);
 });
 
 test("A plan of ten thousand entries contains each once", () => {

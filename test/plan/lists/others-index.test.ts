@@ -16,7 +16,10 @@ test("finds exactly the entries of other namespaces, like one index per namespac
     for (const namespace of [...namespaces, "nobody"]) {
       const others = new NetworkIndex(entries.filter((of) => of.namespace !== namespace).map((of) => of.entry));
       const asked = anEntry();
-      expect([seed, index.overlapsOthers(asked, namespace)]).toEqual([seed, others.overlaps(asked) !== undefined]);
+      expect([seed, index.overlapsOthers(asked, namespace)]).toStrictEqual([
+        seed,
+        others.overlaps(asked) !== undefined,
+      ]);
     }
   }
 });

@@ -68,8 +68,8 @@ describe("The guard on plans", () => {
       observed: { ...held.observed, allowlist: ["203.0.113.1"] },
       inventory: { ...held.inventory, allowlist: ["203.0.113.1"] },
     });
-    expect(plan.operations.map(({ kind }) => kind)).toEqual(["AddEntry", "AddEntry", "RemoveEntry"]);
-    expect(plan.held?.removals.allowlist).toEqual([]);
+    expect(plan.operations.map(({ kind }) => kind)).toStrictEqual(["AddEntry", "AddEntry", "RemoveEntry"]);
+    expect(plan.held?.removals.allowlist).toStrictEqual([]);
   });
 
   test("gives the same result before and after the additions of the plan", () => {
@@ -112,7 +112,7 @@ describe("The window of the guards", () => {
   });
 
   test("applies the percentage to the former size of the list", () => {
-    expect(windowed(removing(3, 10), { gone: 2 }).operations).toEqual([]);
+    expect(windowed(removing(3, 10), { gone: 2 }).operations).toStrictEqual([]);
     expect(windowed(removing(2, 11), { gone: 2 }).operations).toHaveLength(2);
   });
 
@@ -121,7 +121,7 @@ describe("The window of the guards", () => {
     expect(planOf(situation).inventory.counted.blocklist.size).toBe(0);
     const plan = windowed(situation);
     expect(plan.inventoryChanged).toBe(true);
-    expect([...plan.inventory.counted.blocklist]).toEqual(
+    expect([...plan.inventory.counted.blocklist]).toStrictEqual(
       addresses(3, 10_000).map((text) => [entry(text), { atMs: nowMs, weight: 1 }]),
     );
     const next = planOf({ ...situation, inventory: { ...situation.inventory, counted: plan.inventory.counted } });
@@ -186,9 +186,9 @@ describe("An approval", () => {
 
   test("with another hash, or for a plan that has changed since, allows nothing", () => {
     const { held } = planOf(removing(150, 1));
-    expect(removals(approving(removing(150, 1), "000000000000"))).toEqual([]);
-    expect(removals(approving(removing(151, 1), held!.hash))).toEqual([]);
-    expect(removals(approving(removing(149, 1), held!.hash))).toEqual([]);
+    expect(removals(approving(removing(150, 1), "000000000000"))).toStrictEqual([]);
+    expect(removals(approving(removing(151, 1), held!.hash))).toStrictEqual([]);
+    expect(removals(approving(removing(149, 1), held!.hash))).toStrictEqual([]);
     expect(planOf(removing(151, 1)).held?.hash).not.toBe(held!.hash);
   });
 
@@ -238,14 +238,14 @@ describe("An approval", () => {
       inventory: { blocklist: ["192.0.2.1", "192.0.2.2"], approval },
     });
     expect(plan.inventoryChanged).toBe(true);
-    expect([...(plan.inventory.approval?.removals.blocklist ?? [])]).toEqual(["192.0.2.2"]);
+    expect([...(plan.inventory.approval?.removals.blocklist ?? [])]).toStrictEqual(["192.0.2.2"]);
   });
 
   test("waits, and stays, while a source is broken", () => {
     const approved = planOf(approving(removing(150, 1), planOf(removing(150, 1)).held!.hash)).inventory.approval;
     const base = approving(removing(150, 1), "", approved);
     const plan = planOf({ ...base, gathered: { ...base.gathered, brokenSources: ["a.yaml can't be read."] } });
-    expect(plan.operations).toEqual([]);
+    expect(plan.operations).toStrictEqual([]);
     expect(plan.held?.removals.blocklist).toHaveLength(150);
     expect(plan.inventory.approval?.removals.blocklist.size).toBe(150);
   });

@@ -17,11 +17,11 @@ function writes(declared: readonly string[], shown: readonly string[], maxEntrie
 
 describe("On a list that is nearly full,", () => {
   test("additions come first as long as there is room", () => {
-    expect(writes(["192.0.2.1"], ["192.0.2.3"], 2)).toEqual(["blocklist +192.0.2.1", "blocklist -192.0.2.3"]);
+    expect(writes(["192.0.2.1"], ["192.0.2.3"], 2)).toStrictEqual(["blocklist +192.0.2.1", "blocklist -192.0.2.3"]);
   });
 
   test("a removal makes room for an addition, preferably one that shares no address with any addition", () => {
-    expect(writes(["192.0.2.8/30", "192.0.2.77"], ["192.0.2.0/24", "198.51.100.1", "192.0.2.77"], 3)).toEqual([
+    expect(writes(["192.0.2.8/30", "192.0.2.77"], ["192.0.2.0/24", "198.51.100.1", "192.0.2.77"], 3)).toStrictEqual([
       "blocklist -198.51.100.1",
       "blocklist +192.0.2.8/30",
       "blocklist -192.0.2.0/24",
@@ -29,7 +29,7 @@ describe("On a list that is nearly full,", () => {
   });
 
   test("an entry is removed before its replacement is added only if there is no other way", () => {
-    expect(writes(["192.0.2.0/25"], ["192.0.2.0/24"], 1)).toEqual([
+    expect(writes(["192.0.2.0/25"], ["192.0.2.0/24"], 1)).toStrictEqual([
       "blocklist -192.0.2.0/24",
       "blocklist +192.0.2.0/25",
     ]);

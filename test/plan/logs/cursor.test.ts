@@ -14,7 +14,7 @@ describe("a saved cursor", () => {
     cursor.dayDone(100, 1);
     cursor.markOf(101).tally.take(identityOf(row("/b")));
     const back = loadLogCursor(JSON.parse(JSON.stringify(cursor.save())));
-    expect(back?.save()).toEqual(cursor.save());
+    expect(back?.save()).toStrictEqual(cursor.save());
     expect(back?.nextDay).toBe(101);
     expect(back?.markOf(100).total).toBe(1);
     expect(back?.markOf(101).total).toBeUndefined();
@@ -48,15 +48,15 @@ test("days that were not read completely are kept, however old they are", () => 
   const cursor = new LogCursor(100, seed);
   cursor.markOf(100).tally.take(identityOf(row("/a")));
   cursor.forgetBefore(200);
-  expect(cursor.save().days.map(({ day }) => day)).toEqual([100]);
-  expect(cursor.daysToRead(200, 2)).toEqual({ firstDay: 100, lastDay: 200 });
+  expect(cursor.save().days.map(({ day }) => day)).toStrictEqual([100]);
+  expect(cursor.daysToRead(200, 2)).toStrictEqual({ firstDay: 100, lastDay: 200 });
   cursor.dayDone(100, 1);
   cursor.forgetBefore(200);
-  expect(cursor.save().days).toEqual([]);
+  expect(cursor.save().days).toStrictEqual([]);
 });
 
 test("a plan keeps its days, including today", () => {
-  expect(logPlans.map((plan) => 1000 - firstKeptDay(plan, 1000) + 1)).toEqual([30, 30, 90, 180, 365, 365]);
+  expect(logPlans.map((plan) => 1000 - firstKeptDay(plan, 1000) + 1)).toStrictEqual([30, 30, 90, 180, 365, 365]);
 });
 
 describe("rows that could not be forwarded", () => {
@@ -71,7 +71,7 @@ describe("rows that could not be forwarded", () => {
     const again = back?.markOf(100).tally;
     again?.beginReading();
     const came = [row("/a"), row("/a"), row("/b")].map((entry) => again?.take(identityOf(entry)));
-    expect(came).toEqual([false, true, true]);
+    expect(came).toStrictEqual([false, true, true]);
   });
 
   test("that were never taken change nothing", () => {
@@ -86,8 +86,8 @@ describe("closing the oldest day", () => {
   test("ends the wait for its late rows, one day after another, except for the latest", () => {
     const cursor = new LogCursor(100, seed);
     for (const day of [100, 101, 102]) cursor.dayDone(day, 1);
-    expect([cursor.closeOldest(), cursor.closeOldest(), cursor.closeOldest()]).toEqual([100, 101, undefined]);
-    expect(cursor.daysToRead(102, 2)).toEqual({ firstDay: 102, lastDay: 102 });
+    expect([cursor.closeOldest(), cursor.closeOldest(), cursor.closeOldest()]).toStrictEqual([100, 101, undefined]);
+    expect(cursor.daysToRead(102, 2)).toStrictEqual({ firstDay: 102, lastDay: 102 });
     expect(loadLogCursor(JSON.parse(JSON.stringify(cursor.save())))?.daysToRead(103, 5).firstDay).toBe(102);
   });
 
@@ -103,8 +103,8 @@ test("after a long pause, only the days that still accept late rows are read aga
   const cursor = new LogCursor(90, seed);
   for (let day = 90; day <= 100; day += 1) cursor.dayDone(day, 1);
   cursor.forgetBefore(98);
-  expect(cursor.daysToRead(120, 2)).toEqual({ firstDay: 98, lastDay: 120 });
+  expect(cursor.daysToRead(120, 2)).toStrictEqual({ firstDay: 98, lastDay: 120 });
   for (let day = 98; day <= 120; day += 1) cursor.dayDone(day, 1);
   cursor.forgetBefore(118);
-  expect(cursor.daysToRead(121, 2)).toEqual({ firstDay: 118, lastDay: 121 });
+  expect(cursor.daysToRead(121, 2)).toStrictEqual({ firstDay: 118, lastDay: 121 });
 });

@@ -21,7 +21,7 @@ describe("a day with more rows than the limit", () => {
   test("is forwarded completely in one reading", () => {
     const reading = new LogDayReading(undefined, () => new LogTally(identityOf, { rowsMax }));
     const verdicts = [page("a b", "1"), page("c d", "2"), page("e f", null)].map((one) => reading.page(one));
-    expect(verdicts.map(pathsOf)).toEqual(["a b", "c d", "e f"]);
+    expect(verdicts.map(pathsOf)).toStrictEqual(["a b", "c d", "e f"]);
     expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { came: 6, total: 6 } });
   });
 
@@ -33,7 +33,7 @@ describe("a day with more rows than the limit", () => {
     expect(pathsOf(reading.page(page("c d", "2")))).toBe("c d");
     reading.begin();
     const problem = `more log entries for one day than wafsync remembers (${tallyRowsMax}), and the day had to be read again`;
-    expect(reading.page(page("a b", "1"))).toEqual({ next: "Failed", rows: [], problem });
+    expect(reading.page(page("a b", "1"))).toStrictEqual({ next: "Failed", rows: [], problem });
   });
 });
 
@@ -44,7 +44,7 @@ describe("a page that contains duplicate rows once", () => {
     expect(reading.page(page("c d e", "2"))).toMatchObject({ next: "Again", defect: "TooManyRows" });
     reading.begin();
     const verdicts = [page("a b", "1"), page("c d", "2"), page("e f", null)].map((one) => reading.page(one));
-    expect(verdicts.map(pathsOf)).toEqual(["", "c d", "e f"]);
+    expect(verdicts.map(pathsOf)).toStrictEqual(["", "c d", "e f"]);
     expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { came: 6, total: 6, surplus: 2 } });
   });
 

@@ -20,10 +20,10 @@ describe("the usage of an instance in its hour", () => {
   test("reaches the limit when the rows or the pages are used up", () => {
     const usage = new HourUsage();
     for (let page = 0; page < 10; page += 1) expect(usage.takePage(startMs + page, limits)).toBe(true);
-    expect(usage.endOf(startMs + 10, limits)).toEqual({ used: "Pages", untilMs: startMs + hourMs });
+    expect(usage.endOf(startMs + 10, limits)).toStrictEqual({ used: "Pages", untilMs: startMs + hourMs });
     expect(usage.takePage(startMs + 10, limits)).toBe(false);
     usage.rowsForwarded(startMs + 11, 1000);
-    expect(usage.endOf(startMs + 12, limits)).toEqual({ used: "Rows", untilMs: startMs + hourMs });
+    expect(usage.endOf(startMs + 12, limits)).toStrictEqual({ used: "Rows", untilMs: startMs + hourMs });
   });
 
   test("is reset if the clock was set back, so no pause is longer than an hour", () => {

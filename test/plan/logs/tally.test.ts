@@ -89,7 +89,7 @@ describe("a tally", () => {
       }
     }
     expect(tally.size).toBe(expected.size);
-    expect(countsIn(tally)).toEqual(expected);
+    expect(countsIn(tally)).toStrictEqual(expected);
     tally.beginReading();
     for (const [identity, count] of expected) {
       for (let time = 0; time < count; time += 1) expect(tally.take(identity)).toBe(false);
@@ -110,19 +110,19 @@ describe("a tally", () => {
         for (const reading of readings) {
           for (const [item, count] of countsOf(reading)) expected.set(item, Math.max(count, expected.get(item) ?? 0));
         }
-        expect(countsOf(handedOn)).toEqual(expected);
-        expect(countsIn(tally)).toEqual(expected);
+        expect(countsOf(handedOn)).toStrictEqual(expected);
+        expect(countsIn(tally)).toStrictEqual(expected);
       }),
     );
   });
 
   test("forwards rows that it has no room to record, and reports this", () => {
     const tally = new LogTally(identityOf, { rowsMax: 2 });
-    expect([1, 2, 1].map((item) => tally.take(item))).toEqual([true, true, true]);
+    expect([1, 2, 1].map((item) => tally.take(item))).toStrictEqual([true, true, true]);
     expect(tally.isOverfull).toBe(false);
-    expect([3, 3, 1].map((item) => tally.take(item))).toEqual([true, true, true]);
+    expect([3, 3, 1].map((item) => tally.take(item))).toStrictEqual([true, true, true]);
     expect(tally.isOverfull).toBe(true);
-    expect([...countsIn(tally)]).toEqual([
+    expect([...countsIn(tally)]).toStrictEqual([
       [1, 3],
       [2, 1],
     ]);
@@ -136,7 +136,7 @@ describe("a tally as bytes", () => {
         const tally = new LogTally(identityOf);
         for (const item of items) tally.take(item);
         const back = decodeTally(finished(encodeTally(tally)), identityOf);
-        expect(back && countsIn(back)).toEqual(countsIn(tally));
+        expect(back && countsIn(back)).toStrictEqual(countsIn(tally));
       }),
     );
   });
@@ -154,7 +154,7 @@ describe("a tally as bytes", () => {
     // 7 buckets are sorted, 2 ** 19 slots are scanned, and 200,000 rows are written.
     expect(count).toBeGreaterThan(7 + 4 + 12);
     const back = decodeTally(slice.value, identityOf);
-    expect(finished(back!.identities())).toEqual(finished(tally.identities()));
+    expect(finished(back!.identities())).toStrictEqual(finished(tally.identities()));
   });
 
   test("takes about five bytes per row", () => {

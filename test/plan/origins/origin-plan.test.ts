@@ -114,7 +114,7 @@ describe("An origin", () => {
       { ...none, owned: undefined },
     ],
   ] as const)("that is %s is planned as in the table", (_what, declared, owned, primary, expected) => {
-    expect(decide(declared, owned, primary)).toEqual(expected);
+    expect(decide(declared, owned, primary)).toStrictEqual(expected);
   });
 
   test.each([
@@ -122,7 +122,11 @@ describe("An origin", () => {
     ["declared with another type", backup, added],
     ["retained", undefined, { ...added, retainedBy: "edge/a.example" }],
   ] as const)("that is %s stays while a source can't be read", (_what, declared, owned) => {
-    expect(decide(declared, owned, false, true)).toEqual({ operations: [], waiting: [], owned: "Alternate added" });
+    expect(decide(declared, owned, false, true)).toStrictEqual({
+      operations: [],
+      waiting: [],
+      owned: "Alternate added",
+    });
   });
 
   test("is recorded with the object that retains it, until this object no longer does", () => {
@@ -131,8 +135,8 @@ describe("An origin", () => {
       planOf({ gathered: { origins: [declared] }, inventory: { origins: { [host]: owned } } }).inventory.origins.get(
         host,
       );
-    expect(record(retaining, added)).toEqual({ ...added, retainedBy: "edge/a.example" });
-    expect(record(alternate, { ...added, retainedBy: "edge/a.example" })).toEqual(added);
+    expect(record(retaining, added)).toStrictEqual({ ...added, retainedBy: "edge/a.example" });
+    expect(record(alternate, { ...added, retainedBy: "edge/a.example" })).toStrictEqual(added);
   });
 
   test("whose object changed the host is removed although it was retained", () => {
@@ -141,7 +145,7 @@ describe("An origin", () => {
       gathered: { origins: [renamed] },
       inventory: { origins: { [host]: { ...added, retainedBy: "edge/one" } } },
     });
-    expect(operations.map(operationKey)).toEqual(["origins +b.example Alternate", `origins -${host} Alternate`]);
+    expect(operations.map(operationKey)).toStrictEqual(["origins +b.example Alternate", `origins -${host} Alternate`]);
   });
 
   test("that the API refused waits for an hour or another version of its object", () => {
@@ -153,8 +157,8 @@ describe("An origin", () => {
     };
     const at = (atMs: number, declared = alternate) =>
       planOf({ gathered: { origins: [declared] }, inventory: { refusals: [refusal] }, nowMs: atMs });
-    expect(at(nowMs + 3_599_999).operations).toEqual([]);
-    expect(at(nowMs + 3_599_999).origins.refused.get(host)).toEqual(refusal);
+    expect(at(nowMs + 3_599_999).operations).toStrictEqual([]);
+    expect(at(nowMs + 3_599_999).origins.refused.get(host)).toStrictEqual(refusal);
     expect(at(nowMs + 3_600_000).operations).toHaveLength(1);
     expect(at(nowMs, anOrigin(host, { meta: { generation: 2 } })).operations).toHaveLength(1);
   });
@@ -164,9 +168,12 @@ describe("An origin", () => {
       gathered: { instance: anInstance({ policies: { origins: "Observe" } }), origins: [alternate] },
       inventory: { origins: { "z.example": added } },
     });
-    expect(plan.operations).toEqual([]);
-    expect(plan.observedOnly.map(operationKey)).toEqual([`origins +${host} Alternate`, "origins -z.example Alternate"]);
-    expect([...plan.inventory.origins.keys()]).toEqual(["z.example"]);
+    expect(plan.operations).toStrictEqual([]);
+    expect(plan.observedOnly.map(operationKey)).toStrictEqual([
+      `origins +${host} Alternate`,
+      "origins -z.example Alternate",
+    ]);
+    expect([...plan.inventory.origins.keys()]).toStrictEqual(["z.example"]);
   });
 });
 

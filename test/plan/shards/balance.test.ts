@@ -14,7 +14,7 @@ test("a replica with two shards fewer than another one asks for a shard", () => 
 
 test("only the replica with the most shards gives one up, and only one of several does", () => {
   const holders = held("a", "a", "b", "b", "c");
-  expect(["a", "b", "c", "d"].map((own) => shardToGive(holders, own, "d"))).toEqual([
+  expect(["a", "b", "c", "d"].map((own) => shardToGive(holders, own, "d"))).toStrictEqual([
     1,
     undefined,
     undefined,

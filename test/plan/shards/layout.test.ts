@@ -4,7 +4,7 @@ import { nextLayout, parseLayout } from "../../../src/plan/shards/layout.ts";
 const step = { own: 3, found: undefined, isUnused: false, pendingMs: 0, waitMs: 30_000 };
 
 test("a Lease without the annotation belongs to a version or a configuration without sharding", () => {
-  expect(parseLayout(undefined)).toEqual({ shards: 1, isPending: false });
+  expect(parseLayout(undefined)).toStrictEqual({ shards: 1, isPending: false });
   expect(nextLayout({ ...step, own: 1 })).toBeUndefined();
 });
 

@@ -37,11 +37,11 @@ test.each([2, 3, 5, 16])("%s shards get about the same number of keys each", (sh
 test("with one more shard, keys move only to the new one, and no more than its share", () => {
   for (const shards of [1, 2, 4, 9]) {
     const moved = prints.filter((print) => shardOfKey(print, shards) !== shardOfKey(print, shards + 1));
-    expect(moved.filter((print) => shardOfKey(print, shards + 1) !== shards)).toEqual([]);
+    expect(moved.filter((print) => shardOfKey(print, shards + 1) !== shards)).toStrictEqual([]);
     expect(moved.length).toBeLessThan((prints.length / (shards + 1)) * 1.25);
   }
 });
 
 test("without sharding, every key has the only shard", () => {
-  expect(new Set(prints.map((print) => shardOfKey(print, 1)))).toEqual(new Set([0]));
+  expect(new Set(prints.map((print) => shardOfKey(print, 1)))).toStrictEqual(new Set([0]));
 });

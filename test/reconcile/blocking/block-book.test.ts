@@ -51,7 +51,7 @@ class Bench {
 
 test("a new process uses the record, and reads it once", async () => {
   const bench = new Bench();
-  expect(await bench.entries()).toEqual(["203.0.113.7"]);
+  expect(await bench.entries()).toStrictEqual(["203.0.113.7"]);
   expect(await bench.book.view(instance)).toBe(await bench.book.view(instance));
   expect(bench.loads).toBe(1);
 });
@@ -63,7 +63,7 @@ test("while the record can't be read, its content is unknown, and it is read aga
   bench.answer = recorded();
   expect(await bench.book.view(instance)).toMatchObject({ state: "Unreachable" });
   bench.nowMs += 10_000;
-  expect(await bench.entries()).toEqual(["203.0.113.7"]);
+  expect(await bench.entries()).toStrictEqual(["203.0.113.7"]);
   expect(bench.loads).toBe(2);
 });
 
@@ -73,11 +73,11 @@ test("changed entries cause a run; more evidence alone does not, and is availabl
   bench.book.publish(instance, published(61));
   const version = bench.book.version();
   bench.book.publish(instance, published(62));
-  expect([bench.book.version(), bench.changes]).toEqual([version, 0]);
+  expect([bench.book.version(), bench.changes]).toStrictEqual([version, 0]);
   const view = await bench.book.view(instance);
   expect(view.state === "Known" && view.judgements.get("edge/attackers")?.judgement.entries[0]?.requests).toBe(62);
   bench.book.publish(instance, new Map());
-  expect([bench.book.version() > version, bench.changes]).toEqual([true, 1]);
+  expect([bench.book.version() > version, bench.changes]).toStrictEqual([true, 1]);
 });
 
 test("a report about the reading causes a run if it differs from the last one", async () => {
@@ -93,5 +93,5 @@ test("a report about the reading causes a run if it differs from the last one", 
 test.each([null, 7, {}, { judges: [] }])("a record without judges lists no clients: %j", async (record) => {
   const bench = new Bench();
   bench.answer = { state: "Loaded", record, revision: "" };
-  expect(await bench.entries()).toEqual([]);
+  expect(await bench.entries()).toStrictEqual([]);
 });

@@ -45,7 +45,7 @@ describe("A WafCacheClear", () => {
     const clear = aCacheClear("deploy", { trigger: "4f2a" });
     const world = aWorld(clear);
     const { result, wakeAtMs, pendingClears } = await world.pass();
-    expect({ result, pendingClears }).toEqual({ result: { kind: "Done" }, pendingClears: 0 });
+    expect({ result, pendingClears }).toStrictEqual({ result: { kind: "Done" }, pendingClears: 0 });
     expect(world.waf.cacheClears).toBe(1);
     expect(statusOf(world, clear)).toMatchObject({
       observedGeneration: 1,
@@ -60,13 +60,13 @@ describe("A WafCacheClear", () => {
     expect(world.status.condition(clear.meta, "Ready")).toBe("True Ready");
     expect(world.status.condition(clear.meta, "Reconciling")).toBeUndefined();
     expect(failed(world, clear)).toBeUndefined();
-    expect(world.status.eventReasons()).toEqual(["CacheCleared"]);
+    expect(world.status.eventReasons()).toStrictEqual(["CacheCleared"]);
     expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
-    expect(world.owned().handledTriggers).toEqual([
+    expect(world.owned().handledTriggers).toStrictEqual([
       { cacheClear: "edge/deploy", trigger: "4f2a", handledAtMs: world.clock.nowMs() },
     ]);
     expect(await world.clearsAnHourLater()).toBe(1);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("is first reported as waiting, and its attempt is recorded before the call", async () => {
@@ -79,7 +79,7 @@ describe("A WafCacheClear", () => {
       }
     });
     await world.pass();
-    expect(seen).toEqual([
+    expect(seen).toStrictEqual([
       // The first status is written while the first list is read.
       ["ReadList", undefined, undefined],
       ["ReadList", "False Waiting", undefined],
@@ -104,8 +104,8 @@ describe("A WafCacheClear", () => {
       lastTrigger: "b",
     });
     expect(world.status.conditionOf(clear.meta, "Complete")?.lastTransitionTime).toBe("2026-01-01T00:01:00Z");
-    expect(world.owned().handledTriggers).toEqual([expect.objectContaining({ trigger: "b" })]);
-    expect(world.status.faults).toEqual([]);
+    expect(world.owned().handledTriggers).toStrictEqual([expect.objectContaining({ trigger: "b" })]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("that is deleted and recreated does not clear again for the same trigger", async () => {
@@ -130,7 +130,7 @@ describe("A WafCacheClear", () => {
       await world.pass();
       expect(world.waf.cacheClears).toBe(2);
       expect(complete(world, other)).toBe("True Cleared");
-      expect(world.status.faults).toEqual([]);
+      expect(world.status.faults).toStrictEqual([]);
     }
   });
 
@@ -157,7 +157,7 @@ describe("A WafCacheClear", () => {
     expect(world.status.condition(clear.meta, "Ready")).toBe("False NotAllowed");
     expect(world.status.condition(clear.meta, "Stalled")).toBe("True NotAllowed");
     expect(complete(world, clear)).toBe("False Waiting");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("waits while it or its instance is suspended, and its deadline does not run", async () => {
@@ -176,7 +176,7 @@ describe("A WafCacheClear", () => {
     world.declare({ instance: anInstance() });
     await world.pass();
     expect(complete(world, resumed)).toBe("True Cleared");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -188,11 +188,11 @@ describe("Objects that wait together", () => {
     await world.pass();
     expect(world.waf.cacheClears).toBe(1);
     const states = ten.map((clear) => [complete(world, clear), statusOf(world, clear)["coalescedWith"]]);
-    expect(states[0]).toEqual(["True Cleared", undefined]);
-    for (const state of states.slice(1)) expect(state).toEqual(["True Coalesced", "edge/deploy-0"]);
+    expect(states[0]).toStrictEqual(["True Cleared", undefined]);
+    for (const state of states.slice(1)) expect(state).toStrictEqual(["True Coalesced", "edge/deploy-0"]);
     expect(world.owned().handledTriggers).toHaveLength(10);
-    expect(world.status.eventReasons()).toEqual(ten.map(() => "CacheCleared"));
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.eventReasons()).toStrictEqual(ten.map(() => "CacheCleared"));
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("and that arrive one after another during runs cause two calls", async () => {
@@ -204,12 +204,12 @@ describe("Objects that wait together", () => {
     }
     await passesUntilCleared(world);
     expect(world.waf.count("ClearCache")).toBe(2);
-    expect(ten.map((clear) => complete(world, clear))).toEqual([
+    expect(ten.map((clear) => complete(world, clear))).toStrictEqual([
       "True Cleared",
       "True Cleared",
       ...ten.slice(2).map(() => "True Coalesced"),
     ]);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("are not completed by a call that began before they existed", async () => {
@@ -241,7 +241,7 @@ describe("Objects that wait together", () => {
     expect(complete(world, first)).toBe("True Coalesced");
     expect(statusOf(world, first)).toMatchObject({ attempts: 3, coalescedWith: "edge/second" });
     expect(complete(world, second)).toBe("True Cleared");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -252,11 +252,11 @@ describe("A cache clear during a long plan", () => {
       if (name === "AddEntry" && world.waf.count("AddEntry") === 50) world.declare({ cacheClears: [aCacheClear("x")] });
     });
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
+    expect(result).toStrictEqual({ kind: "Done" });
     expect(world.waf.writes().indexOf("ClearCache")).toBe(50);
     expect(world.waf.count("AddEntry")).toBe(200);
     expect(world.waf.count("ClearCache")).toBe(1);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("is retried between two entries when its retry is due", async () => {
@@ -283,7 +283,7 @@ describe("A call that fails", () => {
     const fault = { code: "BadApiKey", message: "The WAF refuses the API key (403).", status: 403 } as const;
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault });
     const { result, pendingClears } = await world.pass();
-    expect(result).toEqual({ kind: "Failed", fault });
+    expect(result).toStrictEqual({ kind: "Failed", fault });
     expect(pendingClears).toBe(0);
     expect(world.waf.count("ClearCache")).toBe(1);
     for (const clear of clears) {
@@ -294,7 +294,7 @@ describe("A call that fails", () => {
       expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
     }
     expect(world.status.eventReasons().filter((reason) => reason === "CacheClearFailed")).toHaveLength(2);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("is retried later, counts its attempts, and stops nothing else", async () => {
@@ -314,7 +314,7 @@ describe("A call that fails", () => {
     expect(statusOf(world, clear)).toMatchObject({ attempts: 3 });
     expect(complete(world, clear)).toBe("True Cleared");
     expect(world.clock.nowMs() - Date.UTC(2026, 0, 1)).toBe(6_000);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("fails the clear beyond the backoff limit, until a new trigger", async () => {
@@ -329,14 +329,14 @@ describe("A call that fails", () => {
     await world.clock.advance(600_000);
     await world.pass();
     expect(world.waf.count("ClearCache")).toBe(3);
-    expect(world.status.eventReasons()).toEqual(["CacheClearFailed"]);
+    expect(world.status.eventReasons()).toStrictEqual(["CacheClearFailed"]);
     world.declare({ cacheClears: [aCacheClear("deploy", { trigger: "b", backoffLimit: 2, meta: { generation: 2 } })] });
     await world.pass();
     expect(complete(world, clear)).toBe("True Cleared");
     expect(failed(world, clear)).toBeUndefined();
     expect(world.status.condition(clear.meta, "Stalled")).toBeUndefined();
     expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("fails the clear when its deadline expires, on time", async () => {
@@ -350,7 +350,7 @@ describe("A call that fails", () => {
       "The cache clear took longer than 30 s. The WAF answered 500.",
     );
     expect(world.waf.count("ClearCache")).toBe(4);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("with 400 fails the clear as Rejected with the API's message", async () => {
@@ -358,10 +358,10 @@ describe("A call that fails", () => {
     const world = aWorld(clear);
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault: { code: "Rejected", message: "not now" } });
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
+    expect(result).toStrictEqual({ kind: "Done" });
     expect(failed(world, clear)).toBe("True Rejected");
     expect(world.status.message(clear.meta, "Failed")).toContain('"not now"');
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("with 429 waits as requested and does not count as an attempt, for all objects of the instance", async () => {
@@ -378,7 +378,7 @@ describe("A call that fails", () => {
     expect(world.waf.count("ClearCache")).toBe(3);
     expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
     expect(complete(world, clear)).toMatch(/^True/u);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("with another domain in its response stops the instance, and does not count as a clear", async () => {
@@ -390,7 +390,7 @@ describe("A call that fails", () => {
     const { result } = await world.pass();
     expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(failed(world, clear)).toBe("True DomainChanged");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -408,7 +408,7 @@ describe("A process that is killed", () => {
     expect(world.waf.cacheClears).toBe(1);
     expect(statusOf(world, clear)).toMatchObject({ attempts: 2 });
     expect(complete(world, clear)).toBe("True Cleared");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("after the call clears at most one more time", async () => {
@@ -440,7 +440,7 @@ describe("A process that is killed", () => {
       if (name === "ReadList" && list === "allowlist") world.stop();
     });
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Interrupted" });
+    expect(result).toStrictEqual({ kind: "Interrupted" });
     expect(world.waf.count("ClearCache")).toBe(0);
     world.onCall(() => undefined);
     world.restart();
@@ -460,7 +460,7 @@ describe("The inventory", () => {
     expect(complete(world, clear)).toBe("True Cleared");
     world.restart();
     await world.pass();
-    expect(world.owned().handledTriggers).toEqual([
+    expect(world.owned().handledTriggers).toStrictEqual([
       { cacheClear: "edge/deploy", trigger: "a", handledAtMs: Date.UTC(2026, 0, 1) },
     ]);
     expect(world.waf.cacheClears).toBe(1);
@@ -521,7 +521,7 @@ describe("While the instance can't be reconciled", () => {
     expect(failed(moved, clear)).toBe("True DomainChanged");
     for (const world of [wrong, moved]) {
       expect(world.waf.count("ClearCache")).toBe(0);
-      expect(world.status.faults).toEqual([]);
+      expect(world.status.faults).toStrictEqual([]);
     }
   });
 
@@ -544,7 +544,7 @@ describe("While the instance can't be reconciled", () => {
     expect(complete(world, patient)).toBe("True Cleared");
     expect(statusOf(world, patient)).toMatchObject({ startTime: "2026-01-01T00:00:00Z", attempts: 1 });
     expect(world.waf.cacheClears).toBe(1);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -566,12 +566,12 @@ test("A preview makes no calls and no records", async () => {
     abandon: new AbortController().signal,
   };
   await previewInstance(clear.instance, ports, newInstanceMemory());
-  expect(world.waf.writes()).toEqual([]);
-  expect(inventory.saves).toEqual([]);
-  expect(status.events).toEqual([]);
+  expect(world.waf.writes()).toStrictEqual([]);
+  expect(inventory.saves).toStrictEqual([]);
+  expect(status.events).toStrictEqual([]);
   expect(complete(world, clear)).toBe("False Waiting");
   expect(statusOf(world, clear)).not.toHaveProperty("startTime");
-  expect(status.faults).toEqual([]);
+  expect(status.faults).toStrictEqual([]);
 });
 
 describe("The time to live after the finish", () => {
@@ -582,11 +582,11 @@ describe("The time to live after the finish", () => {
     Object.assign(world.source, { removeObject: async (meta: ResourceMeta) => void removed.push(meta) });
     const { wakeAtMs } = await world.pass();
     expect(wakeAtMs).toBe(world.clock.nowMs() + 60_000);
-    expect(removed).toEqual([]);
+    expect(removed).toStrictEqual([]);
     world.restart();
     await world.sleepUntil(wakeAtMs);
     await world.pass();
-    expect(removed).toEqual([clear.meta]);
+    expect(removed).toStrictEqual([clear.meta]);
     expect(world.waf.cacheClears).toBe(1);
   });
 

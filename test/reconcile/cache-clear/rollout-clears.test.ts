@@ -40,11 +40,11 @@ describe("A finished rollout", () => {
       lastClearTime: "2026-01-01T00:00:00Z",
       workloads: [{ kind: "Deployment", namespace: "edge", name: "web", revision: "2", state: "Handled" }],
     });
-    expect(world.status.events.filter(({ reason }) => reason === "CacheCleared")).toEqual([
+    expect(world.status.events.filter(({ reason }) => reason === "CacheCleared")).toStrictEqual([
       expect.objectContaining({ type: "Normal", message: expect.stringContaining("Deployment edge/web") }),
     ]);
     expect(await world.clearsAnHourLater()).toBe(1);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("waits for the minimum interval since the last clear, and wakes the instance at its end", async () => {
@@ -76,13 +76,13 @@ describe("A finished rollout", () => {
         times: 1,
       });
       expect(await world.passOrCrash()).toBeUndefined();
-      expect(world.owned().rollouts).toEqual([expect.objectContaining({ hasBegun: true, attempts: 1 })]);
+      expect(world.owned().rollouts).toStrictEqual([expect.objectContaining({ hasBegun: true, attempts: 1 })]);
       const { wakeAtMs } = await world.pass();
       await world.sleepUntil(wakeAtMs);
       await world.pass();
       await world.pass();
       expect(world.waf.cacheClears).toBe(moment === "before" ? 1 : 2);
-      expect(world.owned().rollouts).toEqual([expect.objectContaining({ hasBegun: false, attempts: 0 })]);
+      expect(world.owned().rollouts).toStrictEqual([expect.objectContaining({ hasBegun: false, attempts: 0 })]);
     }
   });
 
@@ -99,7 +99,7 @@ describe("A finished rollout", () => {
     await world.pass();
     expect(world.waf.cacheClears).toBe(1);
     expect(clearStatus(world)).not.toHaveProperty("failedAttempts");
-    expect(world.status.eventReasons().filter((reason) => reason.startsWith("CacheClear"))).toEqual([
+    expect(world.status.eventReasons().filter((reason) => reason.startsWith("CacheClear"))).toStrictEqual([
       "CacheClearFailed",
       "CacheCleared",
     ]);
@@ -138,7 +138,7 @@ describe("A finished rollout", () => {
     await world.pass();
     world.declare({ instance: anInstance(), workloads: [] });
     await world.pass();
-    expect(world.owned().rollouts).toEqual([]);
+    expect(world.owned().rollouts).toStrictEqual([]);
     expect(clearStatus(world)).toBeUndefined();
   });
 });

@@ -22,16 +22,16 @@ describe("A rule that adopts", () => {
   test("makes foreign entries managed in one run without a write, and names the first ten on itself and on the instance", async () => {
     const world = worldOfForeign();
     const { result, facts } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
-    expect(world.waf.calls.filter(({ name }) => !name.startsWith("Read"))).toEqual([]);
+    expect(result).toStrictEqual({ kind: "Done" });
+    expect(world.waf.calls.filter(({ name }) => !name.startsWith("Read"))).toStrictEqual([]);
     expect(facts?.done.adopted).toBe(foreign);
     expect([...world.owned().entries.blocklist.values()].every(({ manner }) => manner === "Adopted")).toBe(true);
     const message = `Adopted 1,413 entries for WafIpRule edge/office: ${addresses(10).join(", ")} and 1,403 more.`;
-    expect(messages(world, "EntriesAdopted")).toEqual([message, message]);
-    expect(messages(world, "RecordMissing")).toEqual([]);
+    expect(messages(world, "EntriesAdopted")).toStrictEqual([message, message]);
+    expect(messages(world, "RecordMissing")).toStrictEqual([]);
     await world.pass();
     expect(messages(world, "EntriesAdopted")).toHaveLength(2);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("keeps adopted entries when the annotation is removed", async () => {
@@ -49,8 +49,8 @@ describe("A rule that adopts", () => {
       gathered: { rules: [blocking("a", addresses(3), adopt), blocking("b", addresses(1))] },
       observed: { blocklist: addresses(2) },
     });
-    expect(plan.operations.map(({ kind }) => kind)).toEqual(["AddEntry"]);
-    expect(plan.adoptions).toEqual([
+    expect(plan.operations.map(({ kind }) => kind)).toStrictEqual(["AddEntry"]);
+    expect(plan.adoptions).toStrictEqual([
       { list: "blocklist", entry: "198.18.0.0", rules: ["edge/a"] },
       { list: "blocklist", entry: "198.18.0.1", rules: ["edge/a"] },
     ]);
@@ -58,7 +58,7 @@ describe("A rule that adopts", () => {
       instance: anInstance({ policies: { blocklist: "Observe" } }),
       rules: [blocking("a", addresses(3), adopt)],
     };
-    expect(planOf({ gathered: observed, observed: { blocklist: addresses(2) } }).adoptions).toEqual([]);
+    expect(planOf({ gathered: observed, observed: { blocklist: addresses(2) } }).adoptions).toStrictEqual([]);
   });
 });
 
@@ -84,7 +84,7 @@ describe("What a plan prints", () => {
       "There is no record of earlier runs, and 1,413 declared entries are already on the lists. They count as foreign";
     expect(await printed(world)).toContain(`warning: ${warning}`);
     await world.pass();
-    expect(messages(world, "RecordMissing")).toEqual([expect.stringContaining(warning)]);
+    expect(messages(world, "RecordMissing")).toStrictEqual([expect.stringContaining(warning)]);
     await world.pass();
     expect(messages(world, "RecordMissing")).toHaveLength(1);
     const later = await printed(world);
@@ -100,7 +100,7 @@ describe("An origin that exists already", () => {
     world.waf.origins.set("a.example", "Alternate");
     await world.pass();
     expect(world.owned().origins.get("a.example")).toMatchObject({ manner: "Adopted", type: "Alternate" });
-    expect(messages(world, "OriginAdopted")).toEqual([
+    expect(messages(world, "OriginAdopted")).toStrictEqual([
       "Adopted origin a.example: it already exists, and wafsync now manages it.",
     ]);
     expect(world.status.condition(world.declared().origins[0]!.meta, "Ready")).toBe("True Ready");
@@ -129,7 +129,7 @@ describe("An origin that exists already", () => {
     await world.clock.advance(600_000);
     await world.pass();
     expect(world.owned().origins.get("a.example")).toMatchObject({ type: "Backup", addedAtMs: expect.any(Number) });
-    expect(messages(world, "OriginAdditionRefused")).toEqual([
+    expect(messages(world, "OriginAdditionRefused")).toStrictEqual([
       expect.stringContaining("counts it as added with type Backup; origins can't be read back, so check"),
     ]);
   });

@@ -35,9 +35,9 @@ describe("An instance that continues another one", () => {
     expect(reason).toContain(
       "The instance continues WafInstance old/shop: removals are on hold until 2026-01-01T00:00:30.000Z",
     );
-    expect(await holds(ports)).toEqual([[reason], [reason]]);
+    expect(await holds(ports)).toStrictEqual([[reason], [reason]]);
     await clock.advance(arrivalMs);
-    expect(await holds(ports)).toEqual([[], []]);
+    expect(await holds(ports)).toStrictEqual([[], []]);
   });
 
   test("puts them on hold for the same time if the wall clock jumps", async () => {
@@ -47,15 +47,15 @@ describe("An instance that continues another one", () => {
     expect((await ports.source.gather(name))?.brokenSources).toHaveLength(1);
     clock.jumpWallClock(-14_400_000);
     await clock.advance(arrivalMs);
-    expect(await holds(ports)).toEqual([[], []]);
+    expect(await holds(ports)).toStrictEqual([[], []]);
   });
 
   test("puts none on hold if files are the source, because removals already wait until these are unchanged", async () => {
     const { ports } = portsOf(continuing, { isSettled: () => true });
-    expect(await holds(ports)).toEqual([[], []]);
+    expect(await holds(ports)).toStrictEqual([[], []]);
   });
 
   test("is the only one that puts removals on hold", async () => {
-    expect(await holds(portsOf(gathered()).ports)).toEqual([[], []]);
+    expect(await holds(portsOf(gathered()).ports)).toStrictEqual([[], []]);
   });
 });

@@ -18,7 +18,7 @@ describe("A wall clock that jumps", () => {
     expect((again.wakeAtMs ?? 0) - world.clock.nowMs()).toBe(leftMs);
     expect(world.waf.count("AddEntry")).toBe(0);
     await world.clock.advance(leftMs);
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toHaveLength(3);
   });
 
@@ -63,7 +63,7 @@ describe("A wall clock that jumps", () => {
     expect((await world.pass()).result.kind).toBe("Failed");
     await world.clock.advance(60_000);
     await world.passesUntilGone();
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
     expect(world.status.eventReasons()).not.toContain("EntriesLeftBehind");
   });
 });

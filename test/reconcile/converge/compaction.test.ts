@@ -53,7 +53,7 @@ describe("A declared entry inside another one", () => {
 
   test("is not sent, counts as synced, and its rule names the entry that covers it", async () => {
     const world = await worldWith({ rules });
-    expect(world.waf.lists.blocklist).toEqual([net]);
+    expect(world.waf.lists.blocklist).toStrictEqual([net]);
     expect(synced(world, "hosts")).toContain(`Declared ${inside} is covered by ${net}, which is on the blocklist.`);
     const status = world.status.read(blocking("hosts", []).rule.meta) as Partial<WafIpRuleStatus>;
     expect(status).toMatchObject({ progress: "1/1", entries: { desired: 1, synced: 1, covered: 1 } });
@@ -62,22 +62,25 @@ describe("A declared entry inside another one", () => {
   test("is recorded with the entry that covers it, whose owners are the owners of both", async () => {
     const world = await worldWith({ rules });
     const record = world.owned().entries.blocklist.get(entry(net));
-    expect(record?.standsFor).toEqual([net, inside]);
-    expect(readOwners(record?.owners ?? ("" as never)).map(({ name }) => name)).toEqual(["edge/hosts", "edge/nets"]);
+    expect(record?.standsFor).toStrictEqual([net, inside]);
+    expect(readOwners(record?.owners ?? ("" as never)).map(({ name }) => name)).toStrictEqual([
+      "edge/hosts",
+      "edge/nets",
+    ]);
   });
 
   test("is added before the entry that covers it is removed", async () => {
     const world = await worldWith({ rules });
     declare(world, { rules: [blocking("hosts", [inside])] });
-    expect(await writesOf(world)).toEqual([`AddEntry ${inside}`, `RemoveEntry ${net}`]);
+    expect(await writesOf(world)).toStrictEqual([`AddEntry ${inside}`, `RemoveEntry ${net}`]);
   });
 
   test("is sent if the other entry expires earlier, so that nothing must be added then", async () => {
     const expiresAtMs = new ConvergeWorld().clock.nowMs() + 60_000;
     const world = await worldWith({ rules: [blocking("nets", [net], { expiresAtMs }), blocking("hosts", [inside])] });
-    expect(world.waf.lists.blocklist.toSorted()).toEqual([net, inside]);
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual([net, inside]);
     await world.clock.advance(60_000);
-    expect(await writesOf(world)).toEqual([`RemoveEntry ${net}`]);
+    expect(await writesOf(world)).toStrictEqual([`RemoveEntry ${net}`]);
   });
 
   test("is sent immediately if the API refuses the other entry", async () => {
@@ -85,7 +88,7 @@ describe("A declared entry inside another one", () => {
     world.waf.refusedTexts.add(net);
     declare(world, { rules: [...rules, blocking("others", addresses(30))] });
     const writes = await writesOf(world);
-    expect(writes.slice(0, 2)).toEqual([`AddEntry ${net}`, `AddEntry ${inside}`]);
+    expect(writes.slice(0, 2)).toStrictEqual([`AddEntry ${net}`, `AddEntry ${inside}`]);
     expect(writes).toHaveLength(32);
   });
 
@@ -93,23 +96,23 @@ describe("A declared entry inside another one", () => {
     const world = await worldWith({ rules });
     world.waf.refusedTexts.add(inside);
     declare(world, { rules: [blocking("hosts", [inside])] });
-    expect(await writesOf(world)).toEqual([`AddEntry ${inside}`]);
-    expect(world.waf.lists.blocklist).toEqual([net]);
+    expect(await writesOf(world)).toStrictEqual([`AddEntry ${inside}`]);
+    expect(world.waf.lists.blocklist).toStrictEqual([net]);
     expect(world.status.message(anInstance().meta, "Synced")).toContain(`1 removal waits for them (${net})`);
   });
 
   test("is sent if the other entry belongs to another namespace", async () => {
     const world = await worldWith({ rules: [blocking("guest/nets", [net]), blocking("hosts", [inside])] });
-    expect(world.waf.lists.blocklist.toSorted()).toEqual([net, inside]);
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual([net, inside]);
   });
 
   test("is sent if its rule retains it, and stays when both rules are deleted", async () => {
     const retained = blocking("hosts", [inside], { deletionPolicy: "Retain" });
     const world = await worldWith({ rules: [blocking("nets", [net]), retained] });
-    expect(world.waf.lists.blocklist.toSorted()).toEqual([net, inside]);
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual([net, inside]);
     declare(world, { rules: [] });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([inside]);
+    expect(world.waf.lists.blocklist).toStrictEqual([inside]);
   });
 
   test("stays on the list if another writer added it, or if it was adopted", async () => {
@@ -117,17 +120,17 @@ describe("A declared entry inside another one", () => {
     world.waf.lists.blocklist.push(inside);
     const adopting = blocking("hosts", [inside], { meta: { annotations: { "wafsync.dev/adopt": "true" } } });
     declare(world, { rules: [blocking("nets", [net]), adopting] });
-    expect(await writesOf(world)).toEqual([`AddEntry ${net}`]);
-    expect(await writesOf(world)).toEqual([]);
+    expect(await writesOf(world)).toStrictEqual([`AddEntry ${net}`]);
+    expect(await writesOf(world)).toStrictEqual([]);
     declare(world, { rules: [] });
-    expect((await writesOf(world)).toSorted()).toEqual([`RemoveEntry ${net}`, `RemoveEntry ${inside}`]);
+    expect((await writesOf(world)).toSorted()).toStrictEqual([`RemoveEntry ${net}`, `RemoveEntry ${inside}`]);
   });
 
   test("is sent if only an unmanaged entry covers it", async () => {
     const world = new ConvergeWorld();
     world.waf.lists.blocklist.push(net);
     declare(world, { rules: [blocking("hosts", [inside])] });
-    expect(await writesOf(world)).toEqual([`AddEntry ${inside}`]);
+    expect(await writesOf(world)).toStrictEqual([`AddEntry ${inside}`]);
   });
 });
 
@@ -137,28 +140,32 @@ describe("With Exact,", () => {
 
   test("adjacent entries need one call, and removing one of them makes additions before the removal", async () => {
     const world = await worldWith({ rules: [blocking("hosts", four)], compaction: "Exact" });
-    expect(world.waf.lists.blocklist).toEqual([merged]);
+    expect(world.waf.lists.blocklist).toStrictEqual([merged]);
     declare(world, { rules: [blocking("hosts", four.slice(1))], compaction: "Exact" });
-    expect(await writesOf(world)).toEqual(["AddEntry 203.0.113.5", "AddEntry 203.0.113.6/31", `RemoveEntry ${merged}`]);
+    expect(await writesOf(world)).toStrictEqual([
+      "AddEntry 203.0.113.5",
+      "AddEntry 203.0.113.6/31",
+      `RemoveEntry ${merged}`,
+    ]);
   });
 
   test("a change of the mode adds before it removes, and no guard counts the removals", async () => {
     const strict = { guards: { maxRemovals: 0, maxRemovalPercent: 0 } };
     const rules = [blocking("hosts", four)];
     const world = await worldWith({ rules, compaction: "None", guards: strict });
-    expect(world.waf.lists.blocklist).toEqual(four);
+    expect(world.waf.lists.blocklist).toStrictEqual(four);
     declare(world, { rules, compaction: "Exact", guards: strict });
-    expect(await writesOf(world)).toEqual([`AddEntry ${merged}`, ...four.map((one) => `RemoveEntry ${one}`)]);
+    expect(await writesOf(world)).toStrictEqual([`AddEntry ${merged}`, ...four.map((one) => `RemoveEntry ${one}`)]);
     declare(world, { rules, compaction: "Covered", guards: strict });
-    expect(await writesOf(world)).toEqual([...four.map((one) => `AddEntry ${one}`), `RemoveEntry ${merged}`]);
-    expect(await writesOf(world)).toEqual([]);
+    expect(await writesOf(world)).toStrictEqual([...four.map((one) => `AddEntry ${one}`), `RemoveEntry ${merged}`]);
+    expect(await writesOf(world)).toStrictEqual([]);
   });
 
   test("the guards count all entries that a merged entry represents", async () => {
     const strict = { guards: { maxRemovals: 3, maxRemovalPercent: 100 } };
     const world = await worldWith({ rules: [blocking("hosts", four)], compaction: "Exact", guards: strict });
     declare(world, { rules: [], compaction: "Exact", guards: strict });
-    expect(await writesOf(world)).toEqual([]);
+    expect(await writesOf(world)).toStrictEqual([]);
     expect(world.status.message(anInstance().meta, "RemovalsHeld")).toContain(merged);
   });
 
@@ -168,8 +175,8 @@ describe("With Exact,", () => {
     const world = await worldWith({ rules: [hosts], compaction: "Exact" });
     const allow = allowing("office", [inside], { meta: { createdAtMs: 1 } });
     declare(world, { rules: [hosts, allow], compaction: "Exact" });
-    expect(await writesOf(world)).toEqual([]);
-    expect(world.waf.lists.blocklist).toEqual([merged]);
+    expect(await writesOf(world)).toStrictEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([merged]);
   });
 
   test("a crash between the additions and the removal uncovers nothing", async () => {
@@ -183,7 +190,7 @@ describe("With Exact,", () => {
     world.waf.onCall = undefined;
     world.restart();
     await world.pass();
-    expect(world.waf.lists.blocklist.toSorted()).toEqual(["203.0.113.5", "203.0.113.6/31"]);
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(["203.0.113.5", "203.0.113.6/31"]);
   });
 });
 
@@ -195,7 +202,7 @@ describe("A list with a limit", () => {
       blocking("urgent", ["192.0.2.9"], { priority: 5, meta: { createdAtMs: 3 } }),
     ];
     const world = await worldWith({ rules, maxEntries: 4 });
-    expect(world.waf.lists.blocklist.toSorted()).toEqual(["192.0.2.1", "192.0.2.3", "192.0.2.5", "192.0.2.9"]);
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.3", "192.0.2.5", "192.0.2.9"]);
     expect(world.status.condition(rules[1]!.rule.meta, "Synced")).toBe("False CapacityExceeded");
     expect(synced(world, "new")).toContain("1 of 2 entries are on the blocklist; 1 entry (192.0.2.7) does not fit");
     expect(world.status.condition(anInstance().meta, "Synced")).toBe("False CapacityExceeded");
@@ -207,9 +214,9 @@ describe("A list with a limit", () => {
     const old = blocking("old", ["192.0.2.1", "192.0.2.3"]);
     const world = await worldWith({ rules: [old], maxEntries: 2 });
     declare(world, { rules: [old, blocking("later", ["192.0.2.5"])], maxEntries: 2 });
-    expect(await writesOf(world)).toEqual([]);
+    expect(await writesOf(world)).toStrictEqual([]);
     declare(world, { rules: [old, blocking("urgent", ["192.0.2.5"], { priority: 5 })], maxEntries: 2 });
-    expect(await writesOf(world)).toEqual(["RemoveEntry 192.0.2.3", "AddEntry 192.0.2.5"]);
+    expect(await writesOf(world)).toStrictEqual(["RemoveEntry 192.0.2.3", "AddEntry 192.0.2.5"]);
   });
 
   test("counts the entries of other writers, and evicts none of them", async () => {
@@ -217,7 +224,7 @@ describe("A list with a limit", () => {
     world.waf.lists.blocklist.push("198.51.100.1", "198.51.100.2");
     declare(world, { rules: [blocking("hosts", addresses(3))], maxEntries: 3 });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(["198.51.100.1", "198.51.100.2", addresses(1)[0]]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["198.51.100.1", "198.51.100.2", addresses(1)[0]]);
   });
 
   test("evicts no more entries than the guards allow", async () => {
@@ -225,7 +232,7 @@ describe("A list with a limit", () => {
     const strict = { guards: { maxRemovals: 5, maxRemovalPercent: 100 } };
     const world = await worldWith({ rules, guards: strict });
     declare(world, { rules, maxEntries: 10, guards: strict });
-    expect(await writesOf(world)).toEqual([]);
+    expect(await writesOf(world)).toStrictEqual([]);
     expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
   });
 
@@ -236,7 +243,7 @@ describe("A list with a limit", () => {
     const urgent = blocking("urgent", ["192.0.2.1", "192.0.2.3"], { priority: 9 });
     declare(world, { rules: [hosts, blocking("nets", [net]), urgent], maxEntries: 2, guards: strict });
     await writesOf(world);
-    expect(world.waf.lists.blocklist).toEqual(expect.arrayContaining([inside, "203.0.113.9"]));
+    expect(world.waf.lists.blocklist).toStrictEqual(expect.arrayContaining([inside, "203.0.113.9"]));
     expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
   });
 

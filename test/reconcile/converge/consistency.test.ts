@@ -19,11 +19,11 @@ describe("An entry that exists although the list does not show it", () => {
     const world = await worldAfter();
     world.waf.lists.blocklist = [];
     const { wakeAtMs } = await world.pass();
-    expect([...world.owned().entries.blocklist.keys()]).toEqual([one]);
+    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual([one]);
     world.waf.lists.blocklist = [one];
     await world.sleepUntil(wakeAtMs);
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
     expect(world.waf.writes().at(-1)).toBe(`RemoveEntry blocklist ${one}`);
   });
 });
@@ -36,12 +36,12 @@ describe("An addition that takes effect after it timed out", () => {
       if (name === "AddEntry") world.declare({ rules: [] });
     });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
     await world.clock.advance(2_000);
     world.waf.lists.blocklist.push(one);
     await world.clock.advance(3_000);
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
     await world.lookAgain();
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
@@ -51,7 +51,7 @@ describe("The record of a removed entry", () => {
   test("is dropped after one more run, which the first run requests and which costs three reads and one save", async () => {
     const world = await worldAfter();
     const { result, wakeAtMs } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
+    expect(result).toStrictEqual({ kind: "Done" });
     expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
     expect(wakeAtMs).toBeGreaterThan(world.clock.nowMs());
     expect((wakeAtMs ?? 0) - world.clock.nowMs()).toBeLessThanOrEqual(5_000);
@@ -59,7 +59,13 @@ describe("The record of a removed entry", () => {
     world.journal.length = 0;
     const after = await world.pass();
     expect(world.owned().entries.blocklist.size).toBe(0);
-    expect(world.journal).toEqual(["ReadOrigins", "ReadList blocklist", "ReadList allowlist", "ReadOrigins", "saved"]);
+    expect(world.journal).toStrictEqual([
+      "ReadOrigins",
+      "ReadList blocklist",
+      "ReadList allowlist",
+      "ReadOrigins",
+      "saved",
+    ]);
     expect((after.wakeAtMs ?? 0) - world.clock.nowMs()).toBe(300_000);
   });
 

@@ -41,8 +41,8 @@ function movedWorld(record: Inventory | undefined = leftRecord()): ConvergeWorld
 describe("An instance that continues another one", () => {
   test("manages everything without a write, and the former record is gone", async () => {
     const world = movedWorld();
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
-    expect(world.waf.writes()).toEqual([]);
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
+    expect(world.waf.writes()).toStrictEqual([]);
     expect(world.owned()).toMatchObject({ continued: "old/shop", handledTriggers: [{ cacheClear: "edge/deploy" }] });
     expect(world.owned().entries.blocklist.size).toBe(20);
     expect(world.owned().origins.size).toBe(1);
@@ -50,8 +50,8 @@ describe("An instance that continues another one", () => {
     expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
     expect(world.status.eventReasons()).toContain("RecordContinued");
     expect(world.status.eventReasons()).not.toContain("RecordMissing");
-    expect(world.status.faults).toEqual([]);
-    expect(world.continued).toEqual(["old/shop by edge/shop"]);
+    expect(world.status.faults).toStrictEqual([]);
+    expect(world.continued).toStrictEqual(["old/shop by edge/shop"]);
   });
 
   test("takes over the former history in a later process if the first process was killed before it did", async () => {
@@ -60,7 +60,7 @@ describe("An instance that continues another one", () => {
     world.restart();
     await world.pass();
     await world.pass();
-    expect(world.continued).toEqual(["old/shop by edge/shop", "old/shop by edge/shop"]);
+    expect(world.continued).toStrictEqual(["old/shop by edge/shop", "old/shop by edge/shop"]);
     // Another instance has taken the name since.
     world.inventory.put(former, { ...leftRecord(), domain: "other.example" });
     world.restart();
@@ -72,8 +72,8 @@ describe("An instance that continues another one", () => {
     const world = movedWorld();
     const facts = await world.preview();
     expect(facts?.lists?.blocklist).toMatchObject({ managed: 20, foreign: 1 });
-    expect(facts?.plan?.operations).toEqual([]);
-    expect(world.inventory.saves).toEqual([]);
+    expect(facts?.plan?.operations).toStrictEqual([]);
+    expect(world.inventory.saves).toStrictEqual([]);
     expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
   });
 
@@ -81,7 +81,7 @@ describe("An instance that continues another one", () => {
     const world = movedWorld();
     world.inventory.failNext(fault);
     await world.passesUntilDone();
-    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
     expect(world.owned().entries.blocklist.size).toBe(20);
     expect(world.inventory.of(former).entries.blocklist.size).toBe(0);
   });
@@ -92,13 +92,13 @@ describe("An instance that continues another one", () => {
     await world.clock.advance(60_000);
     world.declare({ rules: [blocking("feed", addresses(18))] });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([...addresses(18), foreign]);
+    expect(world.waf.lists.blocklist).toStrictEqual([...addresses(18), foreign]);
   });
 
   test("takes over nothing from a record of another WAF, and does nothing until this is corrected", async () => {
     const world = movedWorld(leftRecord({ domain: "other.example" }));
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "NotContinued" });
-    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
     expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
     expect(world.status.condition(world.instance, "Ready")).toBe("False NotContinued");
   });
@@ -118,7 +118,7 @@ describe("An instance that continues another one", () => {
     ],
   ])("recognizes the WAF after %s", async (_, waf) => {
     const world = movedWorld(leftRecord({ waf }));
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
     expect(world.owned().entries.blocklist.size).toBe(20);
   });
 
@@ -139,7 +139,7 @@ describe("An instance that continues another one", () => {
     world.source.declare(gathered({ instance: { ...anInstance({ name: "old/shop" }), meta: older } }));
     world.declare({});
     world.source.declare({ ...world.declared(), sameKey: [older] });
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
     expect(world.owned().entries.blocklist.size).toBe(20);
   });
 
@@ -148,7 +148,7 @@ describe("An instance that continues another one", () => {
     await world.pass();
     await world.pass();
     const told = world.status.events.filter(({ reason }) => reason === "NotContinued");
-    expect(told.map(({ message }) => message)).toEqual([expect.stringContaining("old/shop")]);
+    expect(told.map(({ message }) => message)).toStrictEqual([expect.stringContaining("old/shop")]);
     expect(world.waf.count("AddEntry")).toBe(0);
   });
 
@@ -177,7 +177,7 @@ describe("An instance that another one continues", () => {
     world.waf.lists.blocklist.push(...addresses(5));
     world.inventory.put({ namespace: "edge", name: "shop" }, anInventory({ blocklist: addresses(5) }));
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "Continued" });
-    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
     expect(world.status.message(world.instance, "Ready")).toContain("WafInstance new/shop continues this one");
   });
 
@@ -193,8 +193,8 @@ describe("An instance that another one continues", () => {
     expect(world.inventory.of(name).entries.blocklist.size).toBe(5);
     await world.inventory.remove(name);
     await world.sleepUntil(wakeAtMs);
-    expect((await world.pass()).result).toEqual({ kind: "Gone" });
-    expect(world.waf.writes()).toEqual([]);
+    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
+    expect(world.waf.writes()).toStrictEqual([]);
     expect(world.status.eventReasons()).not.toContain("EntriesLeftBehind");
   });
 });

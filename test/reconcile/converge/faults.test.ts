@@ -49,13 +49,13 @@ function busyWorld(): ConvergeWorld {
 async function expectDeclared(world: ConvergeWorld): Promise<void> {
   await world.clock.advance(world.declared().instance.consistencyWindowMs);
   await world.passesUntilDone();
-  expect(world.waf.lists.blocklist.toSorted()).toEqual([...addresses(6), "203.0.113.9"].toSorted());
-  expect([...world.owned().entries.blocklist.keys()].toSorted()).toEqual(addresses(6).map(entry).toSorted());
+  expect(world.waf.lists.blocklist.toSorted()).toStrictEqual([...addresses(6), "203.0.113.9"].toSorted());
+  expect([...world.owned().entries.blocklist.keys()].toSorted()).toStrictEqual(addresses(6).map(entry).toSorted());
   expect(world.waf.origins.get("a.example")).toBe("Alternate");
-  expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
+  expect([...world.owned().origins.keys()]).toStrictEqual(["a.example"]);
   expect(world.owned().origins.get("a.example")?.addedAtMs).toBeDefined();
   expect(world.waf.overlaps).toBe(0);
-  expect(world.status.faults).toEqual([]);
+  expect(world.status.faults).toStrictEqual([]);
   expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
 }
 
@@ -116,7 +116,7 @@ describe("A write that the API refuses", () => {
     world.waf.refusedTexts.add("192.0.2.1");
     const rule = world.declared().rules[0]!.rule.meta;
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(["192.0.2.2"]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.2"]);
     expect(world.status.condition(rule, "Ready")).toBe("False Rejected");
     expect(world.status.read(rule)).toMatchObject({
       entries: { desired: 2, synced: 1, pending: 0, rejected: 1 },
@@ -132,9 +132,9 @@ describe("A write that the API refuses", () => {
     world.waf.refusedTexts.clear();
     await world.clock.advance(2_000);
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(["192.0.2.2", "192.0.2.1"]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.2", "192.0.2.1"]);
     expect(world.status.condition(rule, "Ready")).toBe("True Ready");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("is retried immediately when its rule changes", async () => {
@@ -144,7 +144,7 @@ describe("A write that the API refuses", () => {
     world.waf.refusedTexts.clear();
     world.declare({ rules: [blocking("feed", ["192.0.2.1"], { meta: { generation: 2 } })] });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
   });
 
   test("does not stop other writes, however many are refused", async () => {
@@ -152,11 +152,11 @@ describe("A write that the API refuses", () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
     for (const text of feed.slice(0, 45)) world.waf.refusedTexts.add(text);
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
-    expect(world.waf.lists.blocklist.toSorted()).toEqual(feed.slice(45).toSorted());
+    expect(result).toStrictEqual({ kind: "Done" });
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(feed.slice(45).toSorted());
     expect(world.waf.count("AddEntry")).toBe(60);
     expect(world.waf.count("ReadList", "blocklist")).toBe(4);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("ends the run as Rejected, however many are refused, and none is retried within the hour", async () => {
@@ -164,7 +164,7 @@ describe("A write that the API refuses", () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
     const rule = world.declared().rules[0]!.rule.meta;
     for (const text of feed.slice(100)) world.waf.refusedTexts.add(text);
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
     expect(world.waf.count("AddEntry")).toBe(2_600);
     expect(world.status.condition(rule, "Ready")).toBe("False Rejected");
     expect(world.status.read(rule)).toMatchObject({ entries: { synced: 100, pending: 0, rejected: 2_500 } });
@@ -174,7 +174,7 @@ describe("A write that the API refuses", () => {
     await world.clock.advance(3_600_000);
     await world.pass();
     expect(world.waf.count("AddEntry")).toBe(5_100);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("is a success if another writer made the same change first, and the entry is foreign", async () => {
@@ -183,7 +183,7 @@ describe("A write that the API refuses", () => {
       if (call.name === "AddEntry" && call.text === "192.0.2.1") world.waf.lists.blocklist.push("192.0.2.1");
     });
     await world.pass();
-    expect([...world.owned().entries.blocklist.keys()]).toEqual(["192.0.2.2"]);
+    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["192.0.2.2"]);
     expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
   });
 });
@@ -202,7 +202,7 @@ describe("An entry that another writer adds during a run", () => {
     expect(world.owned().entries.blocklist.size).toBe(4);
     world.declare({ rules: [] });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([theirs]);
+    expect(world.waf.lists.blocklist).toStrictEqual([theirs]);
   });
 });
 
@@ -222,13 +222,13 @@ describe("A WAF that limits the rate of requests", () => {
       "Waiting: the API limits the rate of requests, resuming in 60 s.",
     );
     // The observer of the wait also gets its duration.
-    expect(world.waits).toEqual(["the API limits the rate of requests"]);
+    expect(world.waits).toStrictEqual(["the API limits the rate of requests"]);
     await world.clock.advanceUntil(isOver, 120_000);
-    expect((await promise).result).toEqual({ kind: "Done" });
+    expect((await promise).result).toStrictEqual({ kind: "Done" });
     const sixth = world.waf.calls.findIndex(({ outcome }) => outcome === "RateLimited");
     expect(world.waf.calls[sixth + 1]!.atMs - world.waf.calls[sixth]!.atMs).toBeGreaterThanOrEqual(60_000);
     expect(world.waf.count("AddEntry")).toBe(9);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("repeatedly makes the whole instance back off", async () => {
@@ -239,7 +239,7 @@ describe("A WAF that limits the rate of requests", () => {
     expect(result.kind).toBe("Failed");
     expect(world.waf.count("AddEntry")).toBe(11);
     expect(world.status.condition(world.instance, "Ready")).toBe("False RateLimited");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -262,14 +262,14 @@ describe("An invalid key", () => {
     expect(waits[5]).toBeGreaterThanOrEqual(32_000);
     expect(waits.at(-1)).toBe(300_000);
     expect(world.status.condition(world.instance, "Ready")).toBe("False BadApiKey");
-    expect(world.status.eventReasons()).toEqual(["BadApiKey"]);
+    expect(world.status.eventReasons()).toStrictEqual(["BadApiKey"]);
     await world.pass();
     const calls = world.waf.calls.length;
     world.waf.keys.add("a-key-of-the-tests-2");
     world.declare({ key: { state: "Present", key: new ApiKey("a-key-of-the-tests-2") } });
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
     expect(world.waf.calls.length).toBeGreaterThan(calls);
     expect(world.status.eventReasons().filter((reason) => reason === "Recovered")).toHaveLength(1);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });

@@ -8,16 +8,16 @@ describe("A first sync", () => {
   test("adds each entry with one call, reads the written list and the domain twice, and everything else once", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(50))] } });
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
+    expect(result).toStrictEqual({ kind: "Done" });
     expect(world.waf.count("AddEntry")).toBe(50);
     expect(world.waf.count("ReadList", "blocklist")).toBe(2);
     expect(world.waf.count("ReadList", "allowlist")).toBe(1);
     // The domain is read again before the inventory is written, so that the lists certainly belong to this domain.
     expect(world.waf.count("ReadOrigins")).toBe(2);
     expect(world.waf.calls).toHaveLength(55);
-    expect(world.waf.lists.blocklist.toSorted()).toEqual(addresses(50).toSorted());
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(addresses(50).toSorted());
     expect(world.waf.overlaps).toBe(0);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("records the new entries before the first call that adds one", async () => {
@@ -41,9 +41,9 @@ describe("A first sync", () => {
     const saves = world.inventory.saves.length;
     const statusWrites = world.status.writes.length;
     const { result, wakeAtMs } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
+    expect(result).toStrictEqual({ kind: "Done" });
     expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
-    expect(world.waf.calls.slice(calls).map(({ name, list }) => `${name} ${list ?? ""}`)).toEqual([
+    expect(world.waf.calls.slice(calls).map(({ name, list }) => `${name} ${list ?? ""}`)).toStrictEqual([
       "ReadOrigins ",
       "ReadList blocklist",
       "ReadList allowlist",
@@ -57,11 +57,11 @@ describe("A first sync", () => {
     await world.pass();
     const calls = world.waf.calls.length;
     world.declare({ rules: [blocking("one", addresses(3)), blocking("two", addresses(2, 3))] });
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
     expect(world.waf.calls).toHaveLength(calls + 3);
     expect(world.inventory.saves).toHaveLength(2);
     const owners = [...world.owned().entries.blocklist.values()].map((record) => readOwners(record.owners)[0]?.name);
-    expect(owners).toEqual(["edge/one", "edge/one", "edge/one", "edge/two", "edge/two"]);
+    expect(owners).toStrictEqual(["edge/one", "edge/one", "edge/one", "edge/two", "edge/two"]);
     await world.pass();
     expect(world.inventory.saves).toHaveLength(2);
   });
@@ -75,32 +75,32 @@ describe("A first sync", () => {
     world.restart();
     await world.pass();
     expect(world.waf.count("AddEntry")).toBe(3);
-    expect(world.waf.lists.blocklist.toSorted()).toEqual(["192.0.2.1/32", "198.51.100.0/24", "2001:DB8::A"]);
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(["192.0.2.1/32", "198.51.100.0/24", "2001:DB8::A"]);
     world.declare({ rules: [] });
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(result).toStrictEqual({ kind: "Done" });
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
     expect(
       world.waf
         .writes()
         .filter((line) => line.startsWith("Remove"))
         .toSorted(),
-    ).toEqual([
+    ).toStrictEqual([
       "RemoveEntry blocklist 192.0.2.1/32",
       "RemoveEntry blocklist 198.51.100.0/24",
       "RemoveEntry blocklist 2001:DB8::A",
     ]);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("leaves foreign entries unchanged, even those that a rule declares, and keeps them when the rule is deleted", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
     world.waf.lists.blocklist.push("192.0.2.1", "203.0.113.9");
     await world.pass();
-    expect([...world.owned().entries.blocklist.keys()]).toEqual(["192.0.2.2"]);
+    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["192.0.2.2"]);
     world.declare({ rules: [] });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1", "203.0.113.9"]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1", "203.0.113.9"]);
     await world.lookAgain();
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
@@ -112,8 +112,8 @@ describe("A first sync", () => {
     await world.pass();
     world.declare({ rules: [] });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([]);
-    expect(world.waf.writes()).toEqual(["RemoveEntry blocklist 192.0.2.1"]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
+    expect(world.waf.writes()).toStrictEqual(["RemoveEntry blocklist 192.0.2.1"]);
   });
 
   test("adds origins and reports only what is known about them", async () => {
@@ -124,7 +124,7 @@ describe("A first sync", () => {
     });
     world.waf.refusedTexts.add("b.example");
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
+    expect(result).toStrictEqual({ kind: "Done" });
     const [added, primary, refused] = world.declared().origins.map(({ meta }) => meta);
     expect(world.status.read(added!)).toMatchObject({ state: "Added", addedTime: "2026-01-01T00:00:00Z" });
     expect(world.status.read(primary!)).toMatchObject({ state: "Primary" });
@@ -132,7 +132,7 @@ describe("A first sync", () => {
     expect(world.status.condition(refused!, "Ready")).toBe("False Rejected");
     // The domain is read before each save, because the refusal counts only if it comes from this WAF.
     expect(world.waf.count("ReadOrigins")).toBe(3);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
     await world.pass();
     expect(world.waf.count("AddOrigin")).toBe(2);
   });
@@ -157,11 +157,11 @@ describe("A later run", () => {
     expect(wakeAtMs).toBe(world.clock.nowMs() + 60_000);
     await world.sleepUntil(wakeAtMs);
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
     const [rule] = world.declared().rules;
     expect(world.status.condition(rule!.rule.meta, "Synced")).toBe("True Expired");
     expect(world.status.eventReasons().filter((reason) => reason === "Expired")).toHaveLength(1);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("does not run again immediately for an expired rule that is not attached", async () => {
@@ -183,7 +183,7 @@ describe("A later run", () => {
     });
     world.waf.lists.blocklist.push("203.0.113.9", "not an address");
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
   });
 
   test.each(["suspend", "Observe", "a guard that can't be read"])("writes nothing under %s", async (how) => {
@@ -199,10 +199,10 @@ describe("A later run", () => {
     world.inventory.put(world.instance, anInventory({ blocklist: ["203.0.113.9"] }));
     world.waf.lists.blocklist.push("203.0.113.9");
     await world.pass();
-    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
     expect(world.waf.count("ReadList")).toBe(2);
-    expect([...world.owned().entries.blocklist.keys()]).toEqual([entry("203.0.113.9")]);
-    expect(world.status.faults).toEqual([]);
+    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual([entry("203.0.113.9")]);
+    expect(world.status.faults).toStrictEqual([]);
     if (how === "Observe") {
       expect(world.status.read(world.instance)).toMatchObject({ plan: { additions: 2, removals: 1 } });
     }

@@ -15,7 +15,7 @@ describe("A run adds to the history", () => {
     world.declare({ rules: [blocking("a", ["192.0.2.1"])] });
     await world.pass();
     await world.pass();
-    expect(told(world)).toEqual([
+    expect(told(world)).toStrictEqual([
       "Added blocklist 192.0.2.1 WafIpRule:edge/a ",
       "Added blocklist 192.0.2.2 WafIpRule:edge/a ",
       "Removed blocklist 192.0.2.2 WafIpRule:edge/a ",
@@ -29,7 +29,7 @@ describe("A run adds to the history", () => {
     world.waf.lists.blocklist.push("192.0.2.1");
     await world.pass();
     await world.pass();
-    expect(told(world)).toEqual(["Adopted blocklist 192.0.2.1 WafIpRule:edge/a "]);
+    expect(told(world)).toStrictEqual(["Adopted blocklist 192.0.2.1 WafIpRule:edge/a "]);
   });
 
   test("the writes that the API refused, once", async () => {
@@ -37,7 +37,7 @@ describe("A run adds to the history", () => {
     world.waf.refusedTexts.add("192.0.2.1");
     await world.pass();
     await world.pass();
-    expect(told(world)).toEqual(["Refused blocklist 192.0.2.1  addition: 192.0.2.1 is not accepted."]);
+    expect(told(world)).toStrictEqual(["Refused blocklist 192.0.2.1  addition: 192.0.2.1 is not accepted."]);
   });
 
   test("a write with an unknown outcome, and its outcome according to the list", async () => {
@@ -50,7 +50,7 @@ describe("A run adds to the history", () => {
       world.waf.failOn({ on: "AddEntry", effect, fault: unknown });
       await world.pass();
       await world.pass();
-      expect(told(world)).toEqual([
+      expect(told(world)).toStrictEqual([
         "OutcomeUnknown blocklist 192.0.2.1 WafIpRule:edge/a addition: The API did not answer within 10 s.",
         ...further,
       ]);
@@ -62,7 +62,7 @@ describe("A run adds to the history", () => {
     await world.pass();
     world.waf.lists.blocklist.length = 0;
     await world.pass();
-    expect(told(world).slice(1)).toEqual([
+    expect(told(world).slice(1)).toStrictEqual([
       "Drifted blocklist 192.0.2.1 WafIpRule:edge/a removed by another writer",
       "Added blocklist 192.0.2.1 WafIpRule:edge/a ",
     ]);

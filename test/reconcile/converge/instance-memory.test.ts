@@ -21,8 +21,8 @@ describe("The memory of wafsync's own removals", () => {
     const memory = newInstanceMemory();
     for (let index = 0; index <= removedMax; index += 1) noteWrite(memory, removal(`entry-${index}`), index);
     const { blocklist, allowlist } = memory.removed;
-    expect([blocklist.size, allowlist.size]).toEqual([removedMax, 0]);
-    expect([blocklist.has("entry-0" as Entry), blocklist.has("entry-1" as Entry)]).toEqual([false, true]);
+    expect([blocklist.size, allowlist.size]).toStrictEqual([removedMax, 0]);
+    expect([blocklist.has("entry-0" as Entry), blocklist.has("entry-1" as Entry)]).toStrictEqual([false, true]);
   });
 
   test("counts an entry that is removed again as the newest", () => {
@@ -68,6 +68,6 @@ describe("The memory of refusals beyond the inventory", () => {
     const memory = newInstanceMemory();
     noteRefusal(memory, refused(0, 0), 0, 0);
     noteRefusal(memory, refused(1, 3_600_000), 3_600_000, 0);
-    expect([...memory.olderRefusals.keys()]).toEqual(["blocklist +entry-1"]);
+    expect([...memory.olderRefusals.keys()]).toStrictEqual(["blocklist +entry-1"]);
   });
 });

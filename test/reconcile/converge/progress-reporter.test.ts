@@ -31,11 +31,11 @@ describe("Progress", () => {
     slowStatus(world, 1_000);
     await world.pass();
     const ready = world.declared().rules.map(({ rule }) => world.status.condition(rule.meta, "Ready"));
-    expect(new Set(ready)).toEqual(new Set(["True Ready"]));
+    expect(new Set(ready)).toStrictEqual(new Set(["True Ready"]));
     const writes = world.status.writes.length;
     await world.clock.advance(60_000);
     expect(world.status.writes).toHaveLength(writes);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("is written for rules with progress, and not for waiting rules", async () => {

@@ -26,12 +26,12 @@ test.each(cases)(
     world.declare({ instance: anInstance({ guards, consistencyWindowMs: 0, meta: { deleting: true } }) });
     await world.pass();
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
-    expect(world.waf.lists).toEqual({ blocklist: [foreign], allowlist: [] });
+    expect(world.waf.lists).toStrictEqual({ blocklist: [foreign], allowlist: [] });
     expect(world.waf.origins.size).toBe(0);
     expect(world.status.eventReasons()).not.toContain("EntriesLeftBehind");
   },
 );
 
 test("The instances of tests have all guards of the schema", () => {
-  expect([...guardNames].sort()).toEqual(Object.keys(anInstance().guards).sort());
+  expect([...guardNames].sort()).toStrictEqual(Object.keys(anInstance().guards).sort());
 });

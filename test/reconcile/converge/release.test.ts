@@ -24,8 +24,8 @@ describe("The deletion of an instance", () => {
     const world = await deletedWorld({ guards: { maxRemovals: 1 } });
     expect(world.lifecycle.isHeld(world.instance)).toBe(true);
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Gone" });
-    expect(world.waf.lists.blocklist).toEqual([foreign]);
+    expect(result).toStrictEqual({ kind: "Gone" });
+    expect(world.waf.lists.blocklist).toStrictEqual([foreign]);
     expect(world.waf.origins.size).toBe(0);
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
     expect(world.status.eventReasons()).not.toContain("EntriesLeftBehind");
@@ -34,14 +34,14 @@ describe("The deletion of an instance", () => {
   test("removes the finalizer only after a second read, because the first may be older than the last write", async () => {
     const world = await deletedWorld({ consistencyWindowMs: 5_000 });
     const { result, wakeAtMs } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
+    expect(result).toStrictEqual({ kind: "Done" });
     expect(world.lifecycle.isHeld(world.instance)).toBe(true);
-    expect(world.waf.lists.blocklist).toEqual([foreign]);
+    expect(world.waf.lists.blocklist).toStrictEqual([foreign]);
     // It was missing only in a stale response of the API.
     world.waf.lists.blocklist.push("198.18.0.1");
     await world.sleepUntil(wakeAtMs);
     await world.passesUntilGone();
-    expect(world.waf.lists.blocklist).toEqual([foreign]);
+    expect(world.waf.lists.blocklist).toStrictEqual([foreign]);
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
   });
 
@@ -51,9 +51,9 @@ describe("The deletion of an instance", () => {
     world.source.freezeCache();
     world.declare({ instance: anInstance({ meta: { uid: "created-again" } }) });
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
-    expect(world.waf.lists.blocklist).toEqual([foreign, ...addresses(3)]);
-    expect([...world.waf.origins.keys()]).toEqual(["a.example"]);
+    expect(result).toStrictEqual({ kind: "Done" });
+    expect(world.waf.lists.blocklist).toStrictEqual([foreign, ...addresses(3)]);
+    expect([...world.waf.origins.keys()]).toStrictEqual(["a.example"]);
     expect(countManaged(world.owned())).toBe(4);
   });
 
@@ -62,9 +62,9 @@ describe("The deletion of an instance", () => {
     world.source.failConfirm("The API server can't be reached.");
     const { result } = await world.pass();
     expect(result).toMatchObject({ kind: "Blocked", blocker: "Unconfirmed" });
-    expect(world.waf.lists.blocklist).toEqual([foreign, ...addresses(3)]);
+    expect(world.waf.lists.blocklist).toStrictEqual([foreign, ...addresses(3)]);
     await world.clock.advance(600_000);
-    expect((await world.pass()).result).toEqual({ kind: "Gone" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
     expect(countManaged(world.owned())).toBe(4);
   });
@@ -72,7 +72,7 @@ describe("The deletion of an instance", () => {
   test("leaves foreign entries, even if the policy is Exclusive", async () => {
     const world = await deletedWorld({ policies: { blocklist: "Exclusive", allowlist: "Exclusive" } });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([foreign]);
+    expect(world.waf.lists.blocklist).toStrictEqual([foreign]);
   });
 
   test.each([
@@ -81,7 +81,7 @@ describe("The deletion of an instance", () => {
   ] as const)("leaves all entries if %s, and reports their number", async (_, overrides, told, recorded) => {
     const world = await deletedWorld(overrides);
     const writes = world.waf.writes().length;
-    expect((await world.pass()).result).toEqual({ kind: "Gone" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
     expect(world.waf.writes()).toHaveLength(writes);
     const event = world.status.events.find(({ reason }) => reason === told);
     expect(event?.message).toMatch(/^4 managed entries and origins stay on the WAF: /u);
@@ -105,16 +105,16 @@ describe("The deletion of an instance", () => {
     const world = await deletedWorld();
     world.source.freezeCache();
     world.declare({ instance: anInstance({ deletionPolicy: "Retain", meta }) });
-    expect((await world.pass()).result).toEqual({ kind: "Gone" });
-    expect(world.waf.lists.blocklist).toEqual([foreign, ...addresses(3)]);
+    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
+    expect(world.waf.lists.blocklist).toStrictEqual([foreign, ...addresses(3)]);
     expect(world.status.eventReasons()).toContain("EntriesRetained");
   });
 
   test("uses the last known key if the Secret is already deleted", async () => {
     const world = await deletedWorld();
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
-    expect((await world.pass()).result).toEqual({ kind: "Gone" });
-    expect(world.waf.lists.blocklist).toEqual([foreign]);
+    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
+    expect(world.waf.lists.blocklist).toStrictEqual([foreign]);
   });
 
   test.each([
@@ -127,7 +127,7 @@ describe("The deletion of an instance", () => {
       instance: anInstance(overrides),
       key: { state: "Missing", problem: "Secret edge/shop-key does not exist." },
     });
-    expect((await world.pass()).result).toEqual({ kind: "Gone" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
     expect(world.waf.calls).toHaveLength(calls);
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
   });
@@ -136,7 +136,7 @@ describe("The deletion of an instance", () => {
     const world = await deletedWorld();
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
     world.restart();
-    expect((await world.pass()).result).toEqual({ kind: "Gone" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
   });
 

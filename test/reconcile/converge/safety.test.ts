@@ -31,17 +31,17 @@ describe("While declared objects are being replaced", () => {
     world.declare({ rules: [blocking("urgent", ["198.51.100.1"])] });
     let before: readonly string[] = [];
     world.source.unsettle(() => (before = [...world.waf.lists.blocklist]));
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
-    expect(before).toEqual([...addresses(3), "198.51.100.1"]);
-    expect(world.waf.lists.blocklist).toEqual(["198.51.100.1"]);
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
+    expect(before).toStrictEqual([...addresses(3), "198.51.100.1"]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["198.51.100.1"]);
     expect(world.status.events.map(({ reason }) => reason)).not.toContain("RemovalsHeld");
   });
 
   test("a rule that is missing for a moment loses nothing", async () => {
     const world = await worldAfter(3);
     world.source.unsettle(() => world.declare({ rules: [blocking("feed", addresses(3))] }));
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
-    expect(world.waf.lists.blocklist).toEqual(addresses(3));
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
+    expect(world.waf.lists.blocklist).toStrictEqual(addresses(3));
   });
 
   test("a rule that retains its entries does not count as deleted: the entries stay managed", async () => {
@@ -83,9 +83,9 @@ describe("A new process", () => {
 
   test("adds nothing that only its stale cache declares", async () => {
     const world = await staleWorld();
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
     expect(world.source.confirmCount).toBe(1);
-    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 
@@ -94,14 +94,14 @@ describe("A new process", () => {
     await world.pass();
     await world.pass();
     expect(world.source.confirmCount).toBe(2);
-    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
     world.source.thawCache();
     world.declare({ rules: [blocking("new", ["192.0.2.2"])] });
     await world.pass();
     world.declare({ rules: [blocking("new", ["192.0.2.2", "192.0.2.3"])] });
     await world.pass();
     expect(world.source.confirmCount).toBe(3);
-    expect(world.waf.lists.blocklist).toEqual(["192.0.2.2", "192.0.2.3"]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.2", "192.0.2.3"]);
   });
 
   test("writes nothing while it can't confirm the declared state, and reports this", async () => {
@@ -110,13 +110,13 @@ describe("A new process", () => {
     world.declare({ rules: [blocking("new", ["192.0.2.2"])] });
     world.source.failConfirm("The API server does not answer.");
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "Unconfirmed" });
-    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
     expect(world.status.message(world.instance, "Ready")).toContain("The API server does not answer.");
     world.source.failConfirm(undefined);
     await world.clock.advance(2_000);
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(["192.0.2.2"]);
-    expect(world.status.faults).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.2"]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("reads the declared state once for all its additions, and not at all if there is nothing to write", async () => {
@@ -162,7 +162,7 @@ describe("Before removals", () => {
     world.declare({ rules: [blocking("feed", addresses(1))] });
     await world.pass();
     expect(world.source.confirmCount).toBe(1);
-    expect(world.waf.lists.blocklist).toEqual(addresses(1));
+    expect(world.waf.lists.blocklist).toStrictEqual(addresses(1));
   });
 
   test("a failed read puts the removals on hold, and additions continue", async () => {
@@ -170,22 +170,22 @@ describe("Before removals", () => {
     world.declare({ rules: [blocking("new", ["192.0.2.1"])] });
     world.source.failConfirm("The API server does not answer.");
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Done" });
-    expect(world.waf.lists.blocklist).toEqual([...addresses(3), "192.0.2.1"]);
+    expect(result).toStrictEqual({ kind: "Done" });
+    expect(world.waf.lists.blocklist).toStrictEqual([...addresses(3), "192.0.2.1"]);
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True SourceBroken");
     expect(world.status.message(world.instance, "RemovalsHeld")).toContain("The API server does not answer.");
     expect(world.status.condition(world.instance, "Ready")).toBe("False Held");
     world.source.failConfirm(undefined);
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("a confirmation counts for 30 s", async () => {
     const world = await worldAfter(9, { latencyMs: 10_000 });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
     // Nine calls of 10 s, and one that verifies the domain after the first confirmation.
     expect(world.source.confirmCount).toBe(4);
   });
@@ -195,7 +195,7 @@ describe("Before removals", () => {
     world.source.freezeCache();
     world.declare({ key: { state: "Present", key: new ApiKey("the-key-of-another") } });
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Outdated" });
+    expect(result).toStrictEqual({ kind: "Outdated" });
     expect(world.waf.lists.blocklist).toHaveLength(3);
   });
 
@@ -220,7 +220,7 @@ describe("Before removals", () => {
     expect(world.source.confirmCount).toBe(0);
     expect(world.status.read(world.instance)).toMatchObject({ blocklist: { held: 3 } });
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True SourceBroken");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -246,11 +246,11 @@ describe("More removals than the guards allow", () => {
     expect(await world.passOrCrash()).toBeUndefined();
     expect(world.waf.lists.blocklist).toHaveLength(91);
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
     expect(world.owned().approval).toBeUndefined();
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
     expect(world.status.read(world.instance)).not.toHaveProperty("heldPlan");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("stay approved while a source is temporarily broken", async () => {
@@ -265,7 +265,7 @@ describe("More removals than the guards allow", () => {
     expect(world.waf.lists.blocklist).toHaveLength(130);
     world.declare({ brokenSources: [] });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
   });
 
   test("by several plans count together until the window has passed, including those of a killed process", async () => {
@@ -326,13 +326,15 @@ describe("Another domain", () => {
       key: { state: "Present", key: new ApiKey("the-key-of-staging") },
     });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(["198.18.0.0", "203.0.113.9", "198.18.0.1"]);
-    expect([...world.owned().entries.blocklist.keys()]).toEqual(["198.18.0.1"]);
-    expect([...(world.owned().otherDomains.get("shop.example")?.entries.blocklist.keys() ?? [])]).toEqual(addresses(2));
+    expect(world.waf.lists.blocklist).toStrictEqual(["198.18.0.0", "203.0.113.9", "198.18.0.1"]);
+    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["198.18.0.1"]);
+    expect([...(world.owned().otherDomains.get("shop.example")?.entries.blocklist.keys() ?? [])]).toStrictEqual(
+      addresses(2),
+    );
     expect(world.status.eventReasons()).toContain("DomainMoved");
     expect(world.status.eventReasons()).not.toContain("DriftDetected");
-    expect(world.owned().disputes).toEqual([]);
-    expect(world.status.faults).toEqual([]);
+    expect(world.owned().disputes).toStrictEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("stops them in the middle of a run", async () => {
@@ -342,7 +344,7 @@ describe("Another domain", () => {
     });
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(world.waf.count("AddEntry")).toBe(2);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("that expectedDomain does not name is never written to", async () => {
@@ -350,8 +352,8 @@ describe("Another domain", () => {
       declared: { instance: anInstance({ expectedDomain: "other.example" }), rules: [blocking("feed", addresses(2))] },
     });
     expect((await world.pass()).result).toMatchObject({ blocker: "DomainChanged" });
-    expect(world.waf.writes()).toEqual([]);
-    expect(world.inventory.saves).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
+    expect(world.inventory.saves).toStrictEqual([]);
   });
 });
 
@@ -361,12 +363,12 @@ describe("The inventory", () => {
     world.inventory.failNext("Conflict");
     const { result, wakeAtMs } = await world.pass();
     expect(result).toMatchObject({ kind: "Blocked", blocker: "InventoryConflict" });
-    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
     expect(wakeAtMs).toBeLessThanOrEqual(world.clock.nowMs() + 2_000);
     await world.clock.advance(2_000);
     await world.pass();
     expect(world.waf.lists.blocklist).toHaveLength(2);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("that a newer process saved during a run ends it at the next save", async () => {
@@ -392,29 +394,29 @@ describe("The inventory", () => {
     }
     expect(pausesMs[0]).toBeLessThanOrEqual(2_000);
     expect(pausesMs[7]).toBeGreaterThan(60_000);
-    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
   });
 
   test("that can't be written ends the run without a write", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.failNext("Failed");
     expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnwritable" });
-    expect(world.waf.writes()).toEqual([]);
-    expect(world.status.faults).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("that can't be read stops everything, and the status reports this", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.makeUnreadable("ConfigMap shop-wafsync-inventory-0 is damaged.");
     expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnreadable" });
-    expect(world.waf.calls).toEqual([]);
+    expect(world.waf.calls).toStrictEqual([]);
     expect(world.status.condition(world.instance, "Ready")).toBe("False InventoryUnreadable");
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True InventoryUnreadable");
     world.inventory.makeUnreadable(undefined);
     await world.pass();
     expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -424,8 +426,8 @@ describe("The WAF is not called", () => {
     world.baseUrlObjection = "spec.baseUrl is not https.";
     expect((await world.pass()).result).toMatchObject({ blocker: "BaseUrlNotAllowed" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False BaseUrlNotAllowed");
-    expect(world.waf.calls).toEqual([]);
-    expect(world.status.faults).toEqual([]);
+    expect(world.waf.calls).toStrictEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("without a key", async () => {
@@ -433,8 +435,8 @@ describe("The WAF is not called", () => {
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
     expect((await world.pass()).result).toMatchObject({ blocker: "MissingApiKey" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False MissingApiKey");
-    expect(world.waf.calls).toEqual([]);
-    expect(world.status.faults).toEqual([]);
+    expect(world.waf.calls).toStrictEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("as long as an older instance has the same key", async () => {
@@ -443,11 +445,11 @@ describe("The WAF is not called", () => {
     expect((await world.pass()).result).toMatchObject({ blocker: "DuplicateKey" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False Conflict");
     expect(world.status.message(world.instance, "Ready")).toContain("WafInstance edge/older is older");
-    expect(world.waf.calls).toEqual([]);
-    expect(world.status.faults).toEqual([]);
+    expect(world.waf.calls).toStrictEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
     const younger = aMeta("WafInstance", "edge/younger", { createdAtMs: createdMs + 1 });
     world.declare({ sameKey: [younger] });
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
   });
 });
 
@@ -472,7 +474,7 @@ describe("During a run", () => {
     });
     await world.pass();
     expect(world.waf.count("AddEntry")).toBe(5);
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
     await world.lookAgain();
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
@@ -482,7 +484,7 @@ describe("During a run", () => {
     world.declare({ rules: [blocking("feed", addresses(20), { expiresAtMs: world.clock.nowMs() + 8_000 })] });
     await world.pass();
     expect(world.waf.count("AddEntry")).toBe(4);
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
   });
 
   test.each(["stop", "abandon"] as const)(
@@ -493,12 +495,12 @@ describe("During a run", () => {
         if (call.name === "AddEntry" && world.waf.count("AddEntry") === 4) world[how]();
       });
       const { result } = await world.pass();
-      expect(result).toEqual({ kind: "Interrupted" });
+      expect(result).toStrictEqual({ kind: "Interrupted" });
       expect(world.waf.count("AddEntry")).toBe(4);
       world.restart();
       world.onCall(() => undefined);
       await world.pass();
-      expect(world.waf.lists.blocklist.toSorted()).toEqual(addresses(10).toSorted());
+      expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(addresses(10).toSorted());
       expect(world.waf.count("AddEntry")).toBe(10);
       expect(world.owned().entries.blocklist.size).toBe(10);
     },
@@ -512,7 +514,7 @@ describe("During a run", () => {
     const { promise } = world.begin();
     await world.clock.advance(10_000);
     world.stop();
-    expect((await promise).result).toEqual({ kind: "Interrupted" });
+    expect((await promise).result).toStrictEqual({ kind: "Interrupted" });
     expect(world.clock.nowMs()).toBe(startedMs + 10_000);
   });
 
@@ -522,10 +524,10 @@ describe("During a run", () => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3)
         world.declare({ instance: anInstance({ suspend: true }) });
     });
-    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
     expect(world.waf.count("AddEntry")).toBe(3);
     expect(world.status.condition(world.instance, "Ready")).toBe("Unknown Suspended");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("another key starts a new run, and is not a failure", async () => {
@@ -537,7 +539,7 @@ describe("During a run", () => {
     });
     const [first, second] = await world.passesUntilDone();
     expect(first).toMatchObject({ result: { kind: "Outdated" }, wakeAtMs: world.clock.nowMs() });
-    expect(second?.result).toEqual({ kind: "Done" });
+    expect(second?.result).toStrictEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toHaveLength(9);
     expect(world.status.eventReasons()).not.toContain("Contested");
   });
@@ -548,7 +550,7 @@ describe("During a run", () => {
     world.onCall((call) => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3) world.source.remove(instance);
     });
-    expect((await world.pass()).result).toEqual({ kind: "Gone" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
     expect(world.waf.count("AddEntry")).toBe(3);
   });
 
@@ -556,10 +558,10 @@ describe("During a run", () => {
     const world = new ConvergeWorld();
     world.declare({ rules: [blocking("wide", ["192.0.2.0/24"], { priority: 9 }), allowing("office", ["192.0.2.7"])] });
     await world.pass();
-    expect(world.waf.writes()).toEqual(["AddEntry allowlist 192.0.2.7", "AddEntry blocklist 192.0.2.0/24"]);
+    expect(world.waf.writes()).toStrictEqual(["AddEntry allowlist 192.0.2.7", "AddEntry blocklist 192.0.2.0/24"]);
     world.declare({ rules: [] });
     await world.pass();
-    expect(world.waf.writes().slice(2)).toEqual([
+    expect(world.waf.writes().slice(2)).toStrictEqual([
       "RemoveEntry blocklist 192.0.2.0/24",
       "RemoveEntry allowlist 192.0.2.7",
     ]);
@@ -577,9 +579,9 @@ describe("During a run", () => {
       world.declare({ origins: [anOrigin("a.example", { type: "Backup", meta: { generation: 2 } })] });
       world.waf.failOn({ on: "Write", nth, effect, fault: "Crash" });
       await world.passesUntilDone();
-      expect([...world.waf.origins]).toEqual([["a.example", "Backup"]]);
+      expect([...world.waf.origins]).toStrictEqual([["a.example", "Backup"]]);
       expect(world.owned().origins.get("a.example")?.type).toBe("Backup");
-      expect(world.status.faults).toEqual([]);
+      expect(world.status.faults).toStrictEqual([]);
     }
   });
 
@@ -592,7 +594,7 @@ describe("During a run", () => {
       await world.passOrCrash();
       world.declare({ origins: [anOrigin("a.example")] });
       await world.pass();
-      expect([...world.waf.origins]).toEqual([["a.example", "Alternate"]]);
+      expect([...world.waf.origins]).toStrictEqual([["a.example", "Alternate"]]);
       expect(world.status.read(world.declared().origins[0]!.meta)).toMatchObject({ state: "Added" });
     }
   });
@@ -608,7 +610,7 @@ describe("During a run", () => {
     world.waf.primary = "b.example";
     await world.pass();
     expect(world.waf.origins.has("a.example")).toBe(false);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -628,13 +630,13 @@ describe("A dispute over an entry", () => {
       if (world.waf.writes().length > length) addedAtMs.push((world.clock.nowMs() - startedMs) / 60_000);
     }
     const gaps = addedAtMs.slice(1).map((at, index) => at - addedAtMs[index]!);
-    expect(gaps.slice(0, 2)).toEqual([5, 5]);
+    expect(gaps.slice(0, 2)).toStrictEqual([5, 5]);
     expect(gaps.length).toBeLessThan(12);
     expect(gaps.at(-1)).toBeGreaterThan(60);
-    expect([...verdicts]).toEqual(["True Ready", "False Contested"]);
+    expect([...verdicts]).toStrictEqual(["True Ready", "False Contested"]);
     expect(world.status.eventReasons()).toContain("Contested");
     expect(world.waf.lists.blocklist).toContain("192.0.2.2");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("over 1,400 entries pauses corrections for all of them", async () => {
@@ -648,10 +650,10 @@ describe("A dispute over an entry", () => {
       await world.pass();
       added.push(world.waf.writes().length - before);
     }
-    expect(added).toEqual([1_400, 1_400, 1_400, 0, 0, 0, 0]);
+    expect(added).toStrictEqual([1_400, 1_400, 1_400, 0, 0, 0, 0]);
     expect(world.status.condition(world.instance, "Ready")).toBe("False Contested");
     expect(world.status.message(world.instance, "Synced")).not.toContain("remembers no more");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("over more entries than wafsync tracks pauses corrections for these, corrects the others, and is reported", async () => {
@@ -663,7 +665,7 @@ describe("A dispute over an entry", () => {
       .map((text) => ({ list: "blocklist" as const, entry: entry(text), atMs }));
     world.inventory.put(world.instance, anInventory({ blocklist: feed, disputes }));
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(feed.slice(disputesMax));
+    expect(world.waf.lists.blocklist).toStrictEqual(feed.slice(disputesMax));
     expect(world.status.condition(world.instance, "Ready")).toBe("False Contested");
     expect(world.status.message(world.instance, "Synced")).toContain("wafsync tracks no more than this number");
   });
@@ -690,7 +692,7 @@ describe("A dispute over an entry", () => {
       world.waf.lists.blocklist.splice(0);
       await world.pass();
       expect(world.status.eventReasons()).not.toContain("DriftDetected");
-      expect(world.inventory.of(world.instance).disputes).toEqual([]);
+      expect(world.inventory.of(world.instance).disputes).toStrictEqual([]);
     }
   });
 
@@ -699,8 +701,8 @@ describe("A dispute over an entry", () => {
     await world.pass();
     world.waf.lists.blocklist.splice(0);
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
-    expect(world.status.events.filter(({ reason }) => reason === "DriftDetected")).toEqual([
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
+    expect(world.status.events.filter(({ reason }) => reason === "DriftDetected")).toStrictEqual([
       {
         object: "WafInstance edge/shop",
         type: "Warning",
@@ -721,7 +723,7 @@ describe("A deleted rule", () => {
     await world.pass();
     world.declare({ rules: [] });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(addresses(2));
+    expect(world.waf.lists.blocklist).toStrictEqual(addresses(2));
     expect(world.owned().entries.blocklist.size).toBe(0);
     expect(world.status.eventReasons()).not.toContain("Expired");
   });
@@ -733,7 +735,7 @@ describe("A deleted rule", () => {
     await world.pass();
     world.declare({ rules: [blocking("feed", addresses(1), { deletionPolicy: "Retain" })] });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(addresses(1));
+    expect(world.waf.lists.blocklist).toStrictEqual(addresses(1));
   });
 
   test("leaves a retained origin managed while a source can't be read", async () => {
@@ -752,7 +754,7 @@ describe("A deleted rule", () => {
     world.inventory.put(world.instance, anInventory({ blocklist: addresses(3) }));
     await world.pass();
     await world.lookAgain();
-    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 });
@@ -770,7 +772,7 @@ describe("Facts that a list does not show", () => {
     });
     const { result } = await world.pass();
     expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
-    expect([...world.owned().entries.blocklist.keys()].toSorted()).toEqual(mine.toSorted());
+    expect([...world.owned().entries.blocklist.keys()].toSorted()).toStrictEqual(mine.toSorted());
   });
 
   test("a refusal by another WAF drops no origin from the inventory", async () => {
@@ -783,7 +785,7 @@ describe("Facts that a list does not show", () => {
       world.waf.origins.clear();
     });
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
-    expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
+    expect([...world.owned().origins.keys()]).toStrictEqual(["a.example"]);
   });
 
   // With a window of 0 s, one read is enough to drop a record: it must not be the read before the addition.
@@ -802,8 +804,8 @@ describe("Facts that a list does not show", () => {
       await world.clock.advanceUntil(() => world.waf.count("AddEntry") === 1, 60_000);
       world.declare({ rules: [] });
       await world.clock.advanceUntil(isOver, 60_000);
-      expect((await promise).result).toEqual({ kind: "Done" });
-      expect(world.waf.lists.blocklist).toEqual([]);
+      expect((await promise).result).toStrictEqual({ kind: "Done" });
+      expect(world.waf.lists.blocklist).toStrictEqual([]);
       await world.lookAgain();
       expect(world.owned().entries.blocklist.size).toBe(0);
     },
@@ -814,9 +816,9 @@ describe("Facts that a list does not show", () => {
     world.source.freezeCache();
     world.source.remove(world.instance);
     const { result } = await world.pass();
-    expect(result).toEqual({ kind: "Gone" });
-    expect(world.waf.writes()).toEqual([]);
-    expect(world.inventory.saves).toEqual([]);
+    expect(result).toStrictEqual({ kind: "Gone" });
+    expect(world.waf.writes()).toStrictEqual([]);
+    expect(world.inventory.saves).toStrictEqual([]);
   });
 });
 
@@ -827,12 +829,12 @@ describe("A guard that can't be read", () => {
       declared: { rules, instance: anInstance({ guards: { neverBlock: ["office"] } }) },
     });
     await world.pass();
-    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.writes()).toStrictEqual([]);
     expect(world.owned().entries.blocklist.size).toBe(0);
     expect(world.status.message(world.instance, "Accepted")).toContain("spec.guards.neverBlock[0]");
     world.declare({ instance: anInstance({ meta: { generation: 2 } }) });
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual(addresses(2));
+    expect(world.waf.lists.blocklist).toStrictEqual(addresses(2));
   });
 });
 
@@ -850,11 +852,11 @@ describe("A stale cache", () => {
     world.source.freezeCache();
     world.declare({ rules, origins });
     await world.pass();
-    expect([...world.owned().entries.blocklist.keys()]).toEqual(addresses(2));
-    expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
+    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(addresses(2));
+    expect([...world.owned().origins.keys()]).toStrictEqual(["a.example"]);
     world.declare({ rules: [], origins: [] });
     await world.pass();
     expect(world.owned().entries.blocklist.size).toBe(0);
-    expect(world.waf.lists.blocklist).toEqual(addresses(2));
+    expect(world.waf.lists.blocklist).toStrictEqual(addresses(2));
   });
 });

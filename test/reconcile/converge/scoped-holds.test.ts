@@ -33,14 +33,14 @@ describe("One invalid line in a rule", () => {
       rules: [odd, blocking("second", addresses(1, 100)), blocking("third", addresses(2, 200), { expiresAtMs: nowMs })],
     });
     await world.pass();
-    expect(world.waf.lists.blocklist.toSorted()).toEqual([...addresses(3), ...addresses(1, 100)].toSorted());
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual([...addresses(3), ...addresses(1, 100)].toSorted());
     const message = world.status.message(world.instance, "RemovalsHeld");
     expect(message).toContain(
       "2 removals from the blocklist (198.18.0.1, 198.18.0.2) are on hold because a source can't be read",
     );
     expect(message).toContain("They were last declared by WafIpRule edge/first.");
     expect(message).toContain(`kubectl annotate --overwrite wafinstance -n edge shop ${annotation}=${heldPlan(world)}`);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("is overridden by an approval of exactly these removals, once", async () => {
@@ -51,9 +51,11 @@ describe("One invalid line in a rule", () => {
     const hash = heldPlan(world);
     approve(world, hash);
     await world.pass();
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
     const approved = world.status.events.filter(({ reason }) => reason === "RemovalsApproved");
-    expect(approved.map(({ message }) => message)).toEqual([`3 removals are approved by ${annotation}: "${hash}".`]);
+    expect(approved.map(({ message }) => message)).toStrictEqual([
+      `3 removals are approved by ${annotation}: "${hash}".`,
+    ]);
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
 
     world.declare({ rules: [blocking("first", addresses(3))] });
@@ -68,7 +70,7 @@ describe("One invalid line in a rule", () => {
       `The annotation ${annotation}: "${hash}" does not match`,
     );
     expect(heldPlan(world)).not.toBe(hash);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("in a directory, reports the file for the approval and no kubectl command", async () => {
@@ -101,8 +103,8 @@ describe("An Allow rule for a blocked address", () => {
 
   test("does not lift the block, regardless of its name, and reports which rule blocks the address", async () => {
     const world = await worldOfConflict();
-    expect(world.waf.lists.blocklist.toSorted()).toEqual(addresses(2));
-    expect(world.waf.lists.allowlist).toEqual([]);
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(addresses(2));
+    expect(world.waf.lists.allowlist).toStrictEqual([]);
     const partner = rules[1]!.rule.meta;
     expect(world.status.condition(partner, "Accepted")).toBe("False Conflict");
     expect(world.status.message(partner, "Accepted")).toContain(
@@ -134,7 +136,7 @@ describe("An Allow rule for a blocked address", () => {
       world.declare({ rules: [blocking("scanners", [late]), allowing("partner", [early, late], older)] });
     });
     await world.pass();
-    expect(world.waf.lists).toEqual({ blocklist: [late], allowlist: [early] });
+    expect(world.waf.lists).toStrictEqual({ blocklist: [late], allowlist: [early] });
     expect(world.waf.writes()).not.toContain(`AddEntry allowlist ${late}`);
   });
 
@@ -142,7 +144,7 @@ describe("An Allow rule for a blocked address", () => {
     const world = await worldOfConflict();
     world.declare({ rules: [blocking("scanners", addresses(1, 1)), rules[1]!] });
     await world.pass();
-    expect(world.waf.lists.allowlist).toEqual(addresses(1));
-    expect(world.waf.lists.blocklist).toEqual(addresses(1, 1));
+    expect(world.waf.lists.allowlist).toStrictEqual(addresses(1));
+    expect(world.waf.lists.blocklist).toStrictEqual(addresses(1, 1));
   });
 });

@@ -75,7 +75,7 @@ async function round(feed: DeclaredFeed = aFeed()): Promise<void> {
   await book.declare([feed]);
   await book.refresh(never);
   await book.report();
-  expect(status.faults).toEqual([]);
+  expect(status.faults).toStrictEqual([]);
 }
 
 function used(): readonly string[] | undefined {
@@ -99,7 +99,7 @@ describe("The feed book", () => {
     known = undefined;
     const version = follower.version();
     await follower.follow(never);
-    expect(follower.view(name)?.content?.entries).toEqual(used());
+    expect(follower.view(name)?.content?.entries).toStrictEqual(used());
     expect(follower.version()).toBeGreaterThan(version);
     expect(fetches).toBe(1);
     const current = follower.version();
@@ -113,7 +113,7 @@ describe("The feed book", () => {
     await round();
     expect(fetches).toBe(1);
     expect(used()).toHaveLength(20);
-    expect(conditionsOf()).toEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Ready"]);
+    expect(conditionsOf()).toStrictEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Ready"]);
     const version = book.version();
     expect(book.nextMs()).toBe(clock.nowMs() + hourMs);
     await clock.advance(hourMs);
@@ -129,20 +129,20 @@ describe("The feed book", () => {
     await clock.advance(25 * hourMs);
     await round();
     expect(used()).toHaveLength(20);
-    expect(conditionsOf()).toEqual([
+    expect(conditionsOf()).toStrictEqual([
       "Accepted True Accepted",
       "Fetched False Unavailable",
       "Ready False Unavailable",
       "Reconciling True ProgressingWithRetry",
       "Stale True NotConfirmed",
     ]);
-    expect(book.problems()).toEqual([
+    expect(book.problems()).toStrictEqual([
       "WafFeed shop/threats: It answered 500. Rules continue to use the last good content: 20 entries.",
     ]);
     outcomes = [read(20)];
     await clock.advance(60_000);
     await round();
-    expect(conditionsOf()).toEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Ready"]);
+    expect(conditionsOf()).toStrictEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Ready"]);
   });
 
   test("reports content on hold, and that only a person can resolve this", async () => {
@@ -151,7 +151,7 @@ describe("The feed book", () => {
     await clock.advance(hourMs);
     await round();
     expect(used()).toHaveLength(20);
-    expect(conditionsOf()).toEqual([
+    expect(conditionsOf()).toStrictEqual([
       "Accepted True Accepted",
       "Fetched False ContentOnHold",
       "Ready False ContentOnHold",
@@ -209,7 +209,7 @@ describe("The feed book", () => {
     await clock.advance(5000);
     const version = book.version();
     book.dropEnded();
-    expect(used()).toEqual([second]);
+    expect(used()).toStrictEqual([second]);
     expect(book.version()).toBeGreaterThan(version);
   });
 
@@ -232,7 +232,7 @@ describe("The feed book", () => {
     await round();
     await round(aFeed({ suspend: true }));
     await book.declare([]);
-    expect(observed).toEqual([
+    expect(observed).toStrictEqual([
       "threats Fetched",
       "threats 20",
       "threats Unavailable",
@@ -256,7 +256,7 @@ describe("The feed book", () => {
       await round(crowdsecFeed());
       await clock.advance(hourMs);
     }
-    expect(status.eventReasons()).toEqual(["FeedChanged", "FeedContentOnHold"]);
+    expect(status.eventReasons()).toStrictEqual(["FeedChanged", "FeedContentOnHold"]);
   });
 
   test("emits each event once", async () => {
@@ -265,6 +265,11 @@ describe("The feed book", () => {
       await round();
       await clock.advance(hourMs);
     }
-    expect(status.eventReasons()).toEqual(["FeedChanged", "FeedFetchFailed", "FeedRecovered", "FeedContentOnHold"]);
+    expect(status.eventReasons()).toStrictEqual([
+      "FeedChanged",
+      "FeedFetchFailed",
+      "FeedRecovered",
+      "FeedContentOnHold",
+    ]);
   });
 });

@@ -29,10 +29,10 @@ test("a rule with a ConfigMap and a feed gets the content of both, and reports h
   const source = sourceOf(gathered({ rules: [{ ...rule, refresh: ["Watched"] }] }));
   const confirmed = await source.confirm(name, {});
   for (const found of [await source.gather(name), confirmed.state === "Read" ? confirmed.gathered : undefined]) {
-    expect(found?.rules[0]?.texts.map(({ source: from }) => from)).toEqual([
+    expect(found?.rules[0]?.texts.map(({ source: from }) => from)).toStrictEqual([
       "ConfigMap edge/list-0, key list",
       "WafFeed shop/threats",
     ]);
-    expect(found?.rules[0]?.refresh).toEqual(["Watched"]);
+    expect(found?.rules[0]?.refresh).toStrictEqual(["Watched"]);
   }
 });

@@ -31,11 +31,11 @@ describe("the rows of an hour", () => {
     expect(messageOf()).toContain("continues at 2026-03-10T13:00:00Z: 1,000 log rows");
     expect(messageOf()).toContain("--max-log-rows");
     expect(outcome?.wakeAtMs).toBe(world.clock.nowMs() + hourMs);
-    expect(world.failures).toEqual(["TooLarge"]);
+    expect(world.failures).toStrictEqual(["TooLarge"]);
     await world.lookOnTime();
     expect(world.forwarded).toHaveLength(2000);
     await world.lookOnTime();
-    expect(world.takeForwarded()).toEqual(all);
+    expect(world.takeForwarded()).toStrictEqual(all);
     expect(world.condition()).toBe("True Forwarded");
   });
 
@@ -57,7 +57,7 @@ describe("the rows of an hour", () => {
     await world.look();
     world.restart();
     await world.look();
-    expect(world.takeForwarded()).toEqual(all);
+    expect(world.takeForwarded()).toStrictEqual(all);
   });
 
   test("do not count if the output rejects them", async () => {
@@ -69,7 +69,7 @@ describe("the rows of an hour", () => {
     }
     world.onWrite = () => undefined;
     await world.look();
-    expect(world.takeForwarded()).toEqual(all);
+    expect(world.takeForwarded()).toStrictEqual(all);
   });
 });
 
@@ -102,7 +102,7 @@ describe("rows that are remembered", () => {
     world.forwarded.length = 0;
     await world.lookOnTime();
     expect(world.condition()).toBe("True Forwarded");
-    expect(world.takeForwarded()).toEqual(today.toSorted());
+    expect(world.takeForwarded()).toStrictEqual(today.toSorted());
   });
 
   test("limit today until midnight, even in a new process, and without a call", async () => {
@@ -119,7 +119,7 @@ describe("rows that are remembered", () => {
     const tomorrow = world.block("2026-03-11T00:00:00Z", 5);
     await world.wait(12 * hourMs);
     await world.look();
-    expect(world.takeForwarded()).toEqual(tomorrow);
+    expect(world.takeForwarded()).toStrictEqual(tomorrow);
     expect(world.condition()).toBe("True Forwarded");
   });
 

@@ -59,7 +59,11 @@ test("without a crash, every row is forwarded exactly once", async () => {
   for (const seed of seedList) {
     const world = await walk(seed, false);
     const wanted = new Multiset(world.rows.map(({ entry }) => entry.request_path));
-    expect({ seed, ...new Multiset(world.forwarded).difference(wanted) }).toEqual({ seed, missing: [], tooMany: [] });
+    expect({ seed, ...new Multiset(world.forwarded).difference(wanted) }).toStrictEqual({
+      seed,
+      missing: [],
+      tooMany: [],
+    });
   }
 });
 
@@ -69,7 +73,7 @@ test("with crashes, every row is forwarded at least once", async () => {
     const world = await walk(seed, true);
     const wanted = new Multiset(world.rows.map(({ entry }) => entry.request_path));
     const { missing, tooMany } = new Multiset(world.forwarded).difference(wanted);
-    expect({ seed, missing }).toEqual({ seed, missing: [] });
+    expect({ seed, missing }).toStrictEqual({ seed, missing: [] });
     repeated += tooMany.length;
   }
   // Otherwise, the crashes had no effect.

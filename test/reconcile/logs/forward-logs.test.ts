@@ -19,15 +19,15 @@ describe("each entry is forwarded once", () => {
   test("existing entries are forwarded in the first run, and then new entries", async () => {
     const first = world.block("2026-03-10T11:00:00Z", 3);
     await world.look();
-    expect(world.takeForwarded()).toEqual(first);
+    expect(world.takeForwarded()).toStrictEqual(first);
     const next = world.block("2026-03-10T12:01:00Z", 2);
     await world.wait(5 * 60_000);
     await world.look();
-    expect(world.takeForwarded()).toEqual(next);
+    expect(world.takeForwarded()).toStrictEqual(next);
     await world.lookOnTime();
-    expect(world.takeForwarded()).toEqual([]);
+    expect(world.takeForwarded()).toStrictEqual([]);
     expect(world.condition()).toBe("True Forwarded");
-    expect(world.status.read(world.instance)?.["logs"]).toEqual({
+    expect(world.status.read(world.instance)?.["logs"]).toStrictEqual({
       lastEntryTime: "2026-03-10T12:01:00Z",
       lag: "4m",
       forwarded: 5,
@@ -38,32 +38,32 @@ describe("each entry is forwarded once", () => {
     const late = world.block("2026-03-09T23:50:00Z", 2, "2026-03-10T13:00:00Z");
     const onTime = world.block("2026-03-09T23:55:00Z", 2);
     await world.look();
-    expect(world.takeForwarded()).toEqual(onTime);
+    expect(world.takeForwarded()).toStrictEqual(onTime);
     await world.wait(2 * hourMs);
     await world.look();
-    expect(world.takeForwarded()).toEqual(late);
+    expect(world.takeForwarded()).toStrictEqual(late);
   });
 
   test("equal entries are different requests, even if one of them is late", async () => {
     world.block("2026-03-10T11:00:00Z", 2, undefined, "/same");
     world.block("2026-03-10T11:00:00Z", 1, "2026-03-10T12:30:00Z", "/same");
     await world.look();
-    expect(world.takeForwarded()).toEqual(["/same", "/same"]);
+    expect(world.takeForwarded()).toStrictEqual(["/same", "/same"]);
     await world.wait(hourMs);
     await world.look();
-    expect(world.takeForwarded()).toEqual(["/same"]);
+    expect(world.takeForwarded()).toStrictEqual(["/same"]);
   });
 
   test("a run over several pages forwards every entry once, whichever page fails", async () => {
     world.pageSize = 700;
     const rows = world.block("2026-03-10T11:00:00Z", 3000).sort();
     await world.look();
-    expect(world.takeForwarded()).toEqual(rows);
+    expect(world.takeForwarded()).toStrictEqual(rows);
     const more = world.block("2026-03-10T11:30:00Z", 3000).sort();
     world.faults.push(unavailable);
     await world.wait(hourMs);
     await world.look();
-    expect(world.takeForwarded()).toEqual(more);
+    expect(world.takeForwarded()).toStrictEqual(more);
   });
 
   test("a run that is not due makes no call", async () => {
@@ -95,7 +95,7 @@ describe("each entry is forwarded once", () => {
     const rows = world.block("2026-03-10T11:00:00Z", 1);
     world.declare({ intervalMs: 60_000 });
     await world.look();
-    expect(world.takeForwarded()).toEqual(rows);
+    expect(world.takeForwarded()).toStrictEqual(rows);
   });
 });
 
@@ -108,24 +108,24 @@ describe("a new process", () => {
     const next = world.block("2026-03-10T12:00:00Z", 1);
     await world.wait(1000);
     await world.look();
-    expect(world.takeForwarded()).toEqual(next);
+    expect(world.takeForwarded()).toStrictEqual(next);
     expect(world.status.read(world.instance)?.["logs"]).toMatchObject({ forwarded: 5 });
   });
 
   test("after a crash between output and cursor forwards unrecorded entries again, and misses none", async () => {
     const before = world.block("2026-03-10T10:00:00Z", 2);
     await world.look();
-    expect(world.takeForwarded()).toEqual(before);
+    expect(world.takeForwarded()).toStrictEqual(before);
     const rows = world.block("2026-03-10T12:00:00Z", 3);
     await world.wait(6 * 60_000);
     world.saveFaults.push("CrashBefore");
     expect(await world.look()).toBeUndefined();
-    expect(world.takeForwarded()).toEqual(rows);
+    expect(world.takeForwarded()).toStrictEqual(rows);
     await world.look();
-    expect(world.takeForwarded()).toEqual(rows);
+    expect(world.takeForwarded()).toStrictEqual(rows);
     world.restart();
     await world.look();
-    expect(world.takeForwarded()).toEqual([]);
+    expect(world.takeForwarded()).toStrictEqual([]);
   });
 
   test("after a crash that follows the record forwards nothing twice", async () => {
@@ -133,7 +133,7 @@ describe("a new process", () => {
     world.saveFaults.push("CrashAfter");
     expect(await world.look()).toBeUndefined();
     await world.look();
-    expect(world.takeForwarded()).toEqual(rows);
+    expect(world.takeForwarded()).toStrictEqual(rows);
   });
 
   test("that can't read the record starts from scratch and reports this", async () => {
@@ -142,8 +142,8 @@ describe("a new process", () => {
     world.record = '{"cursor":{"version":2}}';
     world.restart();
     await world.look();
-    expect(world.takeForwarded()).toEqual([...rows, ...rows].sort());
-    expect(world.status.eventReasons()).toEqual(["LogCursorBroken"]);
+    expect(world.takeForwarded()).toStrictEqual([...rows, ...rows].sort());
+    expect(world.status.eventReasons()).toStrictEqual(["LogCursorBroken"]);
   });
 
   test("after a long pause catches up on all missed days", async () => {
@@ -154,7 +154,7 @@ describe("a new process", () => {
     await world.wait(10 * 24 * hourMs);
     world.restart();
     await world.look();
-    expect(world.takeForwarded()).toEqual(missed.sort());
+    expect(world.takeForwarded()).toStrictEqual(missed.sort());
   });
 });
 
@@ -174,11 +174,11 @@ describe("an output that fails", () => {
       }
       await world.wait(delayMs);
     }
-    expect(world.takeForwarded()).toEqual(rows);
+    expect(world.takeForwarded()).toStrictEqual(rows);
     expect(pausesMs[0]).toBeGreaterThanOrEqual(2_000);
     expect(pausesMs[2]).toBeGreaterThan(pausesMs[0] ?? 0);
     expect(world.condition()).toBe("True Forwarded");
-    expect(world.status.eventReasons()).toEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
+    expect(world.status.eventReasons()).toStrictEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
   });
 
   test("followed by a restart loses nothing and repeats nothing", async () => {
@@ -188,7 +188,7 @@ describe("an output that fails", () => {
     world.restart();
     world.onWrite = () => undefined;
     await world.look();
-    expect(world.takeForwarded()).toEqual(rows);
+    expect(world.takeForwarded()).toStrictEqual(rows);
   });
 });
 
@@ -198,12 +198,12 @@ describe("a failure of the WAF", () => {
     world.faults.push(...Array.from({ length: 5 }, () => unavailable));
     await world.look();
     expect(world.condition()).toBe("False ApiUnavailable");
-    expect(world.failures).toEqual(["ApiUnavailable"]);
+    expect(world.failures).toStrictEqual(["ApiUnavailable"]);
     await world.wait(300_000);
     await world.look();
-    expect(world.takeForwarded()).toEqual(rows);
+    expect(world.takeForwarded()).toStrictEqual(rows);
     expect(world.condition()).toBe("True Forwarded");
-    expect(world.status.eventReasons()).toEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
+    expect(world.status.eventReasons()).toStrictEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
   });
 
   test.each([
@@ -227,7 +227,7 @@ describe("a failure of the WAF", () => {
     world.baseUrlObjection = "This base URL is not allowed.";
     await world.look();
     expect(world.condition()).toBe("False BaseUrlNotAllowed");
-    expect(world.queries).toEqual([]);
+    expect(world.queries).toStrictEqual([]);
   });
 });
 
@@ -237,17 +237,17 @@ describe("a failure of the record", () => {
     world.saveFaults.push("Failed", "Failed");
     await world.look();
     expect(world.condition()).toBe("False CursorUnavailable");
-    expect(world.takeForwarded()).toEqual(first);
+    expect(world.takeForwarded()).toStrictEqual(first);
     const next = world.block("2026-03-10T11:30:00Z", 2);
     await world.wait(300_000);
     await world.look();
-    expect(world.takeForwarded()).toEqual([]);
+    expect(world.takeForwarded()).toStrictEqual([]);
     await world.wait(300_000);
     await world.look();
-    expect(world.takeForwarded()).toEqual(next);
+    expect(world.takeForwarded()).toStrictEqual(next);
     world.restart();
     await world.look();
-    expect(world.takeForwarded()).toEqual([]);
+    expect(world.takeForwarded()).toStrictEqual([]);
   });
 
   test("causes the record to be read again after another writer has saved it", async () => {
@@ -261,7 +261,7 @@ describe("a failure of the record", () => {
     expect(world.condition()).toBe("False CursorUnavailable");
     await world.wait(300_000);
     await world.look();
-    expect(world.takeForwarded()).toEqual([...next, ...next]);
+    expect(world.takeForwarded()).toStrictEqual([...next, ...next]);
     expect(world.condition()).toBe("True Forwarded");
   });
 
@@ -278,10 +278,10 @@ describe("a failure of the record", () => {
     await world.wait(301_000);
     await world.look();
     expect(world.status.eventReasons()).toContain("LogCursorTooLarge");
-    expect(world.takeForwarded()).toEqual(expect.arrayContaining([...rows, ...onTime]));
+    expect(world.takeForwarded()).toStrictEqual(expect.arrayContaining([...rows, ...onTime]));
     world.restart();
     await world.look();
-    expect(world.takeForwarded()).toEqual([]);
+    expect(world.takeForwarded()).toStrictEqual([]);
   });
 });
 
@@ -290,8 +290,8 @@ describe("how far back", () => {
     world.block("2026-03-07T23:00:00Z", 1);
     const rows = world.block("2026-03-08T13:00:00Z", 1);
     await world.look();
-    expect(world.takeForwarded()).toEqual(rows);
-    expect(world.queries.map((query) => query.slice(0, 10))).toEqual(["2026-03-08", "2026-03-09", "2026-03-10"]);
+    expect(world.takeForwarded()).toStrictEqual(rows);
+    expect(world.queries.map((query) => query.slice(0, 10))).toStrictEqual(["2026-03-08", "2026-03-09", "2026-03-10"]);
   });
 
   test("with a lookback of an hour, yesterday is read until an hour after its end", async () => {
@@ -301,13 +301,13 @@ describe("how far back", () => {
       await world.look();
       return [...new Set(world.queries.map((query) => query.slice(0, 10)))];
     };
-    expect(await askedFor()).toEqual(["2026-03-10"]);
+    expect(await askedFor()).toStrictEqual(["2026-03-10"]);
     await world.wait(12.5 * hourMs);
-    expect(await askedFor()).toEqual(["2026-03-10", "2026-03-11"]);
+    expect(await askedFor()).toStrictEqual(["2026-03-10", "2026-03-11"]);
     await world.wait(2 * hourMs);
-    expect(await askedFor()).toEqual(["2026-03-10", "2026-03-11"]);
+    expect(await askedFor()).toStrictEqual(["2026-03-10", "2026-03-11"]);
     await world.wait(2 * hourMs);
-    expect(await askedFor()).toEqual(["2026-03-11"]);
+    expect(await askedFor()).toStrictEqual(["2026-03-11"]);
   });
 
   test("days that the plan does not keep are not requested, and lost days are reported", async () => {
@@ -329,7 +329,7 @@ describe("how far back", () => {
     world.queries.length = 0;
     await world.wait(301_000);
     await world.look();
-    expect(world.queries).toEqual(["2026-03-08 1", "2026-03-09 1", "2026-03-10 1"]);
+    expect(world.queries).toStrictEqual(["2026-03-08 1", "2026-03-09 1", "2026-03-10 1"]);
   });
 });
 
@@ -338,12 +338,12 @@ describe("when it ends", () => {
     world.block("2026-03-10T11:00:00Z", 2);
     world.mayForward = false;
     const outcome = await world.look();
-    expect(outcome).toEqual({ isOver: false, wakeAtMs: world.clock.nowMs() + 10_000 });
-    expect(world.forwarded).toEqual([]);
+    expect(outcome).toStrictEqual({ isOver: false, wakeAtMs: world.clock.nowMs() + 10_000 });
+    expect(world.forwarded).toStrictEqual([]);
     expect(world.condition()).toBeUndefined();
     world.stopping.abort();
     await world.wait(10_000);
-    expect(await world.look()).toEqual({ isOver: false, wakeAtMs: undefined });
+    expect(await world.look()).toStrictEqual({ isOver: false, wakeAtMs: undefined });
   });
 
   test("entries that were forwarded before the process stopped are recorded", async () => {
@@ -360,7 +360,7 @@ describe("when it ends", () => {
     next.rows.push(...world.rows);
     next.record = world.record;
     await next.look();
-    expect([...world.forwarded, ...next.forwarded].sort()).toEqual(rows);
+    expect([...world.forwarded, ...next.forwarded].sort()).toStrictEqual(rows);
   });
 
   test("condition and figures disappear when forwarding is turned off, and reappear with the former count", async () => {
@@ -381,10 +381,10 @@ describe("when it ends", () => {
     const { gathered } = world;
     if (gathered === undefined) throw new Error("there is no instance");
     world.gathered = { ...gathered, instance: { ...gathered.instance, meta: { ...world.instance, deleting: true } } };
-    expect(await world.look()).toEqual({ isOver: false, wakeAtMs: undefined });
+    expect(await world.look()).toStrictEqual({ isOver: false, wakeAtMs: undefined });
     world.gathered = undefined;
-    expect(await world.look()).toEqual({ isOver: true, wakeAtMs: undefined });
-    expect(world.queries).toEqual([]);
+    expect(await world.look()).toStrictEqual({ isOver: true, wakeAtMs: undefined });
+    expect(world.queries).toStrictEqual([]);
     world.gathered = gathered;
   });
 });
@@ -402,11 +402,11 @@ describe("a new instance", () => {
   test("waits for its first reconcile run, which determines the domain", async () => {
     const outcome = await early.look();
     expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(15_000);
-    expect(early.queries).toEqual([]);
+    expect(early.queries).toStrictEqual([]);
     await early.becomeReady();
     await early.look();
     expect(early.forwarded).toHaveLength(1);
-    expect([...early.domains]).toEqual(["shop.example"]);
+    expect([...early.domains]).toStrictEqual(["shop.example"]);
     expect(early.condition()).toBe("True Forwarded");
   });
 

@@ -38,8 +38,8 @@ describe("judged logs", () => {
     await start();
     attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
     await world.look();
-    expect(judgement().entries.map(({ entry }) => entry)).toEqual(["203.0.113.7"]);
-    expect(world.takeForwarded()).toEqual([]);
+    expect(judgement().entries.map(({ entry }) => entry)).toStrictEqual(["203.0.113.7"]);
+    expect(world.takeForwarded()).toStrictEqual([]);
     expect(world.condition()).toBeUndefined();
     expect(world.reading).toBe("True Judged");
   });
@@ -55,14 +55,14 @@ describe("judged logs", () => {
     await other.becomeReady();
     other.rows.push(...world.rows);
     await other.look();
-    expect(queries).toEqual(other.queries);
+    expect(queries).toStrictEqual(other.queries);
   });
 
   test("are not read for a suspended WafAutoBlock", async () => {
     await start({ suspend: true });
     attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
     expect(await world.look()).toMatchObject({ isOver: true });
-    expect(world.queries).toEqual([]);
+    expect(world.queries).toStrictEqual([]);
   });
 
   test("are not read for a WafAutoBlock of a namespace without access", async () => {
@@ -72,7 +72,7 @@ describe("judged logs", () => {
     const instance = { ...gathered.instance, access: [] };
     world.gathered = { ...gathered, instance, autoBlocks: [anAutoBlock({ name: "shop/scanners" })] };
     expect(await world.look()).toMatchObject({ isOver: true });
-    expect(world.queries).toEqual([]);
+    expect(world.queries).toStrictEqual([]);
   });
 
   test("list no client that a rule allows", async () => {
@@ -85,7 +85,7 @@ describe("judged logs", () => {
     attack("203.0.113.7", 50, "2026-03-10T11:55:00Z");
     attack("203.0.113.70", 50, "2026-03-10T11:55:00Z");
     await world.look();
-    expect(world.listed.map(({ entry }) => entry)).toEqual(["203.0.113.70"]);
+    expect(world.listed.map(({ entry }) => entry)).toStrictEqual(["203.0.113.70"]);
   });
 
   test("say why they can't be read", async () => {
@@ -102,7 +102,7 @@ describe("judged logs", () => {
     const before = judgement();
     world.restart();
     await world.look();
-    expect(judgement()).toEqual(before);
+    expect(judgement()).toStrictEqual(before);
   });
 
   test("start from scratch for an object that was deleted and recreated", async () => {
@@ -112,7 +112,7 @@ describe("judged logs", () => {
     world.declare({ enabled: false }, { autoBlocks: [anAutoBlock({ threshold: 5, meta: { uid: "another" } })] });
     world.restart();
     await world.look();
-    expect(judgement().entries).toEqual([]);
+    expect(judgement().entries).toStrictEqual([]);
   });
 });
 
@@ -150,7 +150,7 @@ describe("each row is judged once", () => {
       });
       // Failed work is retried in the next run, so later entries start later.
       const isAtOnce = fault === "CrashBefore" || fault === "CrashAfter";
-      expect(disturbed).toEqual(isAtOnce ? undisturbed : { ...disturbed, rows: undisturbed.rows });
+      expect(disturbed).toStrictEqual(isAtOnce ? undisturbed : { ...disturbed, rows: undisturbed.rows });
     }
   });
 

@@ -44,8 +44,8 @@ describe("the stream of rows", () => {
   test("contains every page of every day, oldest day first, with one call at a time", async () => {
     const logs = scriptedLogs({ [date]: [["a b", "c", "d"]], "2026-06-11": [[""]], "2026-06-12": [["e"]] });
     const pieces = readLogs(portsOf(logs), { days: { firstDay: day(date), lastDay: day("2026-06-12") }, perPage: 2 });
-    expect(await told(pieces)).toEqual(["a b", "c", "d", "done 4/4", "done 0/0", "e", "done 1/1"]);
-    expect(logs.calls).toEqual([
+    expect(await told(pieces)).toStrictEqual(["a b", "c", "d", "done 4/4", "done 0/0", "e", "done 1/1"]);
+    expect(logs.calls).toStrictEqual([
       `query ${date}/2`,
       `scroll ${date} 0 1`,
       `scroll ${date} 0 2`,
@@ -59,18 +59,18 @@ describe("the stream of rows", () => {
     const logs = scriptedLogs({ [date]: [["a", "b", "c"]] });
     const pieces = readLogs(portsOf(logs), { days });
     await pieces.next();
-    expect(logs.calls).toEqual([`query ${date}/10000`, `scroll ${date} 0 1`]);
+    expect(logs.calls).toStrictEqual([`query ${date}/10000`, `scroll ${date} 0 1`]);
     await pieces.return();
     expect(logs.calls).toHaveLength(2);
   });
 
   test("treats an empty page with a scroll ID as the end if all rows have arrived", async () => {
     const end: LogPage = { scrollId: "more", total: 2, entries: [], broken: [] };
-    expect(await read([["a b", end]])).toEqual(["a b", "done 2/2"]);
+    expect(await read([["a b", end]])).toStrictEqual(["a b", "done 2/2"]);
   });
 
   test("contains equal rows as often as they occur", async () => {
-    expect(await read([["a a", "a b b"]])).toEqual(["a a", "a b b", "done 5/5"]);
+    expect(await read([["a a", "a b b"]])).toStrictEqual(["a a", "a b b", "done 5/5"]);
   });
 });
 
@@ -83,7 +83,7 @@ describe("a failed scroll", () => {
           ["a a", { fault }, "c"],
           ["a a", "b", "c"],
         ]),
-      ).toEqual(["a a", "b", "c", "done 4/4"]);
+      ).toStrictEqual(["a a", "b", "c", "done 4/4"]);
     },
   );
 
@@ -92,7 +92,7 @@ describe("a failed scroll", () => {
       ["a b a", "c", { fault: "Unavailable" }],
       ["x a y", "c b", "a a"],
     ]);
-    expect(pieces).toEqual(["a b a", "c", "x y", "a", "done 7/7"]);
+    expect(pieces).toStrictEqual(["a b a", "c", "x y", "a", "done 7/7"]);
   });
 
   test("repeats its own day and no other", async () => {
@@ -104,7 +104,7 @@ describe("a failed scroll", () => {
       ],
     });
     const pieces = readLogs(portsOf(logs), { days: { firstDay: day(date), lastDay: day("2026-06-11") } });
-    expect(await told(pieces)).toEqual(["a", "b", "done 2/2", "c", "d", "done 2/2"]);
+    expect(await told(pieces)).toStrictEqual(["a", "b", "done 2/2", "c", "d", "done 2/2"]);
     expect(logs.calls.filter((call) => call.startsWith(`query ${date}`))).toHaveLength(1);
   });
 
@@ -116,7 +116,7 @@ describe("a failed scroll", () => {
       ],
     });
     await told(readLogs(portsOf(broken), { days }));
-    expect(broken.calls).toEqual([
+    expect(broken.calls).toStrictEqual([
       `query ${date}/10000`,
       `scroll ${date} 0 1`,
       `query ${date}/10000`,
@@ -127,7 +127,7 @@ describe("a failed scroll", () => {
     const pieces = readLogs(ports, { days });
     await pieces.next();
     for (let step = 0; step < 2; step += 1) await Promise.race([pieces.next(), new Promise((go) => setImmediate(go))]);
-    expect(new Set(limited.calls.slice(1))).toEqual(new Set([`scroll ${date} 0 1`]));
+    expect(new Set(limited.calls.slice(1))).toStrictEqual(new Set([`scroll ${date} 0 1`]));
     expect(ports.waits[0]?.delayMs).toBe(7_000);
   });
 });
@@ -139,7 +139,7 @@ describe("a reading that contradicts itself", () => {
         ["a b", "a b", "c d"],
         ["a b", "c d", "e f"],
       ]),
-    ).toEqual(["a b", "c d", "e f", "done 6/6"]);
+    ).toStrictEqual(["a b", "c d", "e f", "done 6/6"]);
   });
 
   test("is repeated if rows are missing at its end", async () => {
@@ -151,7 +151,7 @@ describe("a reading that contradicts itself", () => {
         ],
         4,
       ),
-    ).toEqual(["a b", "c", "d", "done 4/4"]);
+    ).toStrictEqual(["a b", "c", "d", "done 4/4"]);
   });
 
   test("is repeated if there are too many rows, before they are returned", async () => {
@@ -163,17 +163,17 @@ describe("a reading that contradicts itself", () => {
         ],
         3,
       ),
-    ).toEqual(["a b", "c", "done 3/3"]);
+    ).toStrictEqual(["a b", "c", "done 3/3"]);
   });
 
   test("is accepted if every repetition is the same: equal pages are equal requests", async () => {
-    expect(await read([["a a", "a a", "b"]])).toEqual(["a a", "a a", "b", "done 5/5"]);
+    expect(await read([["a a", "a a", "b"]])).toStrictEqual(["a a", "a a", "b", "done 5/5"]);
   });
 
   test("is accepted if rows stay missing, and this is reported", async () => {
-    expect(await read([["a b"]], 3)).toEqual(["a b", "done 2/3"]);
-    expect(await read([["a", "b"]], 3)).toEqual(["a", "b", "done 2/3"]);
-    expect(await read([["a", "b", "c"]], 2)).toEqual(["a", "b", "c", "done 3/2"]);
+    expect(await read([["a b"]], 3)).toStrictEqual(["a b", "done 2/3"]);
+    expect(await read([["a", "b"]], 3)).toStrictEqual(["a", "b", "done 2/3"]);
+    expect(await read([["a", "b", "c"]], 2)).toStrictEqual(["a", "b", "c", "done 3/2"]);
   });
 
   test("trusts the rows and not a total that grows while the pages arrive", async () => {
@@ -186,7 +186,7 @@ describe("a reading that contradicts itself", () => {
     const pages = [page("a", 2, "x"), page("b", 3, null)];
     const logs = scriptedLogs({ [date]: [pages] });
     const waf = { ...logs.waf, scrollLogs: async () => await logs.waf.scrollLogs(`${date} 0 1`) };
-    expect(await told(readLogs(portsOf({ ...logs, waf }), { days }))).toEqual(["a", "b", "done 2/2"]);
+    expect(await told(readLogs(portsOf({ ...logs, waf }), { days }))).toStrictEqual(["a", "b", "done 2/2"]);
   });
 });
 
@@ -213,17 +213,17 @@ describe("a permanent failure", () => {
     "%s ends the stream immediately",
     async (fault) => {
       const logs = scriptedLogs({ [date]: [[{ fault }]] });
-      expect(await told(readLogs(portsOf(logs), { days }))).toEqual([`failed ${fault}`]);
+      expect(await told(readLogs(portsOf(logs), { days }))).toStrictEqual([`failed ${fault}`]);
       expect(logs.calls).toHaveLength(1);
     },
   );
 
   test("ends the stream soon if no call ever succeeded, and late otherwise", async () => {
     const never = scriptedLogs({ [date]: [[{ fault: "Unavailable" }]] });
-    expect(await told(readLogs(portsOf(never), { days }))).toEqual(["failed Unavailable"]);
+    expect(await told(readLogs(portsOf(never), { days }))).toStrictEqual(["failed Unavailable"]);
     expect(never.calls).toHaveLength(5);
     const later = scriptedLogs({ [date]: [["a", { fault: "Unavailable" }]] });
-    expect(await told(readLogs(portsOf(later), { days }))).toEqual(["a", "failed Unavailable"]);
+    expect(await told(readLogs(portsOf(later), { days }))).toStrictEqual(["a", "failed Unavailable"]);
     expect(later.calls).toHaveLength(2 * logFailuresMax);
   });
 
@@ -232,7 +232,7 @@ describe("a permanent failure", () => {
     const ports = portsOf(logs);
     await told(readLogs(ports, { days }));
     const delays = ports.waits.map(({ delayMs }) => delayMs);
-    expect(delays).toEqual(delays.toSorted((a, b) => a - b));
+    expect(delays).toStrictEqual(delays.toSorted((a, b) => a - b));
     expect(delays[0]).toBeGreaterThanOrEqual(100);
     expect(delays.at(-1)).toBe(10_000);
   });
@@ -241,7 +241,7 @@ describe("a permanent failure", () => {
     const stopping = new AbortController();
     const logs = scriptedLogs({ [date]: [["a", { fault: "Unavailable" }]] });
     const ports = portsOf(logs, { stopping: stopping.signal, onWait: () => stopping.abort() });
-    expect(await told(readLogs(ports, { days }))).toEqual(["a", "stopped"]);
+    expect(await told(readLogs(ports, { days }))).toStrictEqual(["a", "stopped"]);
     expect(logs.calls).toHaveLength(2);
   });
 });
@@ -271,17 +271,17 @@ describe("repeated reading with a cursor", () => {
   test("returns only new rows, and requests one row of a day without new rows", async () => {
     const cursor = new LogCursor(firstDay, seed);
     const logs = scriptedLogs({ [date]: [["a a"], ["b a a"]] }, {});
-    expect(await look(cursor, logs, date)).toEqual(["a a", "done 2/2"]);
-    expect(await look(cursor, logs, date)).toEqual(["b", "done 3/3"]);
-    expect(await look(cursor, logs, date)).toEqual(["unchanged"]);
+    expect(await look(cursor, logs, date)).toStrictEqual(["a a", "done 2/2"]);
+    expect(await look(cursor, logs, date)).toStrictEqual(["b", "done 3/3"]);
+    expect(await look(cursor, logs, date)).toStrictEqual(["unchanged"]);
     expect(logs.calls.at(-1)).toBe(`query ${date}/1`);
   });
 
   test("returns a late copy of an existing row", async () => {
     const cursor = new LogCursor(firstDay, seed);
     const logs = scriptedLogs({ [date]: [["a"], ["a a"]] });
-    expect(await look(cursor, logs, date)).toEqual(["a", "done 1/1"]);
-    expect(await look(cursor, logs, date)).toEqual(["a", "done 2/2"]);
+    expect(await look(cursor, logs, date)).toStrictEqual(["a", "done 1/1"]);
+    expect(await look(cursor, logs, date)).toStrictEqual(["a", "done 2/2"]);
   });
 
   test("continues at its position after a restart, even in the middle of a day", async () => {
@@ -292,34 +292,40 @@ describe("repeated reading with a cursor", () => {
         ["b c", "a d"],
       ],
     });
-    expect(await look(before, logs, date)).toEqual(["a b", "failed BadApiKey"]);
+    expect(await look(before, logs, date)).toStrictEqual(["a b", "failed BadApiKey"]);
     const after = loadLogCursor(JSON.parse(JSON.stringify(before.save())));
-    expect(after && (await look(after, logs, date))).toEqual(["c", "d", "done 4/4"]);
+    expect(after && (await look(after, logs, date))).toStrictEqual(["c", "d", "done 4/4"]);
   });
 
   test("reads the missed days, then only days for which rows may still arrive, and forgets the others", async () => {
     const cursor = new LogCursor(firstDay, seed);
     const logs = scriptedLogs({ [date]: [["a"]], "2026-06-13": [["b"]] });
     await look(cursor, logs, date);
-    expect(await look(cursor, logs, "2026-06-13")).toEqual(["unchanged", "done 0/0", "done 0/0", "b", "done 1/1"]);
-    expect(cursor.daysToRead(day("2026-06-13"), 1)).toEqual({
+    expect(await look(cursor, logs, "2026-06-13")).toStrictEqual([
+      "unchanged",
+      "done 0/0",
+      "done 0/0",
+      "b",
+      "done 1/1",
+    ]);
+    expect(cursor.daysToRead(day("2026-06-13"), 1)).toStrictEqual({
       firstDay: day("2026-06-12"),
       lastDay: day("2026-06-13"),
     });
-    expect(cursor.save().days.map((one) => one.day)).toEqual([day("2026-06-12"), day("2026-06-13")]);
+    expect(cursor.save().days.map((one) => one.day)).toStrictEqual([day("2026-06-12"), day("2026-06-13")]);
   });
 
   test("never reaches back beyond its first day", () => {
     const cursor = new LogCursor(firstDay, seed);
-    expect(cursor.daysToRead(firstDay, 30)).toEqual({ firstDay, lastDay: firstDay });
+    expect(cursor.daysToRead(firstDay, 30)).toStrictEqual({ firstDay, lastDay: firstDay });
   });
 });
 
 test("the number of rows of a range is requested with a page of one row, and retried after a failure", async () => {
   const logs = scriptedLogs({ [date]: [["a b c"]] });
   const dates = { startDate: date, endDate: "2026-06-12" };
-  expect(await countLogs(portsOf(logs), dates)).toEqual({ ok: true, total: 3 });
-  expect(logs.calls).toEqual([`query ${date}..2026-06-12/1`]);
+  expect(await countLogs(portsOf(logs), dates)).toStrictEqual({ ok: true, total: 3 });
+  expect(logs.calls).toStrictEqual([`query ${date}..2026-06-12/1`]);
   const failing = scriptedLogs({ [date]: [[{ fault: "Unavailable" }]] });
   expect(await countLogs(portsOf(failing), dates)).toMatchObject({ ok: false, fault: { code: "Unavailable" } });
   expect(failing.calls).toHaveLength(5);

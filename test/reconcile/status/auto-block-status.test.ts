@@ -41,7 +41,7 @@ function statusOf(overrides: AutoBlockOverrides = {}, { reading, leftOut = 0, ot
   const status = autoBlockStatus({}, rule, judged, { ...started, observed: seen, plan, inventory });
   const conditions = (status.conditions ?? []) as readonly Condition[];
   for (const { type, reason, status: value } of conditions) {
-    expect([type, reason, value, isPublished(type, reason, value)]).toEqual([type, reason, value, true]);
+    expect([type, reason, value, isPublished(type, reason, value)]).toStrictEqual([type, reason, value, true]);
   }
   return { status, of: (type: ConditionType) => conditionText(findCondition(conditions, type)) };
 }
@@ -55,18 +55,18 @@ const read = { status: "True", reason: "Judged", message: "New blocked requests 
 test("clients are shown with evidence that cannot control a terminal", () => {
   const { status, of } = statusOf({}, { reading: read });
   expect(status).toMatchObject({ listed: 1, synced: "1/1", clients: [{ entry: "203.0.113.7", requests: 60 }] });
-  expect(status.clients?.[0]?.reasons).toEqual([String.raw`a\u202e\u001b[31m: 3`]);
-  expect([of("Ready"), of("LogsJudged"), of("Incomplete")]).toEqual(["True Ready", "True Judged", undefined]);
+  expect(status.clients?.[0]?.reasons).toStrictEqual([String.raw`a\u202e\u001b[31m: 3`]);
+  expect([of("Ready"), of("LogsJudged"), of("Incomplete")]).toStrictEqual(["True Ready", "True Judged", undefined]);
 });
 
 test("a suggestion is Ready, and blocks no client", () => {
   const { status, of } = statusOf({ mode: "Suggest" }, { reading: read });
-  expect([status.listed, status.synced, of("Ready")]).toEqual([1, undefined, "True Ready"]);
+  expect([status.listed, status.synced, of("Ready")]).toStrictEqual([1, undefined, "True Ready"]);
 });
 
 test("a WafAutoBlock whose logs can't be read is not ready, and says why", () => {
   const { of } = statusOf({}, { reading: { status: "False", reason: "NoWaf", message: "There is no WAF." } });
-  expect([of("Ready"), of("LogsJudged"), of("Reconciling")]).toEqual([
+  expect([of("Ready"), of("LogsJudged"), of("Reconciling")]).toStrictEqual([
     "False NoWaf",
     "False NoWaf",
     "True ProgressingWithRetry",

@@ -18,9 +18,11 @@ describe("An event about entries", () => {
     await world.pass();
     const first = addresses(1_413).toSorted().slice(0, 10);
     const message = `Added 1,413 entries for WafIpRule edge/feed: ${first.join(", ")} and 1,403 more.`;
-    expect(eventsOf(world, "WafInstance edge/shop")).toEqual([message]);
-    expect(eventsOf(world, "WafIpRule edge/feed")).toEqual([message]);
-    expect(world.status.events.map(({ reason, details, isRepeated }) => ({ reason, details, isRepeated }))).toEqual([
+    expect(eventsOf(world, "WafInstance edge/shop")).toStrictEqual([message]);
+    expect(eventsOf(world, "WafIpRule edge/feed")).toStrictEqual([message]);
+    expect(
+      world.status.events.map(({ reason, details, isRepeated }) => ({ reason, details, isRepeated })),
+    ).toStrictEqual([
       {
         reason: "EntriesAdded",
         details: { rule: "edge/feed", entries: first, count: 1_413 },
@@ -32,7 +34,7 @@ describe("An event about entries", () => {
         isRepeated: true,
       },
     ]);
-    expect(messageFaults(message)).toEqual([]);
+    expect(messageFaults(message)).toStrictEqual([]);
   });
 
   test("counts an entry once, even if the WAF accepts it again and again and never shows it", () => {
@@ -41,7 +43,7 @@ describe("An event about entries", () => {
     for (let attempt = 0; attempt < 5; attempt += 1) changes.added("blocklist", entries[0], "edge/feed");
     changes.added("blocklist", entries[1], "edge/feed");
     const added = { change: "Added", list: "blocklist", rules: ["edge/feed"], count: 2, entries };
-    expect(changes.all()).toEqual([added]);
+    expect(changes.all()).toStrictEqual([added]);
   });
 
   test("names the former owner of removed entries, but is not emitted for a rule that no longer exists", async () => {
@@ -53,9 +55,9 @@ describe("An event about entries", () => {
     await world.pass();
     const gone = "Removed 1 entry of WafIpRule edge/gone: 192.0.2.1.";
     const stays = "Removed 1 entry of WafIpRule edge/stays: 192.0.2.3.";
-    expect(eventsOf(world, "WafInstance edge/shop")).toEqual([gone, stays]);
-    expect(eventsOf(world, "WafIpRule edge/stays")).toEqual([stays]);
-    expect(eventsOf(world, "WafIpRule edge/gone")).toEqual([]);
+    expect(eventsOf(world, "WafInstance edge/shop")).toStrictEqual([gone, stays]);
+    expect(eventsOf(world, "WafIpRule edge/stays")).toStrictEqual([stays]);
+    expect(eventsOf(world, "WafIpRule edge/gone")).toStrictEqual([]);
   });
 
   test("names the rule that still exists if several rules last declared the entry", async () => {
@@ -72,7 +74,9 @@ describe("An event about entries", () => {
     const world = new ConvergeWorld({ declared: { instance } });
     world.waf.lists.blocklist.push("203.0.113.7");
     await world.pass();
-    expect(eventsOf(world, "WafInstance edge/shop")).toEqual(["Removed 1 entry without a recorded rule: 203.0.113.7."]);
+    expect(eventsOf(world, "WafInstance edge/shop")).toStrictEqual([
+      "Removed 1 entry without a recorded rule: 203.0.113.7.",
+    ]);
   });
 
   test("reports the entries that were removed with a deleted instance", async () => {
@@ -92,7 +96,7 @@ describe("An event about entries", () => {
     world.stop();
     await world.clock.advanceUntil(isOver, 60_000);
     expect((await promise).result.kind).toBe("Interrupted");
-    expect(eventsOf(world, "WafIpRule edge/feed")).toEqual([
+    expect(eventsOf(world, "WafIpRule edge/feed")).toStrictEqual([
       expect.stringMatching(/^Added \d+ entries for WafIpRule edge\/feed: /u),
     ]);
   });
@@ -104,11 +108,11 @@ describe("An event about entries", () => {
     const world = new ConvergeWorld({ declared: { rules } });
     await world.pass();
     const [sum, ...others] = eventsOf(world, "WafInstance edge/shop");
-    expect(others).toEqual([]);
+    expect(others).toStrictEqual([]);
     expect(sum).toBe(
       "Added 1,212 entries for 7 rules: 1,200 for WafIpRule edge/r6, 2 for WafIpRule edge/r0, 2 for WafIpRule edge/r1, 2 for WafIpRule edge/r2, 2 for WafIpRule edge/r3, and the rest for 2 more.",
     );
-    expect(eventsOf(world, "WafIpRule edge/r0")).toEqual([
+    expect(eventsOf(world, "WafIpRule edge/r0")).toStrictEqual([
       "Added 2 entries for WafIpRule edge/r0: 198.18.0.0, 198.18.0.1.",
     ]);
     expect(world.status.events.every(({ isRepeated }) => isRepeated === undefined)).toBe(true);

@@ -35,7 +35,7 @@ const condition = (type: string): object => ({
 });
 
 test("a rule without its instance is neither accepted nor ready", async () => {
-  expect(await written(aMeta("WafIpRule", "shop/office"))).toEqual(["Accepted False", "Ready False"]);
+  expect(await written(aMeta("WafIpRule", "shop/office"))).toStrictEqual(["Accepted False", "Ready False"]);
 });
 
 test("a finished cache clear keeps its status when its instance is deleted", async () => {
@@ -48,7 +48,7 @@ test("a finished cache clear keeps its status when its instance is deleted", asy
 
 test("a waiting cache clear, or one with a new trigger, is not ready without its instance", async () => {
   const { meta } = aCacheClear("shop/release", {});
-  expect(await written(meta)).toEqual(["Accepted False", "Ready False"]);
+  expect(await written(meta)).toStrictEqual(["Accepted False", "Ready False"]);
   const former = { observedGeneration: meta.generation - 1, conditions: [condition("Complete")] };
-  expect(await written(meta, former)).toEqual(["Accepted False", "Complete True", "Ready False"]);
+  expect(await written(meta, former)).toStrictEqual(["Accepted False", "Complete True", "Ready False"]);
 });

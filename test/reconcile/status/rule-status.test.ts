@@ -29,7 +29,7 @@ describe("A rule without entries", () => {
     expect(messageOf(world)).toBe(
       "The rule declares no entries: write addresses or networks into spec.addresses, name ConfigMaps in spec.addressesFrom, or delete the rule.",
     );
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test.each([
@@ -48,7 +48,7 @@ describe("A rule without entries", () => {
     world.declare({ rules: [blocking("empty", ["192.0.2.1"], { meta: { generation: 2 } })] });
     await world.pass();
     expect(readyOf(world)).toBe("True Ready");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -90,11 +90,11 @@ describe("An expired rule", () => {
     const rules = [blocking("a", ["192.0.2.1", "nonsense"], { expiresAtMs: inAnHour })];
     const world = new ConvergeWorld({ declared: { rules } });
     await expired(world);
-    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
     expect(readyOf(world)).toBe("True Expired");
     expect(messageOf(world)).toBe("The rule expired at 2026-01-01T01:00:00Z; it no longer declares entries.");
     expect(world.status.read(metaOf(world))).toMatchObject({ progress: "expired", rejected: [] });
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("reports that the removal of its entries is on hold", async () => {
@@ -106,7 +106,7 @@ describe("An expired rule", () => {
     expect(messageOf(world)).toBe(
       "The rule expired at 2026-01-01T01:00:00Z, and 3 of its entries are still on the blocklist: removals are on hold. See the condition RemovalsHeld of the instance.",
     );
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("reports that its entries stay while the instance is suspended", async () => {
@@ -127,7 +127,7 @@ describe("An expired rule", () => {
     const world = new ConvergeWorld({ declared: { rules } });
     world.waf.lists.blocklist.push("192.0.2.1");
     await expired(world);
-    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
     expect(messageOf(world)).toBe(
       "The rule expired at 2026-01-01T01:00:00Z; it no longer declares entries. 1 of its entries stays on the blocklist: another writer added it.",
     );
@@ -156,7 +156,7 @@ describe("A rule whose entries were already on the list", () => {
     expect(messageOf(world)).toContain(part);
     expect(messageOf(world)).toMatch(/ on the blocklist when the rule expires or is deleted\.$/u);
     expect(world.status.read(metaOf(world))).toMatchObject({ entries: { foreign: foreign.length } });
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("does not report them if the policy is Exclusive", async () => {
@@ -180,12 +180,12 @@ describe("The sources of a rule", () => {
     const rules = [{ ...rule, refresh: ["Watched", "Polled", "Resync"] as const }];
     const world = new ConvergeWorld({ declared: { rules } });
     await world.pass();
-    expect(world.status.read(metaOf(world))?.["sources"]).toEqual([
+    expect(world.status.read(metaOf(world))?.["sources"]).toStrictEqual([
       { configMap: "a", key: "list", entries: 2, refresh: "Watched" },
       { configMap: "b", key: "list", entries: 0, refresh: "Polled" },
       { configMap: "c", key: "list", refresh: "Resync" },
     ]);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("are listed as far as there is room", async () => {
@@ -195,7 +195,7 @@ describe("The sources of a rule", () => {
     const world = new ConvergeWorld({ declared: { rules: [rule] } });
     await world.pass();
     expect(world.status.read(metaOf(world))?.["sources"]).toHaveLength(5);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -208,5 +208,5 @@ test("The message about removals on hold consists of sentences, regardless of th
   expect(told?.message).toContain(
     "on hold because a source can't be read: b.yaml:3: spec: is missing. There is 1 more such reason. It was last declared",
   );
-  expect(messageFaults(told?.message ?? "")).toEqual([]);
+  expect(messageFaults(told?.message ?? "")).toStrictEqual([]);
 });

@@ -32,8 +32,8 @@ describe("The status of an instance whose spec changed", () => {
     await world.pass();
     world.declare({ instance: anInstance({ requestTimeoutMs: 9_000, meta: { generation: 2 } }) });
     await world.pass();
-    expect(readyOfSecond(world)).toEqual(["Unknown", "True"]);
-    expect(world.status.faults).toEqual([]);
+    expect(readyOfSecond(world)).toStrictEqual(["Unknown", "True"]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("is never Ready for a generation that the WAF refuses", async () => {
@@ -42,8 +42,8 @@ describe("The status of an instance whose spec changed", () => {
     const key = { state: "Present", key: new ApiKey("another-key") } as const;
     world.declare({ key, instance: anInstance({ meta: { generation: 2 } }) });
     await world.pass();
-    expect(readyOfSecond(world)).toEqual(["Unknown", "False"]);
-    expect(world.status.faults).toEqual([]);
+    expect(readyOfSecond(world)).toStrictEqual(["Unknown", "False"]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -64,7 +64,7 @@ describe("The status of a rule", () => {
     await world.clock.advanceUntil(isOver, 1_000_000);
     expect(world.status.read(metaOf(world))).toMatchObject({ progress: "600/600" });
     expect(world.status.message(metaOf(world), "Ready")).toBe("All 600 entries are on the blocklist.");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("changes its transition times only with the status", async () => {
@@ -76,7 +76,7 @@ describe("The status of a rule", () => {
     const read = (type: string) => world.status.conditionOf(metaOf(world), type);
     expect(read("Accepted")).toMatchObject({ lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration: 2 });
     expect(read("Ready")).toMatchObject({ lastTransitionTime: "2026-01-01T00:01:00Z", observedGeneration: 2 });
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("lists the first 20 rejected entries and what to write instead, and stays small", async () => {
@@ -90,7 +90,7 @@ describe("The status of a rule", () => {
     expect(status.rejected).toHaveLength(20);
     expect(status).toMatchObject({ entries: { desired: 0, synced: 0, pending: 0, rejected: 300 } });
     expect(world.status.condition(metaOf(world), "Ready")).toBe("False InvalidEntries");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("lists carved entries, and counts the networks that replace them", async () => {
@@ -98,7 +98,12 @@ describe("The status of a rule", () => {
     const rules = [blocking("a", ["192.0.2.0/29", "192.0.2.4", "192.0.2.5", "198.51.100.7"])];
     const world = new ConvergeWorld({ declared: { instance, rules } });
     await world.pass();
-    expect(world.waf.lists.blocklist.toSorted()).toEqual(["192.0.2.0/30", "192.0.2.4", "192.0.2.7", "198.51.100.7"]);
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual([
+      "192.0.2.0/30",
+      "192.0.2.4",
+      "192.0.2.7",
+      "198.51.100.7",
+    ]);
     expect(world.status.read(metaOf(world))).toMatchObject({
       entries: { desired: 4, synced: 4, pending: 0, rejected: 1, carved: 1 },
       progress: "4/5",
@@ -118,7 +123,7 @@ describe("The status of a rule", () => {
     expect(status).toMatchObject({ entries: { desired: 1, synced: 1, pending: 0, rejected: 0 } });
     expect(status).not.toHaveProperty("carved");
     expect(status).not.toHaveProperty("entries.carved");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("stays small with many rejected and carved entries from the longest sources", async () => {
@@ -130,7 +135,7 @@ describe("The status of a rule", () => {
     const world = new ConvergeWorld({ declared: { instance, rules: [rule] } });
     await world.pass();
     expect(world.status.read(metaOf(world))).toMatchObject({ entries: { desired: 240, rejected: 30, carved: 30 } });
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("stays small with the longest messages of the API, the longest names and the longest lines", async () => {
@@ -148,7 +153,7 @@ describe("The status of a rule", () => {
     await world.pass();
     expect(world.status.condition(metaOf(world, 0), "Ready")).toBe("False Rejected");
     expect(world.status.condition(metaOf(world, 1), "Ready")).toBe("False Conflict");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("reports when the WAF becomes unreachable, and when it is reachable again", async () => {
@@ -168,8 +173,8 @@ describe("The status of a rule", () => {
     expect(world.status.read(metaOf(world))).toMatchObject({ progress: "2/2" });
     await world.pass();
     expect(world.status.condition(metaOf(world), "Ready")).toBe("True Ready");
-    expect(world.status.eventReasons().slice(-2)).toEqual(["ApiUnavailable", "Recovered"]);
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.eventReasons().slice(-2)).toStrictEqual(["ApiUnavailable", "Recovered"]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("is not rewritten for a different request ID in the API's message, but for a different status code", async () => {
@@ -187,7 +192,7 @@ describe("The status of a rule", () => {
     expect(world.status.message(metaOf(world), "Ready")).toContain("8f14e45f");
     await fails("The API answered 502: request c9f0f895-fb98-4b91-99f5-1e8679531af5 at 2026-01-01T00:00:29Z.");
     expect(world.status.message(metaOf(world), "Ready")).toContain("502");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("is not written while the instance is being deleted", async () => {
@@ -199,7 +204,7 @@ describe("The status of a rule", () => {
     world.declare({ instance: anInstance({ meta: { deleting: true } }) });
     await world.pass();
     expect(world.status.condition(world.instance, "Ready")).toBe("False ApiUnavailable");
-    expect(world.status.read(metaOf(world))).toEqual(before);
+    expect(world.status.read(metaOf(world))).toStrictEqual(before);
   });
 
   test("repeats the value of the annotation that asks for a reconcile", async () => {
@@ -261,7 +266,7 @@ describe("The status of an instance", () => {
     world.declare({ rules: [] });
     await world.pass();
     expect(world.status.read(world.instance)).not.toHaveProperty("plan");
-    expect(world.status.faults).toEqual([]);
+    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -272,7 +277,7 @@ describe("Events", () => {
     world.waf.refusedTexts.add("192.0.2.2");
     await world.pass();
     const told = world.status.eventReasons();
-    expect(told.toSorted()).toEqual(["EntriesAdded", "EntriesAdded", "InvalidEntries", "Rejected"]);
+    expect(told.toSorted()).toStrictEqual(["EntriesAdded", "EntriesAdded", "InvalidEntries", "Rejected"]);
     await world.pass();
     world.waf.failOn({
       on: "Read",
@@ -281,7 +286,7 @@ describe("Events", () => {
     });
     await world.sleepUntil((await world.pass()).wakeAtMs);
     await world.pass();
-    expect(world.status.eventReasons().slice(told.length)).toEqual(["ApiUnavailable", "Recovered"]);
+    expect(world.status.eventReasons().slice(told.length)).toStrictEqual(["ApiUnavailable", "Recovered"]);
   });
 
   test("about a dispute are emitted once, even if runs fail in between", async () => {
@@ -312,7 +317,7 @@ describe("Events", () => {
     world.waf.domain = "shop.example";
     await world.pass();
     expect(world.status.events.length).toBeGreaterThan(4);
-    for (const { message } of world.status.events) expect(messageFaults(message)).toEqual([]);
+    for (const { message } of world.status.events) expect(messageFaults(message)).toStrictEqual([]);
   });
 });
 
@@ -341,8 +346,8 @@ describe("The status checker", () => {
   }
 
   test("accepts a valid status", () => {
-    expect(statusFaults(meta, undefined, good)).toEqual([]);
-    expect(statusFaults(meta, good, good)).toEqual([]);
+    expect(statusFaults(meta, undefined, good)).toStrictEqual([]);
+    expect(statusFaults(meta, good, good)).toStrictEqual([]);
   });
 
   test.each([
@@ -369,6 +374,6 @@ describe("The status checker", () => {
     ],
     ["too much", { ...good, domain: "d".repeat(9_000) }],
   ])("rejects %s", (_what, status) => {
-    expect(statusFaults(meta, good, status)).not.toEqual([]);
+    expect(statusFaults(meta, good, status)).not.toStrictEqual([]);
   });
 });

@@ -59,7 +59,7 @@ async function readInTime(freshness: Partial<Freshness> = {}): Promise<readonly 
     waitUntilMs: now + 250,
     ...freshness,
   });
-  expect([read.problems, read.missing]).toEqual([[], []]);
+  expect([read.problems, read.missing]).toStrictEqual([[], []]);
   return read.texts;
 }
 
@@ -82,18 +82,18 @@ describe("a caller that waits for a limited time", () => {
     const reading = readInTime();
     await clock.advance(249);
     requests[0]?.(answer("198.51.100.1\n"));
-    expect(await reading).toEqual([{ state: "Read", source, text: "198.51.100.1\n" }]);
+    expect(await reading).toStrictEqual([{ state: "Read", source, text: "198.51.100.1\n" }]);
     await clock.advance(1_000);
-    expect(changed).toEqual([]);
+    expect(changed).toStrictEqual([]);
   });
 
   test("learns that the first read continues, and is notified of its end", async () => {
-    expect(await readTooShort()).toEqual([stillRead]);
-    expect(changed).toEqual([]);
+    expect(await readTooShort()).toStrictEqual([stillRead]);
+    expect(changed).toStrictEqual([]);
     requests[0]?.(answer("198.51.100.1\n"));
     await clock.settle();
-    expect(changed).toEqual(["guest/list"]);
-    expect(await readInTime()).toEqual([{ state: "Read", source, text: "198.51.100.1\n" }]);
+    expect(changed).toStrictEqual(["guest/list"]);
+    expect(await readInTime()).toStrictEqual([{ state: "Read", source, text: "198.51.100.1\n" }]);
     expect(requests).toHaveLength(1);
   });
 
@@ -101,30 +101,30 @@ describe("a caller that waits for a limited time", () => {
     await readTooShort();
     requests[0]?.({ ok: false, fault: localFault("TimedOut", "No answer") });
     await clock.settle();
-    expect(changed).toEqual(["guest/list"]);
+    expect(changed).toStrictEqual(["guest/list"]);
   });
 
   test("waits only once for the same read", async () => {
     await readTooShort();
-    expect(await readInTime()).toEqual([stillRead]);
-    expect([requests.length, clock.sleeperCount()]).toEqual([1, 0]);
+    expect(await readInTime()).toStrictEqual([stillRead]);
+    expect([requests.length, clock.sleeperCount()]).toStrictEqual([1, 0]);
   });
 
   test("gets the last text if another read takes too long, and is notified of the new one", async () => {
     await known("198.51.100.1\n");
     await clock.advance(1);
     texts.refresh("guest/list");
-    expect(await readTooShort()).toEqual([{ state: "Read", source, text: "198.51.100.1\n" }]);
+    expect(await readTooShort()).toStrictEqual([{ state: "Read", source, text: "198.51.100.1\n" }]);
     requests[1]?.(answer("198.51.100.2\n", "2"));
     await clock.settle();
     expect(changed).toContain("guest/list");
-    expect(await readInTime()).toEqual([{ state: "Read", source, text: "198.51.100.2\n" }]);
+    expect(await readInTime()).toStrictEqual([{ state: "Read", source, text: "198.51.100.2\n" }]);
   });
 });
 
 describe("a fresh read with a limit", () => {
   test("does not rely on the first read if that takes too long", async () => {
-    expect(await readTooShort({ bypassWatch: true })).toEqual([stillRead]);
+    expect(await readTooShort({ bypassWatch: true })).toStrictEqual([stillRead]);
   });
 
   test("does not rely on a read that began earlier, even if it ends meanwhile", async () => {
@@ -133,7 +133,7 @@ describe("a fresh read with a limit", () => {
     const reading = readInTime({ bypassWatch: true, notBeforeMs });
     requests[0]?.(answer("198.51.100.1\n"));
     await clock.advance(250);
-    expect(await reading).toEqual([stillRead]);
+    expect(await reading).toStrictEqual([stillRead]);
   });
 
   test("waits without limit for a text that was read before", async () => {
@@ -145,7 +145,7 @@ describe("a fresh read with a limit", () => {
     await clock.advance(5_000);
     expect(isOver).toBe(false);
     requests[1]?.(answer("198.51.100.2\n", "2"));
-    expect(await reading).toEqual([{ state: "Read", source, text: "198.51.100.2\n" }]);
+    expect(await reading).toStrictEqual([{ state: "Read", source, text: "198.51.100.2\n" }]);
   });
 });
 

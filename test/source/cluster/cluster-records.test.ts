@@ -73,13 +73,13 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     expect(await records.inventory.remove(meta)).toContain("must not write");
     await records.status.write(meta, { observedGeneration: 1, domain: "shop.example" });
     records.status.event(meta, event);
-    expect(writes()).toEqual([]);
+    expect(writes()).toStrictEqual([]);
   });
 
   test("with permission, the finalizer is added first, needs no second request, and can be removed", async () => {
     mayWrite = true;
     expect(await records.lifecycle.ensureFinalizer(meta)).toBeUndefined();
-    expect((await stored()).metadata.finalizers).toEqual(["wafsync.dev/release-entries"]);
+    expect((await stored()).metadata.finalizers).toStrictEqual(["wafsync.dev/release-entries"]);
     await waitFor("the watch", waitMs, async () =>
       source.objectOf(meta)?.metadata.finalizers === undefined ? undefined : true,
     );
@@ -113,6 +113,6 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     records.status.event(meta, { ...event, reason: "TooLate" });
     const path = `/api/v1/namespaces/${meta.namespace}/events`;
     const { items } = (await cluster.request({ path })).body as { items: { reason: string }[] };
-    expect(items.map(({ reason }) => reason)).toEqual(["OriginsAdded"]);
+    expect(items.map(({ reason }) => reason)).toStrictEqual(["OriginsAdded"]);
   });
 });

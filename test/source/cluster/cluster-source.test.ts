@@ -95,13 +95,13 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const status = { status: { observedGeneration: 1, progress: "1/1" } };
     await seen(mine, await patchObject(cluster, mine, status, "/status"));
     const finalizers = createInstanceFinalizers({ api, objectOf: (ref) => source.objectOf(ref) });
-    expect(await finalizers.ensureFinalizer(name)).toEqual({ state: "Done" });
+    expect(await finalizers.ensureFinalizer(name)).toStrictEqual({ state: "Done" });
     await waitFor("the finalizer", waitMs, async () => finalizers.hasFinalizer(name) || undefined);
     expect(source.version(name)).toBe(version);
     await patchObject(cluster, mine, { metadata: { annotations: { "wafsync.dev/requested-at": "now" } } });
     await grows(version);
     const requested = source.version(name);
-    expect(await finalizers.releaseFinalizer(name)).toEqual({ state: "Done" });
+    expect(await finalizers.releaseFinalizer(name)).toStrictEqual({ state: "Done" });
     await grows(requested);
   });
 
@@ -116,7 +116,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await seen(origin(elsewhere, "spare", "b.example"));
     expect(source.version(name)).toBe(mine);
     const { rules, origins } = await gather(other);
-    expect([rules.length, origins.length]).toEqual([1, 1]);
+    expect([rules.length, origins.length]).toStrictEqual([1, 1]);
     await deleteManifest(cluster, rule(elsewhere, "theirs", []));
     await waitFor("the end of the rule", waitMs, async () =>
       (await gather(other)).rules.length === 0 ? true : undefined,
@@ -153,7 +153,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const textsOf = async () => (await gather()).rules.find(({ rule: { meta } }) => meta.name === "fed")?.texts;
     await waitFor("the first text", waitMs, async () => ((await textsOf())?.[0]?.state === "Read" ? true : undefined));
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.4\n" }, { state: "Missing" }]);
-    expect((await gather()).brokenSources).toEqual([]);
+    expect((await gather()).brokenSources).toStrictEqual([]);
     let version = source.version(name);
     await patchObject(cluster, configMap(namespace, "watched", ""), { data: { "list.txt": "198.51.100.5\n" } });
     await grows(version);
@@ -162,7 +162,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await grows(version);
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.5\n" }, { text: "198.51.100.6\n" }]);
     const ruleNow = async () => (await gather()).rules.find(({ rule: { meta } }) => meta.name === "fed");
-    expect((await ruleNow())?.refresh).toEqual(["Watched", "Polled"]);
+    expect((await ruleNow())?.refresh).toStrictEqual(["Watched", "Polled"]);
     // It is not watched, and is polled later.
     version = source.version(name);
     await patchObject(cluster, configMap(namespace, "later", ""), { data: { "list.txt": "198.51.100.7\n" } });
@@ -234,7 +234,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const version = source.version(name);
     await createAll(cluster, keySecret(namespace, "a-third-key-0123"));
     await grows(version);
-    expect(client.sent.filter((request) => /\/secrets(\?|$)/.test(request))).toEqual([]);
+    expect(client.sent.filter((request) => /\/secrets(\?|$)/.test(request))).toStrictEqual([]);
   });
 
   test("instances with the same key are reported to each other, whatever their URLs, until their keys differ", async () => {
@@ -244,13 +244,13 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const version = source.version(name);
     await createAll(cluster, keySecret(elsewhere, (await keyOf(name)) ?? ""), twin);
     await seen(twin);
-    expect((await gather(of)).sameKey.map(nameKey)).toEqual([nameKey(name)]);
+    expect((await gather(of)).sameKey.map(nameKey)).toStrictEqual([nameKey(name)]);
     await grows(version);
-    expect((await gather()).sameKey.map(nameKey)).toEqual([nameKey(of)]);
+    expect((await gather()).sameKey.map(nameKey)).toStrictEqual([nameKey(of)]);
     const shared = source.version(name);
     await deleteManifest(cluster, twin);
     await grows(shared);
-    expect((await gather()).sameKey).toEqual([]);
+    expect((await gather()).sameKey).toStrictEqual([]);
   });
 
   test("an instance does not wait for the Secrets of younger instances", async () => {
@@ -272,7 +272,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const problems = unattached().map(({ meta, problem }) => [meta.name, problem]);
     expect(problems).toContainEqual(["lost", `There is no WafInstance ${namespace}/wav; did you mean waf?`]);
     expect(problems).toContainEqual(["early", `There is no WafInstance ${namespace}/nothing-like-it.`]);
-    expect(unattached().filter(({ reason }) => reason === "InvalidSpec")).toEqual([]);
+    expect(unattached().filter(({ reason }) => reason === "InvalidSpec")).toStrictEqual([]);
     await deleteManifest(cluster, lost);
     await deleteManifest(cluster, early);
   });
@@ -332,7 +332,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     });
     const { meta } = (await gather({ namespace: home, name: "waf" })).instance;
     expect(meta.approver).toMatchObject({ manager: "kubectl-annotate", time: expect.stringMatching(/^20\d\d-/u) });
-    expect(source.objectOf(refOf(mine))?.metadata.managedFields).toEqual([meta.approver]);
+    expect(source.objectOf(refOf(mine))?.metadata.managedFields).toStrictEqual([meta.approver]);
     const confirmed = await source.confirm({ namespace: home, name: "waf" });
     expect(confirmed).toMatchObject({ state: "Read", gathered: { instance: { meta: { approver: meta.approver } } } });
   });
@@ -344,7 +344,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const confirmed = await blind.confirm(name);
     if (confirmed.state !== "Read") throw new Error(confirmed.problem);
     expect(confirmed.gathered?.rules.map(({ rule: { meta } }) => meta.name)).toContain("late");
-    expect(await blind.confirm({ namespace, name: "nobody" })).toEqual({ state: "Read", gathered: undefined });
+    expect(await blind.confirm({ namespace, name: "nobody" })).toStrictEqual({ state: "Read", gathered: undefined });
     await deleteManifest(cluster, seenLate);
   });
 
@@ -379,7 +379,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     ]);
     const { brokenSources, invalidObjects, rules } = await gather();
     expect(rules.map(({ rule: { meta } }) => meta.name)).not.toContain("newer");
-    expect(brokenSources).toEqual([]);
+    expect(brokenSources).toStrictEqual([]);
     expect(invalidObjects?.get(`WafIpRule ${namespace}/newer`)).toContain("reputation");
     await deleteManifest(cluster, newer);
     await waitFor("the end of it", waitMs, async () =>

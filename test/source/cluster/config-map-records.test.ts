@@ -97,8 +97,8 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
     const moved = await load(name, former());
     expect(moved.state === "Loaded" && moved.inventory.entries.blocklist.size).toBe(42);
     expect(moved).toMatchObject({ inventory: { domain: "shop.example", approval: { hash: "0123456789ab" } } });
-    expect(await configMaps(name)).toEqual([]);
-    expect(await load(name, undefined)).toEqual(moved);
+    expect(await configMaps(name)).toStrictEqual([]);
+    expect(await load(name, undefined)).toStrictEqual(moved);
   });
 
   test("a crash after any write loses nothing, and the next load continues", async () => {
@@ -125,7 +125,7 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
     const name = await instances.create();
     await leave(name, change);
     const loaded = await load(name, options === undefined ? undefined : former(instances.api, options));
-    expect(loaded).toEqual({ state: "Loaded", inventory: emptyInventory, revision: "" });
+    expect(loaded).toStrictEqual({ state: "Loaded", inventory: emptyInventory, revision: "" });
     expect(await configMaps(name)).toHaveLength(2);
   });
 
@@ -161,7 +161,7 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
     const options = former(readOnly, { onKept: (instance, problem) => kept.push(`${instance.name}: ${problem}`) });
     const moved = await load(name, options, readOnly);
     expect(moved.state === "Loaded" && moved.inventory.entries.blocklist.size).toBe(42);
-    expect(kept).toEqual([expect.stringContaining(name.name)]);
+    expect(kept).toStrictEqual([expect.stringContaining(name.name)]);
     expect(await configMaps(name)).toHaveLength(2);
     expect(await findFormerInventories(instances.api, instances.namespace)).toContainEqual(name);
   });
@@ -203,7 +203,7 @@ await describeWithControlPlane("records of wafsync 0.1", (cluster) => {
       record: undefined,
     });
     expect(await open(former()).load(name)).toMatchObject({ state: "Loaded", record: JSON.parse(text) as object });
-    expect(await configMaps(name)).toEqual([]);
+    expect(await configMaps(name)).toStrictEqual([]);
     expect(await open(undefined).load(name)).toMatchObject({ record: { forwarded: 7 } });
   });
 });

@@ -17,5 +17,5 @@ test("A feed that was deleted while it was fetched gets no records, because noth
   await records.load(feed.meta);
   calls.splice(0);
   expect(await records.save(feed.meta, initialFeedState(feed))).toBe("WafFeed shop/threats no longer exists.");
-  expect(calls).toEqual([]);
+  expect(calls).toStrictEqual([]);
 });

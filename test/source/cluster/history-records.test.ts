@@ -32,18 +32,18 @@ await describeWithControlPlane("the history of an instance, in a WafRecord", (cl
   test("two writers lose no events of each other", async () => {
     const name = await instances.create();
     const [one, other] = [open(), open()];
-    expect(await valuesOf(name)).toEqual([]);
+    expect(await valuesOf(name)).toStrictEqual([]);
     for (const [place, records] of [one, other, one, other].entries()) {
       expect(await records.append(name, [anEvent([`192.0.2.${place}`])])).toBeUndefined();
     }
-    expect(await valuesOf(name)).toEqual(["192.0.2.0", "192.0.2.1", "192.0.2.2", "192.0.2.3"]);
+    expect(await valuesOf(name)).toStrictEqual(["192.0.2.0", "192.0.2.1", "192.0.2.2", "192.0.2.3"]);
   });
 
   test("the oldest events are dropped if there is no more room, or if they are too old", async () => {
     const name = await instances.create();
     const records = open();
     expect(await records.append(name, [anEvent(["192.0.2.99"], nowMs - historyLimits.ageMsMax - 1)])).toBeUndefined();
-    expect(await valuesOf(name)).toEqual([]);
+    expect(await valuesOf(name)).toStrictEqual([]);
     for (let batch = 0; batch < 50; batch += 1) {
       await records.append(name, [anEvent(addresses(500, batch * 500))]);
     }
@@ -66,16 +66,16 @@ await describeWithControlPlane("the history of an instance, in a WafRecord", (cl
     expect(await open(false).takeOver(name, former)).toBeUndefined();
     expect(await valuesOf(former)).toHaveLength(2);
     expect(await records.takeOver(name, former)).toBeUndefined();
-    expect(await valuesOf(name)).toEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
-    expect(await valuesOf(former)).toEqual([]);
+    expect(await valuesOf(name)).toStrictEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
+    expect(await valuesOf(former)).toStrictEqual([]);
   });
 
   test("nothing is stored without permission, or for an instance that no longer exists", async () => {
     const name = await instances.create();
     expect(await open(false).append(name, [anEvent(["192.0.2.1"])])).toBeUndefined();
-    expect(await valuesOf(name)).toEqual([]);
+    expect(await valuesOf(name)).toStrictEqual([]);
     const gone = { ...name, name: "gone" };
     expect(await open().append(gone, [anEvent(["192.0.2.1"])])).toBeUndefined();
-    expect(await valuesOf(gone)).toEqual([]);
+    expect(await valuesOf(gone)).toStrictEqual([]);
   });
 });

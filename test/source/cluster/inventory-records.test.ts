@@ -65,17 +65,17 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
 
   test("an inventory of any size is loaded as it was saved, and has no unneeded objects", async () => {
     const name = await instances.create();
-    expect(await load(name)).toEqual(emptyInventory);
+    expect(await load(name)).toStrictEqual(emptyInventory);
     for (const [count, isSharded] of [
       [400, true],
       [2, false],
       [0, false],
     ] as const) {
       expect(await save(open(), name, owning(count))).toBe("Saved");
-      expect(await load(name)).toEqual(owning(count));
+      expect(await load(name)).toStrictEqual(owning(count));
       expect((await stored(name)).length > 1).toBe(isSharded);
     }
-    expect((await stored(name)).map(({ metadata }) => metadata.name)).toEqual([`${name.name}-inventory-1`]);
+    expect((await stored(name)).map(({ metadata }) => metadata.name)).toStrictEqual([`${name.name}-inventory-1`]);
   });
 
   test("a save that changes one entry writes the shard that contains it, and the first one", async () => {
@@ -106,10 +106,10 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
         const outcome = await save(open(client), name, after);
         const found = await load(name);
         const [old, wanted, now] = [entriesOf(before), entriesOf(after), entriesOf(found)];
-        expect([...old.keys()].filter((entry) => wanted.has(entry) && !now.has(entry))).toEqual([]);
-        expect([...now.keys()].filter((entry) => !old.has(entry) && !wanted.has(entry))).toEqual([]);
+        expect([...old.keys()].filter((entry) => wanted.has(entry) && !now.has(entry))).toStrictEqual([]);
+        expect([...now.keys()].filter((entry) => !old.has(entry) && !wanted.has(entry))).toStrictEqual([]);
         expect(await save(open(), name, after)).toBe("Saved");
-        expect(await load(name)).toEqual(after);
+        expect(await load(name)).toStrictEqual(after);
         if (outcome === "Saved" && client.sent.filter((sent) => !sent.startsWith("GET")).length < writes) break;
         expect(writes).toBeLessThan(60);
       }
@@ -126,7 +126,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     const lost = await right.save(name, owning(299), seenRight.revision);
     expect(lost).toMatchObject({ state: "Conflict" });
     const kept = entriesOf(await load(name));
-    expect([...entriesOf(owning(300)).keys()].filter((entry) => !kept.has(entry))).toEqual([]);
+    expect([...entriesOf(owning(300)).keys()].filter((entry) => !kept.has(entry))).toStrictEqual([]);
   });
 
   test("two writers that find no inventory can't both create one", async () => {
@@ -138,7 +138,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       left.save(name, owning(1), before.revision),
       right.save(name, owning(2), same.revision),
     ]);
-    expect(outcomes.map(({ state }) => state).sort()).toEqual(["Conflict", "Saved"]);
+    expect(outcomes.map(({ state }) => state).sort()).toStrictEqual(["Conflict", "Saved"]);
   });
 
   test("a save with the same content still makes older versions stale", async () => {
@@ -184,11 +184,11 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       await cluster.request({ method: "DELETE", path });
     }
     expect((await stored(name)).every(({ metadata }) => metadata.deletionTimestamp !== undefined)).toBe(true);
-    expect(await load(name)).toEqual(owning(300));
+    expect(await load(name)).toStrictEqual(owning(300));
     expect(await save(open(), name, owning(40))).toBe("Saved");
-    expect(await load(name)).toEqual(owning(40));
+    expect(await load(name)).toStrictEqual(owning(40));
     expect(await open().remove(name)).toBeUndefined();
-    expect(await stored(name)).toEqual([]);
+    expect(await stored(name)).toStrictEqual([]);
   });
 
   test("after a crash during the release, it can be released again", async () => {
@@ -199,7 +199,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       const loaded = await open().load(name);
       expect(loaded.state).toBe("Loaded");
       expect(await open().remove(name)).toBeUndefined();
-      expect(await stored(name)).toEqual([]);
+      expect(await stored(name)).toStrictEqual([]);
       if (problem === undefined) break;
     }
   });
@@ -213,13 +213,13 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     await save(open(instances.api, former), name, owning(3));
     const readOnly = open(instances.api, { mayWrite: () => false });
     expect((await readOnly.load(name)).state).toBe("Loaded");
-    expect(await ownerOf()).toEqual([formerUid]);
+    expect(await ownerOf()).toStrictEqual([formerUid]);
     // A busy API server may refuse one attempt; the next load repeats it.
     await waitFor("the take-over", 30_000, async () => {
-      expect(await load(name)).toEqual(owning(3));
+      expect(await load(name)).toStrictEqual(owning(3));
       return (await ownerOf())?.some((uid) => uid === instances.uidOf(name)) === true ? true : undefined;
     });
-    expect(await ownerOf()).toEqual([instances.uidOf(name)]);
+    expect(await ownerOf()).toStrictEqual([instances.uidOf(name)]);
   });
 
   describe("with the policy Retain", () => {
@@ -236,7 +236,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     test("it has neither owner nor finalizer, and a deletion takes effect immediately", async () => {
       const name = await instances.create();
       expect(await save(open(instances.api, kept), name, owning(300))).toBe("Saved");
-      expect(new Set((await ties(name)).map((tie) => JSON.stringify(tie)))).toEqual(
+      expect(new Set((await ties(name)).map((tie) => JSON.stringify(tie)))).toStrictEqual(
         new Set(['{"owners":0,"finalizers":0}']),
       );
       await cluster.expectKubectl([
@@ -247,7 +247,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
         "-l",
         `wafsync.dev/instance=${name.name}`,
       ]);
-      expect(await load(name)).toEqual(emptyInventory);
+      expect(await load(name)).toStrictEqual(emptyInventory);
     });
 
     test("a load applies a change of the policy, in both directions, and then writes nothing more", async () => {
@@ -259,12 +259,12 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
         [kept, { owners: 0, finalizers: 0 }],
       ] as const) {
         await open(instances.api, overrides).load(name);
-        expect(await ties(name)).toEqual([tie]);
+        expect(await ties(name)).toStrictEqual([tie]);
         const client = watchedClient(instances.api);
         await open(client, overrides).load(name);
-        expect(client.sent.filter((request) => !request.startsWith("GET"))).toEqual([]);
+        expect(client.sent.filter((request) => !request.startsWith("GET"))).toStrictEqual([]);
       }
-      expect(await load(name)).toEqual(owning(3));
+      expect(await load(name)).toStrictEqual(owning(3));
     });
 
     test("an earlier deletion does not cause its loss when the policy changes", async () => {
@@ -275,13 +275,13 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       const first = open(instances.api, kept);
       const loaded = await first.load(name);
       if (loaded.state !== "Loaded") throw new Error(loaded.problem);
-      expect(loaded.inventory).toEqual(owning(300));
+      expect(loaded.inventory).toStrictEqual(owning(300));
       // Another process knows only the revision.
       const saved = await open(instances.api, kept).save(name, owning(301), loaded.revision);
       expect(saved).toMatchObject({ state: "Saved" });
-      expect(await load(name)).toEqual(owning(301));
+      expect(await load(name)).toStrictEqual(owning(301));
       expect(await first.remove(name)).toBeUndefined();
-      expect(await stored(name)).toEqual([]);
+      expect(await stored(name)).toStrictEqual([]);
     });
 
     test("an instance with the same name finds it", async () => {
@@ -300,9 +300,9 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     await cluster.expectKubectl(["delete", "wafrec", ...ofDeleted, "--wait=false"]);
     for (const name of [kept, deleted]) expect(await open().detach(name)).toBeUndefined();
     const ties = (await stored(kept)).flatMap(({ metadata }) => [metadata.finalizers, metadata.ownerReferences]);
-    expect(ties.filter((tie) => tie !== undefined)).toEqual([]);
-    expect(await load(kept)).toEqual(owning(300));
-    expect(await stored(deleted)).toEqual([]);
+    expect(ties.filter((tie) => tie !== undefined)).toStrictEqual([]);
+    expect(await load(kept)).toStrictEqual(owning(300));
+    expect(await stored(deleted)).toStrictEqual([]);
   });
 
   describe("that disappeared with its CRD", () => {
@@ -314,7 +314,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
         method: "DELETE",
         path: `${collection()}?labelSelector=wafsync.dev/instance=${name.name}`,
       });
-      expect(await stored(name)).toEqual([]);
+      expect(await stored(name)).toStrictEqual([]);
     }
 
     test("it is written again by the process that knows it, also after a crash halfway", async () => {
@@ -336,7 +336,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
         expect((await inventories.load(name)).state).toBe("Unreachable");
         writesLeft = Number.POSITIVE_INFINITY;
         expect(await inventories.load(name)).toMatchObject({ state: "Loaded", inventory: owning(300) });
-        expect(await load(name)).toEqual(owning(300));
+        expect(await load(name)).toStrictEqual(owning(300));
       }
     });
 
@@ -416,9 +416,9 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       const path = `${collection()}/${metadata.name}`;
       await cluster.request({ method: "DELETE", path });
     }
-    expect(await open(instances.api, { holderOf }).sweep()).toEqual([gone]);
-    expect(await stored(gone)).toEqual([]);
-    expect(await load(alive)).toEqual(owning(3));
+    expect(await open(instances.api, { holderOf }).sweep()).toStrictEqual([gone]);
+    expect(await stored(gone)).toStrictEqual([]);
+    expect(await load(alive)).toStrictEqual(owning(3));
   });
 });
 

@@ -52,11 +52,11 @@ await describeWithControlPlane("what was forwarded of logs, in WafRecords", (clu
     expect(await load(name)).toMatchObject({ record: undefined, revision: "" });
     for (const record of [small, large(1), large(2), large(3), small, large(4)]) {
       expect(await save(name, record)).toBe("Saved");
-      expect((await load(name)).record).toEqual(record);
+      expect((await load(name)).record).toStrictEqual(record);
       expect(await stored(name)).toHaveLength(record === small ? 1 : 5);
     }
     const owners = (await stored(name)).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid);
-    expect(new Set(owners)).toEqual(new Set([instances.uidOf(name)]));
+    expect(new Set(owners)).toStrictEqual(new Set([instances.uidOf(name)]));
   });
 
   test("saves follow one another by the revision that each returns", async () => {
@@ -67,7 +67,7 @@ await describeWithControlPlane("what was forwarded of logs, in WafRecords", (clu
       if (saved.state !== "Saved") throw new Error(saved.state);
       revision = saved.revision;
     }
-    expect((await load(name)).record).toEqual(large(2));
+    expect((await load(name)).record).toStrictEqual(large(2));
   });
 
   test("one of two writers with the same version gets a conflict, and the other one's record is stored", async () => {
@@ -91,7 +91,7 @@ await describeWithControlPlane("what was forwarded of logs, in WafRecords", (clu
       expect([before, next]).toContainEqual(record);
     }
     expect(await save(name, small)).toBe("Saved");
-    expect((await load(name)).record).toEqual(small);
+    expect((await load(name)).record).toStrictEqual(small);
   });
 
   test("a modified or incomplete record is distinguished from a missing one", async () => {
@@ -112,6 +112,6 @@ await describeWithControlPlane("what was forwarded of logs, in WafRecords", (clu
     expect(await save(name, huge)).toBe("TooLarge");
     expect((await open(instances.api, false).save(name, small, "")).state).toBe("Failed");
     expect((await open().save({ namespace: instances.namespace, name: "nobody" }, small, "")).state).toBe("Failed");
-    expect(await stored(name)).toEqual([]);
+    expect(await stored(name)).toStrictEqual([]);
   });
 });

@@ -14,7 +14,10 @@ test("the last manager of the annotation is found among the managers of other fi
     entry("kubectl-annotate", "2026-01-01T00:00:02Z", "other", annotation),
     entry("kubectl-edit", "2026-01-01T00:00:01Z", annotation),
   ];
-  expect(setterOfAnnotation(fields, annotation)).toEqual({ manager: "kubectl-annotate", time: "2026-01-01T00:00:02Z" });
+  expect(setterOfAnnotation(fields, annotation)).toStrictEqual({
+    manager: "kubectl-annotate",
+    time: "2026-01-01T00:00:02Z",
+  });
 });
 
 test("no manager is found if the record is missing or malformed", () => {
@@ -25,6 +28,6 @@ test("no manager is found if the record is missing or malformed", () => {
 
 test("the stored form of an object contains only the setter", () => {
   const setter = { manager: "kubectl-annotate", time: "2026-01-01T00:00:02Z" };
-  expect(storedSetter([setter])).toEqual(setter);
+  expect(storedSetter([setter])).toStrictEqual(setter);
   expect(storedSetter(undefined)).toBeUndefined();
 });

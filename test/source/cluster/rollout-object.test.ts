@@ -27,7 +27,7 @@ describe("The stored form of a workload", () => {
     const status = { observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 1 };
     const slim = slimWorkload("Deployment", anObject({ annotations: { note: "x".repeat(10_000) }, status }));
     expect(JSON.stringify(slim).length).toBeLessThan(600);
-    expect(slim.seen.progress).toEqual({ state: "Progressing", message: "1 of 2 updated pods are available." });
+    expect(slim.seen.progress).toStrictEqual({ state: "Progressing", message: "1 of 2 updated pods are available." });
   });
 
   test("tolerates a malformed object", () => {
@@ -46,7 +46,7 @@ describe("The revision", () => {
     const annotations = { "deployment.kubernetes.io/revision": "3" };
     const { revision, content } = revisionOf("Deployment", { annotations });
     expect(revision).toBe("3");
-    expect(revisionOf("Deployment", { annotations, spec: { replicas: 9 }, generation: 4 })).toEqual({
+    expect(revisionOf("Deployment", { annotations, spec: { replicas: 9 }, generation: 4 })).toStrictEqual({
       revision,
       content,
     });

@@ -125,7 +125,7 @@ test("A kind is watched only while an instance lists a workload of it", async ()
   await waitFor("a second watch of deployments", patienceMs, async () =>
     world.server.requests.filter(({ path }) => path.endsWith("/deployments")).length === 2 ? true : undefined,
   );
-  expect([...new Set(world.server.requests.map(({ path }) => path))].toSorted()).toEqual([
+  expect([...new Set(world.server.requests.map(({ path }) => path))].toSorted()).toStrictEqual([
     "/apis/apps/v1/daemonsets",
     "/apis/apps/v1/deployments",
   ]);
@@ -140,23 +140,23 @@ test("An instance is notified of a new revision and its completion, but not of p
   stream.endInitialEvents(1);
   await world.sees(`"revision":"1"`, `"isRolledOut":true`, `"wasUnderWay":false`);
   await waitFor("the first news", patienceMs, async () => (world.told.length > 0 ? true : undefined));
-  expect(world.takeTold()).toEqual(["a"]);
+  expect(world.takeTold()).toStrictEqual(["a"]);
 
   stream.event("MODIFIED", deployment({ version: 2, revision: "1", available: 2, replicas: 5 }));
   stream.event("MODIFIED", deployment({ version: 3, revision: "1", available: 4, replicas: 5 }));
   stream.event("ADDED", deployment({ name: "other", version: 4, revision: "1", available: 0 }));
   await world.sees("4 of 5 updated pods are available.", `"isRolledOut":true`);
-  expect(world.takeTold()).toEqual([]);
+  expect(world.takeTold()).toStrictEqual([]);
 
   stream.event("MODIFIED", deployment({ version: 5, revision: "2", available: 0 }));
   stream.event("MODIFIED", deployment({ version: 6, revision: "2", available: 1 }));
   stream.event("MODIFIED", deployment({ version: 7, revision: "2", available: 2 }));
   await world.sees(`"revision":"2"`, `"isRolledOut":true`, `"wasUnderWay":true`);
-  expect(world.takeTold()).toEqual(["a", "a"]);
+  expect(world.takeTold()).toStrictEqual(["a", "a"]);
 
   stream.event("DELETED", deployment({ version: 8, revision: "2", available: 2 }));
   await world.sees("There is no Deployment web in namespace edge.");
-  expect(world.takeTold()).toEqual(["a"]);
+  expect(world.takeTold()).toStrictEqual(["a"]);
 });
 
 test("A workload elsewhere that does not allow access looks missing, and is seen as soon as it does", async () => {
@@ -169,7 +169,7 @@ test("A workload elsewhere that does not allow access looks missing, and is seen
   stream.event("ADDED", deployment({ version: 2, revision: "1", available: 0, agrees: "tenant/other" }));
   stream.event("MODIFIED", deployment({ version: 3, revision: "1", available: 2, agrees: "tenant/other" }));
   await waitFor("news", patienceMs, async () => (world.told.length >= 2 ? true : undefined));
-  expect(world.sight()).toEqual(none);
+  expect(world.sight()).toStrictEqual(none);
   stream.event("MODIFIED", deployment({ version: 4, revision: "1", available: 2, agrees: "tenant/other, tenant/waf" }));
   await world.sees(`"isRolledOut":true`, `"wasUnderWay":false`);
 });

@@ -31,7 +31,7 @@ test("the owner comes first, and guests take turns, whatever their age and numbe
     budgeted("edge/2", [], { ageMs: 2 }),
   ];
   const order = inBudgetOrder(rules).map(({ rule: { meta } }) => `${meta.namespace}/${meta.name}`);
-  expect(order).toEqual(["edge/2", "edge/1", "hog/1", "guest/1", "hog/2"]);
+  expect(order).toStrictEqual(["edge/2", "edge/1", "hog/1", "guest/1", "hog/2"]);
 });
 
 describe("a budget", () => {

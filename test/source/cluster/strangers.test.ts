@@ -93,13 +93,13 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
       cacheClear(stranger, "theirs", { instanceRef }),
     );
     const { rules, origins, cacheClears } = await gather(name);
-    expect([rules, origins, cacheClears]).toEqual([[], [], []]);
+    expect([rules, origins, cacheClears]).toStrictEqual([[], [], []]);
     const confirmed = await source.confirm(name);
     expect(confirmed).toMatchObject({ state: "Read", gathered: { rules: [], origins: [], cacheClears: [] } });
     expect(readsOf("/configmaps/huge")).toBe(0);
     expect(readsOf(`/namespaces/${stranger}/`)).toBe(0);
     const told = [...source.unattached()].filter((object) => object?.meta.namespace === stranger);
-    expect(told.map((object) => object?.reason)).toEqual(["NotAllowed", "NotAllowed", "NotAllowed"]);
+    expect(told.map((object) => object?.reason)).toStrictEqual(["NotAllowed", "NotAllowed", "NotAllowed"]);
     expect(told[0]?.problem).toContain(`does not grant access to namespace ${stranger}`);
   });
 
@@ -172,7 +172,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(source.version(name)).toBe(attached);
     await labelled("waf=no");
     expect(source.version(name)).toBeGreaterThan(attached);
-    expect((await gather(name)).rules).toEqual([]);
+    expect((await gather(name)).rules).toStrictEqual([]);
   });
 
   test("a rule whose ConfigMaps have too many lines reports their number, and the other rules apply", async () => {
@@ -191,7 +191,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
       (await gather(name)).rules.find(({ rule: { meta } }) => meta.name === wanted)?.texts ?? [];
     expect(await textsOf("small")).toMatchObject([{ state: "Read" }]);
     const large = await textsOf("large");
-    expect(large.map((text) => text.state === "Missing" && text.isTooLarge)).toEqual([true, true, true]);
+    expect(large.map((text) => text.state === "Missing" && text.isTooLarge)).toStrictEqual([true, true, true]);
     expect(large[0]).toMatchObject({ problem: expect.stringContaining("120,000 lines in total") });
     const version = source.version(name);
     await patchObject(cluster, configMap(namespace, "three", ""), { data: { "list.txt": "198.51.100.1" } });
@@ -237,7 +237,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     await waitFor("the end of the read", waitMs, async () => (late.version(name) > version ? true : undefined));
     const after = planFor(await late.gather(name));
     const added = after.operations.map((operation) => (operation.kind === "AddEntry" ? String(operation.entry) : ""));
-    expect(new Set(added)).toEqual(new Set(["198.51.100.1", "203.0.113.1"]));
+    expect(new Set(added)).toStrictEqual(new Set(["198.51.100.1", "203.0.113.1"]));
     stop.abort();
     await ended;
   });
@@ -281,7 +281,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     if (confirmed.state !== "Read") throw new Error(confirmed.problem);
     expect(confirmed.gathered?.rules).toHaveLength(44);
     const lists = client.sent.slice(sent).filter((request) => request.endsWith("/wafiprules"));
-    expect(new Set(lists.map((request) => request.split("/")[5]))).toEqual(new Set([name.namespace, guest]));
+    expect(new Set(lists.map((request) => request.split("/")[5]))).toStrictEqual(new Set([name.namespace, guest]));
     expect(lists.length).toBeGreaterThan(2);
   });
 });

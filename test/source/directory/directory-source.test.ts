@@ -148,8 +148,8 @@ describe("the gathered state of an instance", () => {
         "apiVersion: wafsync.dev/v1alpha1\nkind: WafCacheClear\nmetadata: {name: now, namespace: ops}\nspec: {instanceRef: {name: main, namespace: shop}}\n",
     });
     const gathered = await source.gather(main);
-    expect(source.faults()).toEqual([]);
-    expect(gathered?.rules[0]?.texts).toEqual([
+    expect(source.faults()).toStrictEqual([]);
+    expect(gathered?.rules[0]?.texts).toStrictEqual([
       { state: "Read", source: "ConfigMap shop/feed, key list", text: "192.0.2.9\n" },
       {
         state: "Missing",
@@ -163,7 +163,7 @@ describe("the gathered state of an instance", () => {
       },
     ]);
     expect(gathered?.cacheClears).toHaveLength(1);
-    expect(gathered?.namespaceLabels).toEqual(
+    expect(gathered?.namespaceLabels).toStrictEqual(
       new Map([
         ["shop", { team: "a", "kubernetes.io/metadata.name": "shop" }],
         ["ops", { "kubernetes.io/metadata.name": "ops" }],
@@ -180,8 +180,8 @@ describe("the gathered state of an instance", () => {
     const otherSecret = secretYaml.replace("waf-key", "other-key").replace("correct-horse", "another-horse");
     const documents = [instanceYaml, twin, dotted, stranger, secretYaml, otherSecret];
     const source = await loaded({ "a.yaml": documents.join("---\n") });
-    expect((await source.gather(main))?.sameKey.map(({ name }) => name)).toEqual(["twin", "dotted"]);
-    expect(source.instances()).toEqual(
+    expect((await source.gather(main))?.sameKey.map(({ name }) => name)).toStrictEqual(["twin", "dotted"]);
+    expect(source.instances()).toStrictEqual(
       ["dotted", "main", "stranger", "twin"].map((name) => ({ namespace: "shop", name })),
     );
   });
@@ -193,7 +193,7 @@ describe("the gathered state of an instance", () => {
       "c.yaml": ruleYaml("elsewhere", []).replace("namespace: shop", "namespace: ops"),
       "d.yaml": ruleYaml("lost", []).replace("name: main", "name: completely-different"),
     });
-    expect(source.unattached().map(({ meta, problem }) => [meta.name, problem])).toEqual([
+    expect(source.unattached().map(({ meta, problem }) => [meta.name, problem])).toStrictEqual([
       ["typo", "there is no WafInstance shop/mian in the directory; did you mean main?"],
       [
         "elsewhere",
@@ -223,9 +223,9 @@ describe("a file that becomes invalid", () => {
     await source.load();
     expect(source.version()).toBe(version + 1);
     const message = expect.stringMatching(/^rule\.yaml:\d: this is not valid YAML/);
-    expect(await brokenFor(source, "main")).toEqual([message]);
-    expect(await brokenFor(source, "other")).toEqual([message]);
-    expect((await source.gather(main))?.rules.map(({ rule }) => rule.meta.name)).toEqual(["good"]);
+    expect(await brokenFor(source, "main")).toStrictEqual([message]);
+    expect(await brokenFor(source, "other")).toStrictEqual([message]);
+    expect((await source.gather(main))?.rules.map(({ rule }) => rule.meta.name)).toStrictEqual(["good"]);
     expect((await source.gather(main))?.key.state).toBe("Present");
   });
 
@@ -235,10 +235,10 @@ describe("a file that becomes invalid", () => {
     await source.load();
     await scratch.write("rule.yaml", ruleYaml("office", ["192.0.2.1"], "  surprise: 1\n"));
     await source.load();
-    expect(await brokenFor(source, "main")).toEqual([
+    expect(await brokenFor(source, "main")).toStrictEqual([
       expect.stringMatching(/^rule\.yaml:12: spec\.surprise: unknown field/),
     ]);
-    expect(await brokenFor(source, "other")).toEqual([]);
+    expect(await brokenFor(source, "other")).toStrictEqual([]);
   });
 
   test("has no effect once it is fixed", async () => {
@@ -249,7 +249,7 @@ describe("a file that becomes invalid", () => {
     await source.load();
     await scratch.write("rule.yaml", files["rule.yaml"]);
     expect((await source.load()).fingerprint).toBe(before);
-    expect(await brokenFor(source, "main")).toEqual([]);
+    expect(await brokenFor(source, "main")).toStrictEqual([]);
   });
 
   test("is detected by the confirmation before removals, without a watch", async () => {
@@ -260,7 +260,7 @@ describe("a file that becomes invalid", () => {
     const confirmed = await source.confirm(main);
     expect(confirmed.state === "Read" && confirmed.gathered?.rules.length).toBe(3);
     await rm(scratch.path, { recursive: true });
-    expect(await source.confirm(main)).toEqual({ state: "Failed", problem: ".: the directory does not exist" });
+    expect(await source.confirm(main)).toStrictEqual({ state: "Failed", problem: ".: the directory does not exist" });
   });
 
   test("does not count as a change if only a comment was added", async () => {
@@ -302,9 +302,9 @@ describe("a confirmation before removals", () => {
     await clock.advance(2_999);
     expect(confirmed).toBeUndefined();
     await clock.advance(1);
-    expect(await confirming).toEqual({ state: "Read", gathered: await source.gather(main) });
+    expect(await confirming).toStrictEqual({ state: "Read", gathered: await source.gather(main) });
     // From now on, no wait is necessary.
-    expect(await source.confirm(main, { beforeRemovals: true })).toEqual(confirmed);
+    expect(await source.confirm(main, { beforeRemovals: true })).toStrictEqual(confirmed);
   });
 
   /** The time of a folder's file system, this many milliseconds after the last change in it. */
@@ -317,7 +317,7 @@ describe("a confirmation before removals", () => {
     await using scratch = await scratchDirectory(files);
     const { source } = await unsettled(scratch.path, async () => await timeAfter(scratch.path, 3_050));
     expect(source.isSettled()).toBe(false);
-    expect(await source.confirm(main, { beforeRemovals: true })).toEqual({
+    expect(await source.confirm(main, { beforeRemovals: true })).toStrictEqual({
       state: "Read",
       gathered: await source.gather(main),
     });
@@ -462,7 +462,7 @@ describe("a watched directory", () => {
     await watch.until(blocks("192.0.2.3"));
     await rm(join(watch.path, "new"), { recursive: true });
     await watch.until((snapshot) => !blocks("192.0.2.3")(snapshot));
-    expect(watch.source.faults()).toEqual([]);
+    expect(watch.source.faults()).toStrictEqual([]);
   });
 
   test("reports each file that an editor replaces by renaming", async () => {
@@ -556,7 +556,7 @@ describe("a watched directory", () => {
     await source.close();
     await scratch.write("rule.yaml", "{");
     await source.load();
-    expect(reports).toEqual([]);
+    expect(reports).toStrictEqual([]);
     await scratch[Symbol.asyncDispose]();
   });
 
@@ -567,6 +567,6 @@ describe("a watched directory", () => {
     const watching = source.watch(() => reports.push("change"), new AbortController().signal);
     await source.close();
     await watching;
-    expect(reports).toEqual([]);
+    expect(reports).toStrictEqual([]);
   });
 });

@@ -18,8 +18,8 @@ describe("The time since the last change", () => {
   });
 
   test("counts from the later of two changes, and is unknown if one of them is", () => {
-    expect(laterChange(atMs(1), atMs(2))).toEqual(atMs(2));
-    expect(laterChange(atMs(2), atMs(1))).toEqual(atMs(2));
+    expect(laterChange(atMs(1), atMs(2))).toStrictEqual(atMs(2));
+    expect(laterChange(atMs(2), atMs(1))).toStrictEqual(atMs(2));
     expect(laterChange(atMs(2), undefined)).toBeUndefined();
     expect(laterChange(undefined, atMs(2))).toBeUndefined();
     expect(laterChange(atMs(1), atMs(2, 2n))).toBeUndefined();
@@ -33,7 +33,7 @@ describe("The time of a file system", () => {
     const { dev, ctimeNs } = await stat(join(scratch.path, "rule.yaml"), { bigint: true });
     expect(now?.device).toBe(dev);
     expect(now?.ns ?? 0n).toBeGreaterThanOrEqual(ctimeNs);
-    expect(await readdir(scratch.path)).toEqual(["rule.yaml"]);
+    expect(await readdir(scratch.path)).toStrictEqual(["rule.yaml"]);
   });
 
   test("is unknown if the folder is missing or a symbolic link", async () => {

@@ -52,8 +52,8 @@ test("The history of an instance is prepended to that of the instance that conti
   }
   const former = await valuesOf(files);
   expect(await files.takeOver(front, main, nowMs)).toMatchObject({ ok: true });
-  expect(await valuesOf(files, front)).toEqual([...former, "192.0.2.9"]);
-  expect(await valuesOf(files)).toEqual([]);
+  expect(await valuesOf(files, front)).toStrictEqual([...former, "192.0.2.9"]);
+  expect(await valuesOf(files)).toStrictEqual([]);
   await files.append(front, [anEvent(["192.0.2.10"])]);
-  expect((await valuesOf(files, front)).slice(-2)).toEqual(["192.0.2.9", "192.0.2.10"]);
+  expect((await valuesOf(files, front)).slice(-2)).toStrictEqual(["192.0.2.9", "192.0.2.10"]);
 });

@@ -32,11 +32,11 @@ describe("the inventory in a file", () => {
   test("is empty if nothing was stored, and is restored as it was saved", async () => {
     await using scratch = await scratchDirectory();
     await using store = await openStore(scratch);
-    expect(await store.files.load(main)).toEqual({ state: "Loaded", inventory: emptyInventory, revision: "" });
+    expect(await store.files.load(main)).toStrictEqual({ state: "Loaded", inventory: emptyInventory, revision: "" });
     const inventory = blocking("192.0.2.1", "2001:db8::/32");
     const saved = await store.files.save(main, inventory, "");
     const revision = saved.state === "Saved" ? saved.revision : "";
-    expect(await store.files.load(main)).toEqual({ state: "Loaded", inventory, revision });
+    expect(await store.files.load(main)).toStrictEqual({ state: "Loaded", inventory, revision });
     expect(await store.files.save(main, blocking("192.0.2.2"), revision)).toMatchObject({ state: "Saved" });
   });
 
@@ -69,7 +69,7 @@ describe("the inventory in a file", () => {
     const saves = ["192.0.2.1", "192.0.2.2"].map(
       async (address) => await store.files.save(main, blocking(address), ""),
     );
-    expect((await Promise.all(saves)).map(({ state }) => state)).toEqual(["Saved", "Conflict"]);
+    expect((await Promise.all(saves)).map(({ state }) => state)).toStrictEqual(["Saved", "Conflict"]);
   });
 
   test.each([
@@ -106,7 +106,7 @@ describe("the inventory in a file", () => {
     const similar = { ...long, name: `${"a".repeat(250)}.b2` };
     for (const instance of [main, long, similar]) await store.files.save(instance, blocking("192.0.2.1"), "");
     const listed = await store.files.list();
-    expect(listed.ok && new Set(listed.value.map(({ name }) => name))).toEqual(
+    expect(listed.ok && new Set(listed.value.map(({ name }) => name))).toStrictEqual(
       new Set([main.name, long.name, similar.name]),
     );
     expect(await store.files.load(similar)).toMatchObject({ state: "Loaded", inventory: blocking("192.0.2.1") });
@@ -118,7 +118,7 @@ describe("the inventory in a file", () => {
     const saved = await store.files.save(main, blocking("192.0.2.1"), "");
     const revision = saved.state === "Saved" ? saved.revision : "";
     await rm(store.state.path, { recursive: true });
-    expect(await store.files.load(main)).toEqual({ state: "Loaded", inventory: blocking("192.0.2.1"), revision });
+    expect(await store.files.load(main)).toStrictEqual({ state: "Loaded", inventory: blocking("192.0.2.1"), revision });
     await rm(store.state.path, { recursive: true });
     expect(await store.files.save(main, blocking("192.0.2.2"), revision)).toMatchObject({ state: "Saved" });
     expect(await store.files.load(main)).toMatchObject({ inventory: blocking("192.0.2.2") });

@@ -49,8 +49,8 @@ describe("Processes with the same key", () => {
     expect(heldMax).toBe(1);
     // Except at the start and the end, no process goes twice while another one waits.
     const doubles = turns.slice(5, -25).filter((worker, index, all) => worker === all[index + 1]);
-    expect(doubles).toEqual([]);
-    expect(await readdir(folder)).toEqual([]);
+    expect(doubles).toStrictEqual([]);
+    expect(await readdir(folder)).toStrictEqual([]);
   });
 
   test("learn that another one waits, so one with many calls can let it go first", async () => {
@@ -87,7 +87,7 @@ describe("Processes with the same key", () => {
     await (
       await heldBy(locksIn(folder))
     )();
-    expect(await readdir(folder)).toEqual([]);
+    expect(await readdir(folder)).toStrictEqual([]);
   });
 
   test("stop waiting for one that does not release the key, and name it", async () => {
@@ -100,8 +100,8 @@ describe("Processes with the same key", () => {
     const waiting = locks.acquire("a");
     const by = `process ${process.pid} (wafsync run)`;
     await advanceUntil(clock, waiting);
-    expect(await waiting).toEqual({ state: "Busy", by });
-    expect(told).toEqual([by]);
+    expect(await waiting).toStrictEqual({ state: "Busy", by });
+    expect(told).toStrictEqual([by]);
     expect(await readdir(folder)).toHaveLength(1);
   });
 
@@ -112,7 +112,7 @@ describe("Processes with the same key", () => {
     const stop = new AbortController();
     const waiting = locksIn(folder).acquire("a", stop.signal);
     stop.abort();
-    expect(await waiting).toEqual({ state: "Aborted" });
+    expect(await waiting).toStrictEqual({ state: "Aborted" });
     expect(await readdir(folder)).toHaveLength(1);
   });
 
@@ -132,7 +132,7 @@ describe("Processes with the same key", () => {
     await (
       await heldBy(locks)
     )();
-    expect(problems).toEqual([expect.stringContaining("cannot be used")]);
+    expect(problems).toStrictEqual([expect.stringContaining("cannot be used")]);
   });
 });
 

@@ -45,17 +45,17 @@ describe("a valid directory", () => {
       "map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: feed}\ndata:\n  list: |\n    192.0.2.9\n",
       "ns.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: a}}\n",
     });
-    expect(texts(snapshot)).toEqual([]);
-    expect([...snapshot.instances.keys()]).toEqual(["shop/main"]);
+    expect(texts(snapshot)).toStrictEqual([]);
+    expect([...snapshot.instances.keys()]).toStrictEqual(["shop/main"]);
     expect(snapshot.instances.get("shop/main")?.meta.location).toBe("waf/instance.yaml:3");
-    expect(snapshot.rules.map(({ meta }) => [meta.name, meta.location])).toEqual([
+    expect(snapshot.rules.map(({ meta }) => [meta.name, meta.location])).toStrictEqual([
       ["listed", "list.yaml:4"],
       ["office", "rules.yml:1"],
     ]);
     expect(snapshot.origins).toHaveLength(1);
-    expect(snapshot.configMaps.get("default/feed")?.data).toEqual({ list: "192.0.2.9\n" });
+    expect(snapshot.configMaps.get("default/feed")?.data).toStrictEqual({ list: "192.0.2.9\n" });
     expect(snapshot.secrets.get("shop/waf-key")?.data.get("apiKey")?.reveal()).toBe(secretText);
-    expect(snapshot.namespaceLabels.get("shop")).toEqual({ team: "a" });
+    expect(snapshot.namespaceLabels.get("shop")).toStrictEqual({ team: "a" });
   });
 
   test("accepts what `kubectl create --dry-run=client -o yaml` writes, with null fields", async () => {
@@ -68,10 +68,10 @@ describe("a valid directory", () => {
       "ns.yaml": `apiVersion: v1\nkind: Namespace\n${metadata("shop")}spec: {}\nstatus: {}\n`,
       "rule.yaml": `${ruleYaml("office", ["192.0.2.1"]).replace("metadata:", "metadata:\n  creationTimestamp: null")}status: null\n`,
     });
-    expect(texts(snapshot)).toEqual([]);
-    expect([...snapshot.configMaps.keys()].sort()).toEqual(["default/empty", "default/feed"]);
+    expect(texts(snapshot)).toStrictEqual([]);
+    expect([...snapshot.configMaps.keys()].sort()).toStrictEqual(["default/empty", "default/feed"]);
     expect(snapshot.secrets.get("default/waf-key")?.data.get("apiKey")?.reveal()).toBe(secretText);
-    expect([...snapshot.namespaceLabels.keys()]).toEqual(["shop"]);
+    expect([...snapshot.namespaceLabels.keys()]).toStrictEqual(["shop"]);
     expect(snapshot.rules).toHaveLength(1);
   });
 
@@ -85,11 +85,13 @@ describe("a valid directory", () => {
       "node_modules/x/package.json": "{",
       "notes.txt": "{",
     });
-    expect(snapshot.faults.map(({ file, severity, blocksRemovals }) => [file, severity, blocksRemovals])).toEqual([
-      ["deployment.yaml", "Note", "None"],
-      ["package.json", "Note", "None"],
-      ["service.yaml", "Note", "None"],
-    ]);
+    expect(snapshot.faults.map(({ file, severity, blocksRemovals }) => [file, severity, blocksRemovals])).toStrictEqual(
+      [
+        ["deployment.yaml", "Note", "None"],
+        ["package.json", "Note", "None"],
+        ["service.yaml", "Note", "None"],
+      ],
+    );
   });
 
   test("drops the fields that an API server added to an exported object", async () => {
@@ -98,14 +100,14 @@ describe("a valid directory", () => {
       "metadata:\n  uid: abc\n  generation: 7\n  creationTimestamp: 2020-01-01T00:00:00Z\n  resourceVersion: '5'\n",
     );
     const { rules, faults } = await snapshotOf({ "rule.yaml": `${exported}status: {nonsense: true}\n` });
-    expect(faults).toEqual([]);
+    expect(faults).toStrictEqual([]);
     expect(rules[0]?.meta).toMatchObject({ uid: "", generation: 1, createdAtMs: undefined });
   });
 
   test("reads UTF-8 with a byte order mark, and merge keys", async () => {
     const yaml = ruleYaml("office", ["192.0.2.1"], "  <<: &more\n    priority: 7\n");
     const { rules, faults } = await snapshotOf({ "rule.yaml": `\uFEFF${yaml}` });
-    expect(faults).toEqual([]);
+    expect(faults).toStrictEqual([]);
     expect(rules[0]?.priority).toBe(7);
   });
 });
@@ -214,13 +216,15 @@ describe("bad input is refused with file, line and field", () => {
   test.each(cases)("for %s", async (_, yaml, message, blocked) => {
     const snapshot = await snapshotOf({ "bad.yaml": yaml });
     const [fault] = snapshot.faults;
-    expect(fault === undefined ? undefined : faultText(fault)).toEqual(
+    expect(fault === undefined ? undefined : faultText(fault)).toStrictEqual(
       typeof message === "string" ? message : expect.stringMatching(message),
     );
     expect(fault?.severity).toBe("Error");
-    expect(fault?.blocksRemovals).toEqual(blocked === "shop/main" ? { namespace: "shop", name: "main" } : blocked);
+    expect(fault?.blocksRemovals).toStrictEqual(
+      blocked === "shop/main" ? { namespace: "shop", name: "main" } : blocked,
+    );
     expect(JSON.stringify(snapshot.faults)).not.toContain(secretText);
-    expect(snapshot.rules).toEqual([]);
+    expect(snapshot.rules).toStrictEqual([]);
   });
 
   test("and never quoted if it is an invalid Secret, wherever the error is", async () => {
@@ -241,16 +245,16 @@ describe("bad input is refused with file, line and field", () => {
     const snapshot = await snapshotOf({ "all.yaml": `${instanceYaml}---\na: [1\n---\n${rule}` });
     expect(snapshot.instances.size).toBe(1);
     expect(snapshot.rules).toHaveLength(1);
-    expect(texts(snapshot)).toEqual([expect.stringMatching(/^all\.yaml:\d+: this is not valid YAML/)]);
+    expect(texts(snapshot)).toStrictEqual([expect.stringMatching(/^all\.yaml:\d+: this is not valid YAML/)]);
   });
 
   test("for a name that is declared twice, with both places, and the first is used", async () => {
     const snapshot = await snapshotOf({ "a.yaml": rule, "b.yaml": `---\n${ruleYaml("office", ["192.0.2.2"])}` });
-    expect(snapshot.rules.map(({ addresses }) => addresses)).toEqual([["192.0.2.1"]]);
-    expect(texts(snapshot)).toEqual([
+    expect(snapshot.rules.map(({ addresses }) => addresses)).toStrictEqual([["192.0.2.1"]]);
+    expect(texts(snapshot)).toStrictEqual([
       "b.yaml:2: metadata.name: WafIpRule shop/office is declared twice, first at a.yaml:1; this one is ignored: remove one of them",
     ]);
-    expect(snapshot.faults[0]?.blocksRemovals).toEqual({ namespace: "shop", name: "main" });
+    expect(snapshot.faults[0]?.blocksRemovals).toStrictEqual({ namespace: "shop", name: "main" });
   });
 });
 
@@ -276,7 +280,7 @@ describe("files that are hard to read", () => {
     await using scratch = await scratchDirectory();
     await scratch.write("big.yaml", content);
     const snapshot = await readDirectory(scratch.path, [], new Map());
-    expect(texts(snapshot)).toEqual([message]);
+    expect(texts(snapshot)).toStrictEqual([message]);
     expect(snapshot.faults[0]).toMatchObject({ blocksRemovals: "All", isTransient: false });
   });
 
@@ -290,7 +294,7 @@ describe("files that are hard to read", () => {
     const read = await Promise.all(files.map(readSourceFile));
     expect(
       read.map((one) => (one.ok ? one : [faultText(one.fault), one.fault.isTransient, one.fault.blocksRemovals])),
-    ).toEqual([
+    ).toStrictEqual([
       ["a.yaml: the file disappeared while it was being read; wafsync will look for it again", true, "All"],
       ["b.yaml: the file changed while it was being read; wafsync will read it again", true, "All"],
       ["c.yaml: the file changed while it was being read; wafsync will read it again", true, "All"],
@@ -319,7 +323,7 @@ describe("files that are hard to read", () => {
     await symlink("gone.yaml", join(scratch.path, "link.yaml"));
     await symlink("gone.txt", join(scratch.path, "other.txt"));
     const snapshot = await readDirectory(scratch.path, [], new Map());
-    expect(texts(snapshot)).toEqual([
+    expect(texts(snapshot)).toStrictEqual([
       "link.yaml: the target of the symbolic link does not exist; wafsync will look for it again",
     ]);
     expect(hasTransientFault(snapshot)).toBe(true);
@@ -336,7 +340,7 @@ describe("files that are hard to read", () => {
     await symlink(target, join(outer.path, "inner", name));
     const snapshot = await readDirectory(join(outer.path, "inner"), [], new Map());
     const fault = `${name}: the symbolic link leads out of the folder and is not followed: move the target into the folder`;
-    expect(texts(snapshot)).toEqual(isFault ? [fault] : []);
+    expect(texts(snapshot)).toStrictEqual(isFault ? [fault] : []);
     expect(snapshot.secrets.size).toBe(0);
   });
 
@@ -344,7 +348,9 @@ describe("files that are hard to read", () => {
     await using scratch = await scratchDirectory({ "a\u202e.yaml": instanceYaml });
     const snapshot = await readDirectory(scratch.path, [], new Map());
     expect(snapshot.instances.size).toBe(0);
-    expect(texts(snapshot)).toEqual([String.raw`a\u202e.yaml: the name contains invisible characters: rename it`]);
+    expect(texts(snapshot)).toStrictEqual([
+      String.raw`a\u202e.yaml: the name contains invisible characters: rename it`,
+    ]);
   });
 
   test("a directory that is itself a link is read", async () => {
@@ -359,7 +365,7 @@ describe("files that are hard to read", () => {
     await using scratch = await scratchDirectory({ "aliases.yaml": aliases, "list.yaml": list });
     const before = process.cpuUsage();
     const snapshot = await readDirectory(scratch.path, [], new Map());
-    expect(texts(snapshot)).toEqual([
+    expect(texts(snapshot)).toStrictEqual([
       "aliases.yaml:2: more than 100 aliases (*name)",
       `list.yaml:1: the file has more than ${tokensPerFileMax} tokens: split it`,
     ]);
@@ -373,7 +379,7 @@ describe("files that are hard to read", () => {
     await symlink("self.yaml", join(scratch.path, "self.yaml"));
     const snapshot = await readDirectory(scratch.path, [], new Map());
     expect(snapshot.instances.get("shop/main")?.meta.location).toBe("deep/a.yaml:1");
-    expect(texts(snapshot)).toEqual(["self.yaml: the symbolic link points to itself"]);
+    expect(texts(snapshot)).toStrictEqual(["self.yaml: the symbolic link points to itself"]);
   });
 
   test("a mounted ConfigMap is read once, through its links", async () => {
@@ -381,14 +387,14 @@ describe("files that are hard to read", () => {
     await symlink("..2026_01", join(scratch.path, "..data"));
     await symlink("..data/rules.yaml", join(scratch.path, "rules.yaml"));
     const snapshot = await readDirectory(scratch.path, [], new Map());
-    expect(texts(snapshot)).toEqual([]);
-    expect(snapshot.rules.map(({ meta }) => meta.location)).toEqual(["rules.yaml:1"]);
+    expect(texts(snapshot)).toStrictEqual([]);
+    expect(snapshot.rules.map(({ meta }) => meta.location)).toStrictEqual(["rules.yaml:1"]);
   });
 
   test("the state directory is not part of the directory", async () => {
     await using scratch = await scratchDirectory({ "state/inventory/shop/main.yaml": "{" });
     const snapshot = await readDirectory(scratch.path, [join(scratch.path, "state")], new Map());
-    expect(snapshot.faults).toEqual([]);
+    expect(snapshot.faults).toStrictEqual([]);
   });
 
   test("the state directory is not part of the directory, even if both are given by different paths", async () => {
@@ -397,16 +403,16 @@ describe("files that are hard to read", () => {
     const paths = ["waf", "link"].map((name) => join(scratch.path, name));
     for (const [from, state] of [paths, paths.toReversed()]) {
       const snapshot = await readDirectory(String(from), [join(String(state), "state")], new Map());
-      expect(snapshot.faults).toEqual([]);
+      expect(snapshot.faults).toStrictEqual([]);
     }
   });
 
   test("a directory that is missing, or a file, is a fault", async () => {
     await using scratch = await scratchDirectory({ "file.yaml": "" });
     const missing = await readDirectory(join(scratch.path, "missing"), [], new Map());
-    expect(texts(missing)).toEqual([".: the directory does not exist"]);
+    expect(texts(missing)).toStrictEqual([".: the directory does not exist"]);
     const file = await readDirectory(join(scratch.path, "file.yaml"), [], new Map());
-    expect(texts(file)).toEqual([".: this is a file, not a directory"]);
+    expect(texts(file)).toStrictEqual([".: this is a file, not a directory"]);
     expect(file.faults[0]?.blocksRemovals).toBe("All");
   });
 
@@ -418,7 +424,7 @@ describe("files that are hard to read", () => {
     await chmod(join(scratch.path, "closed"), 0);
     const snapshot = await readDirectory(scratch.path, [], new Map());
     await chmod(join(scratch.path, "closed"), 0o700);
-    expect(texts(snapshot)).toEqual([
+    expect(texts(snapshot)).toStrictEqual([
       "closed: cannot be read: permission denied",
       "secret.yaml: cannot be read: permission denied",
     ]);
@@ -429,7 +435,7 @@ describe("files that are hard to read", () => {
     const deep = Array.from({ length: 40 }, () => "d").join("/");
     await mkdir(join(scratch.path, deep), { recursive: true });
     const snapshot = await readDirectory(scratch.path, [], new Map());
-    expect(texts(snapshot)).toEqual([expect.stringContaining("too many folders")]);
+    expect(texts(snapshot)).toStrictEqual([expect.stringContaining("too many folders")]);
   });
 
   test("files that did not change are not read again, and their contents are the same objects", async () => {
@@ -442,11 +448,11 @@ describe("files that are hard to read", () => {
     await scratch.write("b.yaml", ruleYaml("office", ["192.0.2.22"]));
     const second = await readDirectory(scratch.path, [], cache);
     expect(second.instances.get("shop/main")).toBe(first.instances.get("shop/main"));
-    expect(second.rules[0]?.addresses).toEqual(["192.0.2.22"]);
+    expect(second.rules[0]?.addresses).toStrictEqual(["192.0.2.22"]);
     expect(second.fingerprint).not.toBe(first.fingerprint);
     await rm(join(scratch.path, "b.yaml"));
-    expect((await readDirectory(scratch.path, [], cache)).rules).toEqual([]);
-    expect([...cache.keys()]).toEqual(["a.yaml"]);
+    expect((await readDirectory(scratch.path, [], cache)).rules).toStrictEqual([]);
+    expect([...cache.keys()]).toStrictEqual(["a.yaml"]);
   });
 
   test("the meaning of a snapshot does not depend on comments, order and file names", async () => {

@@ -22,7 +22,7 @@ describe("The stored contents of the lists", () => {
     expect(await files.read(main)).toBeUndefined();
     expect(await files.forget(main)).toMatchObject({ ok: true });
     expect(await files.write(main, seen)).toMatchObject({ ok: true });
-    expect(await files.read(main)).toEqual(seen);
+    expect(await files.read(main)).toStrictEqual(seen);
     expect(await files.forget(main)).toMatchObject({ ok: true });
     expect(await files.read(main)).toBeUndefined();
     await opened.state.release();
@@ -47,7 +47,7 @@ describe("The stored contents of the lists", () => {
     ];
     for (const content of damaged) {
       await writeFile(path, content);
-      expect([content, await files.read(main)]).toEqual([content, undefined]);
+      expect([content, await files.read(main)]).toStrictEqual([content, undefined]);
     }
     await opened.state.release();
   });

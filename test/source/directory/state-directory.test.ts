@@ -68,13 +68,13 @@ describe("the state directory", () => {
     await using scratch = await scratchDirectory();
     const state = await opened(join(scratch.path, "new/state"));
     expect((await stat(state.path)).mode & 0o777).toBe(0o700);
-    expect(await state.write(["a", "b.yaml"], "text")).toEqual({ ok: true, value: undefined });
+    expect(await state.write(["a", "b.yaml"], "text")).toStrictEqual({ ok: true, value: undefined });
     expect((await stat(state.pathOf(["a", "b.yaml"]))).mode & 0o777).toBe(0o600);
-    expect(await state.read(["a", "b.yaml"], 100)).toEqual({ ok: true, value: "text" });
-    expect(await state.list(["a"])).toEqual({ ok: true, value: ["b.yaml"] });
-    expect(await state.remove(["a", "b.yaml"])).toEqual({ ok: true, value: undefined });
-    expect(await state.read(["a", "b.yaml"], 100)).toEqual({ ok: true, value: undefined });
-    expect(await state.list(["nowhere"])).toEqual({ ok: true, value: [] });
+    expect(await state.read(["a", "b.yaml"], 100)).toStrictEqual({ ok: true, value: "text" });
+    expect(await state.list(["a"])).toStrictEqual({ ok: true, value: ["b.yaml"] });
+    expect(await state.remove(["a", "b.yaml"])).toStrictEqual({ ok: true, value: undefined });
+    expect(await state.read(["a", "b.yaml"], 100)).toStrictEqual({ ok: true, value: undefined });
+    expect(await state.list(["nowhere"])).toStrictEqual({ ok: true, value: [] });
     await state.release();
   });
 
@@ -95,10 +95,10 @@ describe("the state directory", () => {
         const link = join(scratch.path, `link-to-${target}`);
         await symlink(join(scratch.path, target), link);
         const problem = expect.stringContaining(`${link} is a symbolic link`);
-        expect(await open(link)).toEqual({ ok: false, problem });
+        expect(await open(link)).toStrictEqual({ ok: false, problem });
         expect(await viewStateDirectory(link).read(["kept.txt"], 100)).toMatchObject({ ok: false, problem });
       }
-      expect(await readdir(join(scratch.path, "elsewhere"))).toEqual(["kept.txt"]);
+      expect(await readdir(join(scratch.path, "elsewhere"))).toStrictEqual(["kept.txt"]);
     });
 
     test("to a folder or a file in it, to read, to write, to append or to list", async () => {
@@ -116,7 +116,7 @@ describe("the state directory", () => {
       expect(await state.list(["inventory", "shop"])).toMatchObject({ ok: false, problem });
       expect(await state.append(["events.ndjson"], "line", 100, ["older"])).toMatchObject({ ok: false, problem });
       expect(await state.read(["events.ndjson"], 100)).toMatchObject({ ok: false, problem });
-      expect(await readdir(elsewhere)).toEqual(["main.yaml"]);
+      expect(await readdir(elsewhere)).toStrictEqual(["main.yaml"]);
       expect(await readFile(join(elsewhere, "main.yaml"), "utf8")).toBe("kept");
       await state.release();
     });
@@ -125,7 +125,7 @@ describe("the state directory", () => {
       await using scratch = await scratchDirectory({ "real/x": "" });
       await symlink(join(scratch.path, "real"), join(scratch.path, "home"));
       const state = await opened(join(scratch.path, "home/state"));
-      expect(await state.write(["a"], "text")).toEqual({ ok: true, value: undefined });
+      expect(await state.write(["a"], "text")).toStrictEqual({ ok: true, value: undefined });
       await state.release();
     });
   });
@@ -140,7 +140,7 @@ describe("the state directory", () => {
       const entries = await readdir(state.path, { recursive: true });
       const modes = await Promise.all(entries.map(async (entry) => (await stat(join(state.path, entry))).mode & 0o077));
       expect(entries.length).toBeGreaterThan(5);
-      expect(new Set(modes)).toEqual(new Set([0]));
+      expect(new Set(modes)).toStrictEqual(new Set([0]));
       expect((await stat(join(scratch.path, "new"))).mode & 0o077).toBe(0);
       await state.release();
     } finally {
@@ -176,13 +176,13 @@ describe("the state directory", () => {
     const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000));
     await Promise.all(texts.map(async (text) => await state.write(["x", "file.yaml"], text)));
     expect(texts).toContain(await readFile(state.pathOf(["x", "file.yaml"]), "utf8"));
-    expect(await readdir(join(scratch.path, "x"))).toEqual(["file.yaml"]);
+    expect(await readdir(join(scratch.path, "x"))).toStrictEqual(["file.yaml"]);
     await state.release();
   });
 
   test("causes a problem that names the option for its location if it is not writable", async () => {
     // Nobody can create a folder there, not even root.
-    expect(await open("/sys/wafsync")).toEqual({
+    expect(await open("/sys/wafsync")).toStrictEqual({
       ok: false,
       problem:
         "The state directory /sys/wafsync cannot be used: permission denied: set --state to a directory that wafsync can write to.",
@@ -207,7 +207,7 @@ describe("the state directory", () => {
   test("removes the temporary files of a killed writer", async () => {
     await using scratch = await scratchDirectory({ "a/.1234.wafsync-tmp": "half", "a/kept.yaml": "whole" });
     const state = await opened(scratch.path);
-    expect(await readdir(join(scratch.path, "a"))).toEqual(["kept.yaml"]);
+    expect(await readdir(join(scratch.path, "a"))).toStrictEqual(["kept.yaml"]);
     await state.release();
   });
 
@@ -225,7 +225,7 @@ describe("the state directory", () => {
     const state = await opened(scratch.path);
     await state.release();
     expect(await state.write(["a"], "")).toMatchObject({ ok: false, problem: expect.stringContaining("is ending") });
-    expect(await readdir(scratch.path)).toEqual([]);
+    expect(await readdir(scratch.path)).toStrictEqual([]);
   });
 });
 
@@ -247,14 +247,14 @@ describe("a state directory that disappears while it is used", () => {
     const { state } = result;
     state.keep(["record"], "precious");
     await strike(path);
-    expect(await Promise.all([state.read(["record"], 100), state.write(["more"], "new")])).toEqual([
+    expect(await Promise.all([state.read(["record"], 100), state.write(["more"], "new")])).toStrictEqual([
       { ok: true, value: "precious" },
       { ok: true, value: undefined },
     ]);
-    expect(told).toEqual([expect.stringContaining(`${path} was deleted while wafsync used it`)]);
+    expect(told).toStrictEqual([expect.stringContaining(`${path} was deleted while wafsync used it`)]);
     expect(await open(path)).toMatchObject({ ok: false, isInUse: true });
     await state.release();
-    expect((await readdir(path)).toSorted()).toEqual(["more", "record"]);
+    expect((await readdir(path)).toSorted()).toStrictEqual(["more", "record"]);
   });
 
   test("is left to a process in another container that has claimed it", async () => {
@@ -266,7 +266,7 @@ describe("a state directory that disappears while it is used", () => {
     const problem = `The state directory ${scratch.path} is in use by another process, perhaps in another container: stop one of them, and start this one again.`;
     expect(await state.write(["a"], "")).toMatchObject({ ok: false, problem });
     expect(await state.read(["a"], 100)).toMatchObject({ ok: false, problem });
-    expect(await readdir(scratch.path)).toEqual(["lock.1.4711-0badcafe"]);
+    expect(await readdir(scratch.path)).toStrictEqual(["lock.1.4711-0badcafe"]);
     await state.release();
   });
 });
@@ -286,8 +286,8 @@ describe("the lock of the state directory", () => {
   test("keeps a second process out and names the first, until that is killed", async () => {
     await using scratch = await scratchDirectory();
     const first = opener(scratch.path);
-    expect(await firstLine(first)).toEqual({ ok: true });
-    expect(await open(scratch.path)).toEqual({
+    expect(await firstLine(first)).toStrictEqual({ ok: true });
+    expect(await open(scratch.path)).toStrictEqual({
       ok: false,
       isInUse: true,
       problem: `The state directory ${scratch.path} is in use by process ${first.pid}: stop that process, or use a different state directory.`,
@@ -308,7 +308,7 @@ describe("the lock of the state directory", () => {
     await using scratch = await scratchDirectory({ "lock.yaml": "", "lock.x.y": "" });
     await mkdir(join(scratch.path, "lock.folder"));
     await (await opened(scratch.path)).release();
-    expect((await readdir(scratch.path)).sort()).toEqual(["lock.folder", "lock.x.y", "lock.yaml"]);
+    expect((await readdir(scratch.path)).sort()).toStrictEqual(["lock.folder", "lock.x.y", "lock.yaml"]);
   });
 
   test("is acquired by exactly one of several processes that start at the same time, despite the lock of a dead one", async () => {

@@ -52,8 +52,8 @@ describe("status in files", () => {
     expect(await readFile(path, "utf8")).toBe(
       "kind: WafIpRule\nmetadata:\n  namespace: shop\n  name: office\nstatus:\n  progress: 1/2\n",
     );
-    expect(files.status.read(rule)).toEqual({ progress: "1/2" });
-    expect(files.reopen().read(rule)).toEqual({ progress: "1/2" });
+    expect(files.status.read(rule)).toStrictEqual({ progress: "1/2" });
+    expect(files.reopen().read(rule)).toStrictEqual({ progress: "1/2" });
   });
 
   test("is written only if it has changed", async () => {
@@ -65,7 +65,7 @@ describe("status in files", () => {
     await files.reopen().write(rule, { progress: "1/2" });
     expect((await stat(path)).ino).toBe(ino);
     await files.status.write(rule, { progress: "2/2" });
-    expect(files.reopen().read(rule)).toEqual({ progress: "2/2" });
+    expect(files.reopen().read(rule)).toStrictEqual({ progress: "2/2" });
   });
 
   test.each(["[null]", "[1]", "[[]]", "{}", "text"])(
@@ -95,7 +95,7 @@ describe("status in files", () => {
       rejected: [{ entry: "1\u001b[8m2", message: "a\u202eb" }],
       trigger: "1\u001b[31m",
     });
-    expect(readStatusFile(viewStateDirectory(files.path), rule)).toEqual({
+    expect(readStatusFile(viewStateDirectory(files.path), rule)).toStrictEqual({
       rejected: [{ entry: String.raw`1\u001b[8m2`, message: String.raw`a\u202eb` }],
       trigger: String.raw`1\u001b[31m`,
     });
@@ -110,7 +110,7 @@ describe("status in files", () => {
     await files.status.keepOnly([other]);
     expect(files.status.read(rule)).toBeUndefined();
     expect(files.reopen().read(rule)).toBeUndefined();
-    expect(files.reopen().read(other)).toEqual({ a: 1 });
+    expect(files.reopen().read(other)).toStrictEqual({ a: 1 });
   });
 
   test("that cannot be written is reported, causes no failure, and is retried", async () => {
@@ -130,7 +130,7 @@ describe("events in a file", () => {
       files.status.event(rule, { type: "Normal", reason: "Synced", message });
     await files.status.flush();
     const lines = (await readFile(join(files.path, "events.ndjson"), "utf8")).trim().split("\n");
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toStrictEqual(
       ["one", "two\nlines"].map((message) => ({
         time: "1970-01-01T00:00:00.000Z",
         type: "Normal",

@@ -13,8 +13,8 @@ test("sleepers wake at their own times and in order, also those that sleep again
   void sleepTwice("a", 30);
   void sleepTwice("b", 20);
   await clock.advance(50);
-  expect(woken).toEqual(["b1 1020", "a1 1030", "b2 1040"]);
-  expect([clock.nowMs(), clock.monotonicMs(), clock.sleeperCount()]).toEqual([1050, 50, 1]);
+  expect(woken).toStrictEqual(["b1 1020", "a1 1030", "b2 1040"]);
+  expect([clock.nowMs(), clock.monotonicMs(), clock.sleeperCount()]).toStrictEqual([1050, 50, 1]);
 });
 
 test("an aborted sleep ends at once and leaves nothing behind", async () => {
@@ -33,7 +33,7 @@ test("a jump of the wall clock moves neither sleepers nor monotonic time", async
   void clock.sleep(100).then(() => (awake = true));
   clock.jumpWallClock(3_600_000);
   await clock.advance(99);
-  expect([awake, clock.nowMs(), clock.monotonicMs()]).toEqual([false, 3_600_099, 99]);
+  expect([awake, clock.nowMs(), clock.monotonicMs()]).toStrictEqual([false, 3_600_099, 99]);
   await clock.advance(1);
   expect(awake).toBe(true);
 });

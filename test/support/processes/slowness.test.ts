@@ -14,7 +14,7 @@ describe("the slowness of the machine", () => {
   });
 
   test("is measured otherwise, never below 1 and never without a bound", () => {
-    expect([0.9, 3, 400].map((measured) => slowness({}, () => measured))).toEqual([1, 3, 20]);
+    expect([0.9, 3, 400].map((measured) => slowness({}, () => measured))).toStrictEqual([1, 3, 20]);
     expect(slowness({ WAFSYNC_SLOW: "" }, () => 7)).toBe(7);
     expect(slowness({})).toBeGreaterThanOrEqual(1);
   });
@@ -22,7 +22,7 @@ describe("the slowness of the machine", () => {
 
 describe("a fast clock", () => {
   test("is as fast as asked until the machine is too slow for it, and never slower than real time", () => {
-    expect([1, 4, 8, 20].map((factor) => fast(12, () => factor))).toEqual([12, 12, 6, 2.4]);
+    expect([1, 4, 8, 20].map((factor) => fast(12, () => factor))).toStrictEqual([12, 12, 6, 2.4]);
     expect(fast(3, () => 20)).toBe(1);
   });
 });
@@ -41,8 +41,8 @@ describe("a time limit", () => {
   }
 
   test("is kept to on a quiet machine, and stretched on a slow one", () => {
-    expect([999, 1_001, 1_500].map((tookMs) => isOver(tookMs, 1))).toEqual([false, true, true]);
-    expect([1_001, 2_999, 3_001].map((tookMs) => isOver(tookMs, 3))).toEqual([false, false, true]);
+    expect([999, 1_001, 1_500].map((tookMs) => isOver(tookMs, 1))).toStrictEqual([false, true, true]);
+    expect([1_001, 2_999, 3_001].map((tookMs) => isOver(tookMs, 3))).toStrictEqual([false, false, true]);
   });
 
   test("does not ask how slow the machine is before it has passed, and does not shrink again", () => {
@@ -54,9 +54,9 @@ describe("a time limit", () => {
       () => factors.shift() ?? 1,
     );
     nowMs = 900;
-    expect([limit.isOver(), factors.length]).toEqual([false, 2]);
+    expect([limit.isOver(), factors.length]).toStrictEqual([false, 2]);
     nowMs = 3_900;
-    expect([limit.isOver(), factors.length]).toEqual([false, 1]);
+    expect([limit.isOver(), factors.length]).toStrictEqual([false, 1]);
     nowMs = 4_100;
     expect(limit.isOver()).toBe(true);
     expect(limit.describe()).toBe(

@@ -32,7 +32,7 @@ export async function describeOperator(
           begun = await OperatorWorld.begin(controlPlane);
         });
         afterEach(() => {
-          expect(world().history.takeFaults()).toEqual([]);
+          expect(world().history.takeFaults()).toStrictEqual([]);
         });
         afterAll(async () => await begun?.end());
         body(world);
@@ -47,10 +47,12 @@ function testWhatMustNeverHappen(world: () => OperatorWorld, { restartsApiServer
   test("never were two requests at one WAF at the same time, and none was wrong", () => {
     const { simulator } = world();
     const overlaps = simulator.wafs().flatMap((waf) => (waf.overlaps === 0 ? [] : [`${waf.domain}: ${waf.overlaps}`]));
-    expect(overlaps).toEqual([]);
-    expect([simulator.unknownCalls(), simulator.internalErrors()]).toEqual([0, []]);
+    expect(overlaps).toStrictEqual([]);
+    expect([simulator.unknownCalls(), simulator.internalErrors()]).toStrictEqual([0, []]);
     const counters = simulator.wafs().map((waf) => waf.counters);
-    expect(counters.filter((counter) => counter.unknownParameters + counter.deletionsInOtherSpelling > 0)).toEqual([]);
+    expect(
+      counters.filter((counter) => counter.unknownParameters + counter.deletionsInOtherSpelling > 0),
+    ).toStrictEqual([]);
   });
 
   test("nothing was refused for want of rights, and nothing was unexpected", () => {
@@ -63,11 +65,11 @@ function testWhatMustNeverHappen(world: () => OperatorWorld, { restartsApiServer
       .filter((line) => restartsApiServer !== true || !line.includes('"msg":"could not write history"'));
     const lines = everythingPrinted().split("\n");
     const unexpected = lines.filter((line) => /"level":"(?:error|fatal)"|TypeError|RangeError/.test(line));
-    expect(refused).toEqual([]);
-    expect(unexpected.filter((line) => !line.includes("lost the lease"))).toEqual([]);
+    expect(refused).toStrictEqual([]);
+    expect(unexpected.filter((line) => !line.includes("lost the lease"))).toStrictEqual([]);
   });
 
   test("no key is in a log, a metric, an event, a status or a record", async () => {
-    expect(await world().leaks()).toEqual([]);
+    expect(await world().leaks()).toStrictEqual([]);
   });
 }
