@@ -139,6 +139,18 @@ describe("An origin", () => {
     expect(record(alternate, { ...added, retainedBy: "edge/a.example" })).toStrictEqual(added);
   });
 
+  test("that a deleted object retains is managed for another object that declares the host", () => {
+    const other = anOrigin(host, { name: "other" });
+    const retained = { ...added, retainedBy: "edge/a.example" };
+    const { operations, inventory } = planOf({
+      gathered: { origins: [other] },
+      inventory: { origins: { [host]: retained } },
+    });
+    expect(operations).toStrictEqual([]);
+    const theirs = writeOwners([{ kind: "WafOrigin", name: "edge/other", source: undefined }]);
+    expect(inventory.origins.get(host)).toStrictEqual({ ...added, owners: theirs });
+  });
+
   test("whose object changed the host is removed although it was retained", () => {
     const renamed = anOrigin("b.example", { name: "one", deletionPolicy: "Retain" });
     const { operations } = planOf({
