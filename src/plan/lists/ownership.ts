@@ -34,8 +34,8 @@ export interface ListOwnership {
  *
  * - `adds` become managed. Declared managed entries stay managed, with updated owners.
  * - Entries that a deleted rule retains are dropped from the record, even if other rules declare them.
- * - Undeclared entries that two reads did not contain are dropped. One read may be older than the last write, and a write that timed out may still take effect: if the record were dropped too
- * early, the entry would be orphaned.
+ * - Undeclared entries that two reads did not contain are dropped. One read may be older than the last write, and a write that timed
+ * out may still take effect: if the record were dropped too early, the entry would be orphaned.
  */
 export function ownEntries(input: {
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
