@@ -48,7 +48,7 @@ function addressesOf(count: number): string[] {
 await describeWithBrowser("The picture of the page", (browser) => {
   test("shows removals on hold, changes in progress, and WAFs that are ready", async () => {
     const keys = wafs.map((waf) => ({ key: keyOf(waf), domain: waf.domain }));
-    const simulator = await startSimulator({ keys, latencyMs: 20 });
+    const simulator = await startSimulator({ keys, latencyMs: 8 });
     await using files = await scratchDirectory({});
     const write = async (name: string, objects: readonly unknown[]): Promise<void> => {
       await files.write(`waf/${name}.yaml`, objects.map((object) => JSON.stringify(object)).join("\n---\n"));
