@@ -351,15 +351,18 @@ export class Ledger {
     const records = this.#inventory().entries[list];
     const declared = (entries: readonly Entry[]): Entry[] =>
       entries.flatMap((other) => records.get(other)?.standsFor ?? [other]);
-    // A merged entry and those that it stands for can both be on the list: then both count, as in the plan.
-    const sizeOf = (entries: readonly Entry[], adds: readonly Entry[]): number => {
+    // A merged entry and those that it stands for can both be on the list. In the plan, both count unless the one replaces the others.
+    const sizeOf = (entries: readonly Entry[], adds: readonly Entry[], countsBoth: boolean): number => {
       const counted = declared(entries);
       const isCounted = new Set(counted);
-      return counted.length + new Set([...adds, entry].filter((other) => !isCounted.has(other))).size;
+      const size = countsBoth ? counted.length : isCounted.size;
+      return size + new Set([...adds, entry].filter((other) => !isCounted.has(other))).size;
     };
     const stillListed = known.filter((other) => this.#waf.has(list, other));
-    const isTooMany = [wanted, added].every(
-      (adds) => sizeOf(stillListed, adds) >= 10 && count * 100 > maxRemovalPercent * sizeOf(known, adds),
+    const isTooMany = [wanted, added].every((adds) =>
+      [true, false].every(
+        (both) => sizeOf(stillListed, adds, both) >= 10 && count * 100 > maxRemovalPercent * sizeOf(known, adds, both),
+      ),
     );
     return isTooMany ? `${count} of ${known.length} entries would be removed at once` : undefined;
   }
