@@ -1,6 +1,6 @@
 // Many instances share one process: those that wait for a WAF delay no others, and long runs yield to others.
 import { afterEach, expect, test } from "@jest/globals";
-import { InstanceController, turnWritesMax } from "../../src/app/instance-controller.ts";
+import { InstanceController, turnMsMax, turnWritesMax } from "../../src/app/instance-controller.ts";
 import type { ObjectName } from "../../src/model/resource.ts";
 import { nameKey } from "../../src/model/resource.ts";
 import type { RunResult } from "../../src/reconcile/run-result.ts";
@@ -120,6 +120,37 @@ test("a long run yields to others after its writes, and continues after them wit
   expect(long.lists.blocklist).toHaveLength(1_000);
   expect(runs.filter(({ kind }) => kind === "Yielded")).toHaveLength(1);
   expect(long.calls.filter(({ name }) => name === "AddEntry")).toHaveLength(1_000);
+});
+
+test("a run with slow writes yields to others after some time", async () => {
+  const { clock, declare, wake, runs } = stage({ workers: 1 });
+  const callMs = 400;
+  const long = declare("tenant/long", 1_000, callMs);
+  wake("tenant/long");
+  await clock.advance(100);
+  declare("owner/waf", 1, 5);
+  wake("owner/waf");
+  await clock.advance(turnMsMax + 5 * callMs);
+  expect(runs.map(({ instance, kind }) => `${instance} ${kind}`)).toStrictEqual([
+    "tenant/long Yielded",
+    "owner/waf Done",
+  ]);
+  expect(long.lists.blocklist.length).toBeLessThan(turnWritesMax);
+});
+
+test("WAFs that ask to wait for an hour do not delay another instance, although there are fewer workers", async () => {
+  const { clock, declare, wake } = stage({ workers: 4 });
+  for (let index = 0; index < 6; index += 1) {
+    const key = `tenant/waf-${index}`;
+    const fault = { code: "RateLimited", message: "The WAF asks to wait.", status: 429, retryAfterMs: 20_000 } as const;
+    declare(key, 3, 5).failOn({ on: "Write", effect: "Before", times: 1_000, fault });
+    wake(key);
+  }
+  await clock.advance(100);
+  const waf = declare("owner/waf", 1, 5);
+  wake("owner/waf");
+  await clock.advance(2_000);
+  expect(waf.lists.blocklist).toHaveLength(1);
 });
 
 test("a run makes all its writes without a break if no instances are waiting", async () => {

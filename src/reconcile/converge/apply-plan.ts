@@ -63,8 +63,11 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
     const ended = await applyOperation(run, operation, streak);
     if (ended !== undefined) return ended;
     await reportProgress(run);
-    // Yield to waiting instances.
-    if (isTurnOver(run)) return { kind: "Yielded" };
+    // Yield to waiting instances. First, record which writes were refused: the next turn would start with them again.
+    if (isTurnOver(run)) {
+      const ended = run.ledger.refusedCount > 0 ? await run.readAgain() : undefined;
+      return ended ?? { kind: "Yielded" };
+    }
   }
   return { kind: "Unsettled" };
 }

@@ -140,9 +140,9 @@ function byReleaseDeadline(memory: InstanceMemory, wakeAtMs: number | undefined,
 
 /** When to run again without a change: the next expiry, resync or second read, or the backoff after a failure. */
 function wakeTime(
-  { clock, random }: ReconcilePorts,
+  { clock, random, source }: ReconcilePorts,
   memory: InstanceMemory,
-  { gathered, desired }: Declared,
+  { version, gathered, desired }: Declared,
   result: RunResult,
   lookAgainMs: number | undefined,
 ): number | undefined {
@@ -167,6 +167,8 @@ function wakeTime(
       return nowMs + Math.max(upwardBackOffDelayMs(options), askedMs);
     }
     case "Outdated":
+      // If only a fresh read shows the change, the cache is behind. A change of the cache starts a run anyway.
+      return source.version(gathered.instance.meta) === version ? nowMs + retryBaseMs : nowMs;
     case "Yielded":
       return nowMs;
     case "Interrupted":

@@ -16,10 +16,12 @@ import type { InstanceMemory } from "./instance-memory.ts";
 import type { Run } from "./run-state.ts";
 import type { Declared } from "./view.ts";
 import { attemptIn } from "./view.ts";
-import { asSentence, inThousands } from "../../model/sentence.ts";
+import { asSentence, inThousands, listed } from "../../model/sentence.ts";
 
 /** How long a deletion waits for an unreachable WAF after its last progress. */
 const releaseMsMax = 600_000;
+
+const domainsShownMax = 3;
 
 /** When (monotonic) the deletion stops waiting; undefined if the instance is not being deleted. */
 export function releaseEndsMs({ releasingSinceMs }: InstanceMemory): number | undefined {
@@ -28,7 +30,13 @@ export function releaseEndsMs({ releasingSinceMs }: InstanceMemory): number | un
 
 /** What happens to the managed entries of a deleted instance. `stored` is undefined if the record can't be read. */
 export type Release =
-  | { readonly kind: "Remove"; readonly stored: Inventory | undefined; readonly nothing: Declared }
+  | {
+      readonly kind: "Remove";
+      readonly stored: Inventory | undefined;
+      readonly nothing: Declared;
+      /** The entries on the WAFs of other domains stay, so their record stays, too. */
+      readonly keepsRecord: boolean;
+    }
   | {
       readonly kind: "Leave";
       readonly stored: Inventory | undefined;
@@ -66,7 +74,8 @@ export async function decideRelease(
   if (instance.suspend) return leave("the instance is suspended");
   if (stored !== undefined && countManaged(stored) === 0) return leave("there are none");
   const detached = withoutAttached(gathered, memory);
-  return { kind: "Remove", stored, nothing: { version, gathered: detached, desired: nothingDesired(instance) } };
+  const nothing = { version, gathered: detached, desired: nothingDesired(instance) };
+  return { kind: "Remove", stored, nothing, keepsRecord: keepsOthers };
 }
 
 /** Removes nothing for an instance that another one continues, but waits until its record is taken over. */
@@ -114,7 +123,7 @@ export function givesUp(result: RunResult, isOver: boolean): string | undefined 
   return isHopeless(result) || isOver ? reasonOf(result) : undefined;
 }
 
-/** Removes the record and the finalizer, and reports what stays on the WAF. `inventory` is undefined if it can't be read. */
+/** Removes the finalizer, and the record unless it is kept, and reports what stays on the WAFs. `inventory` is undefined if it can't be read. */
 export async function completeRelease(
   ports: ReconcilePorts,
   instance: ResourceMeta,
@@ -130,6 +139,11 @@ export async function completeRelease(
       : (["Warning", "EntriesLeftBehind"] as const);
     ports.status.event(instance, { type, reason, message });
     if (!isWanted) ports.observer.orphaned?.(instance, left);
+  }
+  const others = [...(inventory?.otherDomains.keys() ?? [])];
+  if (keepsRecord && others.length > 0) {
+    const message = `The entries and origins that wafsync added for ${listed(others, domainsShownMax)} stay there. ${retained(instance)}.`;
+    ports.status.event(instance, { type: "Normal", reason: "EntriesRetained", message });
   }
   const unremoved = keepsRecord ? undefined : await ports.inventory.remove(instance);
   const problem = unremoved ?? (await ports.lifecycle.removeFinalizer(instance));

@@ -136,7 +136,7 @@ async function release(
   }
   const last = lastFailure(memory, declared, ports.clock.monotonicMs());
   if (last !== undefined) {
-    const left = { why: last, keepsRecord: false, isWanted: false };
+    const left = { why: last, keepsRecord: decided.keepsRecord, isWanted: false };
     return { kind: "Unread", declared, result: await completeRelease(ports, meta, decided.stored, left) };
   }
   const begun = await begin(name, ports, memory, decided.nothing, { opening, followsSource: false });
@@ -151,7 +151,11 @@ async function release(
   const why = givesUp(result, isReleaseOver(memory, ports.clock.monotonicMs()));
   if (why === undefined) return { kind: "Unread", declared, result };
   const inventory = begun.kind === "Begun" && result.kind === "Done" ? begun.run.view.inventory : decided.stored;
-  const gone = await completeRelease(ports, meta, inventory, { why, keepsRecord: false, isWanted: false });
+  const gone = await completeRelease(ports, meta, inventory, {
+    why,
+    keepsRecord: decided.keepsRecord,
+    isWanted: false,
+  });
   return { kind: "Unread", declared, result: gone };
 }
 

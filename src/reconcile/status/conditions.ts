@@ -62,9 +62,10 @@ function withKnownWords(before: readonly Condition[], synced: SyncedFinding): Sy
   return isKnown ? { ...synced, message: known.message } : synced;
 }
 
-/** Words with a digit and at least six characters: IDs, times, addresses. Status codes and durations are shorter. */
+/** Words with a digit and at least six characters: IDs, times, addresses. Status codes and durations are shorter, and URLs name WAFs. */
 function withoutIds(message: string): string {
-  return message.replaceAll(/[\w.:+/=-]*\d[\w.:+/=-]*/gu, (word) => (word.length >= idLengthMin ? "#" : word));
+  const isId = (word: string): boolean => word.length >= idLengthMin && !word.includes("://");
+  return message.replaceAll(/[\w.:+/=-]*\d[\w.:+/=-]*/gu, (word) => (isId(word) ? "#" : word));
 }
 
 function readyOf(accepted: AcceptedFinding, synced: SyncedFinding) {

@@ -162,6 +162,8 @@ describe("The domain", () => {
   const inventory = anInventory({
     blocklist: [one],
     handledTriggers: [{ cacheClear: "edge/c", trigger: "1", handledAtMs: 1 }],
+    approvals: 3,
+    counted: { blocklist: new Map([[one, { atMs: 1, weight: 1 }]]), allowlist: new Map() },
   });
 
   test("is recorded at the first sync", () => {
@@ -192,8 +194,10 @@ describe("The domain", () => {
     );
     expect(decision).toMatchObject({
       state: "Known",
-      inventory: { domain: "other.example", handledTriggers: [{ trigger: "1" }] },
+      inventory: { domain: "other.example", handledTriggers: [{ trigger: "1" }], approvals: 3 },
     });
+    // A used approval never acts again, and the guards' window goes on.
+    expect(decision).toMatchObject({ inventory: { counted: inventory.counted } });
     expect(decision.state === "Known" && decision.inventory.entries.blocklist.size).toBe(0);
   });
 

@@ -159,6 +159,18 @@ describe("A write that the API refuses", () => {
     expect(world.status.faults).toStrictEqual([]);
   });
 
+  test("is known to the next turn if the run has to yield right after it", async () => {
+    const feed = addresses(4);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
+    world.waf.refusedTexts.add(feed[0] ?? "");
+    world.isTurnOver = () => true;
+    const kinds: string[] = [];
+    for (let turn = 0; turn < 6 && kinds.at(-1) !== "Done"; turn += 1) kinds.push((await world.pass()).result.kind);
+    expect(kinds.at(-1)).toBe("Done");
+    expect(world.waf.lists.blocklist).toStrictEqual(feed.slice(1));
+    expect(world.waf.count("AddEntry")).toBe(4);
+  });
+
   test("ends the run as Rejected, however many are refused, and none is retried within the hour", async () => {
     const feed = addresses(2_600);
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });

@@ -1,6 +1,7 @@
 // The release of an instance: managed entries are removed, foreign entries stay, and entries that stay are reported.
 import { countManaged } from "../../../src/model/inventory.ts";
 import { describe, expect, test } from "@jest/globals";
+import { ApiKey } from "../../../src/model/api-key.ts";
 import { addresses, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
 import type { InstanceOverrides } from "../../support/builders/declare.ts";
 import type { WafFaultRule } from "../../support/fakes/fake-waf.ts";
@@ -44,6 +45,37 @@ describe("The deletion of an instance", () => {
     expect(world.waf.lists.blocklist).toStrictEqual([foreign]);
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
   });
+
+  test.each([
+    ["with entries", true],
+    ["without entries", false],
+  ])(
+    "of a WAF %s keeps the record of the entries on the WAF of another domain, and reports them",
+    async (_, hasEntries) => {
+      const rules = [blocking("feed", addresses(2))];
+      const world = new ConvergeWorld({ declared: { rules } });
+      await world.pass();
+      world.waf.domain = "staging.shop.example";
+      world.waf.lists.blocklist.splice(0);
+      world.waf.keys.add("the-key-of-staging");
+      const moved = { expectedDomain: "staging.shop.example", consistencyWindowMs: 0 };
+      const key = { state: "Present", key: new ApiKey("the-key-of-staging") } as const;
+      world.declare({
+        rules: hasEntries ? rules : [],
+        instance: anInstance({ ...moved, meta: { generation: 2 } }),
+        key,
+      });
+      await world.pass();
+      world.declare({ instance: anInstance({ ...moved, meta: { ...meta, generation: 3 } }) });
+      await world.passesUntilGone();
+      expect(world.waf.lists.blocklist).toStrictEqual([]);
+      expect([...world.owned().otherDomains.keys()]).toStrictEqual(["shop.example"]);
+      expect(world.status.events.at(-1)).toMatchObject({
+        reason: "EntriesRetained",
+        message: expect.stringContaining("that wafsync added for shop.example stay there. Their record is kept"),
+      });
+    },
+  );
 
   test("is confirmed by a fresh read first: a stale cache may show the deletion of a former instance that was recreated", async () => {
     const world = await deletedWorld();

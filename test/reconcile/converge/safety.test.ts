@@ -859,4 +859,16 @@ describe("A stale cache", () => {
     expect(world.owned().entries.blocklist.size).toBe(0);
     expect(world.waf.lists.blocklist).toStrictEqual(addresses(2));
   });
+
+  test("that lags behind a change of the WAF does not cause runs without a pause", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
+    await world.pass();
+    world.declare({ rules: [] });
+    world.source.freezeCache();
+    world.declare({ instance: anInstance({ expectedDomain: "shop.example", meta: { generation: 2 } }) });
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toStrictEqual({ kind: "Outdated" });
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 1_000);
+    expect(world.waf.lists.blocklist).toHaveLength(3);
+  });
 });

@@ -195,6 +195,22 @@ describe("The status of a rule", () => {
     expect(world.status.faults).toStrictEqual([]);
   });
 
+  test("names the WAF that the instance has now, in the status of every object", async () => {
+    const origins = [anOrigin("a.example")];
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))], origins } });
+    await world.pass();
+    for (const [generation, name] of ["waf1", "waf2"].entries()) {
+      const baseUrl = `https://${name}.example`;
+      world.declare({ instance: anInstance({ baseUrl, meta: { generation: generation + 2 } }) });
+      const fault = { code: "Unavailable", message: `${baseUrl} can't be reached (ECONNREFUSED).` } as const;
+      world.waf.failOn({ on: "Read", effect: "Before", fault });
+      await world.sleepUntil((await world.pass()).wakeAtMs);
+      for (const meta of [world.instance, metaOf(world), world.declared().origins[0]!.meta])
+        expect(world.status.message(meta, "Ready")).toContain(baseUrl);
+    }
+    expect(world.status.faults).toStrictEqual([]);
+  });
+
   test("is not written while the instance is being deleted", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     await world.pass();

@@ -46,6 +46,16 @@ describe("a budget", () => {
     expect(budget.lines).toBe(linesOfInstanceMax);
   });
 
+  test("limits the bytes of an instance, also with few lines", () => {
+    const budget = new SourceBudget();
+    const rule = budgeted("edge/rule", ["a"]);
+    const long: AddressText = { state: "Read", source: "a text", text: `# ${"x".repeat(1024 * 1024)}` };
+    for (let mebibytes = 0; mebibytes < 31; mebibytes += 1) budget.take(rule, [long]);
+    expect(budget.admit(rule)).toBeUndefined();
+    budget.take(rule, [long]);
+    expect(budget.admit(rule)).toContain("larger than 32 MiB in total");
+  });
+
   test("limits a guest's lines by its grant, across all its rules", () => {
     const budget = new SourceBudget();
     expect(budget.take(budgeted("guest/a", ["a"]), [text(9_999)])).toBeUndefined();

@@ -531,6 +531,8 @@ export class Ledger {
   /** The inventory is deleted with its instance. */
   forgotten(before: Inventory, { gathered, confirmed, saidLeftBehind = false }: Knowledge): void {
     if (!isInDeletion({ gathered, confirmed })) this.violation("An inventory was deleted without a fresh read");
+    for (const domain of before.otherDomains.keys())
+      this.violation(`The record of the entries on the WAF of ${domain} was deleted`);
     this.#forgottenMs = this.#nowMs();
     this.#counts.forget();
     if (gathered?.instance.meta.deleting !== true) this.violation("An inventory was deleted, and its instance was not");

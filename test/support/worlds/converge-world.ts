@@ -51,6 +51,8 @@ export class ConvergeWorld {
   #stopping = new AbortController();
   #abandon = new AbortController();
   baseUrlObjection: string | undefined;
+  /** Whether other instances wait for the worker. */
+  isTurnOver: NonNullable<ReconcilePorts["isTurnOver"]> = () => false;
 
   constructor(options: ConvergeWorldOptions = {}) {
     const { declared, seed = 1, ...waf } = options;
@@ -188,6 +190,7 @@ export class ConvergeWorld {
   #ports(): ReconcilePorts {
     return {
       baseUrlObjection: () => this.baseUrlObjection,
+      isTurnOver: (turn) => this.isTurnOver(turn),
       source: this.source,
       inventory: this.inventory,
       history: {
