@@ -138,7 +138,7 @@ test("a run with slow writes yields to others after some time", async () => {
   expect(long.lists.blocklist.length).toBeLessThan(turnWritesMax);
 });
 
-test("WAFs that ask to wait for an hour do not delay another instance, although there are fewer workers", async () => {
+test("WAFs that ask to wait do not delay another instance, although there are fewer workers", async () => {
   const { clock, declare, wake } = stage({ workers: 4 });
   for (let index = 0; index < 6; index += 1) {
     const key = `tenant/waf-${index}`;
