@@ -43,8 +43,6 @@ export interface BrokenReference {
   readonly problem: string;
   /** File and line of the reference; empty in a cluster. */
   readonly place: string;
-  /** It refers to the instance that this one continues. */
-  readonly isOfFormer?: true;
 }
 
 export interface BrokenReferences {

@@ -4,7 +4,9 @@
 // existing instance was moved, and causes no hold.
 import type { EntryOwner } from "../../model/entry-owners.ts";
 import type { BrokenReference, Gathered } from "../../model/gathered.ts";
-import { nameOfKey, resourceKey } from "../../model/resource.ts";
+import { continuesOf } from "../../model/continues.ts";
+import type { ListName } from "../../model/declared.ts";
+import { nameKey, nameOfKey, resourceKey } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
 import { asSentence } from "../../model/sentence.ts";
 import { decideAttachment } from "../../model/attachment.ts";
@@ -12,6 +14,7 @@ import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { noObjectHolds } from "../lists/holds.ts";
 import { expiryOf } from "./expiry.ts";
+import { unattachedEntries, type UnattachedRule } from "./unattached-entries.ts";
 
 /** The holds for objects that this version does not understand. */
 function holdsOfInvalidObjects({ invalidObjects }: Pick<Gathered, "invalidObjects">): ObjectHolds {
@@ -21,9 +24,15 @@ function holdsOfInvalidObjects({ invalidObjects }: Pick<Gathered, "invalidObject
     on(owner) {
       const object = resourceKey(refOf(owner));
       const reason = invalidObjects.get(object);
-      return reason === undefined ? [] : [{ scope: { kind: "Object", object }, reason }];
+      return reason === undefined ? [] : [holdOn(object, reason)];
     },
+    // What they declare is unknown.
+    onUnowned: () => [...invalidObjects].map(([object, reason]) => holdOn(object, reason)),
   };
+}
+
+function holdOn(object: string, reason: string): Hold {
+  return { scope: { kind: "Object", object }, reason };
 }
 
 /** @param rules the compiled attached rules */
@@ -33,6 +42,7 @@ export function holdsOfObjects(gathered: Gathered, rules: readonly CompiledRule[
   if (brokenReferences === undefined) return invalid;
   const { objects, existing } = brokenReferences;
   const renamed = existing === undefined ? new Map<string, BrokenReference>() : byPlainName(objects.values(), rules);
+  const unowned: Partial<Record<ListName, ReturnType<typeof unattachedEntries>>> = {};
   return {
     isEmpty: objects.size === 0 && renamed.size === 0 && invalid.isEmpty,
     on(owner) {
@@ -42,10 +52,25 @@ export function holdsOfObjects(gathered: Gathered, rules: readonly CompiledRule[
       if (ofInvalid.length > 0) return ofInvalid;
       const broken = objects.get(key) ?? (existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined);
       if (broken === undefined || isOver(broken, nowMs)) return [];
-      if (broken.isOfFormer !== true && !mayAttach(gathered, ref)) return [];
+      if (!isOfFormer(gathered, broken) && !mayAttach(gathered, ref)) return [];
       return [holdOf(broken, key)];
     },
+    onUnowned(list, entry) {
+      unowned[list] ??= unattachedEntries(unattachedRules(gathered, nowMs), list);
+      return [...invalid.onUnowned(list, entry), ...unowned[list](entry)];
+    },
   };
+}
+
+/** The rules that may belong to the instance. In a directory, the namespace may be wrong, too. */
+function unattachedRules(gathered: Gathered, nowMs: number): UnattachedRule[] {
+  const { objects = new Map<string, BrokenReference>(), existing } = gathered.brokenReferences ?? {};
+  return [...objects].flatMap(([key, broken]) => {
+    const { declared } = broken;
+    if (!("action" in declared) || isOver(broken, nowMs)) return [];
+    const isPossible = existing !== undefined || isOfFormer(gathered, broken) || mayAttach(gathered, declared.meta);
+    return isPossible ? [{ rule: declared, hold: holdOf(broken, key) }] : [];
+  });
 }
 
 /** In a directory: objects that may have been declared under a different name, including those whose namespace has no access. */
@@ -70,6 +95,12 @@ function holdOf({ declared, problem, place }: BrokenReference, owner: string): H
     scope: { kind: "Object", object },
     reason: `${object}${where} is not attached to an instance. ${capitalized(asSentence(problem))}${renamed} Correct ${fields}, or delete the object if wafsync should remove its ${owned}.`,
   };
+}
+
+/** Whether the object still refers to the instance that this one continues. */
+function isOfFormer({ instance }: Gathered, { declared }: BrokenReference): boolean {
+  const continues = continuesOf(instance.meta);
+  return continues.state === "Named" && nameKey(continues.former) === nameKey(declared.instance);
 }
 
 /** An expired rule declares nothing, whether or not it is attached. */

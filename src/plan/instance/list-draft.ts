@@ -86,7 +86,7 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   const isWaiting = (entry: Entry): boolean => waitsFor !== undefined && waitsFor.inside(entry).length > 0;
   const isPossible = (entry: Entry): boolean => !blockers.blocksRemoval(entry, live) && !isWaiting(entry);
   const removals = sorted.lost.filter(isPossible);
-  const isHeld = (entry: Entry): boolean => input.holds.on(list, owned.get(entry)).length > 0;
+  const isHeld = (entry: Entry): boolean => input.holds.on(list, entry, owned.get(entry)).length > 0;
   const replaced = new Map([...sorted.replaced].filter(([entry]) => isPossible(entry) && !isHeld(entry)));
   const sizes = sizesOf({ live, adds, missing, compacted, sorted });
   return {

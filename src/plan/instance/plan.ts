@@ -146,7 +146,7 @@ function removalRequests(
 ) {
   return eachList((list) => ({
     removals: drafts[list].removals,
-    holdsOn: (entry: Entry) => holds.on(list, inventory.entries[list].get(entry)),
+    holdsOn: (entry: Entry) => holds.on(list, entry, inventory.entries[list].get(entry)),
     ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
     weightOf: (entry: Entry) => drafts[list].weights.get(entry) ?? 1,
     size: drafts[list].size,
@@ -255,7 +255,7 @@ function nextInventory(
           adds: drafts[list].adds,
           exclusive: desired.instance.policies[list] === "Exclusive",
           existingRules,
-          isHeld: (record) => holds.on(list, record).length > 0,
+          isHeld: (entry, record) => holds.on(list, entry, record).length > 0,
           unreadable: (owners) => holds.unreadable(list, owners),
           readAtMs: observed.readAtMs[list],
           windowMs: desired.instance.consistencyWindowMs,

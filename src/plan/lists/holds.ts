@@ -9,12 +9,13 @@
 //              own rule, and those of deleted rules in its namespace, because a rule may have been renamed
 // Object       that the object last declared, on both lists: its reference is broken
 //
-// Entries with unknown owners are on hold for every hold of their list except those of objects.
+// Entries with unknown owners are on hold for every hold of their list, and for objects that may declare them now.
 import { hexDigest } from "../../model/hex-digest.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners, unknownOwners, writeOwners } from "../../model/entry-owners.ts";
+import type { Entry } from "../../model/entry.ts";
 import { namespaceOfRule, ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { Inventory, OwnedEntry, OwnedOrigin } from "../../model/inventory.ts";
 
@@ -36,9 +37,11 @@ export interface Hold {
 export interface ObjectHolds {
   readonly isEmpty: boolean;
   on(owner: EntryOwner): readonly Hold[];
+  /** The holds on an entry with unknown owners: those of the objects that may declare it now. */
+  onUnowned(list: ListName, entry: Entry): readonly Hold[];
 }
 
-export const noObjectHolds: ObjectHolds = { isEmpty: true, on: () => [] };
+export const noObjectHolds: ObjectHolds = { isEmpty: true, on: () => [], onUnowned: () => [] };
 
 type SourceHold = Hold & { readonly scope: Extract<HoldScope, { kind: "Source" }> };
 
@@ -85,9 +88,12 @@ export class HoldIndex {
     return [...this.#everything, ...readOwners(owners).flatMap((owner) => this.#ofObjects.on(owner))];
   }
 
-  /** The holds on the removal of an entry; undefined for an unmanaged one. Empty if there are none. */
-  on(list: ListName, record: OwnedEntry | undefined): readonly Hold[] {
-    return this.#lists[list].on(record?.owners ?? unknownOwners);
+  /** The holds on the removal of an entry, whose record is undefined if it is unmanaged. Empty if there are none. */
+  on(list: ListName, entry: Entry, record: OwnedEntry | undefined): readonly Hold[] {
+    const owners = record?.owners ?? unknownOwners;
+    const holds = this.#lists[list].on(owners);
+    if (owners !== unknownOwners || this.#ofObjects.isEmpty) return holds;
+    return [...holds, ...this.#ofObjects.onUnowned(list, entry)];
   }
 
   /** The recorded owners that can't be read now: they stay owners, even if other rules declare the entry. */

@@ -50,7 +50,7 @@ export function ownEntries(input: {
   readonly exclusive: boolean;
   readonly existingRules: ReadonlySet<string>;
   /** A rule that seems to be deleted may only be unreadable at the moment. */
-  readonly isHeld: (record: OwnedEntry) => boolean;
+  readonly isHeld: (entry: Entry, record: OwnedEntry) => boolean;
   /** The recorded owners that can't be read now, and therefore stay. */
   readonly unreadable: (owners: EntryOwners) => EntryOwners;
   /** When the list was read. */
@@ -62,8 +62,8 @@ export function ownEntries(input: {
   const { owned, wanted, declared, observed, adds, unreadable, readAtMs, windowMs, nowMs } = input;
   const lookup = new OwnerLookup();
   const records = new Records(lookup, input, nowMs);
-  const isLeft = (record: OwnedEntry, isDeclared: boolean): boolean =>
-    (isDeclared || !input.exclusive) && isRetained(record, input.existingRules) && !input.isHeld(record);
+  const isLeft = (entry: Entry, record: OwnedEntry, isDeclared: boolean): boolean =>
+    (isDeclared || !input.exclusive) && isRetained(record, input.existingRules) && !input.isHeld(entry, record);
   const changes = new Map<Entry, OwnedEntry | undefined>();
   let change: ListOwnership["change"] = "None";
   let lookAgainMs: number | undefined;
@@ -75,7 +75,7 @@ export function ownEntries(input: {
     const rules = wanted.get(entry);
     // The last entries of an unreadable source stay recorded even if they are not on the list: nothing else records them.
     const isMissing = rules === undefined && !observed.has(entry) && unreadable(before.owners) === unknownOwners;
-    if (isLeft(before, rules !== undefined) || (isMissing && wasMissing(before))) {
+    if (isLeft(entry, before, rules !== undefined) || (isMissing && wasMissing(before))) {
       change = "Entries";
       changes.set(entry, undefined);
       continue;

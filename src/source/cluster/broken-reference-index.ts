@@ -44,7 +44,7 @@ export class BrokenReferenceIndex {
         const parsed = parseObject(kind, object);
         if (!parsed.ok) continue;
         const { declared } = parsed;
-        objects.set(resourceKey(declared.meta), { declared, problem, place: "", isOfFormer: true });
+        objects.set(resourceKey(declared.meta), { declared, problem, place: "" });
       }
     }
     return objects;

@@ -187,9 +187,12 @@ function safeName(name: string): string {
   return name;
 }
 
+/** Only for directories that can't have worked before: a new directory has no records. */
 function wayOut(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code ?? "";
-  return ["EACCES", "EPERM", "EROFS"].includes(code) ? ": set --state to a directory that wafsync can write to" : "";
+  return ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ELOOP"].includes(code)
+    ? ": set --state to a directory that wafsync can write to"
+    : "";
 }
 
 function reasonOf(error: unknown): string {

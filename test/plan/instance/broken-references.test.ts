@@ -90,13 +90,48 @@ describe("A rule that refers to a missing instance", () => {
     expect(plan("Same").held).toBeUndefined();
   });
 
-  test("puts no entry with unknown owners on hold", () => {
+  test("puts entries with unknown owners on hold only if it declares them", () => {
     const plan = planOf({
       gathered: { brokenReferences: broken([stray]) },
-      observed: { blocklist: [one] },
-      inventory: { blocklist: [one] },
+      observed: { blocklist: [one, two] },
+      inventory: { blocklist: [one, two] },
     });
-    expect(plan.operations.map(operationKey)).toStrictEqual([`blocklist -${one}`]);
+    expect(plan.operations.map(operationKey)).toStrictEqual([`blocklist -${two}`]);
+    expect(plan.held?.removals.blocklist.map(({ entry }) => entry)).toStrictEqual([one]);
+  });
+
+  test("keeps the unmanaged entries that it declares on a list with the policy Exclusive", () => {
+    const instance = anInstance({ policies: { blocklist: "Exclusive" }, access: [] });
+    const wide = "192.0.2.0/31";
+    const heldBy = (rule: DeclaredRule, more: Partial<Gathered> = {}) => {
+      const given = { instance, brokenReferences: broken([rule]), ...more };
+      const { operations, held: onHold } = planOf({ gathered: given, observed: { blocklist: [wide, two, three] } });
+      const entries = (onHold?.removals.blocklist ?? []).map(({ entry }) => entry);
+      expect(operations.filter(({ kind }) => kind === "RemoveEntry")).toHaveLength(3 - entries.length);
+      return entries;
+    };
+    expect(heldBy(stray)).toStrictEqual([wide]);
+    expect(heldBy({ ...stray, action: "Allow" })).toStrictEqual([]);
+    expect(heldBy({ ...stray, expiresAtMs: nowMs - 1 })).toStrictEqual([]);
+    expect(heldBy({ ...stray, addresses: [], feeds: [{ namespace: "edge", name: "drop" }] })).toHaveLength(3);
+    const elsewhere = { ...stray, meta: { ...stray.meta, namespace: "news" } };
+    expect(heldBy(elsewhere)).toStrictEqual([]);
+    expect(heldBy(elsewhere, { brokenReferences: broken([elsewhere], []) })).toStrictEqual([wide]);
+    expect(heldBy(elsewhere, { instance: { ...instance, access: [openGrant] } })).toStrictEqual([wide]);
+  });
+
+  test("keeps the entries of a rule that still refers to the former instance, which is in another namespace", () => {
+    const instance = anInstance({ name: "shpo/shop", meta: { annotations: { "wafsync.dev/continues": "edge/shop" } } });
+    const { rule } = blocking("edge/scanners", [one], { instance: { namespace: "edge", name: "shop" } });
+    expect(outcome({ instance, brokenReferences: broken([rule], []) })).toMatchObject(held);
+  });
+
+  test("that can't be understood keeps all unmanaged entries on a list with the policy Exclusive", () => {
+    const instance = anInstance({ policies: { blocklist: "Exclusive" } });
+    const invalidObjects = new Map([["WafIpRule edge/scanners", "It is not understood."]]);
+    const plan = planOf({ gathered: { instance, invalidObjects }, observed: { blocklist: [one] } });
+    expect(plan.operations).toStrictEqual([]);
+    expect(plan.held?.removals.blocklist.map(({ entry }) => entry)).toStrictEqual([one]);
   });
 });
 

@@ -92,6 +92,16 @@ describe("An entry", () => {
       expect(plan.lookAgainMs).toBeUndefined();
     });
 
+    test("is no longer missing once the same rule declares it again", () => {
+      const rules = [blocking("a", [one])];
+      const before = planOf({ gathered: { rules } }).inventory.entries.blocklist.get(entry(one));
+      if (before === undefined) throw new Error("the entry is not recorded");
+      const again = { inventory: record({ ...before, missingSinceMs: nowMs }), ...later(60_000) };
+      expect(planOf({ gathered: { rules }, ...again }).inventory.entries.blocklist.get(entry(one))).toStrictEqual(
+        before,
+      );
+    });
+
     test("is dropped immediately if configured so, and counts from now if the clock was set back", () => {
       const instance = anInstance({ consistencyWindowMs: 0 });
       expect(recorded({ gathered: { instance }, inventory: { blocklist: [one] } }).record).toBeUndefined();

@@ -165,7 +165,9 @@ describe("the state directory", () => {
     for (const path of ["file", "file/below"]) {
       expect(await open(join(scratch.path, path))).toMatchObject({
         ok: false,
-        problem: expect.stringMatching(/cannot be used: a file exists where a folder is needed\.$/),
+        problem: expect.stringMatching(
+          /cannot be used: a file exists where a folder is needed: set --state to a directory that wafsync can write to\.$/,
+        ),
       });
     }
   });

@@ -488,8 +488,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "only entries that are missing from the list are deleted from the record",
     file: "src/plan/lists/ownership.ts",
-    from: "if (isLeft(before, rules !== undefined) || (isMissing && wasMissing(before))) {",
-    to: "if (isLeft(before, rules !== undefined) || rules === undefined) {",
+    from: "if (isLeft(entry, before, rules !== undefined) || (isMissing && wasMissing(before))) {",
+    to: "if (isLeft(entry, before, rules !== undefined) || rules === undefined) {",
     foundBy: simulation,
   },
   {
