@@ -196,7 +196,7 @@ describe("The domain", () => {
       state: "Known",
       inventory: { domain: "other.example", handledTriggers: [{ trigger: "1" }], approvals: 3 },
     });
-    // A used approval never acts again, and the guards' window goes on.
+    // A used approval never acts again, and the guards' window continues.
     expect(decision).toMatchObject({ inventory: { counted: inventory.counted } });
     expect(decision.state === "Known" && decision.inventory.entries.blocklist.size).toBe(0);
   });
