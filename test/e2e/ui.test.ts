@@ -1,6 +1,7 @@
 // `wafsync ui` on a folder, as a process: its page and its JSON show the same as the commands, and it only reads.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { summarySchema } from "../../src/api/summary.ts";
+import { waitFor } from "../support/builders/cluster-objects.ts";
 import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
 import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
 import { servePage, textOf } from "../support/worlds/open-page.ts";
@@ -90,8 +91,12 @@ describe("wafsync ui of a folder", () => {
     await folder.files.remove("many.yaml");
     await runWafsync(["apply", ...folder.from]);
     const { heldPlan } = await folder.statusOf("WafInstance/shop/main");
-    const shown = textOf((await get("/instances/shop/main")).text);
-    expect(shown).toContain(`Hash: ${String(heldPlan)}`);
+    const hash = `Hash: ${String(heldPlan)}`;
+    // The page reads the folder every few seconds.
+    const shown = await waitFor(hash, 30_000, async () => {
+      const text = textOf((await get("/instances/shop/main")).text);
+      return text.includes(hash) ? text : undefined;
+    });
     expect(shown).toContain(`wafsync approve -f ${folder.path} --allow-insecure-http --instance shop/main`);
     expect(shown).toMatch(/80 removals from the\s+blocklist, last declared by WafIpRule shop\/many/);
     const overview = await page.json("/summary");
