@@ -166,10 +166,12 @@ const deployPaths = [
   "test/crowdsec",
   "test/deploy/executable",
   "test/deploy/tools",
+  "test/e2e/broken-references",
   "test/e2e/feeds.test",
   "test/e2e/honest-plans",
   "test/e2e/incident",
   "test/e2e/interruption",
+  "test/e2e/provenance",
   "test/e2e/public-blocklist",
   "test/operator/api-server-faults",
   "test/operator/daily-life",
@@ -187,6 +189,7 @@ const deployPaths = [
   "test/pages",
   "test/scripts/demo-cluster",
   "test/simulation/crash-points",
+  "test/source/cluster/inventory-records",
   "test/source/cluster/strangers",
 ];
 /** Suites that measure delays and memory of the whole machine. They run one at a time, after all other suites. */
