@@ -1,11 +1,13 @@
 // A rule for one address does not wait for 10,000 others, on 50 WAFs that are all being loaded at the same time: its call starts within
-// two calls of its lane and 250 ms, stretched by the slowness of the machine in this time. `WAFSYNC_URGENT=small` uses 5 WAFs and 10 rules.
+// two calls of its lane and 250 ms, stretched by the slowness of the machine in this time. A round in which the host of a virtual
+// machine took processors away says nothing about time; its calls count. `WAFSYNC_URGENT=small` uses 5 WAFs and 10 rules.
 import { setTimeout as realDelay } from "node:timers/promises";
 import { afterEach, expect, test } from "@jest/globals";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
 import { addresses, configMap, instance, keySecret, rule } from "../support/builders/manifests.ts";
 import { startSlownessProbe } from "../support/processes/slowness-probe.ts";
+import { processorTimes, stolenShare } from "../support/processes/stolen-time.ts";
 import { eachInParallel } from "../support/worlds/kube-requests.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 
@@ -21,6 +23,8 @@ const delayMsMax = 250;
 const startMsMax = 180_000;
 /** A rule passes through several processes, and each can lack CPU time when the probe does not. */
 const aroundMs = 1_000;
+/** Of the time in which the processors were wanted. */
+const stolenShareMax = 0.1;
 /** A new round, with the addresses of the next network, shows whether the machine was late in the round before, or wafsync is. */
 const networks = ["203.0.113", "198.51.100", "192.0.2"] as const;
 /** The time between two urgent rules, so that they do not overlap. */
@@ -85,10 +89,11 @@ await describeOperator("an urgent rule", (world) => {
     await using probe = await startSlownessProbe();
     const [median, worst] = [Math.floor(urgentCount / 2), Math.floor(urgentCount / 100)];
     const all = [...wafs.values()];
-    let isInTime = false;
+    const judged: boolean[] = [];
     for (const network of networks) {
       const periods: { readonly startMs: number; readonly atMs: number }[] = [];
       const callsBetween: number[] = [];
+      const before = processorTimes();
       for (let index = 0; index < urgentCount; index += 1) {
         const waf = all[index % wafCount];
         if (waf === undefined) throw new Error("there are no WAFs");
@@ -97,9 +102,9 @@ await describeOperator("an urgent rule", (world) => {
         await world().apply(rule(waf.namespace, `urgent-${address}`, [address]));
         const callsThen = waf.calls;
         await world().eventually(`the call for ${address}`, () => arrivals.has(address));
-        const { atMs, before } = arrivals.get(address) ?? { atMs: Number.NaN, before: Number.NaN };
-        periods.push({ startMs, atMs });
-        callsBetween.push(Math.max(0, before - callsThen));
+        const arrival = arrivals.get(address) ?? { atMs: Number.NaN, before: Number.NaN };
+        periods.push({ startMs, atMs: arrival.atMs });
+        callsBetween.push(Math.max(0, arrival.before - callsThen));
         await realDelay(pauseMs);
       }
       const slowest = descending(periods.map(({ startMs, atMs }) => atMs - startMs));
@@ -107,17 +112,19 @@ await describeOperator("an urgent rule", (world) => {
         periods.map(({ startMs, atMs }) => (atMs - startMs) / probe.during(startMs - aroundMs, atMs + aroundMs)),
       );
       const most = descending(callsBetween);
+      const stolen = stolenShare(before, processorTimes());
       console.log(
-        `${urgentCount} urgent rules next to ${wafCount} lists: ${slowest[worst]} ms (99 of 100), ${slowest[median]} ms (median), ${onQuietMachine[worst]} and ${onQuietMachine[median]} ms on a quiet machine; calls between: ${most[worst]} (99 of 100), ${most[0]} (most)`,
+        `${urgentCount} urgent rules next to ${wafCount} lists: ${slowest[worst]} ms (99 of 100), ${slowest[median]} ms (median), ${onQuietMachine[worst]} and ${onQuietMachine[median]} ms on a quiet machine; calls between: ${most[worst]} (99 of 100), ${most[0]} (most); the host took ${Math.round(stolen * 100)} % of the processors`,
       );
       expect(most[worst]).toBeLessThanOrEqual(callsMax);
-      isInTime = Number(onQuietMachine[worst]) < delayMsMax;
-      if (isInTime) break;
+      if (stolen <= stolenShareMax) judged.push(Number(onQuietMachine[worst]) < delayMsMax);
+      if (judged.at(-1) === true) break;
     }
+    if (judged.length === 0) console.warn("THE TIME WAS NOT JUDGED: the host took the processors away in every round");
     const leastLoaded = Math.min(...simulator.wafs().map(({ blocklist }) => loadedCount - blocklist.length));
     // All lists were being loaded until the end.
     expect(leastLoaded).toBeGreaterThan(0);
-    expect(isInTime).toBe(true);
+    if (judged.length > 0) expect(judged).toContain(true);
     expect(simulator.wafs().filter(({ overlaps }) => overlaps > 0)).toStrictEqual([]);
   });
 });
