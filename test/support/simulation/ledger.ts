@@ -561,6 +561,7 @@ function recordedOf(inventory: Inventory, list: ListName, entry: Entry): Recorde
   const record = inventory.entries[list].get(entry);
   const all = listNames.flatMap((name) => [...inventory.entries[name].values()]);
   return {
+    entry,
     owners: record === undefined ? [] : readOwners(record.owners),
     hasEntriesOf: (source) => all.some(({ owners }) => readOwners(owners).some((owner) => owner.source === source)),
   };

@@ -6,6 +6,7 @@ import type { Entry } from "../../../src/model/entry.ts";
 import { parseDeclaredEntry } from "../../../src/model/entry.ts";
 import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import { type Claim, Granted, withoutLifted } from "./oracle-guests.ts";
+import { sharesAddress } from "./oracle-cover.ts";
 import { isIpv6, lengthOf, overlaps, without } from "./oracle-networks.ts";
 
 export interface Wanted {
@@ -115,6 +116,7 @@ function entriesOf(rule: GatheredRule): Entry[] {
 
 /** The parts of the record that show which entries an unreadable source may still declare. */
 export interface Recorded {
+  readonly entry: Entry;
   /** The rules that last declared the entry; empty if unknown. */
   readonly owners: readonly EntryOwner[];
   /** Whether the record contains an entry of this source. */
@@ -125,12 +127,14 @@ export interface Recorded {
 export function removalForbidden(
   gathered: Gathered,
   list: ListName,
-  { owners, hasEntriesOf }: Recorded,
+  { entry, owners, hasEntriesOf }: Recorded,
   nowMs: number,
 ): string | undefined {
   if (gathered.brokenSources.length > 0) return "a source is broken";
   const lost = owners.find((owner) => isMisplaced(gathered, owner, nowMs));
   if (lost !== undefined) return `the reference of ${lost.name} is broken`;
+  const stray = owners.length === 0 ? unattachedFor(gathered, list, entry, nowMs) : undefined;
+  if (stray !== undefined) return `${stray} is unattached, and declares it`;
   const existing = new Set(gathered.rules.flatMap(({ rule: { meta } }) => (meta.deleting ? [] : [fullName(meta)])));
   for (const rule of gathered.rules) {
     const { meta } = rule.rule;
@@ -159,6 +163,23 @@ export function originRemovalForbidden(
   if (gathered.brokenSources.length > 0) return "a source is broken";
   const lost = owners.find((owner) => isMisplaced(gathered, owner, nowMs));
   return lost === undefined ? undefined : `the reference of ${lost.name} is broken`;
+}
+
+/** The name of a rule without an instance that may declare the entry, or addresses of it. */
+function unattachedFor(
+  { brokenReferences }: Gathered,
+  list: ListName,
+  entry: Entry,
+  nowMs: number,
+): string | undefined {
+  for (const { declared } of brokenReferences?.objects.values() ?? []) {
+    if (!("action" in declared)) continue;
+    const rule: GatheredRule = { rule: declared, texts: [] };
+    if (isOver(rule, nowMs) || listOfRule(rule) !== list) continue;
+    const isUnread = declared.addressesFrom.length + declared.feeds.length > 0;
+    if (isUnread || declared.addresses.some((text) => sharesAddress(text, entry))) return fullName(declared.meta);
+  }
+  return undefined;
 }
 
 /** Whether the object exists, with this name or, in a directory, in another namespace, while its instance does not exist. */
