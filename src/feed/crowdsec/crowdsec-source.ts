@@ -1,6 +1,7 @@
 // The decisions of one CrowdSec local API: all of them initially and every hour, otherwise the changes since the last call. The
 // server keeps the cursor of the changes per key and address, so only one process may call it. After a failure, the position of
 // the cursor is unknown, so everything is read again.
+import type { Clock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { CrowdsecFeed } from "../../model/declared-feed.ts";
 import { type BlockedRequest, DroppedCounts } from "../../plan/feeds/blocked-requests.ts";
@@ -29,6 +30,7 @@ const fullIntervalMs = 3_600_000;
 const usageIntervalMs = 1_800_000;
 
 export interface CrowdsecSourceOptions extends CrowdsecApiOptions {
+  readonly clock: CrowdsecApiOptions["clock"] & Pick<Clock, "monotonicMs">;
   readonly version: string;
   readonly operatingSystem: UsageReport["operatingSystem"];
 }
@@ -49,13 +51,15 @@ export class CrowdsecSource {
   /** Whether the next changes apply to these decisions. */
   #isInStep = false;
   readonly #dropped = new DroppedCounts();
+  /** By the monotonic clock. */
   #fullAtMs = 0;
+  /** By the monotonic clock. */
   #usageAtMs: number;
 
   constructor(options: CrowdsecSourceOptions) {
     this.#options = options;
     this.#startedAtMs = options.clock.nowMs();
-    this.#usageAtMs = this.#startedAtMs;
+    this.#usageAtMs = options.clock.monotonicMs();
   }
 
   /** Counts requests that WAFs blocked, for the next report. */
@@ -65,7 +69,7 @@ export class CrowdsecSource {
 
   /** Never rejects. */
   async pull(pull: CrowdsecPull, signal: AbortSignal): Promise<FetchOutcome> {
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = this.#options.clock.monotonicMs();
     const isFull = !this.#isInStep || !pull.isCurrent || nowMs - this.#fullAtMs >= fullIntervalMs;
     this.#isInStep = false;
     const active = isFull ? await this.#readAll(pull, signal) : await this.#readChanges(pull, signal);
@@ -88,7 +92,7 @@ export class CrowdsecSource {
     const nowMs = this.#options.clock.nowMs();
     const decisions = parseDecisions(answer.body, nowMs);
     if (decisions === undefined) return unexpected;
-    this.#fullAtMs = nowMs;
+    this.#fullAtMs = this.#options.clock.monotonicMs();
     return { decisions: allDecisions(this.#active, decisions, pull.source.types, nowMs) };
   }
 
@@ -110,14 +114,15 @@ export class CrowdsecSource {
   async #reportUsage({ source, key }: CrowdsecPull, signal: AbortSignal): Promise<void> {
     const { clock, version, operatingSystem } = this.#options;
     const nowMs = clock.nowMs();
-    const windowMs = nowMs - this.#usageAtMs;
+    const monotonicMs = clock.monotonicMs();
+    const windowMs = monotonicMs - this.#usageAtMs;
     if (windowMs < usageIntervalMs) return;
     const active = countByOrigin(this.#active);
     const dropped = this.#dropped.take();
     const startedAtMs = this.#startedAtMs;
     const report = usageMetrics({ version, operatingSystem, startedAtMs, nowMs, windowMs, active, dropped });
     const sent = await callCrowdsec({ url: source.url, key }, usageMetricsPath, this.#options, signal, report);
-    if (sent.ok) this.#usageAtMs = nowMs;
+    if (sent.ok) this.#usageAtMs = monotonicMs;
     else for (const count of dropped) this.#dropped.add(count);
   }
 }

@@ -187,4 +187,16 @@ describe("The decisions of CrowdSec", () => {
     await pull();
     expect(crowdsec.usage).toHaveLength(1);
   });
+
+  test("are read completely every hour, and reported every half hour, even if the clock is set back", async () => {
+    crowdsec.add({ value: "192.0.2.1", seconds: 900_000 });
+    expect(shown(await pull())).toBe("Read 192.0.2.1");
+    clock.jumpWallClock(-5 * 3_600_000);
+    await clock.advance(1_800_000);
+    expect(shown(await pull())).toBe("Updated 192.0.2.1");
+    expect(crowdsec.usage).toHaveLength(1);
+    await clock.advance(1_800_000);
+    expect(shown(await pull())).toBe("Read 192.0.2.1");
+    expect(crowdsec.usage).toHaveLength(2);
+  });
 });
