@@ -1,9 +1,9 @@
 // Reads the names of instances from the valid files of a folder: sufficient for completion, and much faster than checking the
 // whole folder.
-import { parseAllDocuments } from "yaml";
 import { isNameOfNamespace, isNameOfObject } from "../../model/resource.ts";
 import { listSourceFiles } from "../../source/directory/list-files.ts";
 import { readSourceFile } from "../../source/directory/source-file.ts";
+import { readYamlDocuments } from "../../source/directory/yaml-documents.ts";
 
 const kind = "WafInstance";
 
@@ -25,10 +25,10 @@ export async function namesInFolder(directory: string): Promise<readonly string[
 
 /** In the form `namespace/name`. */
 export function namesIn(text: string): string[] {
-  const documents = parseAllDocuments(text).map((document) => document.toJS() as Declared | null);
-  return documents.flatMap((declared) => {
-    const { namespace = "default", name } = declared?.metadata ?? {};
-    if (declared?.kind !== kind || typeof namespace !== "string" || typeof name !== "string") return [];
+  return readYamlDocuments(text).documents.flatMap(({ value }) => {
+    const declared = value as Declared;
+    const { namespace = "default", name } = declared.metadata ?? {};
+    if (declared.kind !== kind || typeof namespace !== "string" || typeof name !== "string") return [];
     // A shell would execute parts of any other name that it inserts into the command line.
     return isNameOfNamespace(namespace) && isNameOfObject(name) ? [`${namespace}/${name}`] : [];
   });

@@ -10,6 +10,8 @@ import { writeFileAtomically } from "../../source/directory/atomic-file.ts";
 import { CommandError } from "../describe-error.ts";
 
 const fileMode = 0o644;
+/** The library compares each key with every other key; the folder was checked for duplicates when it was read. */
+const parseOptions = { uniqueKeys: false } as const;
 const defaultNamespace = "default";
 
 /** @returns the path of the file. @throws CommandError if it can't be edited */
@@ -37,14 +39,14 @@ export async function approveInFile(directory: string, meta: ResourceMeta, hash:
 
 /** The text with the annotation in place; undefined if it declares no such instance. */
 export function withApproval(text: string, name: ObjectName, hash: string): string | undefined {
-  const documents = parseAllDocuments(text);
+  const documents = parseAllDocuments(text, parseOptions);
   if (!Array.isArray(documents)) return undefined;
   for (const { contents } of documents) {
     const [start, , end] = contents?.range ?? [];
     if (start === undefined || end === undefined) continue;
     // Edited separately, so that all other bytes of the file stay unchanged.
     const own = text.slice(start, end);
-    const document = parseDocument(own);
+    const document = parseDocument(own, parseOptions);
     const path = pathOfInstance(document, name);
     if (path === undefined) continue;
     const value = document.createNode(hash);

@@ -1,6 +1,7 @@
 // Writes files so that a reader, or the next start after a crash, sees either the whole old or the whole new content:
 // temporary file, fsync, rename, fsync of the folder. Expected failures have Node's error codes.
 import { randomUUID } from "node:crypto";
+import { lstatSync } from "node:fs";
 import { lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -63,8 +64,17 @@ export async function refuseLinks(paths: readonly string[]): Promise<void> {
       throw error;
     });
     if (stats === undefined) return;
-    if (stats.isSymbolicLink()) throw Object.assign(new Error("symbolic link"), { code: "ELOOP", path });
+    if (stats.isSymbolicLink()) throw linkError(path);
   }
+}
+
+/** The same without waiting, for a file that a synchronous function reads. Throws if a path does not exist. */
+export function refuseLinksSync(paths: readonly string[]): void {
+  for (const path of paths) if (lstatSync(path).isSymbolicLink()) throw linkError(path);
+}
+
+function linkError(path: string): Error {
+  return Object.assign(new Error("symbolic link"), { code: "ELOOP", path });
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,9 +1,18 @@
 // The folder with inventory and status in directory mode. Only one process at a time may use it. Symbolic links to or in the
 // folder are not followed: it is often inside a repository, whose links must not lead to other files.
+import type { Stats } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { appendFile, readFile, readdir, rename, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
-import { makeFolder, refuseLinks, removeFileDurably, removeLeftOvers, writeFileAtomically } from "./atomic-file.ts";
+import {
+  makeFolder,
+  refuseLinks,
+  refuseLinksSync,
+  removeFileDurably,
+  removeLeftOvers,
+  writeFileAtomically,
+} from "./atomic-file.ts";
 import { type ClaimOptions, FolderClaim } from "./folder-claim.ts";
 import { lockFolder } from "./process-lock.ts";
 
@@ -21,6 +30,8 @@ export interface StateDirectory {
   readonly path: string;
   /** Undefined if the file does not exist. */
   read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>>;
+  /** The content of a small file whose loss does not matter: undefined if it can't be read for any reason. */
+  readNow(file: FilePath, bytesMax: number): string | undefined;
   /** Atomic and durable when it resolves. */
   write(file: FilePath, content: string): Promise<FileResult<void>>;
   remove(file: FilePath): Promise<FileResult<void>>;
@@ -97,10 +108,20 @@ class LockedDirectory implements StateDirectory {
 
   async read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>> {
     return await this.#attempt("cannot be read", file, async (path) => {
-      const { size } = await stat(path);
-      if (size > bytesMax) throw Object.assign(new Error("too large"), { code: "EFBIG" });
+      checkFile(await stat(path), bytesMax);
       return await readFile(path, "utf8");
     }).then((result) => (result.ok || result.code !== "ENOENT" ? result : { ok: true, value: undefined }));
+  }
+
+  readNow(file: FilePath, bytesMax: number): string | undefined {
+    try {
+      const path = this.pathOf(file);
+      refuseLinksSync(this.#partsOf(file));
+      checkFile(statSync(path), bytesMax);
+      return readFileSync(path, "utf8");
+    } catch {
+      return undefined;
+    }
   }
 
   async write(file: FilePath, content: string): Promise<FileResult<void>> {
@@ -146,6 +167,11 @@ class LockedDirectory implements StateDirectory {
     else this.#kept.set(this.pathOf(file), content);
   }
 
+  /** The directory, the folders below it, and the file. */
+  #partsOf(file: FilePath): readonly string[] {
+    return [this.path, ...file.map((_, index) => this.pathOf(file.slice(0, index + 1)))];
+  }
+
   async #restore(): Promise<void> {
     for (const [path, content] of this.#kept) await writeFileAtomically(path, content);
   }
@@ -168,7 +194,7 @@ class LockedDirectory implements StateDirectory {
   ): Promise<{ ok: true; value: T } | { ok: false; problem: string; code: string | undefined }> {
     const path = this.pathOf(file);
     try {
-      await refuseLinks([this.path, ...file.map((_, index) => this.pathOf(file.slice(0, index + 1)))]);
+      await refuseLinks(this.#partsOf(file));
       const lost = this.#released ? undefined : await this.#claim?.lost();
       if (lost !== undefined) return { ok: false, problem: lost, code: undefined };
       return { ok: true, value: await act(path) };
@@ -177,6 +203,12 @@ class LockedDirectory implements StateDirectory {
       return { ok: false, problem: `${path} ${what}: ${reasonOf(error)}.`, code };
     }
   }
+}
+
+/** A read of a pipe or a device may never end. */
+function checkFile(stats: Stats, bytesMax: number): void {
+  if (!stats.isFile()) throw Object.assign(new Error("not a regular file"), { code: "ENOTSUP" });
+  if (stats.size > bytesMax) throw Object.assign(new Error("too large"), { code: "EFBIG" });
 }
 
 /** Names of objects are safe; no other path may lead out of the directory. */
@@ -206,6 +238,8 @@ function reasonOf(error: unknown): string {
     case "ENOSPC":
     case "EDQUOT":
       return "no space is left";
+    case "ENOTSUP":
+      return "it is not a regular file";
     case "EFBIG":
       return "it is too large";
     case "ELOOP":

@@ -1,7 +1,6 @@
 // Status and events without an API server: `status/<kind>/<namespace>/<name>.yaml`, written only when it has changed, and
 // `events.ndjson` with one line per event. Both are for users and scripts; a failed write never fails a reconcile run.
-import { readFileSync } from "node:fs";
-import { parse, stringify } from "yaml";
+import { stringify } from "yaml";
 import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/turns.ts";
 import { resourceKey, resourceKinds } from "../../model/resource.ts";
@@ -9,11 +8,14 @@ import type { ResourceRef } from "../../model/resource.ts";
 import { visibleText } from "../../model/visible-text.ts";
 import { objectFileName } from "./object-file-name.ts";
 import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
+import { readYamlDocuments } from "./yaml-documents.ts";
 
 const folder = "status";
 const eventsFile: FilePath = ["events.ndjson"];
 const olderEventsFile: FilePath = ["events.1.ndjson"];
 export const eventsBytesMax = 1024 * 1024;
+/** Kubernetes accepts no larger objects by default. */
+export const statusBytesMax = 1.5 * 1024 * 1024;
 /** The maximum number of events that wait for a slow disk; beyond it, the oldest ones are dropped. */
 const waitingEventsMax = 1000;
 
@@ -164,14 +166,12 @@ function readFileOf(
   state: StateDirectory,
   object: ResourceRef,
 ): { readonly status: Status; readonly text: string } | undefined {
-  try {
-    const text = readFileSync(state.pathOf(statusFile(object)), "utf8");
-    const { status } = parse(text) as { readonly status?: unknown };
-    return isStatus(status) ? { status, text } : undefined;
-  } catch {
-    // Missing or damaged: a status is only a report, and will be written again.
-    return undefined;
-  }
+  const text = state.readNow(statusFile(object), statusBytesMax);
+  if (text === undefined) return undefined;
+  const [document] = readYamlDocuments(text).documents;
+  // A missing or damaged status does no harm: it is only a report, and will be written again.
+  const { status } = (document?.value ?? {}) as { readonly status?: unknown };
+  return isStatus(status) ? { status, text } : undefined;
 }
 
 /** Rejects damaged lists, because they would crash every command that derives the next status from them. */

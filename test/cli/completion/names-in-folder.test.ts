@@ -53,3 +53,10 @@ test("All files of a folder are read, and a folder that is missing has no names"
   expect(await namesInFolder(scratch.path)).toStrictEqual(["default/a", "default/b"]);
   expect(await namesInFolder(`${scratch.path}/nowhere`)).toStrictEqual([]);
 });
+
+test("Names are found in linear time, and also next to documents with too many aliases", () => {
+  const fields = Array.from({ length: 100_000 }, (_, index) => `  a${index}: 1\n`).join("");
+  expect(namesIn(`${instance("  name: large\n")}${fields}`)).toStrictEqual(["default/large"]);
+  const aliases = `kind: WafInstance\nmetadata: {name: a}\nspec: [&x 1${", *x".repeat(20_000)}]\n---\n`;
+  expect(namesIn(`${aliases}${instance("  name: other\n")}`)).toStrictEqual(["default/other"]);
+});

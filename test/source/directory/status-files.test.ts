@@ -1,4 +1,5 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { appendFile, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
@@ -9,6 +10,7 @@ import {
   createStatusFiles,
   eventsBytesMax,
   readStatusFile,
+  statusBytesMax,
 } from "../../../src/source/directory/status-files.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 
@@ -88,6 +90,42 @@ describe("status in files", () => {
       expect(files.reopen().read(rule)).toBeUndefined();
     },
   );
+
+  test.each(["status", "status/WafIpRule", "status/WafIpRule/shop", "status/WafIpRule/shop/office.yaml"])(
+    "counts as missing if %s is a link, because a repository can contain links",
+    async (link) => {
+      await using files = await openStatus();
+      await files.status.write(rule, { progress: "1/2" });
+      const path = join(files.path, link);
+      await rename(path, `${files.path}/moved`);
+      await symlink(`${files.path}/moved`, path);
+      expect(files.reopen().read(rule)).toBeUndefined();
+      expect(readStatusFile(viewStateDirectory(files.path), rule)).toBeUndefined();
+    },
+  );
+
+  test("counts as missing if it is a pipe or too large, and is never waited for", async () => {
+    await using files = await openStatus();
+    await files.status.write(rule, { progress: "1/2" });
+    const path = join(files.path, "status/WafIpRule/shop/office.yaml");
+    const text = await readFile(path, "utf8");
+    await writeFile(path, `${text}${"#".repeat(statusBytesMax - text.length)}`);
+    expect(files.reopen().read(rule)).toStrictEqual({ progress: "1/2" });
+    await appendFile(path, "#");
+    expect(files.reopen().read(rule)).toBeUndefined();
+    await rm(path);
+    execFileSync("mkfifo", [path]);
+    expect(files.reopen().read(rule)).toBeUndefined();
+  });
+
+  test("with very many fields is read in linear time", async () => {
+    await using files = await openStatus();
+    await files.status.write(rule, {});
+    const path = join(files.path, "status/WafIpRule/shop/office.yaml");
+    const fields = Array.from({ length: 100_000 }, (_, index) => `  a${index}: 1\n`).join("");
+    await writeFile(path, `status:\n${fields}`);
+    expect(Object.keys(files.reopen().read(rule) ?? {})).toHaveLength(100_000);
+  });
 
   test("from another writer is shown without terminal control characters", async () => {
     await using files = await openStatus();
