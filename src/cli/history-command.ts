@@ -5,7 +5,9 @@ import { AddressCover } from "../model/address-cover.ts";
 import { readOwners } from "../model/entry-owners.ts";
 import type { HistoryEvent } from "../model/history.ts";
 import { nameKey } from "../model/resource.ts";
+import { visibleText } from "../model/visible-text.ts";
 import { redactError } from "./describe-error.ts";
+import { markdownText } from "./markdown-text.ts";
 import { parseAddress } from "./parse-address.ts";
 import { parseMoment } from "./since.ts";
 import { tableLines } from "./table.ts";
@@ -54,7 +56,7 @@ export async function runHistory(text: string | undefined, options: HistoryOptio
     if (options.output === "json") out.line(JSON.stringify({ events: rows }, undefined, 2));
     else if (options.output === "markdown") for (const line of markdownLines(rows)) out.line(line);
     else if (rows.length === 0) out.line(nothing(text));
-    else for (const line of tableLines(header, rows.map(cellsOf))) out.line(line);
+    else for (const line of tableLines(header, rows.map(visibleCellsOf))) out.line(line);
     return rows.length === 0 ? 1 : 0;
   } catch (error) {
     throw redactError(error, redact);
@@ -85,9 +87,13 @@ function cellsOf({ time, instance, event, target, values, owners, note }: Histor
   ];
 }
 
+/** A folder from a repository may contain a history that others wrote. */
+function visibleCellsOf(row: HistoryRow): string[] {
+  return cellsOf(row).map(visibleText);
+}
+
 function markdownLines(rows: readonly HistoryRow[]): string[] {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  const line = (cells: readonly string[]): string => `| ${cells.map(markdownText).join(" | ")} |`;
   return [line(header), line(header.map(() => "---")), ...rows.map((row) => line(cellsOf(row)))];
 }
 

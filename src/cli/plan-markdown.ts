@@ -4,6 +4,7 @@
 // escaped. No name, address or message can therefore end a block, start markup, or mention a person.
 import { counted, inThousands } from "../model/sentence.ts";
 import type { InstanceView } from "./instance-view.ts";
+import { markdownText } from "./markdown-text.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
 import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
 import { carvedLines, feedLines, problemLines } from "./print-instance.ts";
@@ -74,13 +75,13 @@ class BoundedComment {
   /** Adds the section, with as many of its lines as fit. */
   addSection({ title, lines }: Section): void {
     const countable = lines.filter(({ counts }) => counts).length;
-    const start = `<details${countable <= openLinesMax ? " open" : ""}><summary>${escaped(title)}</summary>`;
+    const start = `<details${countable <= openLinesMax ? " open" : ""}><summary>${markdownText(title)}</summary>`;
     const frame = [start, '<pre lang="diff"><code>', "</code></pre>", "</details>", ""];
     let room = markdownLengthMax - lengthReserved - this.#length - frame.join("\n").length - 1;
     const shown: string[] = [];
     let left = countable;
     for (const { text, counts } of lines) {
-      const line = escaped(text.slice(0, lineLengthMax));
+      const line = markdownText(text.slice(0, lineLengthMax));
       room -= line.length + 1;
       if (room < 0) break;
       shown.push(line);
@@ -105,8 +106,9 @@ class BoundedComment {
 
 /** The name of the instance and its counts. */
 function overview(view: InstanceView, isFaulty: boolean): string[] {
-  const domain = view.domain === undefined ? "" : ` → <code>${escaped(view.domain.slice(0, lineLengthMax))}</code>`;
-  const name = `<p><strong><code>${escaped(nameOf(view))}</code></strong>${domain}</p>`;
+  const domain =
+    view.domain === undefined ? "" : ` → <code>${markdownText(view.domain.slice(0, lineLengthMax))}</code>`;
+  const name = `<p><strong><code>${markdownText(nameOf(view))}</code></strong>${domain}</p>`;
   return [name, "", countsOf(view, isFaulty)];
 }
 
@@ -163,11 +165,4 @@ function problemLine(text: string): Line {
 
 function plain(_style: unknown, text: string): string {
   return text;
-}
-
-const controls = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
-
-/** Markdown and HTML treat numeric references as text, whatever character they represent. */
-function escaped(text: string): string {
-  return text.replaceAll(controls, "�").replaceAll(/[&<>"'`|*_~[\]{}\\@#$^]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

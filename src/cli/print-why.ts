@@ -2,6 +2,7 @@
 import type { Entry } from "../model/entry.ts";
 import { inThousands } from "../model/sentence.ts";
 import type { Verdict } from "../plan/instance/explain.ts";
+import { markdownText } from "./markdown-text.ts";
 import type { Paint } from "./print-instance.ts";
 import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";
 
@@ -42,7 +43,7 @@ export function whyMarkdown(address: Entry, views: readonly WhyView[]): string {
   const paint: Paint = (_style, text) => text;
   const parts = views.map((view) => {
     const [title = "", ...rest] = whyLines(address, view, paint);
-    const gaps = view.gaps.map((gap) => `> ${gap}`);
+    const gaps = view.gaps.map((gap) => `> ${markdownText(gap)}`);
     return [`### ${title}`, "", "```text", ...rest.slice(rest[0] === "" ? 1 : 0), "```", ...gaps].join("\n");
   });
   return parts.join("\n\n");

@@ -115,4 +115,21 @@ describe("A control sequence for terminals is shown as text", () => {
     expect(printed).not.toMatch(harmful);
     expect(printed).toContain("stop-commands");
   });
+
+  test.each(["table", "json", "markdown"])("in a history that a repository contains, as %s", async (format) => {
+    [list, message, domain] = [[], "done", "shop.example"];
+    const word = (text: string) => encodeURIComponent(text);
+    const markup = "<img src=x> [click](http://evil.example) a\\|b @team";
+    const time = new Date().toISOString().replace(/\.\d+Z$/, "Z");
+    const event = `${time} Added blocklist ${word(hostile)},${word(markup)} WafIpRule:shop/office ${word(`${hostile} ${markup}`)}\n`;
+    await using folder = await scratchDirectory({
+      "main.yaml": instanceDocument(waf.baseUrl),
+      ".wafsync/history/shop/main.log": event,
+    });
+    const { stdout } = await runWafsync(["history", "-f", folder.path, "-o", format]);
+    expect(stdout).toContain("stop-commands");
+    expect(stdout).not.toMatch(harmful);
+    if (format !== "json") expect(stdout.trimEnd().split("\n")).toHaveLength(format === "table" ? 2 : 3);
+    if (format === "markdown") expect(stdout).not.toMatch(/[<[@]|\\\|/);
+  });
 });
