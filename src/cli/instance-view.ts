@@ -9,6 +9,7 @@ import { progressText, ruleProgress } from "../plan/instance/progress.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { unrecordedMessage } from "../reconcile/status/emit-events.ts";
 import { troubleOf } from "../reconcile/status/trouble.ts";
+import { keyHint } from "./key-hint.ts";
 import type { CoveredView, DifferenceView, OperationView } from "./operation-view.ts";
 import { viewCovered, viewHeld, viewOperations, viewRefused, viewUnmanaged, viewWaiting } from "./operation-view.ts";
 
@@ -137,13 +138,9 @@ export function viewResult(
 ): InstanceView {
   const view = viewInstance(facts, look, pendingClears);
   if (facts.result?.kind !== "Failed") return view;
-  const { code, message } = facts.result.fault;
-  const isKey = code === "BadApiKey" || code === "MissingApiKey";
-  const { meta, apiKeySecretRef: secret } = facts.gathered.instance;
-  const hint = isKey
-    ? ` Put a valid key into Secret ${meta.namespace}/${secret.name} (spec.apiKeySecretRef) as ${secret.key}, or into WAFSYNC_API_KEY next to WAFSYNC_BASE_URL.`
-    : "";
-  return { ...view, trouble: `${message}${hint}` };
+  const { fault } = facts.result;
+  const hint = keyHint(fault, { instance: facts.gathered.instance, isInFolder: true });
+  return { ...view, trouble: hint === undefined ? fault.message : `${fault.message} ${hint}` };
 }
 
 /**

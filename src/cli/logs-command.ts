@@ -44,7 +44,7 @@ export async function runLogs(options: LogsOptions): Promise<number> {
       return await withOutput(request, async () => await runWith(request, source, watch, stop));
     });
     progress?.clear();
-    return report(end, request, watch);
+    return report(end, source, request, watch);
   } finally {
     progress?.clear();
   }
@@ -142,11 +142,11 @@ async function findCheckpoint({ file, isResuming }: LogRequest): Promise<LogChec
   return checkpoint;
 }
 
-function report(end: CollectionEnd, request: LogRequest, watch: LogWatch): number {
+function report(end: CollectionEnd, source: LogSource, request: LogRequest, watch: LogWatch): number {
   const hint = request.file === undefined ? "" : " Add --resume to continue.";
   switch (end.state) {
     case "Failed":
-      throw logFaultError(end.fault);
+      throw logFaultError(end.fault, source.declared);
     case "NobodyReads":
       return 0;
     case "Stopped":

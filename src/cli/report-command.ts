@@ -68,7 +68,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
       async ({ stop }) => await collect(source, options.timeout * 1000, question, watch, stop),
     );
     progress.clear();
-    if (end.state === "Failed") throw logFaultError(end.fault);
+    if (end.state === "Failed") throw logFaultError(end.fault, source.declared);
     if (end.state === "Stopped") {
       notes.line("Stopped. No report was written.");
       return 130;

@@ -1,10 +1,12 @@
 // Turns a permanently failed call for logs into an error that says what users can do.
 import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
 import { CommandError } from "../describe-error.ts";
+import type { DeclaredKey } from "../key-hint.ts";
+import { keyHint, removedQuery } from "../key-hint.ts";
 
 const hints: Readonly<Partial<Record<WafFaultCode, string>>> = {
-  BadApiKey: "Check the key in WAFSYNC_API_KEY, the key file or the Secret, and that it belongs to this base URL.",
-  MissingApiKey: "Check whether a proxy removes the query of requests.",
+  BadApiKey: "Check the key in WAFSYNC_API_KEY or the key file, and that it belongs to this base URL.",
+  MissingApiKey: removedQuery,
   NotFound: "The API key is valid, but its account has no WAF: use the key of the account that has the WAF.",
   Rejected:
     "wafsync checked the dates by the API's published rules, which may have changed. Try a shorter range that ends yesterday.",
@@ -15,10 +17,12 @@ const hints: Readonly<Partial<Record<WafFaultCode, string>>> = {
   RateLimited: "Try again later: with --out FILE, --resume continues where the download stopped.",
 };
 
-export function logFaultError(fault: WafFault): CommandError {
+/** @param declared the instance that declares the WAF; undefined if options do */
+export function logFaultError(fault: WafFault, declared: DeclaredKey | undefined): CommandError {
   const message =
     fault.code === "Rejected" || fault.code === "NotFound"
       ? `the WAF refuses to return logs (${fault.status}): ${fault.message}`
       : fault.message;
-  return new CommandError(`cannot read the logs: ${message}`, hints[fault.code]);
+  const hint = (declared === undefined ? undefined : keyHint(fault, declared)) ?? hints[fault.code];
+  return new CommandError(`cannot read the logs: ${message}`, hint);
 }

@@ -10,6 +10,7 @@ import { logPlans } from "../../plan/logs/retention.ts";
 import type { LogPlan } from "../../plan/logs/retention.ts";
 import { createDirectorySource } from "../../source/directory/directory-source.ts";
 import { CommandError } from "../describe-error.ts";
+import type { DeclaredKey } from "../key-hint.ts";
 import { readApiKey } from "../read-api-key.ts";
 
 export interface LogSourceOptions {
@@ -29,6 +30,8 @@ export interface LogSource {
   readonly minRequestIntervalMs: number;
   /** The instance of a directory; undefined if the WAF was given by options. */
   readonly instance: ObjectName | undefined;
+  /** Where its key is declared; undefined with `instance`. */
+  readonly declared: DeclaredKey | undefined;
 }
 
 /** @throws CommandError that names the missing option */
@@ -53,7 +56,14 @@ async function fromOptions({ baseUrl, keyFile, instance }: LogSourceOptions): Pr
       "Set --base-url https://… and the API key in WAFSYNC_API_KEY or --key-file, or set -f to the folder that declares the WAF.",
     );
   }
-  return { baseUrl, key: await readApiKey(keyFile), plan: undefined, minRequestIntervalMs: 0, instance: undefined };
+  return {
+    baseUrl,
+    key: await readApiKey(keyFile),
+    plan: undefined,
+    minRequestIntervalMs: 0,
+    instance: undefined,
+    declared: undefined,
+  };
 }
 
 async function fromDirectory(options: LogSourceOptions, directory: string): Promise<LogSource> {
@@ -73,7 +83,14 @@ async function fromDirectory(options: LogSourceOptions, directory: string): Prom
   if (gathered.key.state === "Missing") throw new CommandError(gathered.key.problem);
   const { baseUrl, logs, minRequestIntervalMs } = gathered.instance;
   const plan = logPlans.find((one) => one === logs.plan);
-  return { baseUrl, key: gathered.key.key, plan, minRequestIntervalMs, instance };
+  return {
+    baseUrl,
+    key: gathered.key.key,
+    plan,
+    minRequestIntervalMs,
+    instance,
+    declared: { instance: gathered.instance, isInFolder: true },
+  };
 }
 
 function chooseInstance(instances: readonly ObjectName[], wanted: string | undefined, directory: string): ObjectName {

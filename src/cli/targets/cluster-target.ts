@@ -125,10 +125,11 @@ class OpenedCluster implements ClusterTarget {
       statusOf,
       setterOf: async (meta) => setterOf(meta),
     };
+    const declaredKey = { instance: gathered.instance, isInFolder: false };
     return await withLists(
       sight,
       options,
-      async (blocked) => await this.callWaf(sight, async (waf) => await readLists(waf, blocked)),
+      async (blocked) => await this.callWaf(sight, async (waf) => await readLists(waf, declaredKey, blocked)),
     );
   }
 

@@ -100,10 +100,11 @@ class FolderTarget implements Target {
       statusOf: (meta) => statuses.read(meta),
       setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),
     };
+    const declaredKey = { instance: gathered.instance, isInFolder: true };
     return await withLists(
       sight,
       options,
-      async (blocked) => await this.callWaf(sight, async (waf) => await readLists(waf, blocked)),
+      async (blocked) => await this.callWaf(sight, async (waf) => await readLists(waf, declaredKey, blocked)),
     );
   }
 

@@ -6,6 +6,9 @@ import { WafClients } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Redactor } from "../../model/redactor.ts";
+import type { WafFault } from "../../model/waf-result.ts";
+import type { DeclaredKey } from "../key-hint.ts";
+import { keyHint } from "../key-hint.ts";
 import { readLastBlocked } from "../last-blocked.ts";
 import { processLocks } from "../process-locks.ts";
 import type { LiveLists } from "./target.ts";
@@ -37,13 +40,25 @@ export function commandCalls({
   };
 }
 
-/** @param blocked the address or network whose last blocked request is read, too */
-export async function readLists(waf: ReadingWaf, blocked: Entry | undefined): Promise<LiveLists> {
+/**
+ * @param declared the instance whose WAF it is, for messages about its key
+ * @param blocked the address or network whose last blocked request is read, too
+ */
+export async function readLists(
+  waf: ReadingWaf,
+  declared: DeclaredKey,
+  blocked: Entry | undefined,
+): Promise<LiveLists> {
   const blocklist = await waf.readList("blocklist");
-  if (!blocklist.ok) return { state: "Unread", why: blocklist.fault.message };
+  if (!blocklist.ok) return unread(blocklist.fault, declared);
   const allowlist = await waf.readList("allowlist");
-  if (!allowlist.ok) return { state: "Unread", why: allowlist.fault.message };
+  if (!allowlist.ok) return unread(allowlist.fault, declared);
   const lists = { blocklist: blocklist.value, allowlist: allowlist.value };
   if (blocked === undefined) return { state: "Read", lists };
   return { state: "Read", lists, lastBlocked: await readLastBlocked(waf, blocked, realClock.nowMs()) };
+}
+
+function unread(fault: WafFault, declared: DeclaredKey): LiveLists {
+  const hint = keyHint(fault, declared);
+  return { state: "Unread", why: hint === undefined ? fault.message : `${fault.message} ${hint}` };
 }
