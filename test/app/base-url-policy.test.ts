@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { baseUrlObjection } from "../../src/app/base-url-policy.ts";
+import { environmentKeyOf } from "../../src/app/environment-key.ts";
 
 const strict = { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: false };
 
@@ -41,3 +42,48 @@ test.each(["https://waf.example", "https://1.1.1.1", "https://[2606:4700::1]", "
     expect(baseUrlObjection(strict, url)).toBeUndefined();
   },
 );
+
+describe("With the allowed base URL https://waf.example/api", () => {
+  const allowedBaseUrls = ["https://waf.example/api"];
+  const policy = { ...strict, allowedBaseUrls };
+  const keyFor = environmentKeyOf({ apiKey: "key", baseUrl: undefined }, allowedBaseUrls);
+  const ownKeyFor = environmentKeyOf({ apiKey: "key", baseUrl: "https://waf.example/api" }, undefined);
+
+  test.each([
+    "https://waf.example/api",
+    "https://waf.example/api/",
+    "https://waf.example/api/v1",
+    "https://WAF.example:443/api",
+  ])("%s is accepted, and gets the key from the environment", (url) => {
+    expect(baseUrlObjection(policy, url)).toBeUndefined();
+    expect(keyFor?.isFor(url)).toBe(true);
+  });
+
+  test.each([
+    "https://waf.example.evil.example/api",
+    "https://evil-waf.example/api",
+    "https://waf.example:8443/api",
+    "http://waf.example/api",
+    "https://waf.example",
+    "https://waf.example/",
+    "https://waf.example/API",
+    "https://waf.example/api-internal",
+    "https://waf.example/apis",
+    "https://waf.example/api/../other",
+    "https://waf.example/api/%2e%2e/other",
+    "https://waf.example/api\\..\\other",
+    "https://waf.example/other/api",
+    "https://waf.example@evil.example/api",
+    "https://waf.example\\@evil.example/api",
+    "https://evil.example/https://waf.example/api",
+    "https://evil.example#https://waf.example/api",
+    "https://evil.example?https://waf.example/api",
+    "https://waf.example./api",
+    "//waf.example/api",
+    "api",
+  ])("%s is rejected, and does not get the key from the environment", (url) => {
+    expect(baseUrlObjection(policy, url)).toStrictEqual(expect.stringMatching(/^spec\.baseUrl /));
+    expect(keyFor?.isFor(url)).toBe(false);
+    expect(ownKeyFor?.isFor(url)).toBe(false);
+  });
+});

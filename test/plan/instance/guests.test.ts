@@ -12,6 +12,7 @@ import {
   allowing,
   anInstance,
   anOrigin,
+  aRule,
   blocking,
   createdMs,
 } from "../../support/builders/declare.ts";
@@ -193,6 +194,39 @@ describe("A conflict", () => {
     const loser = rules.find(({ id }) => id === "team-b/partners");
     expect(loser).toMatchObject({ verdict: "Conflict", entries: new Set() });
     expect(loser?.message).not.toContain("team-a");
+  });
+});
+
+describe("A message for a guest does not name objects of other namespaces, and one for the owner does:", () => {
+  const everyKind = instanceWith(everything);
+  const one = "192.0.2.1";
+
+  test.each([
+    ["team-b", "for another namespace"],
+    ["edge", "a source of WafIpRule team-a/feed that is now missing"],
+  ])("an Allow rule of %s for an entry of a missing source", (namespace, text) => {
+    const source = "ConfigMap team-a/list, key list";
+    const missing = { state: "Missing", source, problem: `${source} does not exist.` } as const;
+    const rules = [aRule("team-a/feed", { texts: [missing] }), allowing(`${namespace}/partner`, [one])];
+    const managed = anInventory({ blocklist: [ownedBy(one, ["team-a/feed"], source)] }).entries;
+    const scene = gathered({ instance: everyKind, rules });
+    const loser = compileDesired(scene, nowMs, managed).rules.find(({ id }) => id === `${namespace}/partner`);
+    expect([loser?.verdict, loser?.message]).toStrictEqual(["Conflict", expect.stringContaining(text)]);
+    expect(loser?.message.includes("team-a")).toBe(namespace === "edge");
+  });
+
+  test("a WafOrigin for the host of another one", () => {
+    const host = "origin.shop.example";
+    const ofGuests = (other: string) => [
+      anOrigin(host, { name: "team-a/first", meta: { createdAtMs: createdMs - 1 }, type: "Alternate" }),
+      anOrigin(host, { name: `${other}/second`, type: "Backup" }),
+    ];
+    const messageFor = (other: string) => {
+      const { compiledOrigins } = desiredOf({ instance: everyKind, origins: ofGuests(other) });
+      return compiledOrigins.find(({ verdict }) => verdict === "Conflict")?.message;
+    };
+    expect(messageFor("team-b")).toContain(`${host} is declared as Alternate by a WafOrigin of another namespace`);
+    expect(messageFor("team-a")).toContain(`${host} is declared as Alternate by WafOrigin team-a/first`);
   });
 });
 

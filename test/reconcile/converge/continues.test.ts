@@ -181,6 +181,17 @@ describe("An instance that another one continues", () => {
     expect(world.status.message(world.instance, "Ready")).toContain("WafInstance new/shop continues this one");
   });
 
+  test("retries within seconds, and writes again once the other instance no longer exists", async () => {
+    const world = new ConvergeWorld({ declared: { sameKey: [successor], rules: [blocking("feed", addresses(2))] } });
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toMatchObject({ kind: "Blocked", blocker: "Continued" });
+    expect((wakeAtMs ?? 0) - world.clock.nowMs()).toBeLessThanOrEqual(2_000);
+    world.declare({ sameKey: [] });
+    await world.sleepUntil(wakeAtMs);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual(addresses(2));
+  });
+
   test("is deleted without a call, even with deletionPolicy Delete, once its record has been taken over", async () => {
     const world = new ConvergeWorld({
       declared: { instance: anInstance({ deletionPolicy: "Delete", meta: { deleting: true } }), sameKey: [successor] },

@@ -119,6 +119,39 @@ describe("A new process", () => {
     expect(world.status.faults).toStrictEqual([]);
   });
 
+  test("that can't confirm the declared state backs off, with increasing delays between reads of the WAF", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    world.source.failConfirm("The API server does not answer.");
+    const pausesMs: number[] = [];
+    for (let run = 0; run < 8; run += 1) {
+      const { result, wakeAtMs } = await world.pass();
+      expect(result).toMatchObject({ blocker: "Unconfirmed" });
+      pausesMs.push((wakeAtMs ?? 0) - world.clock.nowMs());
+      await world.clock.advance(pausesMs.at(-1) ?? 0);
+    }
+    expect(pausesMs[0]).toBeLessThanOrEqual(2_000);
+    expect(pausesMs[7]).toBeGreaterThan(60_000);
+    world.source.failConfirm(undefined);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual(addresses(2));
+  });
+
+  test("adds nothing that its cache still declares, after a run that read the declared state several times", async () => {
+    const world = new ConvergeWorld({ latencyMs: 10_000, declared: { rules: [blocking("feed", addresses(5))] } });
+    await world.pass();
+    world.declare({ rules: [blocking("lifted", ["192.0.2.1"])] });
+    world.source.freezeCache();
+    world.declare({ rules: [] });
+    world.restart();
+    world.source.confirmCount = 0;
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
+    // Later reads of the same run match the first one, but that says nothing about the cache.
+    expect(world.source.confirmCount).toBeGreaterThan(1);
+    await world.pass();
+    expect(world.waf.writes()).not.toContain("AddEntry blocklist 192.0.2.1");
+  });
+
   test("reads the declared state once for all its additions, and not at all if there is nothing to write", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
     await world.pass();
@@ -293,6 +326,28 @@ describe("More removals than the guards allow", () => {
     await world.pass();
     expect(world.waf.lists.blocklist).toHaveLength(299);
     expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+  });
+
+  test("do not include planned removals that a fresh read does not confirm", async () => {
+    const all = addresses(400);
+    const urgent = blocking("urgent", ["192.0.2.1"]);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", all)] } });
+    await world.passesUntilDone();
+    world.declare({ rules: [blocking("feed", all), urgent] });
+    world.onCall(({ name }) => {
+      if (name !== "AddEntry") return;
+      // The cache lacks 60 entries for the rest of the run.
+      world.declare({ rules: [blocking("feed", all.slice(60)), urgent] });
+      world.source.freezeCache();
+      world.declare({ rules: [blocking("feed", all), urgent] });
+    });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(401);
+    expect(world.source.confirmCount).toBe(2);
+    world.source.thawCache();
+    world.declare({ rules: [blocking("feed", all.slice(0, 300)), urgent] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(301);
   });
 
   test("stay on hold although the additions of the same plan make the list longer", async () => {

@@ -186,6 +186,25 @@ describe("the gathered state of an instance", () => {
     );
   });
 
+  test("contains all objects that refer to a missing instance, because their former entries may be its own", async () => {
+    const typo = (kind: string, spec: string): string =>
+      `apiVersion: wafsync.dev/v1alpha1\nkind: ${kind}\nmetadata: {name: typo, namespace: shop}\nspec: {instanceRef: {name: mian}, ${spec}}\n`;
+    const source = await loaded({
+      "a.yaml": instanceYaml,
+      "b.yaml": typo("WafIpRule", "action: Block, addresses: []"),
+      "c.yaml": typo("WafOrigin", "host: backup.example.com, type: Backup"),
+      "d.yaml": typo("WafAutoBlock", "threshold: 20"),
+    });
+    const { objects, existing } = (await source.gather(main))?.brokenReferences ?? {};
+    const problem = "there is no WafInstance shop/mian in the directory; did you mean main?";
+    expect([...(objects ?? [])].map(([key, broken]) => [key, broken.problem, broken.place])).toStrictEqual([
+      ["WafIpRule shop/typo", problem, "b.yaml:4"],
+      ["WafOrigin shop/typo", problem, "c.yaml:4"],
+      ["WafAutoBlock shop/typo", problem, "d.yaml:4"],
+    ]);
+    expect([...(existing ?? [])]).toStrictEqual(expect.arrayContaining(["WafAutoBlock shop/typo"]));
+  });
+
   test("excludes objects that refer to a missing instance, which are reported with a similar name", async () => {
     const source = await loaded({
       "a.yaml": instanceYaml,

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readFile, readdir, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { mkdir, open as openFile, readFile, readdir, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
@@ -61,6 +62,18 @@ async function end(child: ReturnType<typeof spawn>): Promise<void> {
   const exited = once(child, "exit");
   child.kill("SIGKILL");
   await exited;
+}
+
+/** Until it is disposed of, flushing a file fails, as on a broken disk. Folders can be flushed. */
+async function failingFlushes(code: string): Promise<Disposable> {
+  await using anyFile = await openFile(import.meta.filename);
+  const handles = Object.getPrototypeOf(anyFile) as FileHandle;
+  const own = Object.getOwnPropertyDescriptor(handles, "sync") as TypedPropertyDescriptor<FileHandle["sync"]>;
+  handles.sync = async function (this: FileHandle) {
+    if ((await this.stat()).isFile()) throw Object.assign(new Error(code), { code });
+    await own.value?.call(this);
+  };
+  return { [Symbol.dispose]: () => void Object.defineProperty(handles, "sync", own) };
 }
 
 describe("the state directory", () => {
@@ -194,6 +207,20 @@ describe("the state directory", () => {
   test("may be on a file system that can't flush folders", async () => {
     // There, fsync of a folder fails with EINVAL, as on shared folders of virtual machines.
     await expect(removeFileDurably("/proc/self/no-such-file")).resolves.toBeUndefined();
+  });
+
+  test.each(["EIO", "EINVAL"])("keeps the former file if the new one can't be flushed (%s)", async (code) => {
+    await using scratch = await scratchDirectory();
+    const state = await opened(scratch.path);
+    await state.write(["inventory", "file.yaml"], "former");
+    using _flushes = await failingFlushes(code);
+    expect(await state.write(["inventory", "file.yaml"], "new")).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining("file.yaml cannot be written"),
+    });
+    expect(await state.read(["inventory", "file.yaml"], 100)).toStrictEqual({ ok: true, value: "former" });
+    expect(await readdir(join(scratch.path, "inventory"))).toStrictEqual(["file.yaml"]);
+    await state.release();
   });
 
   test("says why a file cannot be written", async () => {

@@ -7,6 +7,9 @@ const lookup = "src/net/checked-lookup.ts";
 const lookupTest = "test/net/checked-lookup.test.ts";
 const connection = "src/waf/connection.ts";
 const connectionTest = "test/waf/connection.test.ts";
+const certificatesTest = "test/net/certificates.test.ts";
+const basePolicy = "src/app/base-url-policy.ts";
+const basePolicyTest = "test/app/base-url-policy.test.ts";
 
 export const networkMutations: readonly Mutation[] = [
   {
@@ -71,5 +74,33 @@ export const networkMutations: readonly Mutation[] = [
     from: "if (refused !== undefined) return callback(refused, null);",
     to: 'if (refused?.code === "") return callback(refused, null);',
     foundBy: connectionTest,
+  },
+  {
+    guard: "a WAF with an invalid certificate gets no request",
+    file: connection,
+    from: "buildConnector({ allowH2: false,",
+    to: "buildConnector({ rejectUnauthorized: false, allowH2: false,",
+    foundBy: certificatesTest,
+  },
+  {
+    guard: "a feed with an invalid certificate gets no request",
+    file: "src/feed/fetch/exchange.ts",
+    from: "buildConnector({ allowH2: false,",
+    to: "buildConnector({ rejectUnauthorized: false, allowH2: false,",
+    foundBy: certificatesTest,
+  },
+  {
+    guard: "an allowed base URL allows no other host that begins with the same letters",
+    file: basePolicy,
+    from: "if (allowed.origin !== asked.origin) return false;",
+    to: "if (!asked.origin.startsWith(allowed.origin)) return false;",
+    foundBy: basePolicyTest,
+  },
+  {
+    guard: "an allowed base URL allows no other path that begins with the same letters",
+    file: basePolicy,
+    from: "allowed.pathname : `${allowed.pathname}/`;",
+    to: "allowed.pathname : allowed.pathname;",
+    foundBy: basePolicyTest,
   },
 ];
