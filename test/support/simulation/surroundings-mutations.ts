@@ -78,8 +78,8 @@ export const surroundingsMutations: readonly Mutation[] = [
   {
     guard: "setting the clock back does not delay the complete read of CrowdSec's decisions",
     file: "src/feed/crowdsec/crowdsec-source.ts",
-    from: "this.#fullAtMs = this.#options.clock.monotonicMs();",
-    to: "this.#fullAtMs = this.#options.clock.monotonicMs() + (this.#startedAtMs - nowMs);",
+    from: "const nowMs = this.#options.clock.monotonicMs();",
+    to: "const nowMs = this.#options.clock.monotonicMs() + Math.min(0, this.#options.clock.nowMs() - this.#startedAtMs);",
     foundBy: "test/feed/crowdsec/crowdsec-source.test.ts",
   },
   {
@@ -97,10 +97,10 @@ export const surroundingsMutations: readonly Mutation[] = [
     foundBy: "test/source/directory/status-files.test.ts",
   },
   {
-    guard: "wafsync never waits for a pipe in the state directory",
+    guard: "no file above its limit is read from the state directory",
     file: "src/source/directory/state-directory.ts",
-    from: "if (!stats.isFile())",
-    to: "if (stats.isDirectory())",
+    from: "if (stats.size > bytesMax)",
+    to: "if (stats.size < 0)",
     foundBy: "test/source/directory/status-files.test.ts",
   },
   {
