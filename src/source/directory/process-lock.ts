@@ -91,9 +91,11 @@ interface Claim {
 /** The claims of other running processes. Removes the claims of processes that have ended. */
 async function livingClaims(folder: string, own: string): Promise<Claim[]> {
   const living: Claim[] = [];
-  for (const name of await readdir(folder)) {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const { name } = entry;
     const processId = processIdOf(name);
-    if (processId === undefined || name === own) continue;
+    // wafsync creates only files. A link from a repository could lead to a pipe, whose read never ends.
+    if (processId === undefined || name === own || !entry.isFile()) continue;
     const path = join(folder, name);
     if (!isProcessAlive(processId, name.slice(`${prefix}${processId}.`.length))) await rm(path, { force: true });
     else {

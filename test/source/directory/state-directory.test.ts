@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { FileHandle } from "node:fs/promises";
 import { mkdir, open as openFile, readFile, readdir, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import { removeFileDurably } from "../../../src/source/directory/atomic-file.ts";
+import { isFolderInUse } from "../../../src/source/directory/process-lock.ts";
 import {
   type StateDirectory,
   openStateDirectory,
@@ -331,6 +332,17 @@ describe("the lock of the state directory", () => {
     await writeFile(join(scratch.path, `lock.${other.pid}.12345-abcdef01`), "");
     await (await opened(scratch.path)).release();
     await end(other);
+  });
+
+  test("ignores links with the name of a claim, because a repository can contain links to anything", async () => {
+    await using scratch = await scratchDirectory();
+    const pipe = join(scratch.path, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    await symlink(pipe, join(scratch.path, "lock.1.unknown"));
+    const state = await opened(scratch.path);
+    expect(await isFolderInUse(scratch.path)).toBe(true);
+    await state.release();
+    expect(await isFolderInUse(scratch.path)).toBe(false);
   });
 
   test("does not touch other files", async () => {
