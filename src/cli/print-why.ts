@@ -1,5 +1,6 @@
 // Formats the result of `why` for people, and as Markdown for a ticket.
 import type { Entry } from "../model/entry.ts";
+import { visibleTexts } from "../model/visible-text.ts";
 import { inThousands } from "../model/sentence.ts";
 import type { Verdict } from "../plan/instance/explain.ts";
 import { markdownText } from "./markdown-text.ts";
@@ -12,7 +13,9 @@ const styles: Readonly<Record<Verdict, Parameters<Paint>[0]>> = {
   NotBlocked: "bold",
 };
 
-export function whyLines(address: Entry, view: WhyView, paint: Paint): string[] {
+/** @param unsafe may contain any string of clients, WAFs and files */
+export function whyLines(address: Entry, unsafe: WhyView, paint: Paint): string[] {
+  const view = visibleTexts(unsafe);
   const lines = [paint(styles[view.verdict], headline(address, view))];
   for (const covering of view.coverings) lines.push("", ...coveringLines(covering, paint));
   for (const { kind, rule, places, message } of view.ineffective) {
@@ -44,7 +47,9 @@ export function whyMarkdown(address: Entry, views: readonly WhyView[]): string {
   const parts = views.map((view) => {
     const [title = "", ...rest] = whyLines(address, view, paint);
     const gaps = view.gaps.map((gap) => `> ${markdownText(gap)}`);
-    return [`### ${title}`, "", "```text", ...rest.slice(rest[0] === "" ? 1 : 0), "```", ...gaps].join("\n");
+    return [`### ${markdownText(title)}`, "", "```text", ...rest.slice(rest[0] === "" ? 1 : 0), "```", ...gaps].join(
+      "\n",
+    );
   });
   return parts.join("\n\n");
 }

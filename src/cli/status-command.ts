@@ -2,6 +2,7 @@
 // that approves them.
 import { realClock } from "../async/clock.ts";
 import { inThousands } from "../model/sentence.ts";
+import { visibleTexts } from "../model/visible-text.ts";
 import { redactError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
 import type { Paint } from "./print-instance.ts";
@@ -55,14 +56,16 @@ async function readViews(options: StatusOptions): Promise<readonly StatusView[]>
     for (const instance of await chosenInstances(target, options.instance)) {
       const { gathered, statusOf, gaps } = await target.look(instance, { live: false });
       views.push(
-        viewStatus({
-          instance,
-          rules: gathered.rules.map(({ rule }) => rule.meta),
-          origins: gathered.origins.map(({ meta }) => meta),
-          statusOf,
-          gaps,
-          words: planningWords(options, gathered.instance),
-        }),
+        visibleTexts(
+          viewStatus({
+            instance,
+            rules: gathered.rules.map(({ rule }) => rule.meta),
+            origins: gathered.origins.map(({ meta }) => meta),
+            statusOf,
+            gaps,
+            words: planningWords(options, gathered.instance),
+          }),
+        ),
       );
     }
     return views;

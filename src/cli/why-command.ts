@@ -2,6 +2,7 @@
 import { realClock } from "../async/clock.ts";
 import type { Entry } from "../model/entry.ts";
 import type { ObjectName } from "../model/resource.ts";
+import { visibleText } from "../model/visible-text.ts";
 import { redactError } from "./describe-error.ts";
 import { parseAddress } from "./parse-address.ts";
 import { adviceLines, whyLines, whyMarkdown } from "./print-why.ts";
@@ -36,7 +37,7 @@ export async function runWhy(text: string, options: WhyOptions): Promise<number>
         for (const line of whyLines(address, view, (style, words) => colour(process.stdout, style, words)))
           out.line(line);
         for (const line of adviceLines(address, view, targetWords(options))) out.line(`\n${line}`);
-        for (const gap of view.gaps) notes.line(`${colour(process.stderr, "yellow", "note")} ${gap}`);
+        for (const gap of view.gaps) notes.line(`${colour(process.stderr, "yellow", "note")} ${visibleText(gap)}`);
       }
     }
     return exitCodeOf(views);

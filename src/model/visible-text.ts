@@ -16,6 +16,18 @@ export function visibleText(text: string): string {
   return plain.test(text) ? text : text.replaceAll(unseen, escaped);
 }
 
+/** The value with all strings in it, at any depth, as single lines without invisible characters. */
+export function visibleTexts<Value>(value: Value): Value {
+  return visibleValue(value) as Value;
+}
+
+function visibleValue(value: unknown): unknown {
+  if (typeof value === "string") return visibleText(value);
+  if (Array.isArray(value)) return value.map(visibleValue);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, visibleValue(field)]));
+}
+
 /** Lines that wafsync has composed and colored from sanitized strings. */
 export function visibleLines(text: string): string {
   // V8 takes tens of milliseconds to compile the other pattern.

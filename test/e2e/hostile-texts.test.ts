@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import type { ScriptedWaf } from "../support/fakes/scripted-waf.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import {
   configMapDocument,
@@ -24,14 +25,23 @@ let waf: ScriptedWaf;
 let list: readonly string[] = [];
 let message = "done";
 let domain = "shop.example";
+const blockedRequest = {
+  ...anEntry({ timestamp: new Date().toISOString(), client_ip: "192.0.2.9", request_path: hostile }),
+  http_method: hostile,
+  block_reason: hostile,
+};
 
 beforeAll(async () => {
   waf = await startScriptedWaf((request, response) => {
     const isList = request.method === "GET" && request.url.includes("list_ips");
+    const isLog = request.url.includes("/logs/query");
     const isRefused = request.method !== "GET";
     response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
     const origins = { success: true, domain, origin: "origin.example" };
-    response.end(JSON.stringify(isList ? list : isRefused ? { success: false, domain, message } : origins));
+    const page = { _scroll_id: null, hits: { total: { value: 1 }, hits: [blockedRequest] } };
+    response.end(
+      JSON.stringify(isLog ? page : isList ? list : isRefused ? { success: false, domain, message } : origins),
+    );
   });
 });
 
@@ -131,5 +141,40 @@ describe("A control sequence for terminals is shown as text", () => {
     expect(stdout).not.toMatch(harmful);
     if (format !== "json") expect(stdout.trimEnd().split("\n")).toHaveLength(format === "table" ? 2 : 3);
     if (format === "markdown") expect(stdout).not.toMatch(/[<[@]|\\\|/);
+  });
+
+  test.each([
+    "status",
+    "status -o json",
+    "why 192.0.2.9",
+    "why 192.0.2.9 -o markdown",
+    "why 192.0.2.9 -o json",
+    "approve",
+    "approve -o json",
+    "unblock 192.0.2.9",
+    "block 192.0.2.1",
+  ])("in a status that a repository contains, and in lists and logs: %s", async (command) => {
+    [list, message, domain] = [["192.0.2.1", "\n192.0.2.9\t"], hostile, "shop.example"];
+    const conditions = ["Ready", "Synced"].map((type) => ({
+      type,
+      status: "False",
+      reason: hostile,
+      message: hostile,
+    }));
+    const removalsOnHold = [{ list: "blocklist", count: 1, owners: hostile, examples: [hostile], reason: hostile }];
+    const instance = { domain: hostile, conditions, removalsOnHold, heldPlan: "0123456789ab", lastSyncTime: hostile };
+    await using folder = await scratchDirectory({
+      "main.yaml": instanceDocument(waf.baseUrl, {
+        spec: "  logs: {enabled: true}\n  blocklist: {policy: Exclusive}\n",
+      }),
+      "secret.yaml": secretDocument(),
+      "rule.yaml": ruleDocument("office", { addresses: ["192.0.2.9"] }),
+      ".wafsync/status/WafInstance/shop/main.yaml": JSON.stringify({ status: instance }),
+      ".wafsync/status/WafIpRule/shop/office.yaml": JSON.stringify({ status: { conditions, progress: hostile } }),
+    });
+    const { stdout, stderr } = await runWafsync([...command.split(" "), "-f", folder.path, "--allow-insecure-http"]);
+    expect(stdout + stderr).not.toMatch(harmful);
+    expect(stdout + stderr).not.toBe("");
+    expect(stderr).not.toContain("unknown option");
   });
 });

@@ -18,7 +18,7 @@ import { isFolderInUse } from "../../source/directory/process-lock.ts";
 import { placeOfSource } from "../../source/directory/place-of-field.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import { viewStateDirectory } from "../../source/directory/state-directory.ts";
-import { createStatusFiles } from "../../source/directory/status-files.ts";
+import { statusFilesIn } from "../../source/directory/status-files.ts";
 import { expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { approveInFile } from "./approve-folder.ts";
@@ -90,14 +90,14 @@ class FolderTarget implements Target {
     });
     const gathered = await withRecordedBlocks(fed, async (name) => await createLogFiles(state).load(name));
     const loaded = await createInventoryFiles(state).load(instance);
-    const statuses = createStatusFiles({ state, clock: realClock, onProblem: () => undefined });
+    const statusOf = statusFilesIn(state);
     const gaps = source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));
     const sight: UnreadSight = {
       gathered,
       inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
       gaps: loaded.state === "Loaded" ? gaps : [...gaps, loaded.problem],
       placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(source.snapshot(), meta, from)),
-      statusOf: (meta) => statuses.read(meta),
+      statusOf,
       setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),
     };
     const declaredKey = { instance: gathered.instance, isInFolder: true };

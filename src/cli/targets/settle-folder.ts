@@ -9,7 +9,7 @@ import { nameKey } from "../../model/resource.ts";
 import type { ReconcileObserver } from "../../reconcile/ports.ts";
 import { troubleOf } from "../../reconcile/status/trouble.ts";
 import { viewStateDirectory } from "../../source/directory/state-directory.ts";
-import { createStatusFiles } from "../../source/directory/status-files.ts";
+import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { longAgoMs } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
@@ -110,9 +110,8 @@ async function followStatus(work: FolderWork, wait: WaitOptions): Promise<Change
 /** The first rule whose status is not current. A status with a different number of entries belongs to an earlier version. */
 function reportedProgress({ stateDirectory, written }: FolderWork): Progress {
   const state = viewStateDirectory(stateDirectory);
-  const statuses = createStatusFiles({ state, clock: realClock, onProblem: () => undefined });
   for (const { namespace, name, addresses, expiresAtMs } of written) {
-    const status = statuses.read({ kind: "WafIpRule", namespace, name }) as Reported | undefined;
+    const status = readStatusFile(state, { kind: "WafIpRule", namespace, name }) as Reported | undefined;
     const progress = progressOf(status, 0);
     const wanted = expiresAtMs === longAgoMs ? 0 : addresses.length;
     const { desired, carved = 0 } = status?.entries ?? {};

@@ -5,7 +5,7 @@ import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/turns.ts";
 import { resourceKey, resourceKinds } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
-import { visibleText } from "../../model/visible-text.ts";
+import { visibleTexts } from "../../model/visible-text.ts";
 import { objectFileName } from "./object-file-name.ts";
 import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
 import { readYamlDocuments } from "./yaml-documents.ts";
@@ -152,14 +152,17 @@ class WrittenStatus implements StatusFiles {
  */
 export function readStatusFile(state: StateDirectory, object: ResourceRef): Status | undefined {
   const status = readFileOf(state, object)?.status;
-  return status === undefined ? undefined : (withVisibleTexts(status) as Status);
+  return status === undefined ? undefined : visibleTexts(status);
 }
 
-function withVisibleTexts(value: unknown): unknown {
-  if (typeof value === "string") return visibleText(value);
-  if (Array.isArray(value)) return value.map(withVisibleTexts);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value as object).map(([name, field]) => [name, withVisibleTexts(field)]));
+/** The same for many objects; reads each file only once. */
+export function statusFilesIn(state: StateDirectory): (object: ResourceRef) => Status | undefined {
+  const known = new Map<string, Status | undefined>();
+  return (object) => {
+    const key = resourceKey(object);
+    if (!known.has(key)) known.set(key, readStatusFile(state, object));
+    return known.get(key);
+  };
 }
 
 function readFileOf(
