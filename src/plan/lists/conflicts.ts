@@ -84,9 +84,18 @@ type Pieces = ReadonlyMap<Entry, readonly Entry[]>;
 
 const noPieces: Pieces = new Map();
 
-/** The parts of carved entries on the blocklist. */
+/**
+ * The parts of carved entries on the blocklist that show whether the list has the carved entry: without parts that a rule
+ * declares itself, because these can be on the list for that rule alone.
+ */
 function piecesOf(rules: readonly CompiledRule[]): Pieces {
-  return new Map(rules.flatMap(({ carved }) => carved.map(({ entry, pieces }) => [entry, pieces] as const)));
+  const blocks = rules.filter(({ list }) => list === "blocklist");
+  const isDeclared = (piece: Entry): boolean => blocks.some(({ entries }) => entries.has(piece));
+  return new Map(
+    rules.flatMap(({ carved }) =>
+      carved.map(({ entry, pieces }) => [entry, pieces.filter((piece) => !isDeclared(piece))] as const),
+    ),
+  );
 }
 
 /**

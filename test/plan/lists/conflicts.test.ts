@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { compileDesired } from "../../../src/plan/instance/desired.ts";
-import { allowing, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
+import { allowing, anInstance, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
 import type { InventoryOverrides, ObservedOverrides } from "../../support/builders/gathered.ts";
 import { anInventory, entry, gathered, nowMs, observed, ownedBy } from "../../support/builders/gathered.ts";
 
@@ -54,6 +54,18 @@ describe("An entry in Block and in Allow", () => {
     expect(desired.rules[0]?.message).toContain(
       `WafIpRule edge/scanners with action Block already has ${one} on the blocklist: remove it from one of the two rules.`,
     );
+  });
+
+  test("that is carved belongs to the blocklist if a part of it is there, unless a rule declares this part itself", () => {
+    const instance = anInstance({ guards: { neverBlock: ["192.0.2.9"], onNeverBlock: "Carve" } });
+    const [network, part] = ["192.0.2.0/28", "192.0.2.0/29"] as const;
+    const allowlistWith = (blocked: readonly string[], managed: readonly string[]) => {
+      const rules = [allowing("office", [network], older), blocking("scanners", [network, ...blocked])];
+      return [...desiredWith({ instance, rules }, { blocklist: managed }).lists.allowlist.keys()];
+    };
+    expect(allowlistWith([], [part])).toStrictEqual([]);
+    expect(allowlistWith([part], [part])).toStrictEqual([network]);
+    expect(allowlistWith([part], [part, "192.0.2.8"])).toStrictEqual([]);
   });
 
   test("does not require the managed entries unless there is a conflict or a missing source", () => {

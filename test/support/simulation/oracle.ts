@@ -48,7 +48,11 @@ export function wantedEntries(gathered: Gathered, nowMs: number, { holderOf, all
     const owners = all.filter(({ isOwners }) => isOwners);
     const lists = (owners.length > 0 ? owners : all).map(({ list }) => list);
     if (new Set(lists).size < 2) return lists[0];
-    const isBlocked = writtenFor(gathered, "blocklist", entry).some((piece) => holderOf(piece) === "blocklist");
+    const isOwn = (piece: Entry): boolean => piece !== entry && byEntry.get(piece)?.some(isBlock) === true;
+    const isBlocked = writtenFor(gathered, "blocklist", entry).some(
+      // A part that a rule declares itself does not show that the list has the carved entry.
+      (piece) => holderOf(piece) === "blocklist" && !isOwn(piece),
+    );
     const isAllowed = holderOf(entry) === "allowlist";
     return isBlocked === isAllowed ? lists[0] : isBlocked ? "blocklist" : "allowlist";
   };
@@ -77,6 +81,10 @@ export function wantedEntries(gathered: Gathered, nowMs: number, { holderOf, all
     for (const piece of pieces) if (piece === entry || !allowlist.has(piece)) blocklist.add(piece);
   }
   return { blocklist, allowlist };
+}
+
+function isBlock({ list }: Claim): boolean {
+  return list === "blocklist";
 }
 
 /** Recorded Block entries that an unreadable source may still declare, as claims of the namespaces that last declared them. */
