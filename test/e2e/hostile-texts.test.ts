@@ -1,5 +1,5 @@
 // No string of a WAF, or of the author of a folder, can control the terminal or the pipeline in which wafsync runs.
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { startScriptedWaf } from "../support/fakes/scripted-waf.ts";
@@ -53,7 +53,7 @@ async function output(command: readonly string[], files: Readonly<Record<string,
     "secret.yaml": secretDocument(),
     "rule.yaml": ruleDocument("office", { addresses: ["192.0.2.1"] }),
   });
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder.path, name), text);
+  for (const [name, text] of Object.entries(files)) await folder.write(name, text);
   const { stdout, stderr } = await runWafsync([...command, "-f", folder.path, "--allow-insecure-http"]);
   return `${stdout}${stderr}${await stateIn(folder.path)}`;
 }
@@ -177,4 +177,23 @@ describe("A control sequence for terminals is shown as text", () => {
     expect(stdout + stderr).not.toBe("");
     expect(stderr).not.toContain("unknown option");
   });
+
+  test.each(["plan", "apply"])(
+    "in the names and contents of a state directory that a repository contains: %s",
+    async (command) => {
+      [list, message, domain] = [[], "done", "shop.example"];
+      const name = "x\n::stop-commands::token\nz";
+      const printed = await output([command], {
+        [`.wafsync/inventory/default/${name}.yaml`]: "",
+        [`.wafsync/inventory/${name}/main.yaml`]: "",
+        ".wafsync/inventory/default/a~b.yaml": `instance: ${JSON.stringify(`default/${name}`)}\n`,
+        [`.wafsync/status/WafIpRule/${name}/a.yaml`]: "",
+        [`.wafsync/status/WafIpRule/shop/${name}.yaml`]: "",
+        [`.wafsync/history/${name}/main.log`]: "",
+        [`.wafsync/feeds/${name}/main.yaml`]: "",
+      });
+      expect(printed).not.toMatch(harmful);
+      expect(printed).toContain("192.0.2.1");
+    },
+  );
 });

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { Turns } from "../../async/turns.ts";
 import type { Inventory, LoadedInventory, SavedInventory } from "../../model/inventory.ts";
 import { emptyInventory } from "../../model/inventory.ts";
-import { nameKey } from "../../model/resource.ts";
+import { isNameOfNamespace, isNameOfObject, nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { decodeInventory, encodeInventory } from "../inventory-codec.ts";
 import { objectFileName } from "./object-file-name.ts";
@@ -86,7 +86,9 @@ async function listInstances(state: StateDirectory): Promise<FileResult<readonly
     const files = await state.list([folder, namespace]);
     if (!files.ok) return files;
     for (const file of files.value.filter((name) => name.endsWith(".yaml"))) {
-      instances.push({ namespace, name: await nameOfFile(state, namespace, file) });
+      const name = await nameOfFile(state, namespace, file);
+      // A repository can contain files with other names and contents.
+      if (isNameOfNamespace(namespace) && isNameOfObject(name)) instances.push({ namespace, name });
     }
   }
   return { ok: true, value: instances };

@@ -5,6 +5,7 @@ import { readFileSync, statSync } from "node:fs";
 import { appendFile, readFile, readdir, rename, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
+import { visibleText } from "../../model/visible-text.ts";
 import {
   makeFolder,
   refuseLinks,
@@ -147,7 +148,8 @@ class LockedDirectory implements StateDirectory {
   async list(folder: FilePath): Promise<FileResult<readonly string[]>> {
     return await this.#attempt("cannot be read", folder, async (path) => {
       const names = await readdir(path);
-      return names.filter((name) => !name.startsWith(".")).sort();
+      // wafsync creates no other names, and they will be part of messages.
+      return names.filter((name) => !name.startsWith(".") && visibleText(name) === name).sort();
     }).then((result) => (result.ok || result.code !== "ENOENT" ? result : { ok: true, value: [] }));
   }
 
