@@ -204,6 +204,8 @@ export class SimProcess {
     this.abandon();
     this.#giving.stop.abort();
     this.#giving.abandon.abort();
+    // A lane that waits before its next call also has such a signal.
+    void this.#lanes.close();
   }
 
   knows(instance: ObjectName): Knowledge {
