@@ -122,3 +122,28 @@ describe("A program that trusts the issuer", () => {
     expect(other.requests).toStrictEqual([]);
   });
 });
+
+describe("The completion of names from a cluster", () => {
+  async function complete(cluster: object, environment: Readonly<Record<string, string>>) {
+    const kubeconfig = {
+      clusters: [{ name: "test", cluster: { server: server.url, ...cluster } }],
+      users: [{ name: "test", user: { token: "a-token" } }],
+      contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+      "current-context": "test",
+    };
+    await using folder = await scratchDirectory({ config: JSON.stringify(kubeconfig) });
+    const words = ["status", "--kubeconfig", join(folder.path, "config"), "--instance", ""];
+    await runWafsync(["__complete", "--", ...words], { environment });
+  }
+
+  test("asks an API server with a valid certificate", async () => {
+    await complete({ "certificate-authority-data": Buffer.from(firstCertificate.cert).toString("base64") }, {});
+    expect(server.requests).not.toStrictEqual([]);
+  });
+
+  test("sends no token to any server, even if a variable makes Node.js accept every certificate", async () => {
+    await complete({}, {});
+    await complete({}, { NODE_TLS_REJECT_UNAUTHORIZED: "0" });
+    expect(server.requests).toStrictEqual([]);
+  });
+});
