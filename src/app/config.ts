@@ -22,6 +22,13 @@ export interface Environment {
   readonly kubeconfig: string | undefined;
 }
 
+/** The environment for a program that wafsync starts, which must not know the API key. */
+export function environmentForPrograms(
+  additions: Readonly<Record<string, string>>,
+): Readonly<Record<string, string | undefined>> {
+  return { ...process.env, WAFSYNC_API_KEY: undefined, ...additions };
+}
+
 export function readEnvironment(): Environment {
   const value = (name: string): string | undefined => {
     const text = process.env[name];

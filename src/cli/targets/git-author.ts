@@ -1,5 +1,6 @@
 // The last author of a file, if it is in a Git repository and Git is installed. For information only.
 import { execFile } from "node:child_process";
+import { environmentForPrograms } from "../../app/config.ts";
 import type { FieldSetter } from "../../model/resource.ts";
 
 const timeoutMs = 2_000;
@@ -16,7 +17,7 @@ const safeEnvironment = { GIT_ALLOW_PROTOCOL: "", GIT_TERMINAL_PROMPT: "0" };
 export async function lastCommitOf(directory: string, file: string): Promise<FieldSetter | undefined> {
   const settings = safeSettings.flatMap((setting) => ["-c", setting]);
   const query = ["--no-pager", "log", "-1", "--no-show-signature", "--format=%an%x09%aI", "--", file];
-  const options = { timeout: timeoutMs, env: { ...process.env, ...safeEnvironment } };
+  const options = { timeout: timeoutMs, env: environmentForPrograms(safeEnvironment) };
   const output = await new Promise<string>((done) => {
     execFile("git", ["-C", directory, ...settings, ...query], options, (error, stdout) =>
       done(error === null ? stdout : ""),
