@@ -1,11 +1,10 @@
 // Fetches feeds: reads the Secrets that a feed refers to, and queries its source. The options of the command determine which URLs are allowed.
-import { feedSourceName } from "../model/feed.ts";
 import { platform, release } from "node:os";
 import type { Clock } from "../async/clock.ts";
 import { ApiKey, validateApiKey } from "../model/api-key.ts";
 import type { CrowdsecFeed, DeclaredFeed, HttpFeed, SecretKeyRef } from "../model/declared-feed.ts";
 import { headerValueLengthMax, secretsIn } from "../model/header-secrets.ts";
-import type { Redactor } from "../model/redactor.ts";
+import type { KeyOwner, Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { fetchFeed } from "../feed/fetch/fetch-feed.ts";
@@ -101,7 +100,7 @@ async function pullDecisions(
   const key = validateApiKey(secret.value.reveal());
   if (!key.ok) return missing(`The API key in Secret ${source.apiKeySecretRef.name} ${key.problem}.`).outcome;
   const name = nameKey(feed.meta);
-  options.redactor.add(key.key, feedSourceName(feed.meta));
+  options.redactor.add(key.key, ownerOf(feed.meta, "key"));
   const known = clients.get(name);
   const client = known?.sourceKey === sourceKey ? known.client : newClient(options);
   clients.set(name, { sourceKey, client });
@@ -136,10 +135,14 @@ async function readHeaders(
         `The Secret ${secretKeyRef.name} has more than ${limit} characters, the limit for an HTTP header.`,
       );
     }
-    for (const part of secretsIn(value)) redactor.add(new ApiKey(part), `${feedSourceName(meta)} ${name}`);
+    for (const part of secretsIn(value)) redactor.add(new ApiKey(part), ownerOf(meta, `header ${name}`));
     headers[name.toLowerCase()] = value;
   }
   return { ok: true, headers };
+}
+
+function ownerOf({ namespace, name }: ObjectName, part: string): KeyOwner {
+  return { namespace, name: `WafFeed ${name} ${part}` };
 }
 
 function missing(message: string): Extract<ReadHeaders, { ok: false }> {

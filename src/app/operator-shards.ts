@@ -7,7 +7,7 @@ import { leaseApi } from "../kube/object-apis.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { Redactor } from "../model/redactor.ts";
-import { type ObjectName, nameKey } from "../model/resource.ts";
+import type { ObjectName } from "../model/resource.ts";
 import { shardOfKey } from "../plan/shards/shard-of-key.ts";
 import type { ReconcilePorts } from "../reconcile/ports.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
@@ -87,7 +87,7 @@ export class OperatorShards {
       clock,
       held: (shard) => this.leases.held(shard),
       loadInventory: async (instance) => await inventory.load(instance),
-      onKey: (instance, key) => redactor.add(key, nameKey(instance)),
+      onKey: (instance, key) => redactor.add(key, instance),
       onMoved: (instance) => {
         moved.note(instance);
         options.leave(instance);

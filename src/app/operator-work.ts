@@ -269,7 +269,7 @@ class Work implements OperatorWork {
       blocks: this.#blocks.book,
       gather: async (name) => {
         const gathered = await this.#source.gather(name);
-        if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key, nameKey(name));
+        if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key, name);
         return gathered;
       },
     };

@@ -3,7 +3,6 @@ import type { ReconcileObserver, ReconcilePorts, StatusPort } from "../reconcile
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import type { Clock } from "../async/clock.ts";
 import type { Redactor } from "../model/redactor.ts";
-import { nameKey } from "../model/resource.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import type { OpenedStore } from "./standalone-store.ts";
@@ -31,7 +30,7 @@ export function standalonePorts(
     source: {
       gather: async (name) => {
         const gathered = await source.gather(name);
-        if (gathered?.key.state === "Present") redactor.add(gathered.key.key, nameKey(name));
+        if (gathered?.key.state === "Present") redactor.add(gathered.key.key, name);
         return gathered;
       },
       confirm: async (name, how) => await source.confirm(name, how),

@@ -1,26 +1,39 @@
 // Redacts all API keys that the process knows, including former ones, as the last step before a string leaves the process. For
-// speed, a string is searched only for keys of which it contains a fragment. No owner of keys can displace those of others or
-// slow down the search for all: only the newest keys of each owner are known.
+// speed, a string is searched only for keys of which it contains a fragment. No owner of keys can slow down the search for all:
+// only the newest keys of each owner are known. If there are too many in all, the namespace with the most keys loses one.
 import { type ApiKey, redactedKey } from "./api-key.ts";
 import { DecodedText } from "./decoded-text.ts";
 import { replaceRanges } from "./secret-finder.ts";
 
-/** The maximum number of keys; those that were not added for the longest time are dropped first. */
+/** The maximum number of keys; those that a namespace has not added for the longest time are dropped first. */
 export const redactorKeysMax = 2000;
 /** The keys of one owner: the current one and former ones, or the parts of one header. */
 export const keysOfOwnerMax = 16;
 /** The length of the fragment of a key. */
 const gramLength = 4;
 
+/** An instance, a feed, or one header of a feed. */
+export interface KeyOwner {
+  readonly namespace: string;
+  /** Unique within the namespace. */
+  readonly name: string;
+}
+
+/** The user who runs the command. */
+const user: KeyOwner = { namespace: "", name: "" };
+
 interface Known {
   readonly key: ApiKey;
-  readonly owners: Set<string>;
+  /** The namespace of each owner. */
+  readonly owners: Map<string, string>;
 }
 
 export class Redactor {
   readonly #keys = new Map<string, Known>();
   /** The fingerprints of each owner's keys, the oldest first. */
   readonly #byOwner = new Map<string, string[]>();
+  /** The fingerprints of each namespace's keys, the least recently added first. */
+  readonly #byNamespace = new Map<string, Set<string>>();
   /** The keys by their fragments, for each spelling without escapes. */
   readonly #byGram = new Map<string, Set<ApiKey>>();
   /** Keys without a fragment: every string is searched for them. */
@@ -29,17 +42,15 @@ export class Redactor {
   /**
    * Redacts the key from now on. Adding it again keeps it from being dropped.
    *
-   * @param owner an instance, or one header of a feed; omit it for keys of the user who runs the command
+   * @param owner omit it for keys of the user who runs the command
    */
-  add(key: ApiKey, owner?: string): void {
+  add(key: ApiKey, owner: KeyOwner = user): void {
     const fingerprint = key.fingerprint();
-    const known = this.#keys.get(fingerprint) ?? { key, owners: new Set() };
-    const isNew = !this.#keys.delete(fingerprint);
+    const known = this.#keys.get(fingerprint) ?? { key, owners: new Map<string, string>() };
+    if (!this.#keys.has(fingerprint)) this.#index(key);
     this.#keys.set(fingerprint, known);
-    if (isNew) this.#index(key);
-    if (!known.owners.has(owner ?? "")) this.#own(fingerprint, known, owner ?? "");
-    const oldest = this.#keys.keys().next();
-    if (this.#keys.size > redactorKeysMax && oldest.done !== true) this.#forget(oldest.value);
+    this.#own(fingerprint, known, owner);
+    if (this.#keys.size > redactorKeysMax) this.#forgetOne();
   }
 
   /** The string without any of the keys. A key that contains another one is replaced as a whole. */
@@ -60,27 +71,52 @@ export class Redactor {
     return candidates;
   }
 
-  #own(fingerprint: string, { owners }: Known, owner: string): void {
+  #own(fingerprint: string, { owners }: Known, { namespace, name }: KeyOwner): void {
+    const recent = this.#byNamespace.get(namespace) ?? new Set<string>();
+    this.#byNamespace.set(namespace, recent);
+    recent.delete(fingerprint);
+    recent.add(fingerprint);
+    const owner = `${namespace}/${name}`;
+    if (owners.has(owner)) return;
+    owners.set(owner, namespace);
     const owned = this.#byOwner.get(owner) ?? [];
     this.#byOwner.set(owner, owned);
     owned.push(fingerprint);
-    owners.add(owner);
-    const oldest = owner !== "" && owned.length > keysOfOwnerMax ? owned.shift() : undefined;
-    if (oldest === undefined) return;
-    const known = this.#keys.get(oldest);
-    known?.owners.delete(owner);
-    if (known?.owners.size === 0) this.#forget(oldest);
+    const oldest = namespace !== user.namespace && owned.length > keysOfOwnerMax ? owned.shift() : undefined;
+    if (oldest !== undefined) this.#disown(oldest, owner);
   }
 
-  #forget(fingerprint: string): void {
+  #disown(fingerprint: string, owner: string): void {
     const known = this.#keys.get(fingerprint);
-    if (known === undefined) return;
-    this.#keys.delete(fingerprint);
-    this.#unindex(known.key);
-    for (const owner of known.owners) {
-      const rest = (this.#byOwner.get(owner) ?? []).filter((one) => one !== fingerprint);
+    const namespace = known?.owners.get(owner);
+    if (known === undefined || namespace === undefined) return;
+    known.owners.delete(owner);
+    if (known.owners.size === 0) return this.#forget(fingerprint, [namespace]);
+    if (![...known.owners.values()].includes(namespace)) this.#byNamespace.get(namespace)?.delete(fingerprint);
+  }
+
+  #forgetOne(): void {
+    let most = new Set<string>();
+    for (const fingerprints of this.#byNamespace.values()) if (fingerprints.size > most.size) most = fingerprints;
+    const [oldest] = most;
+    const known = oldest === undefined ? undefined : this.#keys.get(oldest);
+    if (oldest === undefined || known === undefined) return;
+    for (const owner of known.owners.keys()) {
+      const rest = (this.#byOwner.get(owner) ?? []).filter((one) => one !== oldest);
       if (rest.length === 0) this.#byOwner.delete(owner);
       else this.#byOwner.set(owner, rest);
+    }
+    this.#forget(oldest, known.owners.values());
+  }
+
+  #forget(fingerprint: string, namespaces: Iterable<string>): void {
+    const known = this.#keys.get(fingerprint);
+    if (known !== undefined) this.#unindex(known.key);
+    this.#keys.delete(fingerprint);
+    for (const namespace of namespaces) {
+      const fingerprints = this.#byNamespace.get(namespace);
+      fingerprints?.delete(fingerprint);
+      if (fingerprints?.size === 0) this.#byNamespace.delete(namespace);
     }
   }
 

@@ -109,7 +109,7 @@ async function fetchWithHeader(value: string, redactor: Redactor) {
 
 test("Headers with many words do not displace other keys from the redactor", async () => {
   const redactor = new Redactor();
-  redactor.add(new ApiKey("the-key-of-another-team"), "shop/main");
+  redactor.add(new ApiKey("the-key-of-another-team"), { namespace: "shop", name: "main" });
   for (let round = 0; round < redactorKeysMax / 16; round += 1) {
     await fetchWithHeader(Array.from({ length: 20 }, (_, index) => `word-${index}-of-${round}`).join(" "), redactor);
   }

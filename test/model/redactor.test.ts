@@ -59,19 +59,33 @@ describe("a redactor", () => {
 
   test("forgets only keys of the owner that has too many", () => {
     const redactor = new Redactor();
-    redactor.add(new ApiKey("a-former-key-of-shop"), "shop/main");
-    redactor.add(new ApiKey("the-key-of-shop"), "shop/main");
-    redactor.add(new ApiKey("the-key-of-both"), "shop/main");
-    redactor.add(new ApiKey("the-key-of-both"), "hostile/main");
+    redactor.add(new ApiKey("a-former-key-of-shop"), { namespace: "shop", name: "main" });
+    redactor.add(new ApiKey("the-key-of-shop"), { namespace: "shop", name: "main" });
+    redactor.add(new ApiKey("the-key-of-both"), { namespace: "shop", name: "main" });
+    redactor.add(new ApiKey("the-key-of-both"), { namespace: "hostile", name: "main" });
     const hostileKeys = redactorKeysMax + 1;
     for (let index = 0; index < hostileKeys; index += 1) {
-      redactor.add(new ApiKey(`hostile-${index}-key`), "hostile/main");
+      redactor.add(new ApiKey(`hostile-${index}-key`), { namespace: "hostile", name: "main" });
     }
     expect(redactor.redact("a-former-key-of-shop the-key-of-shop the-key-of-both")).toBe(
       "[api key] [api key] [api key]",
     );
     const [known, forgotten] = [hostileKeys - keysOfOwnerMax, hostileKeys - keysOfOwnerMax - 1];
     expect(redactor.redact(`hostile-${known}-key hostile-${forgotten}-key`)).toBe(`[api key] hostile-${forgotten}-key`);
+  });
+
+  test("forgets keys of the namespace that has the most, if there are too many in all", () => {
+    const redactor = new Redactor();
+    redactor.add(new ApiKey("a-former-key-of-shop"), { namespace: "shop", name: "main" });
+    redactor.add(new ApiKey("the-key-of-both"), { namespace: "shop", name: "main" });
+    for (let index = 0; index < 2 * redactorKeysMax; index += 1) {
+      const owner = { namespace: "hostile", name: `${Math.floor(index / keysOfOwnerMax)}` };
+      redactor.add(new ApiKey(index === 0 ? "the-key-of-both" : `hostile-${index}-key`), owner);
+    }
+    const [oldest, newest] = [redactorKeysMax + 1, 2 * redactorKeysMax - 1];
+    expect(redactor.redact(`a-former-key-of-shop hostile-${oldest - 1}-key hostile-${newest}-key`)).toBe(
+      `[api key] hostile-${oldest - 1}-key [api key]`,
+    );
   });
 
   test("forgets the key that was added least recently when there are too many", () => {
