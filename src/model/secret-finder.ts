@@ -11,6 +11,8 @@ const base64LengthMin = 4;
 const formsMax = 4;
 /** The length of the fragment that the fast built-in search looks for first. */
 const hintLength = 8;
+/** The maximum number of fragments to compare: a tenant may add thousands of long secrets. */
+const hintsMax = 512;
 
 const letterOrDigit = /^[\p{L}\p{N}]$/u;
 const ascii = /^[\x20-\x7e]$/;
@@ -88,12 +90,16 @@ function longestRun(text: string): string {
   return text.split(/[^A-Za-z0-9]+/).reduce((longest, run) => (run.length > longest.length ? run : longest), "");
 }
 
-/** The fragment with the most distinct characters. */
+/** The fragment with the most distinct characters, at the beginning of a long secret. */
 function hintOf(text: string): string {
   let best = text.slice(0, hintLength);
-  for (let start = 1; start + hintLength <= text.length; start += 1) {
+  let most = new Set(best).size;
+  for (let start = 1; start + hintLength <= text.length && start < hintsMax && most < hintLength; start += 1) {
     const part = text.slice(start, start + hintLength);
-    if (new Set(part).size > new Set(best).size) best = part;
+    const distinct = new Set(part).size;
+    if (distinct <= most) continue;
+    best = part;
+    most = distinct;
   }
   return best;
 }
