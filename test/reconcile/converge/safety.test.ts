@@ -25,6 +25,19 @@ async function worldAfter(count: number, options: ConstructorParameters<typeof C
   return world;
 }
 
+/** The pauses after each of eight runs that this blocks. */
+async function pausesBetweenRuns(world: ConvergeWorld, blocker: string): Promise<readonly number[]> {
+  const pausesMs: number[] = [];
+  for (let run = 0; run < 8; run += 1) {
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toMatchObject({ blocker });
+    const pauseMs = (wakeAtMs ?? 0) - world.clock.nowMs();
+    pausesMs.push(pauseMs);
+    await world.clock.advance(pauseMs);
+  }
+  return pausesMs;
+}
+
 describe("While declared objects are being replaced", () => {
   test("additions go first, removals wait until the files are settled, and neither is reported as on hold", async () => {
     const world = await worldAfter(3);
@@ -122,13 +135,7 @@ describe("A new process", () => {
   test("that can't confirm the declared state backs off, with increasing delays between reads of the WAF", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.source.failConfirm("The API server does not answer.");
-    const pausesMs: number[] = [];
-    for (let run = 0; run < 8; run += 1) {
-      const { result, wakeAtMs } = await world.pass();
-      expect(result).toMatchObject({ blocker: "Unconfirmed" });
-      pausesMs.push((wakeAtMs ?? 0) - world.clock.nowMs());
-      await world.clock.advance(pausesMs.at(-1) ?? 0);
-    }
+    const pausesMs = await pausesBetweenRuns(world, "Unconfirmed");
     expect(pausesMs[0]).toBeLessThanOrEqual(2_000);
     expect(pausesMs[7]).toBeGreaterThan(60_000);
     world.source.failConfirm(undefined);
@@ -440,13 +447,7 @@ describe("The inventory", () => {
   test("that can't be written makes the instance back off, with increasing delays between reads of the WAF", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.failNext(...Array.from({ length: 20 }, () => "Failed" as const));
-    const pausesMs: number[] = [];
-    for (let run = 0; run < 8; run += 1) {
-      const { result, wakeAtMs } = await world.pass();
-      expect(result).toMatchObject({ blocker: "InventoryUnwritable" });
-      pausesMs.push((wakeAtMs ?? 0) - world.clock.nowMs());
-      await world.clock.advance(pausesMs.at(-1) ?? 0);
-    }
+    const pausesMs = await pausesBetweenRuns(world, "InventoryUnwritable");
     expect(pausesMs[0]).toBeLessThanOrEqual(2_000);
     expect(pausesMs[7]).toBeGreaterThan(60_000);
     expect(world.waf.writes()).toStrictEqual([]);
