@@ -83,6 +83,7 @@ class Installation {
     const clock: Clock = {
       ...realClock,
       nowMs: () => realClock.nowMs() + this.#laterMs,
+      monotonicMs: () => realClock.monotonicMs() + this.#laterMs,
       schedule: (delayMs, act) => realClock.schedule(delayMs / this.haste, act),
     };
     this.#fetcher = createFeedFetcher({
