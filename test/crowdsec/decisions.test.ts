@@ -62,7 +62,7 @@ class Installation {
 
   /** A rule uses the feed, and the WAF blocked requests of these clients a moment ago. */
   blocked(...clients: readonly string[]): void {
-    const timestamp = new Date(realClock.nowMs() + this.#laterMs).toISOString();
+    const timestamp = new Date(this.#nowMs()).toISOString();
     const rules = [aRule("shop/feed", { feeds: [name] })];
     const entries = clients.map((client) => anEntry({ client_ip: client, timestamp }));
     countBlocked(gathered({ rules }), entries, this.#book, this.#fetcher);
@@ -79,11 +79,15 @@ class Installation {
     return this.entries;
   }
 
+  #nowMs(): number {
+    return realClock.nowMs() + this.#laterMs;
+  }
+
   #newBook(): FeedBook {
     const clock: Clock = {
       ...realClock,
-      nowMs: () => realClock.nowMs() + this.#laterMs,
-      monotonicMs: () => realClock.monotonicMs() + this.#laterMs,
+      nowMs: () => this.#nowMs(),
+      monotonicMs: () => this.#nowMs(),
       schedule: (delayMs, act) => realClock.schedule(delayMs / this.haste, act),
     };
     this.#fetcher = createFeedFetcher({
