@@ -13,6 +13,7 @@ import { createStopping } from "../app/stopping.ts";
 import { Redactor } from "../model/redactor.ts";
 import { continuesAnnotation } from "../model/continues.ts";
 import { nameKey } from "../model/resource.ts";
+import { visibleText } from "../model/visible-text.ts";
 import type { ReconcileObserver, StatusPort } from "../reconcile/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
 import { CommandError, redactError } from "./describe-error.ts";
@@ -103,7 +104,7 @@ export async function withSession(
     removeHandlers();
     await opened.standalone.close();
     for (const problem of opened.standalone.problems()) {
-      notes.line(`${colour(process.stderr, "yellow", "warning:")} ${problem}`);
+      notes.line(`${colour(process.stderr, "yellow", "warning:")} ${visibleText(problem)}`);
     }
     stopping.done();
   }
@@ -123,7 +124,7 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
     lines.push(`${isError ? paintNotes("red", "error:") : paintNotes("dim", "note:")} ${faultText(fault)}`);
   }
   for (const { place, problem } of unattached) {
-    lines.push(`${paintNotes("red", "error:")} ${place}: spec.instanceRef: ${problem}`);
+    lines.push(`${paintNotes("red", "error:")} ${visibleText(`${place}: spec.instanceRef: ${problem}`)}`);
   }
   for (const name of await standalone.orphaned()) {
     lines.push(
@@ -138,10 +139,13 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
 
 /** Prints the problems of feeds, and why instances cannot be reconciled, each with its place. */
 export function printTroubles({ standalone, notes, paintNotes }: Session, views: readonly InstanceView[]): void {
-  for (const problem of standalone.feedProblems()) notes.line(`${paintNotes("yellow", "warning")} ${problem}`);
+  for (const problem of standalone.feedProblems()) {
+    notes.line(`${paintNotes("yellow", "warning")} ${visibleText(problem)}`);
+  }
   for (const { namespace, name, place, trouble } of views) {
     if (trouble === undefined) continue;
-    notes.line(`${paintNotes("red", "error:")} ${place}: WafInstance ${namespace}/${name}: ${trouble}`);
+    const text = `${place}: WafInstance ${namespace}/${name}: ${trouble}`;
+    notes.line(`${paintNotes("red", "error:")} ${visibleText(text)}`);
   }
 }
 

@@ -3,11 +3,13 @@ import type { HeldGroup } from "../api/waf-instance.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
+import { visibleTexts } from "../model/visible-text.ts";
 
 const examplesShownMax = 3;
 
+/** The record in a folder from a repository may contain any names. */
 export function holdLines(groups: readonly HeldGroup[]): string[] {
-  return groups.flatMap(({ list, count, owners, examples, reason }) => {
+  return visibleTexts(groups).flatMap(({ list, count, owners, examples, reason }) => {
     const whose = owners === "" ? "" : `, last declared by ${owners}`;
     const shown = examples.slice(0, examplesShownMax);
     const more = count > shown.length ? ", …" : "";

@@ -6,7 +6,7 @@ import { mkdir, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { ApiKey } from "../model/api-key.ts";
-import { visibleText } from "../model/visible-text.ts";
+import { visibleLines, visibleText } from "../model/visible-text.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import type { Import, ImportedFile, SkippedEntry } from "./import-documents.ts";
 import { buildImport } from "./import-documents.ts";
@@ -104,7 +104,7 @@ function print(
     const names = files.map(({ name }) => name);
     const stream = options.out === undefined ? process.stderr : process.stdout;
     stream.write(
-      `${redact(JSON.stringify({ out: options.out, files: names, counts, skipped, relaxed }, undefined, 2))}\n`,
+      `${visibleLines(redact(JSON.stringify({ out: options.out, files: names, counts, skipped, relaxed }, undefined, 2)))}\n`,
     );
     return;
   }

@@ -5,6 +5,7 @@ import { realClock } from "../async/clock.ts";
 import type { Entry } from "../model/entry.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ObjectName } from "../model/resource.ts";
+import { visibleTexts } from "../model/visible-text.ts";
 import { explainAddress } from "../plan/instance/explain.ts";
 import { parseSpan } from "./block-command.ts";
 import type { CommandRule } from "./command-rule.ts";
@@ -168,7 +169,8 @@ function verdictOf(address: Entry, { remove, put }: UnblockPlan, { state }: Chan
   return `No rule blocks ${address} on ${instance} any longer, but the WAF does not show that yet.`;
 }
 
-function leftLines({ entry, owners, formerOwners, management }: CoveringView): string[] {
+function leftLines(covering: CoveringView): string[] {
+  const { entry, owners, formerOwners, management } = visibleTexts(covering);
   if (owners.length > 0) {
     return owners.map(({ kind, rule, places }) => {
       const at = places.length === 0 ? "" : ` at ${places.join(", ")}`;

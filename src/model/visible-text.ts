@@ -1,9 +1,11 @@
-// Sanitizes external strings: they must not control a terminal, hide parts of themselves or change the text direction. Such
-// characters are replaced by JSON escapes, so that JSON stays valid.
+// Sanitizes external strings: they must not control a terminal or a pipeline, hide parts of themselves or change the text
+// direction. Such characters are replaced by JSON escapes, so that JSON stays valid.
 
 const plain = /^[\x20-\x7e]*$/;
 const plainLines = /^[\x20-\x7e\n]*$/;
-const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
+/** `##[` and `##vso[` start commands of pipelines, even in the middle of a line. */
+const commandMark = "##";
+const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]|#(?=#(?:\[|vso\[))/gu;
 /**
  * Characters that wafsync itself uses in multi-line output: line feeds, tabs, and bold, dim and colored text. All other
  * terminal codes are excluded: a code that hides text or swaps its colors can only come from an external string.
@@ -13,7 +15,7 @@ const ownOrUnseen = new RegExp(String.raw`\n|\t|${"\u001b"}\[(?:1|2|22|3[1-6]|39
 /** A single line without invisible characters. */
 export function visibleText(text: string): string {
   // Nearly all strings are plain, and there may be a million of them.
-  return plain.test(text) ? text : text.replaceAll(unseen, escaped);
+  return plain.test(text) && !text.includes(commandMark) ? text : text.replaceAll(unseen, escaped);
 }
 
 /** The value with all strings in it, at any depth, as single lines without invisible characters. */
@@ -31,7 +33,7 @@ function visibleValue(value: unknown): unknown {
 /** Lines that wafsync has composed and colored from sanitized strings. */
 export function visibleLines(text: string): string {
   // V8 takes tens of milliseconds to compile the other pattern.
-  if (plainLines.test(text)) return text;
+  if (plainLines.test(text) && !text.includes(commandMark)) return text;
   return text.replaceAll(ownOrUnseen, (found) => (isOwn(found) ? found : escaped(found)));
 }
 

@@ -16,9 +16,9 @@ import {
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 
 const escape = "\u001b";
-const hostile = `x${escape}]0;title\u0007${escape}[8m\u009b2J\u202e\u2066\r\n::stop-commands::token\u2028\u200b`;
-/** Invisible characters except line breaks, and commands of GitHub's runner at the start of a line. */
-const harmful = /(?![\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^::/mu;
+const hostile = `x${escape}]0;title\u0007${escape}[8m\u009b2J\u202e\u2066\r\n::stop-commands::token\u2028\u200b##[error]x`;
+/** Invisible characters except line breaks, and commands of pipelines: `::` only at the start of a line, `##[` anywhere. */
+const harmful = /(?![\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^::|##(?:\[|vso\[)/mu;
 
 let waf: ScriptedWaf;
 /** The WAF's responses to reads of lists, and to all writes. */
@@ -55,7 +55,8 @@ async function output(command: readonly string[], files: Readonly<Record<string,
   });
   for (const [name, text] of Object.entries(files)) await folder.write(name, text);
   const { stdout, stderr } = await runWafsync([...command, "-f", folder.path, "--allow-insecure-http"]);
-  return `${stdout}${stderr}${await stateIn(folder.path)}`;
+  // Pipelines do not print these files.
+  return `${stdout}${stderr}${(await stateIn(folder.path)).replaceAll("##[", "")}`;
 }
 
 /** The files of the state directory; `cat` shows them on a terminal, too. */
@@ -196,4 +197,58 @@ describe("A control sequence for terminals is shown as text", () => {
       expect(printed).toContain("192.0.2.1");
     },
   );
+
+  const owner = `WafIpRule:${encodeURIComponent(`shop/office${hostile}`)}`;
+  const record = `format: "2"
+instance: shop/main
+waf: ""
+owners: |
+  1f0x3k9a2b Added 2026-05-01T12:00:00.000Z ${owner}
+blocklist: |
+  192.0.2.9 1f0x3k9a2b
+${["allowlist", "origins", "refused", "disputes", "triggers", "approval", "other-domains"].map((name) => `${name}: ""\n`).join("")}`;
+
+  test.each([
+    ["plan", "the same domain", "shop.example"],
+    ["approve", "the same domain", "shop.example"],
+    ["unblock 192.0.2.9", "the same domain", "shop.example"],
+    ["why 192.0.2.9", "the same domain", "shop.example"],
+    ["plan", "another domain", hostile],
+    ["apply", "another domain", hostile],
+    ["approve", "another domain", hostile],
+  ])("in a record that a repository contains: %s, with %s", async (command, _, recorded) => {
+    [list, message, domain] = [["192.0.2.9"], "done", "shop.example"];
+    await using folder = await scratchDirectory({
+      "main.yaml": instanceDocument(waf.baseUrl, { spec: "  guards: {maxRemovals: 0}\n" }),
+      "secret.yaml": secretDocument(),
+      ".wafsync/inventory/shop/main.yaml": `${record}domain: ${JSON.stringify(recorded)}\n`,
+    });
+    const { stdout, stderr } = await runWafsync([...command.split(" "), "-f", folder.path, "--allow-insecure-http"]);
+    expect(stdout + stderr).toContain("stop-commands");
+    expect(stdout + stderr).not.toMatch(harmful);
+  });
+
+  test("in the state of a feed that a repository contains", async () => {
+    [list, message, domain] = [[], "done", "shop.example"];
+    await using folder = await scratchDirectory({
+      "main.yaml": instanceDocument(waf.baseUrl),
+      "secret.yaml": secretDocument(),
+      "feed.yaml": `apiVersion: wafsync.dev/v1alpha1
+kind: WafFeed
+metadata: {name: bad, namespace: shop}
+spec: {http: {url: "http://127.0.0.1:1/list"}}
+`,
+    });
+    const from = ["-f", folder.path, "--allow-insecure-http"];
+    await runWafsync(["apply", ...from]);
+    const file = join(folder.path, ".wafsync/feeds/shop/bad/state.json");
+    const state = JSON.parse(await readFile(file, "utf8")) as Readonly<Record<string, unknown>>;
+    const fault = { code: "Unreachable", message: hostile };
+    await folder.write(".wafsync/feeds/shop/bad/state.json", JSON.stringify({ ...state, fault, nextFetchMs: 4e12 }));
+    for (const command of ["plan", "apply"]) {
+      const { stdout, stderr } = await runWafsync([command, ...from]);
+      expect(stderr).toContain("stop-commands");
+      expect(stdout + stderr).not.toMatch(harmful);
+    }
+  });
 });

@@ -10,14 +10,19 @@ describe("An external string", () => {
     ["other line breaks", "a\u0085b\u2028c\u2029d", String.raw`a\u0085b\u2028c\u2029d`],
     ["directions of writing", "\u202eabc\u202c\u2066\u200f", String.raw`\u202eabc\u202c\u2066\u200f`],
     ["invisible characters", "a\u200b\u00ad\ufeffb\u{e0041}", String.raw`a\u200b\u00ad\ufeffb\udb40\udc41`],
+    ["commands of pipelines", "a ##[error]b ##vso[c", String.raw`a \u0023#[error]b \u0023#vso[c`],
     ["half of a pair", "\ud800", String.raw`\ud800`],
   ])("shows %s instead of obeying it", (_, text, shown) => {
     expect(visibleText(text)).toBe(shown);
   });
 
   test("stays unchanged if all of its characters are visible", () => {
-    const text = `münchen 東京 عربي 😀 "quoted" \\ 100 %`;
+    const text = `# ## #[x] münchen 東京 عربي 😀 "quoted" \\ 100 %`;
     expect(visibleText(text)).toBe(text);
+  });
+
+  test("with several lines shows commands of pipelines, too", () => {
+    expect(visibleLines("a\n##[error]b")).toBe(`a\n${String.raw`\u0023#[error]b`}`);
   });
 
   test("with several lines keeps the formatting of wafsync", () => {

@@ -3,6 +3,7 @@ import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
+import { visibleText } from "../../model/visible-text.ts";
 import { heldGroups } from "../../reconcile/status/held-groups.ts";
 import { troubleOf } from "../../reconcile/status/trouble.ts";
 import { CommandError } from "../describe-error.ts";
@@ -27,7 +28,7 @@ export async function previewHolds(place: FolderPlace, instance: ObjectName): Pr
     const { plan } = found.facts;
     if (plan === undefined) {
       const why = troubleOf(found.facts)?.message ?? "The WAF could not be read.";
-      throw new CommandError(`the removals on hold are unknown: ${why}`);
+      throw new CommandError(`the removals on hold are unknown: ${visibleText(why)}`);
     }
     return { hash: plan.held?.hash, groups: plan.held === undefined ? [] : heldGroups(plan.held) };
   } finally {
