@@ -1,6 +1,7 @@
 // Metrics of blocked requests. Reasons and countries come from outside, so each instance gets series for a limited number of
 // them, in order of arrival; the others are counted as `other`.
 import type { LogEntry } from "../model/log-entry.ts";
+import { visibleText } from "../model/visible-text.ts";
 import type { InstanceCounter, InstanceGauge, InstanceSeries } from "./metrics-instances.ts";
 
 /** The maximum number of reasons and countries with their own series, for each instance. */
@@ -105,7 +106,7 @@ function makeSeries(instances: InstanceSeries): Record<"blocked" | "forwarded" |
 /** `SQL Injection` of `SQL Injection 942100`. */
 function categoryOf(blockReason: string): string {
   const label = blockReason.replace(/[\s\d]+$/, "").trim();
-  return label === "" || label.length > categoryLengthMax ? other : label;
+  return label === "" || label.length > categoryLengthMax || visibleText(label) !== label ? other : label;
 }
 
 function countryOf(country: string | null): string {

@@ -140,6 +140,11 @@ async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<vo
     faults.push(sourceFault(visibleText(file), "the name contains invisible characters: rename it"));
     return;
   }
+  // A plan shows the name at the beginning of a line.
+  if (file.startsWith("::")) {
+    faults.push(sourceFault(file, "the name starts with ::, which starts a command of a pipeline: rename it"));
+    return;
+  }
   const named = /\.(?:ya?ml|json)$/i.test(entry.name);
   if (entry.isDirectory()) waiting.push({ file, path, depth: folder.depth + 1 });
   if (entry.isDirectory() || (!named && !entry.isSymbolicLink())) return;

@@ -344,6 +344,13 @@ describe("files that are hard to read", () => {
     expect(snapshot.secrets.size).toBe(0);
   });
 
+  test("a name that starts with a command of a pipeline is a fault, and its file is not read", async () => {
+    await using scratch = await scratchDirectory({ "::error::a.yaml": "kind: [", "a::b.yaml": "" });
+    expect(texts(await readDirectory(scratch.path, [], new Map()))).toStrictEqual([
+      "::error::a.yaml: the name starts with ::, which starts a command of a pipeline: rename it",
+    ]);
+  });
+
   test("a name with invisible characters is a fault, and its file is not read", async () => {
     await using scratch = await scratchDirectory({ "a\u202e.yaml": instanceYaml });
     const snapshot = await readDirectory(scratch.path, [], new Map());
