@@ -259,7 +259,7 @@ class WatchedDirectory implements DirectorySource {
   async #scan(now?: FileTime): Promise<DirectorySnapshot> {
     const { clock } = this.#options;
     const startMs = clock.monotonicMs();
-    const reading = { directory: this.#directory, skip: this.#skip, cache: this.#cache };
+    const reading = { directory: this.#directory, skip: this.#skip, cache: this.#cache, clock };
     const { snapshot, stamp, lastChange } = await readDirectory(reading);
     const oldMs = now === undefined ? 0 : unchangedMs(lastChange, now);
     this.#quiet.scanned(stamp, startMs, clock.monotonicMs(), oldMs);

@@ -5,6 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import { listSourceFiles } from "../../../src/source/directory/list-files.ts";
 import {
   type FileCache,
+  fileTimeStepMs,
   hasTransientFault,
   readDirectory as readWithStamp,
 } from "../../../src/source/directory/read-directory.ts";
@@ -12,12 +13,18 @@ import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.t
 import { faultText } from "../../../src/source/directory/source-fault.ts";
 import { readSourceFile } from "../../../src/source/directory/source-file.ts";
 import { tokensPerFileMax } from "../../../src/source/directory/yaml-documents.ts";
+import { createVirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
 
 const secretText = "correct-horse-battery";
 
-async function readDirectory(directory: string, skip: string[], cache: FileCache): Promise<DirectorySnapshot> {
-  return (await readWithStamp({ directory, skip, cache })).snapshot;
+async function readDirectory(
+  directory: string,
+  skip: string[],
+  cache: FileCache,
+  clock = createVirtualClock(),
+): Promise<DirectorySnapshot> {
+  return (await readWithStamp({ directory, skip, cache, clock })).snapshot;
 }
 
 async function snapshotOf(files: Readonly<Record<string, string>>): Promise<DirectorySnapshot> {
@@ -305,8 +312,9 @@ describe("files that are hard to read", () => {
     await using scratch = await scratchDirectory({ "a/a.yaml": instanceYaml, "b.yaml": ruleYaml("office", []) });
     const state = join(scratch.path, ".state");
     await mkdir(state);
+    const clock = createVirtualClock();
     const stamp = async (): Promise<string> =>
-      (await readWithStamp({ directory: scratch.path, skip: [state], cache: new Map() })).stamp;
+      (await readWithStamp({ directory: scratch.path, skip: [state], cache: new Map(), clock })).stamp;
     const first = await stamp();
     await writeFile(join(state, "status.yaml"), "{");
     expect(await stamp()).toBe(first);
@@ -460,6 +468,34 @@ describe("files that are hard to read", () => {
     await rm(join(scratch.path, "b.yaml"));
     expect((await readDirectory(scratch.path, [], cache)).rules).toStrictEqual([]);
     expect([...cache.keys()]).toStrictEqual(["a.yaml"]);
+  });
+
+  test("a write that leaves the times of its file unchanged is found as long as their step may not have ended", async () => {
+    await using scratch = await scratchDirectory({ "b.yaml": ruleYaml("office", ["192.0.2.1"]) });
+    const clock = createVirtualClock();
+    const cache: FileCache = new Map();
+    const scan = async (): Promise<readonly string[] | undefined> =>
+      (await readDirectory(scratch.path, [], cache, clock)).rules[0]?.addresses;
+    /** As on a file system with coarse times: the former content is known by the current stamp. */
+    const writeUnnoticed = async (address: string): Promise<void> => {
+      await scratch.write("b.yaml", ruleYaml("office", [address]));
+      const [file] = (await listSourceFiles(scratch.path, [])).files;
+      const known = cache.get("b.yaml");
+      if (file === undefined || known === undefined) throw new Error("The file is missing.");
+      cache.set("b.yaml", { ...known, stamp: file.stamp });
+    };
+    expect(await scan()).toStrictEqual(["192.0.2.1"]);
+    await writeUnnoticed("192.0.2.2");
+    const second = await scan();
+    expect(second).toStrictEqual(["192.0.2.2"]);
+    expect(await scan()).toBe(second);
+    await clock.advance(fileTimeStepMs - 1);
+    await writeUnnoticed("192.0.2.3");
+    expect(await scan()).toStrictEqual(["192.0.2.3"]);
+    await clock.advance(1);
+    const last = await scan();
+    await writeUnnoticed("192.0.2.4");
+    expect(await scan()).toBe(last);
   });
 
   test("the meaning of a snapshot does not depend on comments, order and file names", async () => {

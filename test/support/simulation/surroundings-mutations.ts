@@ -124,4 +124,11 @@ export const surroundingsMutations: readonly Mutation[] = [
     to: "this.memory.hasCaughtUp ||=",
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
+  {
+    guard: "a file with a new stamp is read again until its time is in the past",
+    file: "src/source/directory/read-directory.ts",
+    from: "isFinal: listedMs - foundMs >= fileTimeStepMs",
+    to: "isFinal: true",
+    foundBy: "test/source/directory/read-directory.test.ts",
+  },
 ];
