@@ -15,6 +15,11 @@ export const fetchedFact = {
       meaning: "The feed is suspended.",
       action: "Set `spec.suspend` to false.",
     },
+    Unused: {
+      statuses: ["Unknown"],
+      meaning: "No rule that is attached to an instance uses the feed, so the operator does not fetch it.",
+      action: "Refer to the feed in `spec.addressesFrom` of a `WafIpRule`, or delete it.",
+    },
     Unavailable: {
       statuses: ["False"],
       meaning: "The source is unreachable, returned an error, or the response was truncated.",

@@ -7,15 +7,20 @@ import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
 /** Statuses also change with time: a feed can become stale. */
 const idleMsMax = 60_000;
 const pauseMsMin = 1_000;
+/** How long a round waits for its fetches. */
+const fetchWaitMs = 1_000;
 /** How often content that another process has stored is loaded. */
 const followMs = 15_000;
 
 export interface FeedLoopOptions {
   readonly book: FeedBook;
-  /** The current declarations. */
-  readonly feeds: () => readonly DeclaredFeed[];
+  /** The current declarations. Nothing is fetched or kept of unused feeds. */
+  readonly feeds: () => { readonly used: readonly DeclaredFeed[]; readonly unused: readonly DeclaredFeed[] };
   readonly clock: Clock;
 }
+
+/** Called with the changed feeds, as `namespace/name`. */
+export type OnFeedsChanged = (feeds: ReadonlySet<string>) => void;
 
 export class FeedLoop {
   readonly #options: FeedLoopOptions;
@@ -30,54 +35,73 @@ export class FeedLoop {
     this.#changed.notify();
   }
 
-  /** Loads the declarations and the stored content, and fetches nothing. */
+  /** Loads the declarations and the stored content, and fetches nothing. Call this before anything uses the feeds. */
   async load(): Promise<void> {
-    const { book, feeds } = this.#options;
-    await book.declare(feeds());
+    await this.#declare();
+    this.#options.book.takeChanged();
   }
 
   /** Fetches the feeds that are due. Never rejects. */
   async once(signal: AbortSignal): Promise<void> {
     const { book } = this.#options;
-    await this.load();
+    await this.#declare();
     await book.refresh(signal);
     if (!signal.aborted) await book.report();
   }
 
   /** Loads the content that another process fetches and stores. Never rejects. */
-  async follow(signal: AbortSignal, onChange: () => void): Promise<void> {
-    const { book, feeds } = this.#options;
-    let version = book.version();
+  async follow(signal: AbortSignal, onChange: OnFeedsChanged): Promise<void> {
+    const { book } = this.#options;
     while (!signal.aborted) {
       const changedAt = this.#changed.version;
-      await book.declare(feeds());
+      await this.#declare();
       await book.follow(signal);
-      if (book.version() !== version) onChange();
-      version = book.version();
+      this.#tell(onChange);
       await this.#wait(changedAt, followMs, signal);
     }
   }
 
   /** @param onChange called when the entries of rules may have changed */
-  async run(signal: AbortSignal, onChange: () => void): Promise<void> {
+  async run(signal: AbortSignal, onChange: OnFeedsChanged): Promise<void> {
     const { book, clock } = this.#options;
-    let version = book.version();
+    let fetching: Promise<void> = Promise.resolve();
     while (!signal.aborted) {
       const changedAt = this.#changed.version;
-      await this.once(signal);
-      if (book.version() !== version) {
-        version = book.version();
-        onChange();
-      }
+      await this.#declare();
+      let isWaiting = true;
+      fetching = book.refresh(signal, () => {
+        if (!isWaiting) this.#changed.notify();
+      });
+      // Servers that do not respond delay nothing else.
+      await this.#within(async () => await fetching, fetchWaitMs, signal);
+      isWaiting = false;
+      if (!signal.aborted) await book.report();
+      this.#tell(onChange);
       const dueInMs = (book.nextMs() ?? Number.POSITIVE_INFINITY) - clock.nowMs();
       await this.#wait(changedAt, Math.min(Math.max(dueInMs, pauseMsMin), idleMsMax), signal);
     }
+    await fetching;
+  }
+
+  async #declare(): Promise<void> {
+    const { used, unused } = this.#options.feeds();
+    await this.#options.book.declare(used, unused);
+  }
+
+  #tell(onChange: OnFeedsChanged): void {
+    const changed = this.#options.book.takeChanged();
+    if (changed.size > 0) onChange(changed);
   }
 
   async #wait(changedAt: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    await this.#within(async (over) => await this.#changed.wait(changedAt, over), timeoutMs, signal);
+  }
+
+  /** Waits for the action at most this long. */
+  async #within(act: (over: AbortSignal) => Promise<unknown>, timeoutMs: number, signal: AbortSignal): Promise<void> {
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
-    await Promise.race([this.#changed.wait(changedAt, either), this.#options.clock.sleep(timeoutMs, either)]);
+    await Promise.race([act(either), this.#options.clock.sleep(timeoutMs, either)]);
     over.abort();
   }
 }

@@ -31,7 +31,7 @@ export interface OperatorParts {
   readonly history: HistoryPort;
   readonly wafClients: WafClients;
   readonly gather: SourcePort["gather"];
-  readonly feeds: Pick<FeedBook, "view" | "version">;
+  readonly feeds: Pick<FeedBook, "view">;
   readonly blocks: BlockBook;
 }
 

@@ -112,7 +112,9 @@ class Work implements OperatorWork {
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
-      this.shards === undefined ? this.#lead(signal) : this.#feeds.loop.follow(following, () => this.#wakeFeedUsers()),
+      this.shards === undefined
+        ? this.#lead(signal)
+        : this.#feeds.loop.follow(following, (feeds) => this.#source.feeds.contentChanged(feeds)),
     ]);
     await this.#running;
   }
@@ -141,14 +143,10 @@ class Work implements OperatorWork {
     const { clock } = this.#options;
     const unattached = createUnattachedLoop(clock, this.#changed, this.#source, this.#records, this.#statusOptions());
     await Promise.all([
-      this.#feeds.loop.run(signal, () => this.#wakeFeedUsers()),
+      this.#feeds.loop.run(signal, (feeds) => this.#source.feeds.contentChanged(feeds)),
       unattached.run(signal),
       this.#records.tidyUp(signal),
     ]);
-  }
-
-  #wakeFeedUsers(): void {
-    for (const instance of this.#source.feeds.users()) this.#wake(instance, "feeds changed");
   }
 
   #wake(instance: ObjectName, reason: string): void {
@@ -191,7 +189,7 @@ class Work implements OperatorWork {
     const queueObserver = metrics.queue("instances");
     const controller = new InstanceController({
       startRun: (instance, reasons) => this.#runs.startRun(instance, reasons),
-      version: (instance) => this.#source.version(instance) + this.#feeds.book.version() + this.#blocks.book.version(),
+      version: (instance) => this.#source.version(instance) + this.#blocks.book.version(instance),
       clock,
       random,
       queueObserver,

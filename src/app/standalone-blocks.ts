@@ -19,8 +19,8 @@ export class StandaloneBlocks {
     return await (await this.#openBook()).view(instance);
   }
 
-  version(): number {
-    return this.#book?.version() ?? 0;
+  version(instance: ObjectName): number {
+    return this.#book?.version(instance) ?? 0;
   }
 
   /** Call this when the files have changed. */

@@ -33,7 +33,9 @@ export function openStandaloneFeeds(
   // A dry run compares fetched content with the stored content, and does not store it.
   const feedStore = isDryRun ? { ...files, save: async () => undefined } : files;
   const book = new FeedBook({ store: feedStore, fetch, forget, status, clock, random });
-  return { book, loop: new FeedLoop({ book, feeds: () => source.snapshot().feeds, clock }) };
+  // The author of the files owns all of them, and a plan shows every feed.
+  const feeds = () => ({ used: source.snapshot().feeds, unused: [] });
+  return { book, loop: new FeedLoop({ book, feeds, clock }) };
 }
 
 function secretOf(source: DirectorySource, namespace: string, { name, key }: SecretKeyRef): SecretValue {

@@ -119,7 +119,10 @@ export class Standalone {
     const ports = standalonePorts(options, source, store, this.#wafClients);
     const { status } = ports;
     this.#feeds = new StandaloneFeeds(options, source, store, status);
-    const fed = withFeeds(ports.source, this.#feeds);
+    const fed = {
+      ...withFeeds(ports.source, this.#feeds),
+      version: (instance: ObjectName) => ports.source.version(instance) + this.#feeds.version(),
+    };
     this.#blocks = new StandaloneBlocks({
       ...options,
       source,

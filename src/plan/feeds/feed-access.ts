@@ -24,7 +24,7 @@ export interface FeedUser {
 export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: FeedUser): AddressText {
   const source = feedSourceName(name);
   const missing = (problem: string): AddressText => ({ state: "Missing", source, problem });
-  if (name.namespace !== user.namespace && (view === undefined || !isAllowed(view.feed, user))) {
+  if (name.namespace !== user.namespace && (view === undefined || !mayUseFeed(view.feed, user))) {
     // The same message for both cases: a user without access must not learn whether a feed exists.
     return missing(
       `${source} does not exist, or does not allow rules of namespace ${user.namespace} in its spec.allowedNamespaces.`,
@@ -46,8 +46,11 @@ function listed({ entries }: FeedContent, source: string): AddressText {
   return text;
 }
 
-/** The feed declares which namespaces may use it. */
-function isAllowed({ allowedNamespaces: { from, selector } }: DeclaredFeed, { labels }: FeedUser): boolean {
-  if (from === "All") return true;
+/** A feed can be used in its own namespace, and in those that it allows. */
+export function mayUseFeed(
+  { meta, allowedNamespaces: { from, selector } }: DeclaredFeed,
+  { namespace, labels }: FeedUser,
+): boolean {
+  if (from === "All" || namespace === meta.namespace) return true;
   return from === "Selector" && selector !== undefined && labels !== undefined && matchesSelector(selector, labels);
 }

@@ -9,6 +9,7 @@ export type FetchedReason =
   | "Fetched"
   | "Pending"
   | "Suspended"
+  | "Unused"
   | "Unavailable"
   | "RateLimited"
   | "UrlNotAllowed"
@@ -20,9 +21,19 @@ export type FetchedReason =
 export interface FeedVerdict {
   readonly reason: FetchedReason;
   readonly message: string;
-  /** Who has to act next: nobody, wafsync (for the first time, or again), a user, or the user who suspended the feed. */
-  readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
+  /**
+   * Who has to act next: nobody, wafsync (for the first time, or again), a user, or the user who suspended the feed. `Nothing`:
+   * nothing is to be done, because no rule uses the feed.
+   */
+  readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused" | "Nothing";
 }
+
+/** Ready, so that nothing waits for a feed before it creates the rule that uses it. */
+export const unusedVerdict: FeedVerdict = {
+  reason: "Unused",
+  next: "Nothing",
+  message: "No rule that is attached to an instance uses the feed, so wafsync does not fetch it.",
+};
 
 const reasonsOfFaults: Readonly<Record<FeedFault["code"], FetchedReason>> = {
   Unreachable: "Unavailable",

@@ -31,15 +31,15 @@ export class BlockBook {
   readonly #ports: BlockBookPorts;
   readonly #views = new Map<string, BlocksView>();
   readonly #retryAtMs = new Map<string, number>();
-  #version = 0;
+  readonly #versions = new Map<string, number>();
 
   constructor(ports: BlockBookPorts) {
     this.#ports = ports;
   }
 
-  /** Increases whenever entries may have changed. */
-  version(): number {
-    return this.#version;
+  /** Increases whenever entries of the instance may have changed. */
+  version(instance: ObjectName): number {
+    return this.#versions.get(nameKey(instance)) ?? 0;
   }
 
   /** Returns the same object until something is published. Never rejects. */
@@ -68,7 +68,7 @@ export class BlockBook {
     const reading = before?.state === "Known" ? before.reading : undefined;
     this.#views.set(nameKey(instance), { state: "Known", judgements, reading });
     if (before?.state === "Known" && gistOf(before.judgements) === gistOf(judgements)) return;
-    this.#version += 1;
+    this.#versions.set(nameKey(instance), this.version(instance) + 1);
     this.#ports.onChange(instance);
   }
 
@@ -84,6 +84,7 @@ export class BlockBook {
   forget(instance: ObjectName): void {
     this.#views.delete(nameKey(instance));
     this.#retryAtMs.delete(nameKey(instance));
+    this.#versions.delete(nameKey(instance));
   }
 }
 

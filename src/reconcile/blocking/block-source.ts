@@ -25,7 +25,7 @@ export function withAutoBlocks(source: SourcePort, book: Pick<BlockBook, "view" 
       const confirmed = await source.confirm(instance, options);
       return confirmed.state === "Failed" ? confirmed : { ...confirmed, gathered: await extend(confirmed.gathered) };
     },
-    version: (instance) => source.version(instance) + book.version(),
+    version: (instance) => source.version(instance) + book.version(instance),
   };
 }
 

@@ -20,11 +20,13 @@ import {
   withoutEnded,
 } from "../../plan/feeds/feed-state.ts";
 import { emitFeedEvents } from "./feed-events.ts";
-import type { FeedPorts } from "./feed-ports.ts";
+import type { FeedPorts, StoredFeed } from "./feed-ports.ts";
 import { writeFeedStatus } from "./feed-status.ts";
+import { FetchTurns } from "./fetch-turns.ts";
+import { type CountedFeed, limitProblem, withinLimit } from "./namespace-limit.ts";
 
-/** Limits concurrent fetches, because many feeds may use one host. */
-const fetchesMax = 4;
+/** How many stored contents are read at the same time. */
+const readsMax = 4;
 /** The delay before an unreadable store is read again. Until then, nothing is fetched, because the guards need the last good content. */
 const storeRetryMs = 30_000;
 
@@ -37,12 +39,17 @@ interface Known {
   storeProblem: string | undefined;
   /** By the monotonic clock. */
   storeRetryAtMs: number;
+  /** The number of entries that are being stored. */
+  reserved: number | undefined;
 }
 
 export class FeedBook {
   readonly #ports: FeedPorts;
   readonly #known = new Map<string, Known>();
+  #unused: ReadonlyMap<string, DeclaredFeed> = new Map();
+  readonly #turns = new FetchTurns();
   #version = 0;
+  #changed = new Set<string>();
 
   constructor(ports: FeedPorts) {
     this.#ports = ports;
@@ -53,27 +60,41 @@ export class FeedBook {
     return this.#version;
   }
 
+  /** The feeds (`namespace/name`) of which rules may have seen a change since the last call. */
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    return changed;
+  }
+
   view(name: ObjectName): FeedView | undefined {
-    const known = this.#known.get(nameKey(name));
-    return known === undefined ? undefined : { feed: known.feed, content: known.content };
+    const key = nameKey(name);
+    const known = this.#known.get(key);
+    if (known !== undefined) return { feed: known.feed, content: known.content };
+    const unused = this.#unused.get(key);
+    return unused === undefined ? undefined : { feed: unused, content: undefined };
   }
 
   state(name: ObjectName): FeedState | undefined {
     return this.#known.get(nameKey(name))?.state;
   }
 
-  /** Applies the current declarations. Loads the stored state of new feeds, and drops feeds that are no longer declared. */
-  async declare(feeds: readonly DeclaredFeed[]): Promise<void> {
+  /**
+   * Applies the current declarations. Loads the stored state of new feeds, and drops feeds that are no longer declared or used.
+   * @param unused feeds that no rule uses: nothing is fetched or kept of them
+   */
+  async declare(feeds: readonly DeclaredFeed[], unused: readonly DeclaredFeed[] = []): Promise<void> {
+    this.#unused = new Map(unused.map((feed) => [nameKey(feed.meta), feed]));
     const names = new Set(feeds.map(({ meta }) => nameKey(meta)));
     for (const [key, { feed }] of this.#known) if (!names.has(key)) this.#forget(key, feed);
-    await mapConcurrently(feeds, fetchesMax, async (feed) => await this.#declareOne(feed));
+    await mapConcurrently(feeds, readsMax, async (feed) => await this.#declareOne(feed));
     this.dropEnded();
   }
 
   /** Loads what another process has stored in the meantime. */
   async follow(signal: AbortSignal): Promise<void> {
     const { store } = this.#ports;
-    await mapConcurrently([...this.#known.values()], fetchesMax, async ({ feed }) => {
+    await mapConcurrently([...this.#known.values()], readsMax, async ({ feed }) => {
       if (signal.aborted || (await store.hasChanged?.(feed.meta)) !== true) return;
       const stored = await store.load(feed.meta);
       const known = this.#known.get(nameKey(feed.meta));
@@ -85,18 +106,29 @@ export class FeedBook {
     this.dropEnded();
   }
 
-  /** Fetches all feeds that are due. Afterwards, the status of each feed is current. */
-  async refresh(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#ports;
-    const due = [...this.#known.values()].filter((known) => (this.#dueMs(known) ?? Infinity) <= clock.nowMs());
-    await mapConcurrently(due, fetchesMax, async (known) => {
-      if (!signal.aborted) await this.#refreshOne(known, signal);
-    });
+  /**
+   * Starts to fetch all feeds that are due, and resolves when no fetch is in progress. Namespaces take turns. Declarations may change
+   * in the meantime. Never rejects.
+   */
+  async refresh(signal: AbortSignal, onFetched: () => void = () => undefined): Promise<void> {
+    for (const known of this.#known.values()) {
+      const { meta } = known.feed;
+      if (this.#turns.isFetching(meta) || !this.#isDue(known)) continue;
+      const fetch = async (): Promise<void> => {
+        if (!signal.aborted) await this.#refreshOne(known, signal);
+      };
+      this.#turns.start(meta, fetch, onFetched);
+    }
+    await this.#turns.ended();
   }
 
   /** Writes the status of every feed, which also changes with time. */
   async report(): Promise<void> {
     const { status, clock, observer } = this.#ports;
+    for (const feed of this.#unused.values()) {
+      const nothing = { state: initialFeedState(feed), content: undefined, storeProblem: undefined };
+      await writeFeedStatus(status, { feed, ...nothing, isUsed: false, nowMs: clock.nowMs() });
+    }
     for (const { feed, state, content, storeProblem } of this.#known.values()) {
       const nowMs = clock.nowMs();
       observer?.seen(feed.meta, {
@@ -104,7 +136,7 @@ export class FeedBook {
         confirmedAtMs: state.good?.confirmedAtMs,
         isStale: staleSinceMs(state, feed, nowMs) !== undefined,
       });
-      await writeFeedStatus(status, { feed, state, content, storeProblem, nowMs });
+      await writeFeedStatus(status, { feed, state, content, storeProblem, isUsed: true, nowMs });
     }
   }
 
@@ -117,12 +149,13 @@ export class FeedBook {
     });
   }
 
-  /** When something is due next: a fetch, or the expiry of an entry. */
+  /** When something is due next: a fetch that is not in progress, or the expiry of an entry. */
   nextMs(): number | undefined {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const known of this.#known.values()) {
       const endMs = known.content === undefined ? Number.POSITIVE_INFINITY : firstEndMs(known.content);
-      nextMs = Math.min(nextMs, endMs, this.#dueMs(known) ?? Number.POSITIVE_INFINITY);
+      const dueMs = this.#turns.isFetching(known.feed.meta) ? undefined : this.#dueMs(known);
+      nextMs = Math.min(nextMs, endMs, dueMs ?? Number.POSITIVE_INFINITY);
     }
     return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
   }
@@ -140,8 +173,19 @@ export class FeedBook {
 
   /** If only the expiry times of entries change, rules are not affected. */
   #use(known: Known, content: FeedContent | undefined): void {
-    if (content?.entries !== known.content?.entries) this.#version += 1;
+    if (content?.entries !== known.content?.entries) this.#changedFor(known.feed.meta);
     known.content = content;
+  }
+
+  #changedFor(feed: ObjectName): void {
+    this.#version += 1;
+    this.#changed.add(nameKey(feed));
+  }
+
+  #isDue(known: Known): boolean {
+    const dueMs = this.#dueMs(known);
+    // Read after the due time, which is the current time for a feed that was never fetched.
+    return dueMs !== undefined && dueMs <= this.#ports.clock.nowMs();
   }
 
   #dueMs({ feed, state, storeProblem, storeRetryAtMs }: Known): number | undefined {
@@ -155,7 +199,7 @@ export class FeedBook {
     this.#known.delete(key);
     this.#ports.forget?.(feed.meta);
     this.#ports.observer?.forgotten(feed.meta);
-    this.#version += 1;
+    this.#changedFor(feed.meta);
   }
 
   async #declareOne(feed: DeclaredFeed): Promise<void> {
@@ -163,12 +207,12 @@ export class FeedBook {
     const key = nameKey(feed.meta);
     const before = this.#known.get(key);
     if (before !== undefined && !(before.storeProblem !== undefined && clock.monotonicMs() >= before.storeRetryAtMs)) {
-      if (before.feed !== feed) this.#version += 1;
+      if (accessOf(before.feed) !== accessOf(feed)) this.#changedFor(feed.meta);
       before.feed = feed;
       before.state = adapted(before.state, feed);
       return;
     }
-    const stored = await store.load(feed.meta);
+    const stored = await this.#load(feed, store);
     const state = stored.ok ? stored.state : undefined;
     this.#known.set(key, {
       feed,
@@ -176,8 +220,23 @@ export class FeedBook {
       content: before?.content,
       storeProblem: stored.ok ? undefined : stored.problem,
       storeRetryAtMs: clock.monotonicMs() + storeRetryMs,
+      reserved: undefined,
     });
-    this.#version += 1;
+    this.#changedFor(feed.meta);
+  }
+
+  /** Content that no longer fits into the limit is not loaded. */
+  async #load(feed: DeclaredFeed, store: FeedPorts["store"]): Promise<StoredFeed> {
+    const stored = await store.load(feed.meta);
+    const count = stored.ok ? (stored.state?.good?.content.entries.length ?? 0) : 0;
+    const problem = limitProblem(feed, count, this.#counted());
+    return problem === undefined ? stored : { ok: false, problem };
+  }
+
+  #counted(): CountedFeed[] {
+    return [...this.#known.values()].map(({ feed, state, reserved }) => {
+      return { feed, entries: Math.max(reserved ?? 0, state.good?.content.entries.length ?? 0) };
+    });
   }
 
   async #refreshOne(known: Known, signal: AbortSignal): Promise<void> {
@@ -185,23 +244,34 @@ export class FeedBook {
     if (known.storeProblem !== undefined) await this.#declareOne(known.feed);
     const current = this.#known.get(nameKey(known.feed.meta));
     if (current === undefined || current.storeProblem !== undefined) return;
+    const isForgotten = (): boolean => this.#known.get(nameKey(feed.meta)) !== current;
     const { feed, state: before } = current;
-    const outcome = await fetch(feed, { validators: validatorsOf(before), state: before }, signal);
-    if (signal.aborted) return;
+    const fetched = await fetch(feed, { validators: validatorsOf(before), state: before }, signal);
+    if (signal.aborted || isForgotten()) return;
+    const outcome = withinLimit(feed, fetched, this.#counted());
     const state = afterFetch(before, feed, outcome, { nowMs: clock.nowMs(), random: random() });
+    current.reserved = state.good?.content.entries.length;
     // The content is stored before it is used, so that it is available after a crash.
     const problem = await store.save(feed.meta, state);
+    current.reserved = undefined;
+    if (isForgotten()) return;
     if (problem !== undefined) {
       current.storeProblem = problem;
       current.storeRetryAtMs = clock.monotonicMs() + storeRetryMs;
       return;
     }
-    current.state = state;
+    // A new source, request or acceptance may have been declared during the fetch.
+    current.state = adapted(state, current.feed);
     if (state.good?.content !== before.good?.content) this.#use(current, state.good?.content);
     this.dropEnded();
     emitFeedEvents(status, feed, before, state);
     observer?.fetched(feed.meta, judgeFeed(state, feed).reason);
   }
+}
+
+/** The part of the declaration that rules see. */
+function accessOf({ allowedNamespaces }: DeclaredFeed): string {
+  return JSON.stringify(allowedNamespaces);
 }
 
 function adapted(state: FeedState, feed: DeclaredFeed): FeedState {

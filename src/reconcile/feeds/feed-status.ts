@@ -6,7 +6,7 @@ import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import { headOf } from "../../model/entry-head.ts";
 import type { FeedContent } from "../../model/feed.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
-import { type FeedVerdict, judgeFeed, staleSinceMs } from "../../plan/feeds/feed-verdict.ts";
+import { type FeedVerdict, judgeFeed, staleSinceMs, unusedVerdict } from "../../plan/feeds/feed-verdict.ts";
 import { specialPurposeObjection } from "../../plan/lists/special-purpose.ts";
 import type { StatusPort } from "../ports.ts";
 import { writeStatus } from "../status/write-status.ts";
@@ -17,6 +17,8 @@ export interface FeedFacts {
   /** The entries that rules currently use. */
   readonly content: FeedContent | undefined;
   readonly storeProblem: string | undefined;
+  /** Whether an attached rule uses the feed. */
+  readonly isUsed: boolean;
   readonly nowMs: number;
 }
 
@@ -66,12 +68,9 @@ function timeOf(timeMs: number | undefined): string | undefined {
 }
 
 function conditionsOf(before: readonly Condition[], facts: FeedFacts): readonly Condition[] {
-  const { feed, state, nowMs, storeProblem } = facts;
+  const { feed, nowMs } = facts;
   const { generation: observedGeneration } = feed.meta;
-  const verdict: FeedVerdict =
-    storeProblem === undefined
-      ? judgeFeed(state, feed)
-      : { reason: "Unavailable", next: "Retrying", message: `Nothing is fetched: ${storeProblem}` };
+  const verdict = verdictOf(facts);
   const message = verdict.message;
   const accepted = { type: "Accepted", status: "True", reason: "Accepted", message: "The feed is valid." } as const;
   let conditions = setCondition(before, { ...accepted, observedGeneration }, nowMs);
@@ -86,13 +85,19 @@ function conditionsOf(before: readonly Condition[], facts: FeedFacts): readonly 
   return withStale(conditions, facts);
 }
 
+function verdictOf({ feed, state, storeProblem, isUsed }: FeedFacts): FeedVerdict {
+  if (!isUsed) return unusedVerdict;
+  if (storeProblem === undefined) return judgeFeed(state, feed);
+  return { reason: "Unavailable", next: "Retrying", message: `Nothing is fetched: ${storeProblem}` };
+}
+
 function fetchedStatus({ next }: FeedVerdict): "True" | "False" | "Unknown" {
   if (next === "Settled") return "True";
-  return next === "Working" || next === "Paused" ? "Unknown" : "False";
+  return next === "Working" || next === "Paused" || next === "Nothing" ? "Unknown" : "False";
 }
 
 function readyOf({ next, reason, message }: FeedVerdict) {
-  if (next === "Settled") return { status: "True", reason: "Ready", message } as const;
+  if (next === "Settled" || next === "Nothing") return { status: "True", reason: "Ready", message } as const;
   if (next === "Working") return { status: "Unknown", reason: "Progressing", message } as const;
   return { status: next === "Paused" ? "Unknown" : "False", reason, message } as const;
 }

@@ -6,7 +6,7 @@ import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-
 import type { ResourceType } from "../../kube/resource-path.ts";
 import { sameJson } from "../../kube/status-diff.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
-import type { ObjectName, ResourceKind } from "../../model/resource.ts";
+import { nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
 import { setterOfAnnotation } from "./managed-fields.ts";
 
 export interface ClusterObject extends KubeObject {
@@ -78,6 +78,18 @@ export function configMapKeysOf(rule: ClusterObject): string[] {
 export function dataKeysOf(rules: readonly ClusterObject[], wanted: string): ReadonlySet<string> {
   const sources = rules.flatMap(sourcesOf).filter(({ mapKey }) => mapKey === wanted);
   return new Set(sources.map(({ dataKey }) => dataKey));
+}
+
+/** `namespace/name` of every feed that a rule takes addresses from. */
+export function feedKeysOf({ metadata, spec }: ClusterObject): string[] {
+  const sources = isRecord(spec) ? spec["addressesFrom"] : undefined;
+  if (!Array.isArray(sources)) return [];
+  const keys = sources.flatMap((source: unknown) => {
+    const reference = isRecord(source) ? source["feedRef"] : undefined;
+    const { name, namespace = metadata.namespace } = isRecord(reference) ? reference : {};
+    return typeof name === "string" && typeof namespace === "string" ? [nameKey({ namespace, name })] : [];
+  });
+  return [...new Set(keys)];
 }
 
 function sourcesOf({ metadata, spec }: ClusterObject): { readonly mapKey: string; readonly dataKey: string }[] {

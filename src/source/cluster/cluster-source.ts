@@ -103,16 +103,20 @@ class WatchedCluster implements ClusterSource {
         options.onStored?.(change);
         if (kind === "WafFeed") return this.feeds.changed(change);
         if (kind === "WafInstance") this.#rollouts.instancesChanged();
+        if (kind === "WafInstance") this.feeds.changed(change);
+        if (kind === "WafIpRule") this.feeds.ruleChanged(change);
         broken.objectChanged(change);
         this.#changes.objectChanged(kind, change);
       },
       onConfigMap: (change) => this.#changes.configMapChanged(change),
-      onNamespace: (change) => this.#changes.namespaceChanged(change),
+      onNamespace: (change) => {
+        this.#changes.namespaceChanged(change);
+        this.feeds.namespaceChanged();
+      },
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
     const { stores } = this.#watches;
     const broken = new BrokenReferenceIndex(stores, namespace);
-    this.feeds = new FeedObjects(stores, () => options.onFeedChange?.());
     this.#keys = new ApiKeys({ api, clock, onKey: (instance, former) => this.#changes.keyChanged(instance, former) });
     const texts = new AddressTexts({
       api,
@@ -124,6 +128,7 @@ class WatchedCluster implements ClusterSource {
       onChanged: (mapKey) => this.#changes.touchUsersOf(mapKey),
     });
     this.#changes = new InstanceChanges({ ...options, stores, keys: this.#keys, texts });
+    this.feeds = new FeedObjects(stores, this.#changes, () => options.onFeedChange?.());
     this.#references = new InstanceReferences({
       clock,
       random,
@@ -142,7 +147,12 @@ class WatchedCluster implements ClusterSource {
       onRollout: (instance, reason) => this.#changes.touch(instance, reason),
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
-    this.#gathering = new InstanceGathering({
+    this.#gathering = this.#makeGathering(broken);
+  }
+
+  #makeGathering(broken: BrokenReferenceIndex): InstanceGathering {
+    const { api, clock, namespace } = this.#options;
+    return new InstanceGathering({
       api,
       clock,
       namespace,

@@ -12,6 +12,7 @@ import { nameKey, type ResourceKind, resourceKinds } from "../../model/resource.
 import {
   type ClusterObject,
   configMapKeysOf,
+  feedKeysOf,
   configMapType,
   instanceNameOf,
   namespaceType,
@@ -189,6 +190,7 @@ const attachedIndexes = {
   },
   namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
   configMap: configMapKeysOf,
+  feed: feedKeysOf,
 };
 
 const instanceIndexes = {

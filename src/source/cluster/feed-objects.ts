@@ -1,41 +1,70 @@
-// The feeds of a cluster, the relevant changes, and their users. A feed affects an instance only when its content changes, which
-// is determined by its fetch.
+// The feeds of a cluster, and which of them are used. Only feeds that an attached rule uses are fetched and kept: anyone who may create
+// feeds could otherwise use all memory and all fetches of the operator.
 import type { ObjectChange } from "../../kube/reflector.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { type ClusterObject, isMeaningfulChange } from "./cluster-object.ts";
+import { nameKey } from "../../model/resource.ts";
+import { mayUseFeed } from "../../plan/feeds/feed-access.ts";
+import { watchedLabels } from "./attached-namespaces.ts";
+import { type ClusterObject, feedKeysOf, isMeaningfulChange } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
+import type { InstanceChanges } from "./instance-changes.ts";
 import { parseObject } from "./parse-object.ts";
+
+export interface DeclaredFeeds {
+  readonly used: readonly DeclaredFeed[];
+  /** No attached rule uses them, or they do not allow the namespaces of these rules. */
+  readonly unused: readonly DeclaredFeed[];
+}
 
 export class FeedObjects {
   readonly #stores: ClusterStores;
+  readonly #changes: InstanceChanges;
   readonly #onChange: () => void;
 
-  constructor(stores: ClusterStores, onChange: () => void) {
+  /** @param onChange called when the declared feeds, or their use, may have changed. Must return immediately. */
+  constructor(stores: ClusterStores, changes: InstanceChanges, onChange: () => void) {
     this.#stores = stores;
+    this.#changes = changes;
     this.#onChange = onChange;
   }
 
+  /** A feed has changed, or an instance, and with it the access to it. */
   changed(change: ObjectChange<ClusterObject>): void {
     if (change.type !== "Changed" || isMeaningfulChange(change.old, change.object)) this.#onChange();
   }
 
-  /** Every valid feed that is not being deleted. */
-  declared(): DeclaredFeed[] {
-    return this.#stores.byKind.WafFeed.list().flatMap((object) => {
+  /** A rule has changed, which may use feeds. */
+  ruleChanged(change: ObjectChange<ClusterObject>): void {
+    const versions = change.type === "Changed" ? [change.old, change.object] : [change.object];
+    if (versions.some((rule) => feedKeysOf(rule).length > 0)) this.changed(change);
+  }
+
+  /** The labels of a namespace may have changed, and with them its access to instances and feeds. */
+  namespaceChanged(): void {
+    if (this.#stores.byKind.WafFeed.list().length > 0) this.#onChange();
+  }
+
+  /** Call this when rules see other content, or other access, in these feeds (`namespace/name`). */
+  contentChanged(feeds: Iterable<string>): void {
+    this.#changes.touchUsersOfFeeds(feeds);
+  }
+
+  /** All valid feeds that are not being deleted. */
+  declared(): DeclaredFeeds {
+    const feeds = this.#stores.byKind.WafFeed.list().flatMap((object) => {
       const parsed = parseObject("WafFeed", object);
       return parsed.ok && !parsed.declared.meta.deleting ? [parsed.declared] : [];
     });
+    const used = new Set(feeds.filter((feed) => this.#isUsed(feed)));
+    return { used: [...used], unused: feeds.filter((feed) => !used.has(feed)) };
   }
 
-  /** The instances of all rules that use feeds. */
-  users(): ObjectName[] {
-    const users = new Map<string, ObjectName>();
-    for (const object of this.#stores.byKind.WafIpRule.list()) {
-      const parsed = parseObject("WafIpRule", object);
-      if (!parsed.ok || parsed.declared.feeds.length === 0) continue;
-      users.set(nameKey(parsed.declared.instance), parsed.declared.instance);
-    }
-    return [...users.values()];
+  #isUsed(feed: DeclaredFeed): boolean {
+    const labelsOf = watchedLabels(this.#stores);
+    return this.#stores.byKind.WafIpRule.listBy("feed", nameKey(feed.meta)).some((rule) => {
+      const { namespace = "" } = rule.metadata;
+      const isAllowed = mayUseFeed(feed, { namespace, labels: labelsOf(namespace) });
+      return isAllowed && this.#changes.concernedBy("WafIpRule", rule).length > 0;
+    });
   }
 }

@@ -91,9 +91,16 @@ export class InstanceChanges {
     this.#touchAll(this.#usersOf(mapKey), `ConfigMap ${mapKey} changed`);
   }
 
-  #usersOf(mapKey: string): ObjectName[] {
-    const rules = this.#options.stores.byKind.WafIpRule.listBy("configMap", mapKey);
-    return rules.flatMap((rule) => this.#concernedBy("WafIpRule", rule));
+  /** Something that rules see of these feeds (`namespace/name`) has changed. */
+  touchUsersOfFeeds(feedKeys: Iterable<string>): void {
+    const users = [...feedKeys].flatMap((key) => this.#usersOf(key, "feed"));
+    this.#touchAll(users, "feeds changed");
+  }
+
+  /** The instances of the rules that take addresses from this object, and that are or may be attached. */
+  #usersOf(sourceKey: string, index: "configMap" | "feed" = "configMap"): ObjectName[] {
+    const rules = this.#options.stores.byKind.WafIpRule.listBy(index, sourceKey);
+    return rules.flatMap((rule) => this.concernedBy("WafIpRule", rule));
   }
 
   namespaceChanged(change: ObjectChange<KubeObject>): void {
@@ -177,28 +184,32 @@ export class InstanceChanges {
       }
     }
     const key = `${kind} ${keyOf(change.object)}`;
-    const names = versions.flatMap((version) => this.#concernedBy(kind, version));
+    const names = versions.flatMap((version) => this.concernedBy(kind, version));
     const [last] = names;
     const former = this.#formerInstances.get(key);
     if (last !== undefined && change.type === "Deleted") this.#formerInstances.set(key, last);
-    else if (last === undefined && former !== undefined) names.push(former);
+    else if (last === undefined && former !== undefined) {
+      names.push(...this.#attaching(kind, namespaceOf(change.object), this.#instanceStore.get(nameKey(former))));
+    }
     this.#touchAll(names, `${key} ${change.type.toLowerCase()}`);
     this.#options.onUnattachedChange?.();
   }
 
   /** The existing instances to which the object is or may be attached: all of them if its reference is unreadable. */
-  #concernedBy(kind: GuestKind, object: ClusterObject): ObjectName[] {
+  concernedBy(kind: GuestKind, object: ClusterObject): ObjectName[] {
     const name = instanceNameOf(object);
     const instances = name === undefined ? this.#instanceStore.list() : [this.#instanceStore.get(nameKey(name))];
-    const namespace = object.metadata.namespace ?? "";
-    return instances.flatMap((stored) => {
-      if (stored === undefined) return [];
-      const instance = parseInstance(stored);
-      const { namespace: home = "", name: own } = stored.metadata;
-      if (instance === undefined) return [{ namespace: home, name: own }];
-      const attached = new AttachedNamespaces(instance, watchedLabels(this.#options.stores));
-      return attached.mayAttach(kind, namespace) ? [{ namespace: home, name: own }] : [];
-    });
+    return instances.flatMap((stored) => this.#attaching(kind, namespaceOf(object), stored));
+  }
+
+  /** The name of the instance, if it exists and objects of the namespace are or may be attached to it. */
+  #attaching(kind: GuestKind, namespace: string, stored: ClusterObject | undefined): ObjectName[] {
+    if (stored === undefined) return [];
+    const instance = parseInstance(stored);
+    const { namespace: home = "", name: own } = stored.metadata;
+    if (instance === undefined) return [{ namespace: home, name: own }];
+    const attached = new AttachedNamespaces(instance, watchedLabels(this.#options.stores));
+    return attached.mayAttach(kind, namespace) ? [{ namespace: home, name: own }] : [];
   }
 
   #touchAll(names: readonly ObjectName[], reason: string): void {
@@ -229,6 +240,10 @@ function accessDiffers(
 
 function requestOf({ metadata }: ClusterObject): string | undefined {
   return metadata.annotations?.[requestedAtAnnotation];
+}
+
+function namespaceOf({ metadata }: KubeObject): string {
+  return metadata.namespace ?? "";
 }
 
 function keyOf({ metadata: { namespace = "", name } }: KubeObject): string {

@@ -71,13 +71,14 @@ test("changed entries cause a run; more evidence alone does not, and is availabl
   const bench = new Bench();
   await bench.entries();
   bench.book.publish(instance, published(61));
-  const version = bench.book.version();
+  const version = bench.book.version(instance);
   bench.book.publish(instance, published(62));
-  expect([bench.book.version(), bench.changes]).toStrictEqual([version, 0]);
+  expect([bench.book.version(instance), bench.changes]).toStrictEqual([version, 0]);
   const view = await bench.book.view(instance);
   expect(view.state === "Known" && view.judgements.get("edge/attackers")?.judgement.entries[0]?.requests).toBe(62);
   bench.book.publish(instance, new Map());
-  expect([bench.book.version() > version, bench.changes]).toStrictEqual([true, 1]);
+  expect([bench.book.version(instance) > version, bench.changes]).toStrictEqual([true, 1]);
+  expect(bench.book.version({ ...instance, namespace: "other" })).toBe(0);
 });
 
 test("a report about the reading causes a run if it differs from the last one", async () => {

@@ -16,9 +16,33 @@ function sourceOf(declared: Gathered) {
       confirm: async () => ({ state: "Read", gathered: declared }),
       version: () => 1,
     },
-    { view: () => ({ feed: aFeed(), content }), version: () => 1 },
+    { view: () => ({ feed: aFeed(), content }) },
   );
 }
+
+test("the result stays the same object until something changes in a feed that its rules use", async () => {
+  const rules = [aRule("shop/threats", { feeds: [threats], texts: [] })];
+  const declared = gathered({ rules });
+  let content = feedContent(["192.0.2.7"]);
+  const view = ({ name: asked }: { readonly name: string }) => {
+    if (asked !== "threats") throw new Error("No rule uses this feed.");
+    return { feed: aFeed(), content };
+  };
+  const source = withFeeds(
+    {
+      gather: async () => declared,
+      confirm: async () => ({ state: "Read", gathered: declared }),
+      version: () => 1,
+    },
+    { view },
+  );
+  const first = await source.gather(name);
+  expect(await source.gather(name)).toBe(first);
+  content = feedContent(["192.0.2.8"]);
+  const second = await source.gather(name);
+  expect(second?.rules[0]?.texts).toMatchObject([{ entries: ["192.0.2.8"] }]);
+  expect(await source.gather(name)).toBe(second);
+});
 
 test("a rule with a ConfigMap and a feed gets the content of both, and reports how changes of the ConfigMap are noticed", async () => {
   const rule = aRule("shop/threats", {

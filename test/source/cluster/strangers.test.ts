@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
+import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceKind } from "../../../src/model/resource.ts";
 import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
@@ -12,6 +13,7 @@ import { createNamespace, installDefinitions, waitFor } from "../../support/buil
 import type { Manifest } from "../../support/builders/manifests.ts";
 import {
   addresses,
+  apiVersion,
   cacheClear,
   configMap,
   instance,
@@ -32,12 +34,17 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
   let running: Promise<void>;
   const end = new AbortController();
   let unattachedChanges = 0;
+  let feedChanges = 0;
 
   beforeAll(async () => {
     await installDefinitions(cluster);
     api = apiClient(cluster);
     client = watchedClient(api);
-    source = createClusterSource({ ...quiet(client), onUnattachedChange: () => void (unattachedChanges += 1) });
+    source = createClusterSource({
+      ...quiet(client),
+      onUnattachedChange: () => void (unattachedChanges += 1),
+      onFeedChange: () => void (feedChanges += 1),
+    });
     running = source.run(end.signal);
     await source.whenSynced();
   });
@@ -133,6 +140,66 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     );
     expect(source.version(name)).toBe(version);
     expect(unattachedChanges).toBe(before + 2);
+  });
+
+  test("a former guest's change is no change either, although its deleted object was attached", async () => {
+    const name = await anInstance("former", { access: [{ namespaces: { from: "All" } }] });
+    const guest = await createNamespace(cluster, "former-guest");
+    const theirs = rule(guest, "theirs", ["198.51.100.2"], {
+      instanceRef: { name: "waf", namespace: name.namespace },
+    });
+    await created(theirs);
+    expect((await gather(name)).rules).toHaveLength(1);
+    await deleteManifest(cluster, theirs);
+    await waitFor("the end of it", waitMs, async () =>
+      source.objectOf({ kind: "WafIpRule", ...theirs.metadata }) === undefined ? true : undefined,
+    );
+    const home = instance(name.namespace, "https://former.example");
+    await seen(home, await patchObject(cluster, home, { spec: { access: null } }));
+    const version = source.version(name);
+    await created(theirs);
+    await seen(theirs, await patchObject(cluster, theirs, { spec: { addresses: ["198.51.100.3"] } }));
+    expect(source.version(name)).toBe(version);
+  });
+
+  test("a feed is used only by attached rules whose namespaces it allows, and changes only their instances", async () => {
+    const user = await anInstance("feed-user");
+    const other = await anInstance("feed-other");
+    const stranger = await createNamespace(cluster, "feed-stranger");
+    const addressesFrom = [{ feedRef: { name: "threats" } }];
+    const borrowed = [{ feedRef: { name: "threats", namespace: stranger } }];
+    const instanceRef = { name: "waf", namespace: user.namespace };
+    const theirs = feed(stranger);
+    await created(
+      feed(user.namespace),
+      theirs,
+      rule(user.namespace, "mine", [], { addressesFrom }),
+      rule(stranger, "theirs", [], { addressesFrom, instanceRef }),
+      rule(other.namespace, "borrowed", [], { addressesFrom: borrowed }),
+    );
+    const namesOf = (feeds: readonly DeclaredFeed[]): string[] =>
+      feeds.map(({ meta }) => meta.namespace).filter((one) => one === user.namespace || one === stranger);
+    expect(namesOf(source.feeds.declared().used)).toStrictEqual([user.namespace]);
+    expect(namesOf(source.feeds.declared().unused)).toStrictEqual([stranger]);
+    const versions = (): number[] => [source.version(user), source.version(other)];
+    const [ofUser = 0, ofOther = 0] = versions();
+    source.feeds.contentChanged([`${user.namespace}/threats`]);
+    const changed = source.version(user);
+    expect(changed).toBeGreaterThan(ofUser);
+    expect(versions()).toStrictEqual([changed, ofOther]);
+    // The rule that is not attached does not count; the one that borrows the feed does.
+    source.feeds.contentChanged([`${stranger}/threats`]);
+    expect(source.version(user)).toBe(changed);
+    expect(source.version(other)).toBeGreaterThan(ofOther);
+    const allowed = await patchObject(cluster, theirs, { spec: { allowedNamespaces: { from: "All" } } });
+    const before = feedChanges;
+    await seen(theirs, allowed);
+    expect(namesOf(source.feeds.declared().used).sort()).toStrictEqual([user.namespace, stranger].sort());
+    await deleteManifest(cluster, rule(other.namespace, "borrowed", []));
+    await waitFor("the end of the use", waitMs, async () =>
+      namesOf(source.feeds.declared().unused).includes(stranger) ? true : undefined,
+    );
+    expect(feedChanges).toBeGreaterThan(before);
   });
 
   test("labels and annotations of other programs on attached objects are no change", async () => {
@@ -285,6 +352,15 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(lists.length).toBeGreaterThan(2);
   });
 });
+
+function feed(namespace: string): Manifest {
+  return {
+    apiVersion,
+    kind: "WafFeed",
+    metadata: { name: "threats", namespace },
+    spec: { http: { url: "https://feeds.example/list.txt" }, suspend: true },
+  };
+}
 
 function quiet(api: ApiServer) {
   return { api, clock: realClock, random: Math.random, namespace: undefined, onChange: () => undefined };

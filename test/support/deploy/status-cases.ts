@@ -93,6 +93,7 @@ const fetchedVerdicts: Readonly<Record<ReasonOf<"Fetched">, readonly [Partial<Fe
   Fetched: [{}, healthy],
   Pending: [{ good: undefined }, working],
   Suspended: [{}, paused],
+  Unused: [{}, healthy],
   Unavailable: [{ fault: { code: "TimedOut", message } }, working],
   RateLimited: [{ fault: { code: "RateLimited", message } }, working],
   UrlNotAllowed: [{ fault: { code: "UrlNotAllowed", message } }, working],
@@ -250,15 +251,23 @@ function feedCases(): StatusCase[] {
     verdict: Verdict,
     feed = aFeed(),
     atMs = nowMs,
+    isUsed = true,
   ): StatusCase => {
     const state = { ...good, ...change };
-    const facts = { feed, state, content: good.good?.content, storeProblem: undefined, nowMs: atMs };
+    const facts = { feed, state, content: good.good?.content, storeProblem: undefined, isUsed, nowMs: atMs };
     const { conditions } = feedStatus({}, facts) as { readonly conditions: readonly Condition[] };
     const ofGeneration = conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
     return made("WafFeed", title, ofGeneration, verdict);
   };
   const fetched = entriesOf(fetchedVerdicts).map(([reason, [change, verdict]]) =>
-    caseOf(`Fetched ${reason}`, change, verdict, aFeed({ suspend: reason === "Suspended" })),
+    caseOf(
+      `Fetched ${reason}`,
+      change,
+      verdict,
+      aFeed({ suspend: reason === "Suspended" }),
+      nowMs,
+      reason !== "Unused",
+    ),
   );
   // With stale content, the rules still match the declared state.
   return [...fetched, caseOf("Stale NotConfirmed", {}, healthy, aFeed(), nowMs + 10 * aFeed().staleAfterMs)];

@@ -72,7 +72,11 @@ export class SimProcess {
     const clock = this.#clock();
     this.#lanes = new LaneRegistry({ clock, open: () => simTransport(world.networkOf(this)) });
     this.#book = this.#makeBook();
-    this.#feeds = new FeedLoop({ book: this.#book, feeds: () => world.feeds.declared(), clock });
+    this.#feeds = new FeedLoop({
+      book: this.#book,
+      feeds: () => ({ used: world.feeds.declared(), unused: [] }),
+      clock,
+    });
     this.#logs = logForwarder(world, this, {
       clock,
       elsewhereMs,
@@ -261,7 +265,7 @@ export class SimProcess {
       {
         gather: async (instance) => await this.#call("gather", () => world.cluster.gathered(this.seen, instance)),
         confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),
-        version: () => this.seen + world.rollouts.seenBy(this),
+        version: () => this.seen + world.rollouts.seenBy(this) + this.#book.version(),
         removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
       },
       this.#book,

@@ -1,0 +1,227 @@
+// The feeds of one namespace and those of others: which changes are told, what is fetched and kept, and who waits for whom.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { FeedLoop } from "../../../src/app/feed-loop.ts";
+import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
+import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
+import type { FeedState } from "../../../src/plan/feeds/feed-state.ts";
+import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
+import { FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
+import { entriesOfNamespaceMax } from "../../../src/reconcile/feeds/namespace-limit.ts";
+import { aFeed, aReading, feedContent, someAddresses, textFacts } from "../../support/builders/declare-feed.ts";
+import { RecordedStatus } from "../../support/fakes/recorded-status.ts";
+import { createVirtualClock, type VirtualClock } from "../../support/fakes/virtual-clock.ts";
+
+const hourMs = 3_600_000;
+const never = new AbortController().signal;
+const some = someAddresses(20);
+
+let clock: VirtualClock;
+let status: RecordedStatus;
+let stored: Map<string, FeedState>;
+let fetched: string[];
+let answer: (feed: DeclaredFeed, signal: AbortSignal) => Promise<FetchOutcome>;
+let book: FeedBook;
+
+function feed(name: string, change: Partial<DeclaredFeed> = {}, namespace = "shop"): DeclaredFeed {
+  return aFeed({ ...change, meta: { ...aFeed().meta, namespace, name } });
+}
+
+function content(entries: readonly string[]): FetchOutcome {
+  return { kind: "Read", reading: aReading(entries), facts: textFacts() };
+}
+
+beforeEach(() => {
+  clock = createVirtualClock();
+  status = new RecordedStatus();
+  stored = new Map();
+  fetched = [];
+  answer = async () => content(some);
+  book = new FeedBook({
+    store: {
+      load: async (name) => ({ ok: true, state: stored.get(nameKey(name)) }),
+      save: async (name, state) => void stored.set(nameKey(name), state),
+    },
+    fetch: async (asked, _, signal) => {
+      fetched.push(nameKey(asked.meta));
+      return await answer(asked, signal);
+    },
+    status,
+    clock,
+    random: () => 0,
+  });
+});
+
+async function round(used: readonly DeclaredFeed[], unused: readonly DeclaredFeed[] = []): Promise<void> {
+  await book.declare(used, unused);
+  await book.refresh(never);
+  await book.report();
+  expect(status.faults).toStrictEqual([]);
+}
+
+function entries(name: string): number | undefined {
+  return book.view({ namespace: "shop", name })?.content?.entries.length;
+}
+
+function reasonsOf({ name, namespace }: ObjectName): Readonly<Record<string, string>> {
+  const { conditions = [] } = (status.read({ ...aFeed().meta, namespace, name }) ?? {}) as {
+    conditions?: { type: string; status: string; reason: string }[];
+  };
+  return Object.fromEntries(conditions.map((condition) => [condition.type, `${condition.status} ${condition.reason}`]));
+}
+
+describe("The changed feeds", () => {
+  test("are those whose content or access has changed, each once", async () => {
+    const [one, other] = [feed("one"), feed("other")];
+    await round([one, other]);
+    expect([...book.takeChanged()]).toStrictEqual(["shop/one", "shop/other"]);
+    await round([feed("one", { intervalMs: 2 * hourMs }), other]);
+    expect([...book.takeChanged()]).toStrictEqual([]);
+    await round([feed("one", { allowedNamespaces: { from: "All", selector: undefined } }), other]);
+    expect([...book.takeChanged()]).toStrictEqual(["shop/one"]);
+    answer = async ({ meta }) => content(meta.name === "one" ? some : some.slice(1));
+    await clock.advance(2 * hourMs);
+    await round([one, other]);
+    expect([...book.takeChanged()].sort()).toStrictEqual(["shop/one", "shop/other"]);
+    await clock.advance(2 * hourMs);
+    answer = async ({ meta }) => content(meta.name === "one" ? some : some.slice(2));
+    await round([one, other]);
+    expect([...book.takeChanged()]).toStrictEqual(["shop/other"]);
+    await round([other]);
+    expect([...book.takeChanged()]).toStrictEqual(["shop/one"]);
+  });
+});
+
+describe("A feed that no rule uses", () => {
+  test("is not fetched and keeps no content in memory, and reports this; its stored content returns with the first rule", async () => {
+    const one = feed("one");
+    await round([], [one]);
+    expect(fetched).toStrictEqual([]);
+    expect(reasonsOf(one.meta)).toStrictEqual({
+      Accepted: "True Accepted",
+      Fetched: "Unknown Unused",
+      Ready: "True Ready",
+    });
+    expect(book.view(one.meta)).toStrictEqual({ feed: one, content: undefined });
+    await round([one]);
+    expect([fetched, entries("one")]).toStrictEqual([["shop/one"], 20]);
+    await round([], [one]);
+    expect([reasonsOf(one.meta)["Fetched"], entries("one"), book.nextMs()]).toStrictEqual([
+      "Unknown Unused",
+      undefined,
+      undefined,
+    ]);
+    await round([one]);
+    expect([fetched, entries("one")]).toStrictEqual([["shop/one"], 20]);
+  });
+});
+
+describe("The feeds of a namespace", () => {
+  const half = feedContent(Array.from({ length: entriesOfNamespaceMax / 2 }, (_, index) => address(index)));
+  const others = feedContent(Array.from({ length: entriesOfNamespaceMax / 2 + 1 }, (_, index) => address(index)));
+
+  function address(index: number): string {
+    return `11.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
+  }
+
+  function reading({ entries: list, expiresAtMs }: typeof half): FetchOutcome {
+    const counts = { total: list.length, valid: list.length, invalid: 0, duplicates: 0 };
+    return {
+      kind: "Read",
+      reading: { content: { entries: list, expiresAtMs }, counts, invalidLines: [] },
+      facts: textFacts(),
+    };
+  }
+
+  const guards = { ...aFeed().guards, maxEntries: entriesOfNamespaceMax };
+
+  test("have a limit for all their entries together, and keep the content that fits", async () => {
+    const [one, other] = [feed("one", { guards }), feed("other", { guards })];
+    const elsewhere = feed("other", { guards }, "elsewhere");
+    answer = async ({ meta }) => reading(nameKey(meta) === "shop/one" ? half : others);
+    await round([one, other, elsewhere]);
+    expect([entries("one"), entries("other")]).toStrictEqual([half.entries.length, undefined]);
+    expect(reasonsOf(other.meta)["Fetched"]).toBe("False NotAList");
+    expect(JSON.stringify(status.read(other.meta))).toContain(
+      "The feeds of namespace shop would have 1,000,001 entries in total, but at most 1,000,000 are allowed",
+    );
+    expect(book.view(elsewhere.meta)?.content?.entries.length).toBe(others.entries.length);
+
+    // Neither by a detour over unused feeds.
+    await round([other], [one]);
+    await clock.advance(hourMs);
+    await round([other], [one]);
+    expect([entries("one"), entries("other")]).toStrictEqual([undefined, others.entries.length]);
+    await round([one, other]);
+    expect([entries("one"), entries("other")]).toStrictEqual([undefined, others.entries.length]);
+    expect(reasonsOf(one.meta)["Fetched"]).toBe("False Unavailable");
+  });
+});
+
+describe("A feed whose server does not respond", () => {
+  const stop = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+
+  afterEach(async () => {
+    stop.abort();
+    await clock.settle();
+    await running;
+  });
+
+  test("delays neither the feeds of other namespaces nor the expiry of entries, even with 400 of its kind", async () => {
+    const hanging = Array.from({ length: 400 }, (_, index) => feed(`hanging-${index}`, {}, "stranger"));
+    let declared: readonly DeclaredFeed[] = hanging;
+    let atOnce = 0;
+    let mostAtOnce = 0;
+    answer = async ({ meta }, signal) => {
+      if (meta.namespace === "shop") return content(some);
+      atOnce += 1;
+      mostAtOnce = Math.max(mostAtOnce, atOnce);
+      await clock.sleep(30_000, signal);
+      atOnce -= 1;
+      return { kind: "Failed", fault: { code: "TimedOut", message: "The server did not respond." } };
+    };
+    const loop = new FeedLoop({ book, feeds: () => ({ used: declared, unused: [] }), clock });
+    const told: string[] = [];
+    running = loop.run(stop.signal, (changed) => void told.push(...changed));
+    await clock.advance(1_000);
+    told.length = 0;
+    declared = [...hanging, feed("one")];
+    loop.wake();
+    await clock.advance(2_000);
+    expect([entries("one"), told]).toStrictEqual([20, ["shop/one"]]);
+    answer = (
+      (former) => async (asked, signal) =>
+        asked.meta.namespace === "shop" ? content(some.slice(1)) : await former(asked, signal)
+    )(answer);
+    await clock.advance(hourMs);
+    expect(entries("one")).toBe(19);
+    expect(mostAtOnce).toBe(3);
+  });
+
+  test("is fetched again at once if its source or a request changes meanwhile", async () => {
+    let respond: (outcome: FetchOutcome) => void = () => undefined;
+    answer = async () => await new Promise((resolve) => (respond = resolve));
+    await book.declare([feed("one")]);
+    const refreshing = book.refresh(never);
+    await clock.settle();
+    const asked = feed("one");
+    const annotations = { "wafsync.dev/requested-at": "now" };
+    await book.declare([{ ...asked, meta: { ...asked.meta, annotations } }]);
+    respond(content(some));
+    await refreshing;
+    expect([entries("one"), fetched]).toStrictEqual([20, ["shop/one"]]);
+    expect(book.nextMs()).toBe(clock.nowMs());
+  });
+
+  test("changes nothing if it is no longer used when its server responds", async () => {
+    let respond: (outcome: FetchOutcome) => void = () => undefined;
+    answer = async () => await new Promise((resolve) => (respond = resolve));
+    await book.declare([feed("one")]);
+    const refreshing = book.refresh(never);
+    await clock.settle();
+    await book.declare([], [feed("one")]);
+    respond(content(some));
+    await refreshing;
+    expect([entries("one"), stored.size]).toStrictEqual([undefined, 0]);
+  });
+});
