@@ -144,6 +144,25 @@ test("a key that failed with its own backoff runs again at that time, and counts
   await ended;
 });
 
+test("parked work counts once, even if it continues twice", async () => {
+  const begun: string[] = [];
+  const { time, clock, queue, stop, ended } = start(async (key, _reasons, _signal, park) => {
+    begun.push(key);
+    const unpark = park();
+    unpark();
+    unpark();
+    await clock.sleep(1_000);
+    return { kind: "Settled" };
+  });
+  for (const key of ["a", "b", "c"]) queue.add(key, change);
+  await time.advance(500);
+  const atOnce = begun.length;
+  await time.advance(10_000);
+  expect([atOnce, begun]).toStrictEqual([1, ["a", "b", "c"]]);
+  stop.abort();
+  await ended;
+});
+
 test("parked work releases its worker, and takes one again when it continues", async () => {
   const begun: string[] = [];
   const continued = Promise.withResolvers<void>();

@@ -183,6 +183,16 @@ describe("the automatic block of a guest", () => {
     expect(rules[0]?.verdict).toBe("QuotaExceeded");
   });
 
+  test("is not affected by the guest's origins if it belongs to the owner, so a guest can't unblock its visitors", () => {
+    const origins = [anOrigin("203.0.113.7", { name: "shop/mine" })];
+    const entries = [judged("203.0.113.7")];
+    const owners = { ...declared(entries), origins };
+    expect([
+      ...desiredOf({ ...owners, instance: anInstance({ access: [grant] }) }).lists.blocklist.keys(),
+    ]).toStrictEqual(["203.0.113.7"]);
+    expect(desiredOf({ ...guest(entries), origins }).lists.blocklist.size).toBe(0);
+  });
+
   test("never blocks what the owner allows", () => {
     const owners = aRule("partners", { action: "Allow", addresses: ["203.0.113.0/24"] });
     expect(desiredOf(guest([judged("203.0.113.7")], [owners])).lists.blocklist.size).toBe(0);

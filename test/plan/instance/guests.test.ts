@@ -155,6 +155,19 @@ describe("A guest's rule", () => {
     expect(rule).toMatchObject({ verdict: "NotGranted", message: expect.stringContaining("deletionPolicy: Retain") });
     expect([...rule.entries]).toStrictEqual(["192.0.2.1"]);
   });
+
+  test("limits origins in the same way: no adoption, and nothing is retained", () => {
+    const mine = anOrigin("a.example", {
+      name: "team-a/mine",
+      deletionPolicy: "Retain",
+      meta: { annotations: { "wafsync.dev/adopt": "true" } },
+    });
+    const originOf = (adopt: boolean) =>
+      desiredOf({ instance: instanceWith({ ...everything, adopt }), origins: [mine] }).origins.get("a.example");
+    expect(originOf(false)).toMatchObject({ deletionPolicy: "Delete", meta: { annotations: {} } });
+    expect(originOf(true)).toMatchObject({ deletionPolicy: "Delete", meta: mine.meta });
+    expect(originOf(false)?.meta.annotations).toStrictEqual({});
+  });
 });
 
 describe("A conflict", () => {

@@ -5,6 +5,7 @@ import type { ApiServer } from "../../../src/kube/api-server.ts";
 import { localFault } from "../../../src/kube/api-result.ts";
 import { createObjectStore } from "../../../src/kube/store.ts";
 import type { AddressText } from "../../../src/model/gathered.ts";
+import { contentOf } from "../../../src/source/cluster/config-map-content.ts";
 import { AddressTexts, type Freshness } from "../../../src/source/cluster/address-texts.ts";
 import { aRule } from "../../support/builders/declare.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/fakes/virtual-clock.ts";
@@ -156,6 +157,8 @@ test("of a ConfigMap, only the keys that rules use are kept, and other keys must
   const first = readInTime();
   requests[0]?.(both);
   await first;
+  const content = contentOf({ metadata, data: { ...data, "huge.txt": "198.51.100.1\n" } }, wanted);
+  expect([...content.data.keys()]).toStrictEqual(["list.txt"]);
   // Kept keys need no further request.
   expect(await readInTime()).toMatchObject([{ state: "Read", text: "192.0.2.1\n" }]);
   expect(requests).toHaveLength(1);
