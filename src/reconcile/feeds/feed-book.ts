@@ -212,7 +212,7 @@ export class FeedBook {
       before.state = adapted(before.state, feed);
       return;
     }
-    const stored = await this.#load(feed, store);
+    const stored = this.#fitting(feed, await store.load(feed.meta));
     const state = stored.ok ? stored.state : undefined;
     this.#known.set(key, {
       feed,
@@ -225,9 +225,8 @@ export class FeedBook {
     this.#changedFor(feed.meta);
   }
 
-  /** Content that no longer fits into the limit is not loaded. */
-  async #load(feed: DeclaredFeed, store: FeedPorts["store"]): Promise<StoredFeed> {
-    const stored = await store.load(feed.meta);
+  /** Content that no longer fits into the limit is not used. Waits for nothing, because others are loaded at the same time. */
+  #fitting(feed: DeclaredFeed, stored: StoredFeed): StoredFeed {
     const count = stored.ok ? (stored.state?.good?.content.entries.length ?? 0) : 0;
     const problem = limitProblem(feed, count, this.#counted());
     return problem === undefined ? stored : { ok: false, problem };

@@ -36,7 +36,11 @@ beforeEach(() => {
   stored = new Map();
   fetched = [];
   answer = async () => content(some);
-  book = new FeedBook({
+  book = aBook();
+});
+
+function aBook(): FeedBook {
+  return new FeedBook({
     store: {
       load: async (name) => ({ ok: true, state: stored.get(nameKey(name)) }),
       save: async (name, state) => void stored.set(nameKey(name), state),
@@ -49,7 +53,7 @@ beforeEach(() => {
     clock,
     random: () => 0,
   });
-});
+}
 
 async function round(used: readonly DeclaredFeed[], unused: readonly DeclaredFeed[] = []): Promise<void> {
   await book.declare(used, unused);
@@ -154,6 +158,11 @@ describe("The feeds of a namespace", () => {
     await round([one, other]);
     expect([entries("one"), entries("other")]).toStrictEqual([undefined, others.entries.length]);
     expect(reasonsOf(one.meta)["Fetched"]).toBe("False Unavailable");
+
+    // Nor at a start.
+    book = aBook();
+    await book.declare([one, other, elsewhere]);
+    expect([entries("one"), entries("other")].filter((count) => count !== undefined)).toHaveLength(1);
   });
 });
 
