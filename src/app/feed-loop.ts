@@ -1,7 +1,7 @@
 // Updates the feeds, either once or until the process stops. Notifies their users when the entries of rules may have changed.
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
-import type { DeclaredFeed } from "../model/declared-feed.ts";
+import type { DeclaredFeeds } from "../model/declared-feed.ts";
 import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
 
 /** Statuses also change with time: a feed can become stale. */
@@ -14,8 +14,8 @@ const followMs = 15_000;
 
 export interface FeedLoopOptions {
   readonly book: FeedBook;
-  /** The current declarations. Nothing is fetched or kept of unused feeds. */
-  readonly feeds: () => { readonly used: readonly DeclaredFeed[]; readonly unused: readonly DeclaredFeed[] };
+  /** The current declarations. */
+  readonly feeds: () => DeclaredFeeds;
   readonly clock: Clock;
 }
 

@@ -4,6 +4,7 @@ import { type ObjectName, nameKey } from "../model/resource.ts";
 import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
 import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
 import { connectionsOf } from "./base-url-policy.ts";
+import type { OnFeedsChanged } from "./feed-loop.ts";
 import type { HistoryKeeper } from "./history-keeper.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { LogForwardingController } from "./log-forwarding-controller.ts";
@@ -47,6 +48,7 @@ class Work implements OperatorWork {
   readonly #followingFeeds = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
   #leading: Promise<unknown> = Promise.resolve();
+  readonly #onFeedsChanged: OnFeedsChanged = (feeds) => this.#source.feeds.contentChanged(feeds);
   #isWorking = false;
 
   constructor(options: OperatorWorkOptions) {
@@ -112,9 +114,7 @@ class Work implements OperatorWork {
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
-      this.shards === undefined
-        ? this.#lead(signal)
-        : this.#feeds.loop.follow(following, (feeds) => this.#source.feeds.contentChanged(feeds)),
+      this.shards === undefined ? this.#lead(signal) : this.#feeds.loop.follow(following, this.#onFeedsChanged),
     ]);
     await this.#running;
   }
@@ -143,7 +143,7 @@ class Work implements OperatorWork {
     const { clock } = this.#options;
     const unattached = createUnattachedLoop(clock, this.#changed, this.#source, this.#records, this.#statusOptions());
     await Promise.all([
-      this.#feeds.loop.run(signal, (feeds) => this.#source.feeds.contentChanged(feeds)),
+      this.#feeds.loop.run(signal, this.#onFeedsChanged),
       unattached.run(signal),
       this.#records.tidyUp(signal),
     ]);

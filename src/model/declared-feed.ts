@@ -67,3 +67,10 @@ export interface DeclaredFeed {
   /** The namespaces whose rules may refer to it. */
   readonly allowedNamespaces: AllowedNamespaces;
 }
+
+/** All declared feeds. */
+export interface DeclaredFeeds {
+  readonly used: readonly DeclaredFeed[];
+  /** No rule that may use them is attached to an instance: nothing is fetched or kept of them. */
+  readonly unused: readonly DeclaredFeed[];
+}

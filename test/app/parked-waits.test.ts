@@ -1,9 +1,13 @@
 // Every call to a WAF releases the worker of its run, however often the WAF does not respond.
 import { expect, test } from "@jest/globals";
 import { parkAfterMs, parkingLogPorts, parkingPorts } from "../../src/app/parked-waits.ts";
+import { ApiKey } from "../../src/model/api-key.ts";
 import type { ForwardLogsPorts } from "../../src/reconcile/logs/forward-ports.ts";
 import type { ReconcilePorts } from "../../src/reconcile/ports.ts";
+import { anInstance } from "../support/builders/declare.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+
+const key = new ApiKey("a-key-that-is-never-used");
 
 type Calls = Readonly<Record<string, (...parameters: readonly unknown[]) => Promise<unknown>>>;
 
@@ -34,12 +38,9 @@ test.each([...callsOfWaf, "queryLogs", "scrollLogs"])("%s parks after 500 ms, an
   };
   const open: unknown = { clock, openWaf: () => hanging, openLogs: () => hanging };
   const isOfWaf = callsOfWaf.some((one) => one === call);
-  const [instance, key]: unknown[] = [{}, {}];
   const opened: unknown = isOfWaf
-    ? parkingPorts(open as ReconcilePorts, park).openWaf(...([instance, key] as Parameters<ReconcilePorts["openWaf"]>))
-    : parkingLogPorts(open as ForwardLogsPorts, park).openLogs(
-        ...([instance, key] as Parameters<ForwardLogsPorts["openLogs"]>),
-      );
+    ? parkingPorts(open as ReconcilePorts, park).openWaf(anInstance(), key)
+    : parkingLogPorts(open as ForwardLogsPorts, park).openLogs(anInstance(), key);
   const ending = (opened as Calls)[call]?.("first", "second");
   await clock.advance(parkAfterMs - 1);
   expect([parked, given[0]]).toStrictEqual([0, "first"]);

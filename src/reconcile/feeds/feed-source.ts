@@ -1,21 +1,22 @@
 // Wraps a source of resources and adds the entries of feeds to its rules. Everything else is passed through.
-import type { Gathered, GatheredRule } from "../../model/gathered.ts";
-import { type FeedUser, feedTextFor, mayUseFeed } from "../../plan/feeds/feed-access.ts";
-import type { ObjectName } from "../../model/resource.ts";
+import type { DeclaredRule } from "../../model/declared.ts";
+import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
+import { feedTextFor } from "../../plan/feeds/feed-access.ts";
 import type { SourcePort } from "../ports.ts";
 import type { FeedBook } from "./feed-book.ts";
 
 /** @param book the feeds and their content. The version of the source does not include them. */
 export function withFeeds(source: SourcePort, book: Pick<FeedBook, "view">): SourcePort {
   // Plans are cached by this object, so it must stay the same while nothing changes.
-  const known = new WeakMap<Gathered, { readonly seen: readonly unknown[]; readonly gathered: Gathered }>();
+  const known = new WeakMap<Gathered, { readonly texts: FeedTexts; readonly gathered: Gathered }>();
   const extend = (gathered: Gathered | undefined): Gathered | undefined => {
     if (gathered === undefined || gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return gathered;
     const before = known.get(gathered);
-    const seen = seenOf(gathered, book);
-    if (before?.seen.every((part, index) => part === seen[index]) === true) return before.gathered;
-    const extended = { ...gathered, rules: gathered.rules.map((rule) => withTexts(rule, gathered, book)) };
-    known.set(gathered, { seen, gathered: extended });
+    const texts = gathered.rules.map(({ rule }) => textsOf(rule, gathered, book));
+    if (before !== undefined && isSame(before.texts, texts)) return before.gathered;
+    const rules = gathered.rules.map((one, index) => withTexts(one, texts[index] ?? []));
+    const extended = { ...gathered, rules };
+    known.set(gathered, { texts, gathered: extended });
     return extended;
   };
   return {
@@ -28,23 +29,25 @@ export function withFeeds(source: SourcePort, book: Pick<FeedBook, "view">): Sou
   };
 }
 
-/** Everything about the used feeds that rules see, in the order of the rules. */
-function seenOf({ rules, namespaceLabels }: Gathered, book: Pick<FeedBook, "view">): readonly unknown[] {
-  return rules.flatMap(({ rule: { meta, feeds } }) =>
-    feeds.flatMap((feed) => {
-      const view = book.view(feed);
-      return [view && mayUseFeed(view.feed, userOf(meta, namespaceLabels)), view?.content?.entries];
-    }),
-  );
+/** For each rule, the texts of its feeds. */
+type FeedTexts = readonly (readonly AddressText[])[];
+
+function textsOf(rule: DeclaredRule, { namespaceLabels }: Gathered, book: Pick<FeedBook, "view">): AddressText[] {
+  const { namespace } = rule.meta;
+  const user = { namespace, labels: namespaceLabels.get(namespace) };
+  return rule.feeds.map((feed) => feedTextFor(feed, book.view(feed), user));
 }
 
-function userOf({ namespace }: ObjectName, labels: Gathered["namespaceLabels"]): FeedUser {
-  return { namespace, labels: labels.get(namespace) };
+/** Texts of the same rules. The same entries give the same object. */
+function isSame(before: FeedTexts, after: FeedTexts): boolean {
+  return after.every((texts, rule) => texts.every((text, feed) => isSameText(before[rule]?.[feed], text)));
 }
 
-function withTexts(one: GatheredRule, { namespaceLabels }: Gathered, book: Pick<FeedBook, "view">): GatheredRule {
-  const { rule, texts } = one;
-  if (rule.feeds.length === 0) return one;
-  const user = userOf(rule.meta, namespaceLabels);
-  return { ...one, texts: [...texts, ...rule.feeds.map((feed) => feedTextFor(feed, book.view(feed), user))] };
+function isSameText(before: AddressText | undefined, after: AddressText): boolean {
+  if (before?.state === "Missing" && after.state === "Missing") return before.problem === after.problem;
+  return before === after;
+}
+
+function withTexts(one: GatheredRule, texts: readonly AddressText[]): GatheredRule {
+  return texts.length === 0 ? one : { ...one, texts: [...one.texts, ...texts] };
 }

@@ -3,6 +3,7 @@
 // parsed only once although status and labels change.
 import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, kinds } from "../../api/kinds.ts";
 import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
+import type { ObjectChange } from "../../kube/reflector.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import { sameJson } from "../../kube/status-diff.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
@@ -81,25 +82,30 @@ export function dataKeysOf(rules: readonly ClusterObject[], wanted: string): Rea
 }
 
 /** `namespace/name` of every feed that a rule takes addresses from. */
-export function feedKeysOf({ metadata, spec }: ClusterObject): string[] {
-  const sources = isRecord(spec) ? spec["addressesFrom"] : undefined;
-  if (!Array.isArray(sources)) return [];
-  const keys = sources.flatMap((source: unknown) => {
-    const reference = isRecord(source) ? source["feedRef"] : undefined;
-    const { name, namespace = metadata.namespace } = isRecord(reference) ? reference : {};
+export function feedKeysOf(rule: ClusterObject): string[] {
+  const keys = referencesOf(rule, "feedRef").flatMap(({ name, namespace = rule.metadata.namespace }) => {
     return typeof name === "string" && typeof namespace === "string" ? [nameKey({ namespace, name })] : [];
   });
   return [...new Set(keys)];
 }
 
-function sourcesOf({ metadata, spec }: ClusterObject): { readonly mapKey: string; readonly dataKey: string }[] {
+function sourcesOf(rule: ClusterObject): { readonly mapKey: string; readonly dataKey: string }[] {
+  return referencesOf(rule, "configMapKeyRef").flatMap(({ name, key }) => {
+    if (typeof name !== "string" || typeof key !== "string") return [];
+    return [{ mapKey: `${rule.metadata.namespace ?? ""}/${name}`, dataKey: key }];
+  });
+}
+
+/** The references of this kind in `spec.addressesFrom`. The rule may be invalid. */
+function referencesOf(
+  { spec }: ClusterObject,
+  field: "configMapKeyRef" | "feedRef",
+): Readonly<Record<string, unknown>>[] {
   const sources = isRecord(spec) ? spec["addressesFrom"] : undefined;
   if (!Array.isArray(sources)) return [];
   return sources.flatMap((source: unknown) => {
-    const reference = isRecord(source) ? source["configMapKeyRef"] : undefined;
-    const { name, key } = isRecord(reference) ? reference : {};
-    if (typeof name !== "string" || typeof key !== "string") return [];
-    return [{ mapKey: `${metadata.namespace ?? ""}/${name}`, dataKey: key }];
+    const reference = isRecord(source) ? source[field] : undefined;
+    return isRecord(reference) ? [reference] : [];
   });
 }
 
@@ -119,6 +125,12 @@ export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boo
     (hasFinalizer(before) && !hasFinalizer(after)) ||
     isStatusWiped(old.status, next.status)
   );
+}
+
+/** Whether the namespace was created or deleted, or its labels changed. */
+export function hasOtherLabels(change: ObjectChange<KubeObject>): boolean {
+  if (change.type !== "Changed") return true;
+  return !sameJson(change.old.metadata.labels ?? {}, change.object.metadata.labels ?? {});
 }
 
 /** Sorted by name. */

@@ -13,7 +13,7 @@ import {
 } from "../../model/resource.ts";
 import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys, type UsableKey } from "./api-keys.ts";
-import { type ClusterObject, dataKeysOf, instanceNameOf, typeOfKind } from "./cluster-object.ts";
+import { type ClusterObject, dataKeysOf, hasOtherLabels, instanceNameOf, typeOfKind } from "./cluster-object.ts";
 import { BrokenReferenceIndex } from "./broken-reference-index.ts";
 import type { ClusterSourceOptions } from "./cluster-source-options.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
@@ -110,6 +110,7 @@ class WatchedCluster implements ClusterSource {
       },
       onConfigMap: (change) => this.#changes.configMapChanged(change),
       onNamespace: (change) => {
+        if (!hasOtherLabels(change)) return;
         this.#changes.namespaceChanged(change);
         this.feeds.namespaceChanged();
       },

@@ -12,8 +12,8 @@ import { nameKey, type ResourceKind, resourceKinds } from "../../model/resource.
 import {
   type ClusterObject,
   configMapKeysOf,
-  feedKeysOf,
   configMapType,
+  feedKeysOf,
   instanceNameOf,
   namespaceType,
   slimIdentity,

@@ -1,7 +1,7 @@
 // The feeds of a cluster, and which of them are used. Only feeds that an attached rule uses are fetched and kept: anyone who may create
 // feeds could otherwise use all memory and all fetches of the operator.
 import type { ObjectChange } from "../../kube/reflector.ts";
-import type { DeclaredFeed } from "../../model/declared-feed.ts";
+import type { DeclaredFeed, DeclaredFeeds } from "../../model/declared-feed.ts";
 import { nameKey } from "../../model/resource.ts";
 import { mayUseFeed } from "../../plan/feeds/feed-access.ts";
 import { watchedLabels } from "./attached-namespaces.ts";
@@ -9,12 +9,6 @@ import { type ClusterObject, feedKeysOf, isMeaningfulChange } from "./cluster-ob
 import type { ClusterStores } from "./cluster-watches.ts";
 import type { InstanceChanges } from "./instance-changes.ts";
 import { parseObject } from "./parse-object.ts";
-
-export interface DeclaredFeeds {
-  readonly used: readonly DeclaredFeed[];
-  /** No attached rule uses them, or they do not allow the namespaces of these rules. */
-  readonly unused: readonly DeclaredFeed[];
-}
 
 export class FeedObjects {
   readonly #stores: ClusterStores;
@@ -39,7 +33,7 @@ export class FeedObjects {
     if (versions.some((rule) => feedKeysOf(rule).length > 0)) this.changed(change);
   }
 
-  /** The labels of a namespace may have changed, and with them its access to instances and feeds. */
+  /** A namespace has other labels, and perhaps other access to instances and feeds. */
   namespaceChanged(): void {
     if (this.#stores.byKind.WafFeed.list().length > 0) this.#onChange();
   }
@@ -55,8 +49,8 @@ export class FeedObjects {
       const parsed = parseObject("WafFeed", object);
       return parsed.ok && !parsed.declared.meta.deleting ? [parsed.declared] : [];
     });
-    const used = new Set(feeds.filter((feed) => this.#isUsed(feed)));
-    return { used: [...used], unused: feeds.filter((feed) => !used.has(feed)) };
+    const { used = [], unused = [] } = Object.groupBy(feeds, (feed) => (this.#isUsed(feed) ? "used" : "unused"));
+    return { used, unused };
   }
 
   #isUsed(feed: DeclaredFeed): boolean {

@@ -3,7 +3,6 @@
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/reflector.ts";
-import { sameJson } from "../../kube/status-diff.ts";
 import { LruMap } from "../../async/lru-map.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { decideAttachment, dependsOnLabels } from "../../model/attachment.ts";
@@ -103,11 +102,11 @@ export class InstanceChanges {
     return rules.flatMap((rule) => this.concernedBy("WafIpRule", rule));
   }
 
+  /** The namespace was created or deleted, or has other labels. */
   namespaceChanged(change: ObjectChange<KubeObject>): void {
     const { metadata } = change.object;
     const former = change.type === "Added" ? undefined : (change.old.metadata.labels ?? {});
     const labels = change.type === "Deleted" ? undefined : (metadata.labels ?? {});
-    if (change.type === "Changed" && sameJson(former, labels)) return;
     const { byKind } = this.#options.stores;
     const names = new Map<string, ObjectName>();
     for (const kind of guestKinds) {

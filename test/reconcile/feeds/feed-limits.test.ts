@@ -207,30 +207,33 @@ describe("A feed whose server does not respond", () => {
     expect(mostAtOnce).toBe(3);
   });
 
-  test("is fetched again at once if its source or a request changes meanwhile", async () => {
-    let respond: (outcome: FetchOutcome) => void = () => undefined;
-    answer = async () => await new Promise((resolve) => (respond = resolve));
+  /** A fetch of the feed `one` that ends when the test responds. */
+  async function heldFetch(): Promise<(outcome: FetchOutcome) => Promise<void>> {
+    const { promise, resolve } = Promise.withResolvers<FetchOutcome>();
+    answer = async () => await promise;
     await book.declare([feed("one")]);
     const refreshing = book.refresh(never);
     await clock.settle();
+    return async (outcome) => {
+      resolve(outcome);
+      await refreshing;
+    };
+  }
+
+  test("is fetched again at once if its source or a request changes meanwhile", async () => {
+    const respond = await heldFetch();
     const asked = feed("one");
     const annotations = { "wafsync.dev/requested-at": "now" };
     await book.declare([{ ...asked, meta: { ...asked.meta, annotations } }]);
-    respond(content(some));
-    await refreshing;
+    await respond(content(some));
     expect([entries("one"), fetched]).toStrictEqual([20, ["shop/one"]]);
     expect(book.nextMs()).toBe(clock.nowMs());
   });
 
   test("changes nothing if it is no longer used when its server responds", async () => {
-    let respond: (outcome: FetchOutcome) => void = () => undefined;
-    answer = async () => await new Promise((resolve) => (respond = resolve));
-    await book.declare([feed("one")]);
-    const refreshing = book.refresh(never);
-    await clock.settle();
+    const respond = await heldFetch();
     await book.declare([], [feed("one")]);
-    respond(content(some));
-    await refreshing;
+    await respond(content(some));
     expect([entries("one"), stored.size]).toStrictEqual([undefined, 0]);
   });
 });
