@@ -28,7 +28,6 @@ export async function findViolations(root: string, tables: Tables = { layers, ex
     ipaddrRule,
     purePlanRule,
     statusReadRule,
-    fileSizeRule,
   ];
   const found = [...rules.flatMap((rule) => rule(files)), ...fileNameRule(paths)];
   return [
@@ -101,17 +100,6 @@ const statusReadRule = codeRule(
   () => false,
   "a status is a report and not data: take the fact from the place that decided it",
 );
-
-const fileLinesMax = 300;
-
-/** Counts all lines. The linter's limit ignores blank lines and comments, and limits functions to 60 lines. */
-function fileSizeRule(files: readonly SourceFile[]): Violation[] {
-  return files.flatMap(({ path, text }) => {
-    const lines = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
-    if (lines <= fileLinesMax) return [];
-    return [{ rule: "file-size", path, message: `has ${lines} lines: split it, at most ${fileLinesMax} are allowed` }];
-  });
-}
 
 function layerOf(path: string): string {
   return layerOfRow(path.replace("src/", ""));

@@ -9,7 +9,6 @@ export const ruleNames = [
   "ipaddr",
   "pure-plan",
   "status-reads",
-  "file-size",
   "file-names",
   "unused",
 ] as const;
