@@ -302,6 +302,9 @@ const rows: readonly Row[] = [
       graph("Dropped events", "Events that were not written, by reason.", [
         { expr: "sum by (reason) (increase(wafsync_events_dropped_total[$__rate_interval]))", legend: "{{reason}}" },
       ]),
+      graph("Unattached objects", "Objects that no reconcile run covers, by kind and reason.", [
+        { expr: "sum by (kind, reason) (wafsync_unattached_objects) > 0", legend: "{{kind}}: {{reason}}" },
+      ]),
       graph("Orphaned entries", "Entries that stayed on a WAF after their instance was deleted.", [
         { expr: "sum(wafsync_orphaned_entries_total)", legend: "entries" },
       ]),

@@ -140,8 +140,13 @@ class Work implements OperatorWork {
 
   /** The work that only one process may do. */
   async #lead(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const unattached = createUnattachedLoop(clock, this.#changed, this.#source, this.#records, this.#statusOptions());
+    const unattached = createUnattachedLoop(
+      this.#options,
+      this.#changed,
+      this.#source,
+      this.#records,
+      this.#statusOptions(),
+    );
     await Promise.all([
       this.#feeds.loop.run(signal, this.#onFeedsChanged),
       unattached.run(signal),

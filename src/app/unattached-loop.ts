@@ -8,6 +8,7 @@ import { resourceKey } from "../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
 import { reportUnattached } from "../reconcile/status/report-unattached.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
+import type { RuntimeMetrics, UnattachedKey } from "../telemetry/metrics-runtime.ts";
 import { loggedStatus, type LoggedStatusOptions } from "./logged-status.ts";
 
 /** Changes that follow one another within this time cause one round. */
@@ -28,18 +29,19 @@ export interface UnattachedOptions {
   readonly lifecycle: ReconcilePorts["lifecycle"];
   readonly changed: ChangeSignal;
   readonly clock: Clock;
+  readonly metrics: Pick<RuntimeMetrics, "unattached">;
 }
 
 /** No run covers such an object, so a failed status write does not requeue one. */
 export function createUnattachedLoop(
-  clock: Clock,
+  { clock, metrics }: Pick<UnattachedOptions, "clock" | "metrics">,
   changed: ChangeSignal,
   source: UnattachedOptions["source"],
   { lifecycle }: Pick<UnattachedOptions, "lifecycle">,
   statusOptions: LoggedStatusOptions,
 ): UnattachedLoop {
   const status: UnattachedOptions["status"] = (onUnwritten) => loggedStatus({ ...statusOptions, onUnwritten }, {});
-  return new UnattachedLoop({ clock, changed, source, lifecycle, status });
+  return new UnattachedLoop({ clock, metrics, changed, source, lifecycle, status });
 }
 
 export class UnattachedLoop {
@@ -84,17 +86,22 @@ export class UnattachedLoop {
     }
   }
 
-  /** The objects without an up-to-date report, by namespace. */
+  /** The objects without an up-to-date report, by namespace. Counts all. */
   async #unreported(slices: TimeSlices): Promise<ReadonlyMap<string, readonly Unattached[]>> {
     const found = new Map<string, Unattached[]>();
+    const counts = new Map<UnattachedKey, number>();
     for (const object of this.#options.source.unattached()) {
       if (slices.isOver) await slices.pause();
-      if (object === undefined || this.#reported.get(object.stored) === gistOf(object)) continue;
+      if (object === undefined) continue;
+      const key = `${object.meta.kind} ${object.reason}` as const;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      if (this.#reported.get(object.stored) === gistOf(object)) continue;
       const { namespace } = object.meta;
       const ofNamespace = found.get(namespace);
       if (ofNamespace === undefined) found.set(namespace, [object]);
       else ofNamespace.push(object);
     }
+    this.#options.metrics.unattached(counts);
     return found;
   }
 
@@ -103,6 +110,7 @@ export class UnattachedLoop {
     const { meta, reason, problem: message } = object;
     this.#unwritten = undefined;
     const isWritten = await reportUnattached(this.#status, { meta, reason, message }, this.#options.clock.nowMs());
+    if (isWritten) this.#status.event(meta, { type: "Warning", reason, message });
     const mustGo = reason === "InvalidSpec" && meta.kind === "WafInstance" && meta.deleting;
     const isDone = this.#unwritten !== resourceKey(meta) && (!mustGo || (await this.#release(object)));
     if (isDone) this.#reported.set(object.stored, gistOf(object));

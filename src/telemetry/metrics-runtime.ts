@@ -1,11 +1,23 @@
-// Metrics of the controller machinery: queues, under the names that client-go uses, the Lease, watches and events.
+// Metrics of the controller machinery: queues, under the names that client-go uses, the Lease, watches, events, and objects
+// that no run covers.
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { QueueObserver, QueueStats } from "../async/keyed-queue.ts";
+import { type ResourceKind, resourceKinds } from "../model/resource.ts";
 
 /** Why an event was dropped, as the event recorder names it. */
 export const eventDropReasons = ["QueueFull", "Spam", "Refused", "Unavailable", "Stopped"] as const;
 export type EventDropReason = (typeof eventDropReasons)[number];
+
+/** Why no reconcile run covers an object, as its condition Ready names it. */
+export const unattachedReasons = [
+  "InstanceNotFound",
+  "InstanceDeleting",
+  "NotAllowed",
+  "NotGranted",
+  "InvalidSpec",
+] as const;
+export type UnattachedKey = `${ResourceKind} ${(typeof unattachedReasons)[number]}`;
 
 export interface MeasuredQueue extends QueueObserver {
   /** From now on, every scrape calls this for the current figures. */
@@ -22,6 +34,8 @@ export interface RuntimeMetrics {
   /** Follows the list-watch of one kind: every scrape calls `health`. */
   watch(kind: string, health: () => { readonly isSynced: boolean; readonly relists: number }): void;
   eventDropped(reason: EventDropReason): void;
+  /** The number of objects that no reconcile run covers; a missing key counts as zero. */
+  unattached(counts: ReadonlyMap<UnattachedKey, number>): void;
 }
 
 const secondsBuckets = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300];
@@ -51,6 +65,18 @@ export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
     registers,
   });
   for (const reason of eventDropReasons) dropped.inc({ reason }, 0);
+  const uncovered = new Gauge({
+    name: "wafsync_unattached_objects",
+    help: "Objects that no reconcile run covers, by kind and by the reason of their condition Ready.",
+    labelNames: ["kind", "reason"],
+    registers,
+  });
+  const unattached = (counts: ReadonlyMap<UnattachedKey, number>): void => {
+    for (const kind of resourceKinds) {
+      for (const reason of unattachedReasons) uncovered.set({ kind, reason }, counts.get(`${kind} ${reason}`) ?? 0);
+    }
+  };
+  unattached(new Map());
   return {
     queue: makeQueues(registry),
     leading: (name, isLeading) => leader.set({ name }, isLeading ? 1 : 0),
@@ -58,6 +84,7 @@ export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
     shardsHeld: (count) => held.set(count),
     watch: makeWatches(registry),
     eventDropped: (reason) => dropped.inc({ reason }),
+    unattached,
   };
 }
 

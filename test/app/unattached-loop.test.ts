@@ -16,10 +16,13 @@ function stage() {
   const written: string[] = [];
   const statuses = new Map<string, Readonly<Record<string, unknown>>>();
   const failing = new Set<string>();
+  const events: string[] = [];
+  let counted: Readonly<Record<string, number>> = {};
   const loop = new UnattachedLoop({
     clock,
     changed,
     lifecycle: new MemoryLifecycle(),
+    metrics: { unattached: (counts) => void (counted = Object.fromEntries(counts)) },
     source: {
       unattached: () => objects.values(),
       unattachedNow: (ref: ResourceRef) => objects.get(resourceKey(ref)),
@@ -31,7 +34,8 @@ function stage() {
         if (failing.has(nameKey(meta))) onUnwritten(meta);
         else statuses.set(resourceKey(meta), status);
       },
-      event: () => undefined,
+      event: (meta, { type, reason, message }) =>
+        void events.push(`${type} ${resourceKey(meta)} ${reason}: ${message}`),
     }),
   });
   return {
@@ -40,6 +44,8 @@ function stage() {
     objects,
     written,
     failing,
+    events,
+    counted: () => counted,
     loop,
     add: (name: string): void => {
       const meta = aMeta("WafIpRule", name);
@@ -97,4 +103,22 @@ test("a failed status write is retried in the next round, and an object that has
   expect(written).toStrictEqual(["a/fails", "a/fails"]);
   await loop.round(signal);
   expect(written).toHaveLength(2);
+});
+
+test("each object gets one Warning event, and all are counted by kind and reason", async () => {
+  const { clock, loop, add, events, counted, objects } = stage();
+  add("a/typo");
+  add("b/typo");
+  for (let round = 0; round < 2; round += 1) {
+    const rounds = loop.round(new AbortController().signal);
+    await clock.advance(1_000);
+    await rounds;
+    expect(events).toStrictEqual(
+      ["a/typo", "b/typo"].map((name) => `Warning WafIpRule ${name} NotAllowed: No access.`),
+    );
+    expect(counted()).toStrictEqual({ "WafIpRule NotAllowed": 2 });
+  }
+  objects.clear();
+  await loop.round(new AbortController().signal);
+  expect(counted()).toStrictEqual({});
 });

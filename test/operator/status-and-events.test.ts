@@ -29,6 +29,17 @@ await describeOperator("the reports of the operator", (world) => {
     return `${ready?.status} ${ready?.reason}`;
   }
 
+  test("a rule with a mistyped instance is seen in an event and a metric", async () => {
+    const { namespace } = await world().newInstance("typo");
+    const mistyped = rule(namespace, "typo", ["192.0.2.99"], { instanceRef: { name: "waff" } });
+    await world().apply(rule(namespace, "right", ["192.0.2.1"]), mistyped);
+    const problem = `There is no WafInstance ${namespace}/waff; did you mean waf?`;
+    const event = await told(namespace, "WafIpRule", "typo", "InstanceNotFound");
+    expect([event.type, event.message]).toStrictEqual(["Warning", problem]);
+    const series = 'wafsync_unattached_objects{kind="WafIpRule",reason="InstanceNotFound"}';
+    expect(await world().operator.metric(series)).toBe(1);
+  });
+
   test("events name the entries and the rule, and events about approvals name who set the annotation", async () => {
     const { namespace, waf } = await world().newInstance("named", { guards: { maxRemovals: 2 } });
     await world().apply(rule(namespace, "feed", addresses(14)), rule(namespace, "short", ["203.0.113.1"]));

@@ -262,6 +262,16 @@ test("a queue is measured as it works", async () => {
   }
 });
 
+test("objects that no run covers are counted anew each time", async () => {
+  const metrics = make();
+  const before = await metrics.text();
+  expect(before).toContain('wafsync_unattached_objects{kind="WafOrigin",reason="NotGranted"} 0');
+  metrics.unattached(new Map([["WafIpRule InstanceNotFound", 2]]));
+  expect(await metrics.text()).toContain('wafsync_unattached_objects{kind="WafIpRule",reason="InstanceNotFound"} 2');
+  metrics.unattached(new Map());
+  expect(await metrics.text()).toBe(before);
+});
+
 test("the Lease, watches and dropped events are shown as of the scrape", async () => {
   const metrics = make();
   const health = { isSynced: false, relists: 0 };
