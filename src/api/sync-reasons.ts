@@ -9,6 +9,14 @@ export const syncedFact = {
   repeatedStatuses: [],
   reasons: {
     Synced: { statuses: ["True"], meaning: "The WAF was read and matches the declared state.", action: noAction },
+    AddedUnconfirmed: {
+      statuses: ["True"],
+      kinds: ["WafOrigin"],
+      meaning:
+        "The API refused to add the origin after a call with an unknown outcome, or the WafOrigin adopts the origin. wafsync counts it as added, but can't verify that: origins can't be read back.",
+      action:
+        "Check the origin and its type in the WAF's console. If it is missing, delete the WafOrigin and create it again.",
+    },
     Expired: {
       statuses: ["True"],
       kinds: ["WafIpRule"],

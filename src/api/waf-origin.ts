@@ -24,13 +24,13 @@ export const wafOriginStatus = z
   .object({
     ...commonStatus,
     state: z
-      .enum(["Pending", "Primary", "Added", "Rejected"])
+      .enum(["Pending", "Primary", "Added", "AddedUnconfirmed", "Rejected"])
       .optional()
       .describe(
-        "What is known about the origin, because the API returns only the primary. `Pending`: not written yet. `Primary`: the current primary. `Added`: accepted by the API. `Rejected`: rejected by the API.",
+        "What is known about the origin, because the API returns only the primary. `Pending`: not written yet. `Primary`: the current primary. `Added`: accepted by the API. `AddedUnconfirmed`: refused by the API, but an earlier call may have added it, or it is adopted. `Rejected`: rejected by the API.",
       ),
-    addedTime: dateTime.optional().describe("When the API accepted the origin."),
-    message: z.string().max(1024).optional().describe("The API's error when it rejected the origin."),
+    addedTime: dateTime.optional().describe("When the API accepted the origin, or when it began to count as added."),
+    message: z.string().max(1024).optional().describe("The API's error when it refused the origin."),
   })
   .prefault({ observedGeneration: -1 })
   .describe("The observed state of the origin.");

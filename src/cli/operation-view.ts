@@ -11,6 +11,7 @@ import type { UnmanagedEntry } from "../plan/instance/unmanaged.ts";
 import { findUnmanaged } from "../plan/instance/unmanaged.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { formerOwners } from "../reconcile/status/held-message.ts";
+import { adoptHint } from "../reconcile/status/origin-status.ts";
 
 export interface OperationView {
   readonly operation: Operation["kind"] | "Adopt" | "ClearCache";
@@ -102,7 +103,9 @@ export function viewRefused({ plan }: RunFacts): DifferenceView[] {
     return { target: key.slice(0, space), value: key.slice(space + 2), reason: refusedReason(isRemoval, message) };
   });
   const origins = [...plan.origins.refused].map(([host, { operation, message }]) => {
-    return { target: "origin", value: host, reason: refusedReason(operation.startsWith("origins -"), message) };
+    const isRemoval = operation.startsWith("origins -");
+    const hint = isRemoval ? "" : ` ${adoptHint}`;
+    return { target: "origin", value: host, reason: `${refusedReason(isRemoval, message)}${hint}` };
   });
   return [...entries, ...origins];
 }

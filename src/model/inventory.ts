@@ -27,6 +27,8 @@ export interface OwnedOrigin {
   readonly type: OriginType;
   /** When the API accepted it; undefined while this is unknown, because the record is written before the call. */
   readonly addedAtMs: number | undefined;
+  /** The API's message if it refused the addition and the origin counts as added nevertheless: it may be missing. */
+  readonly unconfirmed: string | undefined;
   /** Its last owners. */
   readonly owners: EntryOwners;
   readonly manner: Manner;

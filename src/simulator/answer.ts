@@ -1,4 +1,5 @@
 // The response of an endpoint: a status and a JSON body, before a fault changes it.
+import { randomInt } from "node:crypto";
 import type { SimulatedWaf } from "./simulated-waf.ts";
 import type { SimulatorSettings } from "./simulator-world.ts";
 
@@ -30,8 +31,21 @@ export function accepted(waf: SimulatedWaf, message?: string): Answer {
   return { status: 200, body: { success: true, domain: waf.domain, ...(message === undefined ? {} : { message }) } };
 }
 
+/**
+ * The API's words are free, so no program may depend on them: each refusal has a random one of these messages, whatever its cause.
+ */
+const refusalMessages = [
+  "The request could not be processed",
+  "Origin or IP exists already",
+  "No DNS record exists for this host",
+  "Not found",
+  "Value rejected",
+  "duplicate or invalid",
+] as const;
+
 /** 400 with the domain: the request was understood and refused. */
-export function refused(waf: SimulatedWaf, message: string): Answer {
+export function refused(waf: SimulatedWaf): Answer {
+  const message = refusalMessages[randomInt(refusalMessages.length)];
   waf.counters.refusals += 1;
   return { status: 400, body: { success: false, domain: waf.domain, message } };
 }

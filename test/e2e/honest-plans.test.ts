@@ -1,4 +1,6 @@
 // What `plan`, `apply` and `run --once` report about differences from the declared state, with the bundle that ships.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { builtProgram } from "../support/processes/built-program.ts";
 import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
@@ -124,7 +126,10 @@ describe("A rejected write", () => {
     expect(await planned(folder)).toMatchObject({
       rejectedCount: 1,
       refused: [
-        { target: "origin", value: "standby.shop.example", reason: "the API refused to add it: no such host." },
+        {
+          value: "standby.shop.example",
+          reason: expect.stringContaining("refused to add it: no such host. If the WAF"),
+        },
       ],
     });
   });
@@ -143,6 +148,44 @@ describe("A rejected write", () => {
     expect(applied.stdout).toMatch(/WafIpRule +shop +feed +2\/3 +False +Rejected/);
     const plan = await run(folder, "plan");
     expect([plan.code, plan.stdout]).toStrictEqual([1, expect.stringContaining("0 to remove, 1 rejected.")]);
+  });
+});
+
+describe("An origin that the API does not confirm", () => {
+  const origin = originDocument("standby", "standby.shop.example");
+  const posts = { method: "POST", path: "/api/origins" } as const;
+
+  test("counts as added after a lost response, with the API's words in its status, and needs no further call", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("origin.yaml", origin);
+    folder.simulator.addFaults({ match: posts, effect: { kind: "Reset", afterEffect: true } });
+    const applied = await run(folder, "apply");
+    expect(applied.code).toBe(0);
+    expect(applied.stdout).toMatch(/WafOrigin +shop +standby +AddedUnconfirmed +True +AddedUnconfirmed/);
+    expect(folder.simulator.waf(testKey).origins.map(({ host }) => host)).toStrictEqual(["standby.shop.example"]);
+    const plan = await run(folder, "plan");
+    expect([plan.code, plan.stdout]).toStrictEqual([0, expect.stringContaining(nothing)]);
+    await rm(join(folder.path, "origin.yaml"));
+    expect((await run(folder, "apply")).code).toBe(0);
+    expect(folder.simulator.waf(testKey).origins).toStrictEqual([]);
+  });
+
+  test("is rejected if the record is lost, until its WafOrigin adopts it", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("origin.yaml", origin);
+    expect((await run(folder, "apply")).code).toBe(0);
+    await rm(join(folder.path, ".wafsync"), { recursive: true });
+    const refused = await run(folder, "apply");
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toContain(
+      'If the WAF already has it, annotate the WafOrigin with wafsync.dev/adopt: "true".',
+    );
+    const adopting = origin.replace("name: standby,", 'name: standby, annotations: {wafsync.dev/adopt: "true"},');
+    await folder.files.write("origin.yaml", adopting);
+    expect((await run(folder, "plan")).stdout).toContain("1 to add");
+    const adopted = await run(folder, "apply");
+    expect(adopted.code).toBe(0);
+    expect(adopted.stdout).toMatch(/WafOrigin +shop +standby +AddedUnconfirmed +True/);
   });
 });
 

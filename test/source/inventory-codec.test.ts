@@ -59,6 +59,7 @@ const originMap = fc
       recordOf({
         type: fc.constantFrom("Alternate" as const, "Backup" as const),
         addedAtMs: maybe(anyTime),
+        unconfirmed: maybe(fc.string({ unit: "grapheme" })),
         retainedBy: maybe(anyName),
         owners: anyOwners,
         manner: anyManner,

@@ -4,7 +4,7 @@
 // -------------   ------------------   --------   ---------------------------------------------
 // Alternate       –                    no         add
 // Alternate       Alternate, added     any        nothing
-// Alternate       Alternate, unknown   no         add again: the API harmlessly rejects a second one
+// Alternate       Alternate, unknown   no         add again: if the API refuses that, it counts as added, unconfirmed
 // Backup          Alternate            no         remove, then add (both recorded before the calls)
 // –               any                  no         remove (recorded as unknown before the call)
 // any             any                  yes        never removed or added again: waits
@@ -105,7 +105,8 @@ export function planOrigins(input: OriginsInput & { readonly allowed: ReadonlySe
       continue;
     }
     const add = addOrigin(origin);
-    if (blockedBy(add, versionOf(origin))) {
+    // A former refusal does not prevent an adoption.
+    if (!asksToAdopt(origin.meta) && blockedBy(add, versionOf(origin))) {
       if (recorded !== undefined) owned.set(host, recorded);
       continue;
     }
@@ -153,8 +154,8 @@ function removeOrigin(host: string, type: OriginType, declared: DeclaredOrigin |
 
 function firstRecord(origin: DeclaredOrigin): OwnedOrigin {
   const { type } = origin;
-  const record = { type, addedAtMs: undefined, retainedBy: undefined, owners: unknownOwners, manner: "Added" } as const;
-  return wantedBy(record, origin);
+  const unknown = { addedAtMs: undefined, unconfirmed: undefined, retainedBy: undefined, owners: unknownOwners };
+  return wantedBy({ type, ...unknown, manner: "Added" }, origin);
 }
 
 /** The same object if the origin's WafOrigin is unchanged. */

@@ -1,6 +1,7 @@
 // Performs the operations of a plan, one call at a time. Before each call, it checks for a newer declared state, so that one
 // urgent address never waits for ten thousand others. Before the first removal, it reads the declared state from its source.
 import { backOffDelayMs } from "../../async/back-off.ts";
+import type { OwnedOrigin } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { WafFault, WafResult, WriteAccepted } from "../../model/waf-result.ts";
 import { writesOf } from "../facts.ts";
@@ -90,7 +91,7 @@ async function applyOperation(run: Run, operation: Operation, streak: Streak): P
     case "Rejected":
       return refused(run, operation, fault.message);
     case "RateLimited":
-      // The request was sent, so a later "already exists" counts as our own write.
+      // The request was sent and may have taken effect, so a later refusal may be the consequence of our own write.
       run.ledger.unknown(operation);
       streak.rateLimited += 1;
       if (streak.rateLimited > rateLimitedMax || isTooLong(run, fault)) return { kind: "Failed", fault };
@@ -137,11 +138,7 @@ async function refused(run: Run, operation: Operation, message: string): Promise
   // No read can verify the refusal of an origin, so verify at least that the same WAF sent it.
   if (isOriginOperation(operation)) run.domain.doubt();
   if (operation.kind === "RemoveOrigin") emitOriginRemovalRefused(run, operation, message);
-  const isAdopted = operation.kind === "AddOrigin" && inventory.origins.get(operation.host)?.manner === "Adopted";
-  if (isAdopted) emitOriginAdopted(run, operation);
-  else if (operation.kind === "AddOrigin" && inventory.origins.get(operation.host)?.addedAtMs !== undefined) {
-    emitOriginAdditionRefused(run, operation, message);
-  }
+  if (operation.kind === "AddOrigin") emitOriginUnconfirmed(run, operation, inventory.origins.get(operation.host));
   // If an entry that combines others is refused, the others are sent without waiting for the rest of the plan.
   const standsForOthers = operation.kind === "AddEntry" && operation.parts !== undefined;
   if (ledger.refusedCount >= refusedMax || standsForOthers) return run.readAgain();
@@ -204,17 +201,14 @@ function emitOriginRemoved(run: Run, { host }: OriginOperation): void {
   ports.status.event(view.gathered.instance.meta, { type: "Normal", reason: "OriginRemoved", message });
 }
 
-function emitOriginAdopted(run: Run, { host }: OriginOperation): void {
-  const { ports, view } = run;
-  const message = `Adopted origin ${host}: it already exists, and wafsync now manages it.`;
-  ports.status.event(view.gathered.instance.meta, { type: "Normal", reason: "OriginAdopted", message });
-}
-
 /** An origin that an interrupted call added can't be distinguished from one that already existed, perhaps with another type. */
-function emitOriginAdditionRefused(run: Run, { host, type }: OriginOperation, answer: string): void {
+function emitOriginUnconfirmed(run: Run, { host, type }: OriginOperation, record: OwnedOrigin | undefined): void {
+  if (record?.unconfirmed === undefined) return;
   const { ports, view } = run;
-  const message = `The API refused to add origin ${host} (${answer}), which an interrupted call may have added before. wafsync counts it as added with type ${type}; origins can't be read back, so check the WAF's own console.`;
-  ports.status.event(view.gathered.instance.meta, { type: "Warning", reason: "OriginAdditionRefused", message });
+  const why =
+    record.manner === "Adopted" ? "its WafOrigin adopts it" : "an interrupted call may have added the origin before";
+  const message = `The API refused to add origin ${host} (${record.unconfirmed}), but ${why}: wafsync counts it as added with type ${type}. Origins can't be read back, so check the WAF's own console.`;
+  ports.status.event(view.gathered.instance.meta, { type: "Warning", reason: "AddedUnconfirmed", message });
 }
 
 function emitOriginRemovalRefused(run: Run, { host }: OriginOperation, answer: string): void {

@@ -6,7 +6,7 @@ import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import { unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { Inventory, Manner, Refusal } from "../../model/inventory.ts";
+import type { Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import { keysToCompare, withChanges } from "../../model/overlaid-map.ts";
 import type { Operation } from "../../model/operation.ts";
@@ -200,22 +200,21 @@ export class WriteLedger {
   }
 
   /**
-   * If an addition was recorded before this run, a process that was killed may have made it. The API then refuses the second one
-   * because the origin exists. A refused removal means that there is nothing to remove, because no read can show more.
+   * The API's words decide nothing. After an addition with an unknown outcome, or if its WafOrigin adopts the origin, a refused
+   * addition counts as added, because the origin may exist and serve. A refused removal means that there is nothing to remove,
+   * because no read can show more.
    */
   #refusedOrigin(operation: OriginOperation, message: string, { inventory, desired }: Basis, nowMs: number): Inventory {
     if (operation.kind === "RemoveOrigin") return withoutOrigin(inventory, operation.host);
-    const isUnsent = this.#unsentOrigins.has(operation.host);
-    if (!isUnsent && saysExists(message)) return withOriginAdded(inventory, operation, nowMs);
     const declared = desired.origins.get(operation.host);
-    if (declared !== undefined && asksToAdopt(declared.meta) && saysExists(message)) {
-      return withOriginAdded(inventory, operation, nowMs, "Adopted");
+    const isUnsent = this.#unsentOrigins.delete(operation.host);
+    if (!isUnsent) return withOriginAdded(inventory, operation, nowMs, { unconfirmed: message });
+    if (declared !== undefined && asksToAdopt(declared.meta)) {
+      return withOriginAdded(inventory, operation, nowMs, { unconfirmed: message, manner: "Adopted" });
     }
     const wantedBy = declared === undefined ? "" : versionOf(declared);
     const refusal = { operation: operationKey(operation), message, refusedAtMs: nowMs, wantedBy };
-    // A call of an earlier run may have added the origin, whatever the response to this call is.
-    const known = isUnsent ? withoutOrigin(inventory, operation.host) : inventory;
-    return this.#withRefusal(known, refusal);
+    return this.#withRefusal(withoutOrigin(inventory, operation.host), refusal);
   }
 
   #withRefusal(inventory: Inventory, refusal: Refusal): Inventory {
@@ -242,20 +241,14 @@ function wantedByOf(operation: EntryOperation, desired: DesiredState): string {
   return versionOfRules(desired.lists[operation.list].get(operation.entry) ?? []);
 }
 
-/** Only the message of the API shows this: other rejections, such as an invalid host, stay rejections. */
-function saysExists(message: string): boolean {
-  return /\b(?:already|exists|duplicate)\b/i.test(message) && !/\bnot exist/i.test(message);
-}
-
 function withOriginAdded(
   inventory: Inventory,
   { host, type }: OriginOperation,
   nowMs: number,
-  manner?: Manner,
+  how: Partial<OwnedOrigin> = {},
 ): Inventory {
-  const known = inventory.origins.get(host);
-  const base = known ?? { retainedBy: undefined, owners: unknownOwners, manner: "Added" as const };
-  const record = { ...base, type, addedAtMs: nowMs, manner: manner ?? base.manner };
+  const known = inventory.origins.get(host) ?? { retainedBy: undefined, owners: unknownOwners, manner: "Added" };
+  const record = { ...known, type, addedAtMs: nowMs, unconfirmed: undefined, ...how };
   return { ...inventory, origins: new Map(inventory.origins).set(host, record) };
 }
 

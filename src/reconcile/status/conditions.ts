@@ -8,6 +8,8 @@ import { findCondition, removeCondition, setCondition } from "../../api/conditio
 import type { AcceptedReason, SyncedReason } from "../../api/reasons.ts";
 
 const idLengthMin = 6;
+/** The reasons of `Synced` that `Ready` shows although it is True. */
+const shownReasons: ReadonlySet<SyncedReason> = new Set(["Observed", "Expired", "AddedUnconfirmed"]);
 
 export interface AcceptedFinding {
   readonly status: "True" | "False";
@@ -78,7 +80,7 @@ function readyOf(accepted: AcceptedFinding, synced: SyncedFinding) {
   switch (synced.next) {
     case "Settled": {
       const { reason, message } = synced;
-      const shown = reason === "Observed" || reason === "Expired" ? reason : "Ready";
+      const shown = shownReasons.has(reason) ? reason : "Ready";
       return { status: "True", reason: shown, message } as const;
     }
     case "Paused":

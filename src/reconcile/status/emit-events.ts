@@ -69,14 +69,15 @@ function approverInWords({ approver }: ResourceMeta): string {
 }
 
 /** Reports a missing record and its consequences. */
-export function unrecordedMessage({ unrecorded }: Pick<RunFacts, "unrecorded">): string | undefined {
+export function unrecordedMessage({ unrecorded, desired }: RunFacts): string | undefined {
   if (unrecorded === 0) return undefined;
   const are = counted(unrecorded, "declared entry is", "declared entries are");
   const [stay, them, their] =
     unrecorded === 1
       ? ["It counts as foreign and stays", "it", "its rule"]
       : ["They count as foreign and stay", "them", "their rules"];
-  return `There is no record of earlier runs, and ${are} already on the lists. ${stay} when no rule declares ${them}. Restore the record, or adopt ${them} with ${adoptAnnotation}: "true" on ${their}.`;
+  const origins = desired.origins.size === 0 ? "" : " Annotate every WafOrigin whose host the WAF already has, too.";
+  return `There is no record of earlier runs, and ${are} already on the lists. ${stay} when no rule declares ${them}. Restore the record, or adopt ${them} with ${adoptAnnotation}: "true" on ${their}.${origins}`;
 }
 
 /** Emits the events at the end of a run: what was done, and what has changed since the last run. */

@@ -2,6 +2,7 @@
 import { formatTime } from "../../api/conditions.ts";
 import type { WafOriginStatus } from "../../api/waf-origin.ts";
 import type { CompiledOrigin } from "../../plan/lists/compiled-rule.ts";
+import { adoptAnnotation } from "../../plan/lists/ownership.ts";
 import { sameHost } from "../../plan/origins/origin-plan.ts";
 import { asSentence, shortened } from "../../model/sentence.ts";
 import type { SyncedFinding } from "./conditions.ts";
@@ -10,6 +11,8 @@ import { troubleOf } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
 
 const messageLengthMax = 1024;
+/** What to do if the API refused an origin that the WAF already has. */
+export const adoptHint = `If the WAF already has it, annotate the WafOrigin with ${adoptAnnotation}: "true".`;
 
 interface Known {
   readonly state: NonNullable<WafOriginStatus["state"]>;
@@ -60,7 +63,10 @@ function knownOf(
   if (sameHost(origin.host, observed.primaryOrigin)) return { state: "Primary", ...when };
   const refusal = plan.origins.refused.get(origin.host);
   if (refusal !== undefined) return { state: "Rejected", message: refusal.message };
-  return added === undefined ? { state: "Pending" } : { state: "Added", ...when };
+  if (added === undefined) return { state: "Pending" };
+  const unconfirmed = record?.unconfirmed;
+  if (unconfirmed !== undefined) return { state: "AddedUnconfirmed", ...when, message: unconfirmed };
+  return { state: "Added", ...when };
 }
 
 function assessOrigin(
@@ -89,11 +95,19 @@ function assessOrigin(
       const message = `The API accepted ${origin.host} as ${role}${when}. The origin can't be read back.`;
       return { status: "True", reason: "Synced", message, next: "Settled" };
     }
+    case "AddedUnconfirmed": {
+      const refusal = `The API refused ${origin.host} as ${role}: ${asSentence(known?.message ?? "")}`;
+      const isAdopted = facts.inventory?.origins.get(origin.host)?.manner === "Adopted";
+      const why = isAdopted ? `${adoptAnnotation} says that it exists` : "an earlier call may have added it";
+      const check = `Origins can't be read back: check it and its type in the WAF's own console. If it is missing, delete the WafOrigin and create it again.`;
+      const message = `${refusal} It counts as added, because ${why}. ${check}`;
+      return { status: "True", reason: "AddedUnconfirmed", message, next: "Settled" };
+    }
     case "Rejected":
       return {
         status: "False",
         reason: "Rejected",
-        message: `The API refused ${origin.host}: ${asSentence(known?.message ?? "")}`,
+        message: `The API refused ${origin.host}: ${asSentence(known?.message ?? "")} ${adoptHint}`,
         next: "Person",
       };
     case "Pending":

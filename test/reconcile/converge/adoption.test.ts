@@ -95,55 +95,79 @@ describe("What a plan prints", () => {
 });
 
 describe("An origin that exists already", () => {
-  test("is adopted if its WafOrigin requests it, and removed with the WafOrigin", async () => {
+  test("is adopted if its WafOrigin requests it, whatever the API's words, and removed with the WafOrigin", async () => {
     const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", adopt)] } });
     world.waf.origins.set("a.example", "Alternate");
     await world.pass();
     expect(world.owned().origins.get("a.example")).toMatchObject({ manner: "Adopted", type: "Alternate" });
-    expect(messages(world, "OriginAdopted")).toStrictEqual([
-      "Adopted origin a.example: it already exists, and wafsync now manages it.",
+    expect(messages(world, "AddedUnconfirmed")).toStrictEqual([
+      expect.stringContaining(
+        "the request was not accepted.), but its WafOrigin adopts it: wafsync counts it as added",
+      ),
     ]);
-    expect(world.status.condition(world.declared().origins[0]!.meta, "Ready")).toBe("True Ready");
+    const { meta } = world.declared().origins[0]!;
+    expect(world.status.condition(meta, "Ready")).toBe("True AddedUnconfirmed");
+    expect(world.status.message(meta, "Ready")).toContain("wafsync.dev/adopt says that it exists");
     world.declare({ origins: [] });
     await world.pass();
     expect(world.waf.origins.size).toBe(0);
   });
 
-  test("is refused without the annotation, and so is one that the API refuses for another reason", async () => {
-    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example"), anOrigin("b.example", adopt)] } });
+  test("is refused without the annotation, whatever the API's words, and adopted as soon as it has the annotation", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
     world.waf.origins.set("a.example", "Alternate");
-    const fault = { code: "Rejected", message: "Invalid origin host.", status: 400 } as const;
-    world.waf.failOn({ on: "AddOrigin", nth: 2, effect: "Before", fault });
+    const message = "The origin exists already.";
+    world.waf.failOn({ on: "AddOrigin", effect: "Before", fault: { code: "Rejected", message, status: 400 } });
     await world.pass();
     expect(world.owned().origins.size).toBe(0);
-    expect(world.status.condition(world.declared().origins[0]!.meta, "Ready")).toBe("False Rejected");
-    expect(world.status.condition(world.declared().origins[1]!.meta, "Ready")).toBe("False Rejected");
+    const { meta } = world.declared().origins[0]!;
+    expect(world.status.condition(meta, "Ready")).toBe("False Rejected");
+    expect(world.status.message(meta, "Ready")).toContain('annotate the WafOrigin with wafsync.dev/adopt: "true"');
+    await world.pass();
+    expect(world.waf.count("AddOrigin")).toBe(1);
+    world.declare({ origins: [anOrigin("a.example", adopt)] });
+    await world.pass();
+    expect(world.waf.count("AddOrigin")).toBe(2);
+    expect(world.status.condition(meta, "Ready")).toBe("True AddedUnconfirmed");
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
   });
 
-  test("counts as added if an interrupted call may have added it, with a warning to check its type", async () => {
-    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", { type: "Backup" })] } });
-    world.waf.origins.set("a.example", "Alternate");
-    world.waf.failOn({ on: "AddOrigin", nth: 1, effect: "Before", fault: { code: "TimedOut", message: "No answer." } });
-    await world.pass();
-    expect(world.owned().origins.get("a.example")?.addedAtMs).toBeUndefined();
-    await world.clock.advance(600_000);
-    await world.pass();
-    expect(world.owned().origins.get("a.example")).toMatchObject({ type: "Backup", addedAtMs: expect.any(Number) });
-    expect(messages(world, "OriginAdditionRefused")).toStrictEqual([
-      expect.stringContaining("counts it as added with type Backup; origins can't be read back, so check"),
-    ]);
-  });
+  test.each(["After", "Before"] as const)(
+    "counts as added if the outcome of a first addition is unknown (%s its effect), and is never removed to find out",
+    async (effect) => {
+      const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", { type: "Backup" })] } });
+      const fault = { code: "TimedOut", message: "No answer." } as const;
+      world.waf.failOn({ on: "AddOrigin", nth: 1, effect, fault });
+      if (effect === "Before") world.waf.refusedTexts.add("a.example");
+      await world.pass();
+      expect(world.owned().origins.get("a.example")?.addedAtMs).toBeUndefined();
+      await world.clock.advance(600_000);
+      await world.pass();
+      const { meta } = world.declared().origins[0]!;
+      expect(world.owned().origins.get("a.example")).toMatchObject({ type: "Backup", addedAtMs: expect.any(Number) });
+      expect(world.status.condition(meta, "Ready")).toBe("True AddedUnconfirmed");
+      expect(world.status.read(meta)).toMatchObject({ state: "AddedUnconfirmed" });
+      expect(world.status.message(meta, "Ready")).toContain("an earlier call may have added it");
+      expect(messages(world, "AddedUnconfirmed")).toStrictEqual([
+        expect.stringContaining("counts it as added with type Backup. Origins can't be read back, so check"),
+      ]);
+      await world.clock.advance(7_200_000);
+      await world.pass();
+      expect(world.waf.writes()).toStrictEqual(["AddOrigin a.example", "AddOrigin a.example"]);
+    },
+  );
 
-  test("is not added but stays in the record if the API refuses it for another reason after an interrupted call", async () => {
-    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
-    const refusal = { code: "Rejected", message: "Invalid origin host.", status: 400 } as const;
-    world.waf.failOn({ on: "AddOrigin", nth: 1, effect: "Before", fault: { code: "TimedOut", message: "No answer." } });
-    world.waf.failOn({ on: "AddOrigin", nth: 2, effect: "Before", fault: refusal });
+  test("is confirmed by a later addition that the API accepts", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", adopt)] } });
+    world.waf.refusedTexts.add("a.example");
     await world.pass();
-    await world.clock.advance(600_000);
+    world.waf.refusedTexts.clear();
+    world.declare({ origins: [] });
     await world.pass();
-    expect(world.status.condition(world.declared().origins[0]!.meta, "Ready")).toBe("False Rejected");
-    expect(world.owned().origins.has("a.example")).toBe(true);
-    expect(world.owned().origins.get("a.example")?.addedAtMs).toBeUndefined();
+    world.declare({ origins: [anOrigin("a.example", adopt)] });
+    await world.pass();
+    const { meta } = world.declared().origins[0]!;
+    expect(world.status.condition(meta, "Ready")).toBe("True Ready");
+    expect(world.status.read(meta)).toMatchObject({ state: "Added" });
   });
 });

@@ -128,7 +128,10 @@ describe("A first sync", () => {
     const [added, primary, refused] = world.declared().origins.map(({ meta }) => meta);
     expect(world.status.read(added!)).toMatchObject({ state: "Added", addedTime: "2026-01-01T00:00:00Z" });
     expect(world.status.read(primary!)).toMatchObject({ state: "Primary" });
-    expect(world.status.read(refused!)).toMatchObject({ state: "Rejected", message: "b.example is not accepted." });
+    expect(world.status.read(refused!)).toMatchObject({
+      state: "Rejected",
+      message: "No DNS record exists for b.example.",
+    });
     expect(world.status.condition(refused!, "Ready")).toBe("False Rejected");
     // The domain is read before each save, because the refusal counts only if it comes from this WAF.
     expect(world.waf.count("ReadOrigins")).toBe(3);

@@ -10,5 +10,5 @@ export function anOwnedEntry(overrides: Partial<OwnedEntry> = {}): OwnedEntry {
 /** An alternate origin that the API accepted. */
 export function anOwnedOrigin(overrides: Partial<OwnedOrigin> = {}): OwnedOrigin {
   const known = { owners: unknownOwners, manner: "Added", retainedBy: undefined } as const;
-  return { type: "Alternate", addedAtMs: 1, ...known, ...overrides };
+  return { type: "Alternate", addedAtMs: 1, unconfirmed: undefined, ...known, ...overrides };
 }

@@ -39,6 +39,7 @@ const held: Verdict = ["Suspended", "Failed"];
 const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next, Verdict>>>>> = {
   Synced: { Settled: healthy },
   Expired: { Settled: healthy },
+  AddedUnconfirmed: { Settled: healthy },
   Observed: { Settled: healthy },
   PrimaryOrigin: { Settled: healthy },
   Syncing: { Working: working },
@@ -60,7 +61,7 @@ const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next
   Suspended: { Paused: paused },
 };
 
-const trueReasons: ReadonlySet<SyncedReason> = new Set(["Synced", "Expired", "PrimaryOrigin"]);
+const trueReasons: ReadonlySet<SyncedReason> = new Set(["Synced", "Expired", "PrimaryOrigin", "AddedUnconfirmed"]);
 const unknownReasons: ReadonlySet<SyncedReason> = new Set(["Syncing", "Suspended"]);
 
 /** An object that is not accepted counts as failed after the rest has settled. A missing instance may still be created. */

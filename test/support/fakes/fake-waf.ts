@@ -201,8 +201,9 @@ export class FakeWaf {
   }
 
   #addOrigin(host: string, type: OriginType): WafResult<WriteAccepted> {
-    if (this.refusedTexts.has(host)) return failed("Rejected", `${host} is not accepted.`, 400);
-    if (this.origins.has(host) || host === this.primary) return failed("Rejected", `${host} exists already.`, 400);
+    if (this.refusedTexts.has(host)) return failed("Rejected", `No DNS record exists for ${host}.`, 400);
+    if (this.origins.has(host) || host === this.primary)
+      return failed("Rejected", `${host}: the request was not accepted.`, 400);
     this.origins.set(host, type);
     return this.#accepted();
   }

@@ -437,10 +437,24 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/simulation/sieve-plans.test.ts",
   },
   {
-    guard: "an origin counts as added only if the API accepts it or reports that it exists",
+    guard: "an origin that an interrupted call may have added counts as added if the API refuses a second addition",
     file: "src/reconcile/converge/write-ledger.ts",
-    from: "if (!isUnsent && saysExists(message)) return",
-    to: "if (!isUnsent) return",
+    from: "if (!isUnsent) return withOriginAdded",
+    to: "if (!isUnsent && message === '') return withOriginAdded",
+    foundBy: "test/reconcile/converge/adoption.test.ts",
+  },
+  {
+    guard: "an origin whose first addition the API refuses does not count as added",
+    file: "src/reconcile/converge/write-ledger.ts",
+    from: "if (!isUnsent) return withOriginAdded",
+    to: "if (message !== '') return withOriginAdded",
+    foundBy: "test/reconcile/converge/adoption.test.ts",
+  },
+  {
+    guard: "a former refusal does not prevent the adoption of an origin",
+    file: "src/plan/origins/origin-plan.ts",
+    from: "if (!asksToAdopt(origin.meta) && blockedBy(add",
+    to: "if (blockedBy(add",
     foundBy: "test/reconcile/converge/adoption.test.ts",
   },
   {

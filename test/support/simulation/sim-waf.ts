@@ -99,7 +99,8 @@ export class SimWaf {
     const host = parameters.get("origin") ?? "";
     const type = parameters.get("origin_type") ?? this.origins.get(host) ?? "";
     if (method === "POST") {
-      if (this.origins.has(host) || host === this.primary) return this.#refused(`${host} is an origin already`);
+      if (this.origins.has(host) || host === this.primary)
+        return this.#refused(`${host}: the request was not accepted`);
       this.origins.set(host, type);
       changed({ kind: "OriginAdded", host, type });
       return this.#accepted();

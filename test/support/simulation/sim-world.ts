@@ -315,8 +315,7 @@ export class SimWorld {
   }
 
   event(process: SimProcess, object: ResourceMeta, event: ObjectEvent): void {
-    if (event.reason === "OriginAdditionRefused")
-      this.toldToCheck.add(/add origin (\S+)/.exec(event.message)?.[1] ?? "");
+    if (event.reason === "AddedUnconfirmed") this.toldToCheck.add(/add origin (\S+)/.exec(event.message)?.[1] ?? "");
     if (event.reason === "EntriesLeftBehind") process.knows(object).saidLeftBehind = true;
     this.note(process, `event on ${resourceKey(object)}: ${event.reason}: ${event.message}`);
     this.printed(process, JSON.stringify(event));
