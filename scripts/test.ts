@@ -25,6 +25,8 @@ interface Counts {
 interface Suite {
   readonly path: string;
   readonly durationMs: number;
+  /** The titles of its skipped tests; describe-missing.ts puts the reason into the title. */
+  readonly skipped: readonly string[];
 }
 
 /** The parts of jest's `--json` report that are used. */
@@ -35,7 +37,12 @@ interface JestReport {
   readonly numTodoTests: number;
   /** Suites that failed before their tests ran. Each counts as one failure. */
   readonly numRuntimeErrorTestSuites: number;
-  readonly testResults: readonly { readonly name: string; readonly startTime: number; readonly endTime: number }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly startTime: number;
+    readonly endTime: number;
+    readonly assertionResults: readonly { readonly status: string; readonly title: string }[];
+  }[];
 }
 
 const slowestSuitesMax = 10;
@@ -130,7 +137,11 @@ function readReport(text: string | undefined, exitCode: number): { counts: Count
       failed: failed === 0 && exitCode !== 0 ? 1 : failed,
       skipped: report.numPendingTests + report.numTodoTests,
     },
-    suites: report.testResults.map(({ name, startTime, endTime }) => ({ path: name, durationMs: endTime - startTime })),
+    suites: report.testResults.map(({ name, startTime, endTime, assertionResults }) => ({
+      path: name,
+      durationMs: endTime - startTime,
+      skipped: assertionResults.filter(({ status }) => status === "pending").map(({ title }) => title),
+    })),
   };
 }
 
@@ -140,6 +151,12 @@ function printSlowest(suites: readonly Suite[]): void {
   console.log(`\n${bold("The slowest suites")}`);
   for (const { path, durationMs } of slowest)
     console.log(`${seconds(durationMs).padStart(9)}  ${relative(root, path)}`);
+}
+
+/** Repeats at the end which tests were left out, and why. */
+function printSkipped(suites: readonly Suite[]): void {
+  const skipped = suites.flatMap(({ path, skipped }) => skipped.map((title) => `  ${relative(root, path)}: ${title}`));
+  if (skipped.length > 0) console.log(`\n${bold("Skipped tests")}\n${skipped.join("\n")}`);
 }
 
 /** Repeats the failed checks at the end, where the output of the tests does not hide them. */
@@ -188,6 +205,7 @@ const deployPaths = [
   "test/package",
   "test/pages",
   "test/scripts/demo-cluster",
+  "test/scripts/test-without-go",
   "test/simulation/crash-points",
   "test/source/cluster/inventory-records",
   "test/source/cluster/strangers",
@@ -240,6 +258,7 @@ if (given.has("--deploy") || given.has("--with-deploy")) {
 }
 await rm(bundleFolder, { recursive: true, force: true });
 printSlowest(suites);
+printSkipped(suites);
 printFailedChecks();
 
 const sum = (count: keyof Counts): number => results.reduce((total, counts) => total + counts[count], 0);

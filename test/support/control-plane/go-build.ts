@@ -65,7 +65,10 @@ export async function findOrBuildByGo(wanted: GoBuild, cache: string, report: Re
 export async function buildByGo(wanted: GoBuild, cache: string, report: Report): Promise<BuildResult> {
   const goVersion = await readGoVersion(wanted);
   if (goVersion === undefined)
-    return { state: "Failed", problem: "Go is required for the build, and is not installed" };
+    return {
+      state: "Failed",
+      problem: "Go is required for the build, and is not installed: install Go, and run it again",
+    };
   const file = join(cache, nameInCache(wanted, await hashSources(wanted), goVersion));
   await mkdir(cache, { recursive: true });
   const onWait = (holder: number): void => report(`waiting for process ${holder}, which builds ${wanted.title}`);

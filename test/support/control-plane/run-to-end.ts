@@ -25,7 +25,8 @@ export async function runToEnd(file: string, args: readonly string[], options: R
   const child = spawn(file, args, {
     cwd: options.directory,
     env: options.environment,
-    timeout: options.timeoutMs ?? timeoutMsDefault,
+    // Not the option `timeout`: its timer keeps this process alive if the program can't be started.
+    signal: AbortSignal.timeout(options.timeoutMs ?? timeoutMsDefault),
     killSignal: "SIGKILL",
     stdio: "pipe",
   });

@@ -1,0 +1,61 @@
+// `npm test` on a machine without Go, whose cache is empty: the suites that need a control plane are left out, and it ends.
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { checks } from "../../scripts/checks.ts";
+import { runToEnd } from "../support/control-plane/run-to-end.ts";
+import { bundleVariable } from "../support/processes/bundle.ts";
+import { slow } from "../support/processes/slowness.ts";
+
+/** All checks, and the bundle. */
+const checkCount = checks.length + 1;
+const root = join(import.meta.dirname, "../..");
+
+describe("without Go", () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "wafsync-without-go-"));
+    // The only program on PATH: scripts/test.ts adds those of node_modules.
+    await symlink(process.execPath, join(folder, "node"));
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  test("a program that can't be started does not keep the process alive that asked for it", async () => {
+    const module = join(root, "test/support/control-plane/run-to-end.ts");
+    const code = `import(${JSON.stringify(module)}).then(({ runToEnd }) => runToEnd("missing-program", []))`;
+    const ended = await runToEnd(process.execPath, ["-e", code], { timeoutMs: slow(10_000) });
+    expect(ended).toStrictEqual({ code: 0, stdout: "", stderr: "" });
+  });
+
+  test.each([
+    { ci: "", code: 0, sum: `${checkCount} passed, 0 failed, 1 skipped` },
+    { ci: "true", code: 1, sum: `${checkCount} passed, 1 failed` },
+  ])("npm test with CI=$ci prints $sum, and exits with $code", async ({ ci, code, sum }) => {
+    const child = spawn(process.execPath, ["scripts/test.ts", "test/api/admission"], {
+      cwd: root,
+      env: { HOME: folder, PATH: folder, WAFSYNC_CACHE: join(folder, "cache"), CI: ci, [bundleVariable]: "" },
+    });
+    const exited = new Promise<number | NodeJS.Signals | null>((resolve) =>
+      child.once("close", (exitCode, signal) => resolve(signal ?? exitCode)),
+    );
+    let text = "";
+    const summed = Promise.withResolvers<void>();
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+        if (/^\d+ passed, \d+ failed.*\n/m.test(text)) summed.resolve();
+      });
+    }
+    await Promise.race([summed.promise, exited]);
+    const hanging = setTimeout(() => child.kill("SIGKILL"), slow(10_000));
+    expect(await exited).toBe(code);
+    clearTimeout(hanging);
+    expect(text).toContain("Go is required for the build, and is not installed");
+    expect(text.trimEnd().split("\n").at(-1)).toBe(sum);
+  });
+});
