@@ -1,23 +1,16 @@
 // `npm run bench` compares wafsync with other programs on this machine, and prints tables. It asserts nothing, because the results
-// depend on the machine. `--only NAME` runs one benchmark (repeat it for several), `--list` lists all of them, and `--write`
-// records the results in bench/results.json and writes docs/operations/performance.md from them.
+// depend on the machine.
 import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { Option } from "commander";
+import { scriptCommand } from "../scripts/script-command.ts";
 import { tableLines } from "../src/cli/table.ts";
 import type { Bench, BenchTable } from "./bench.ts";
 import { benches } from "./benches.ts";
 import { pageFile, resultsFile, templateFile } from "./files.ts";
 import type { RecordedBench, Results } from "./page.ts";
 import { renderPage } from "./page.ts";
-
-function chosen(only: readonly string[]): readonly Bench[] {
-  const unknown = only.filter((name) => !benches.some((bench) => bench.name === name));
-  if (unknown.length > 0)
-    throw new Error(`unknown benchmark ${unknown.join(", ")}: npm run bench -- --list lists all benchmarks`);
-  return only.length === 0 ? benches : benches.filter(({ name }) => only.includes(name));
-}
 
 function machine(): string {
   const [processor] = cpus();
@@ -61,18 +54,20 @@ async function write(measured: Results): Promise<void> {
   );
 }
 
-const { values: given } = parseArgs({
-  options: {
-    only: { type: "string", multiple: true, default: [] },
-    list: { type: "boolean", default: false },
-    write: { type: "boolean", default: false },
-  },
-});
+const names = benches.map(({ name }) => name);
+const only = new Option("--only <names...>", "run only these benchmarks").choices(names).default([], "all");
+const given = scriptCommand("bench", "Compares wafsync with other programs on this machine, and prints tables.")
+  .addOption(only)
+  .option("--list", "list all benchmarks", false)
+  .option("--write", "record the results, and write docs/operations/performance.md from them", false)
+  .parse()
+  .opts<{ readonly only: readonly string[]; readonly list: boolean; readonly write: boolean }>();
 if (given.list) {
   for (const { name, title } of benches) console.log(`${name.padEnd(12)}${title}`);
 } else {
   const measured: Record<string, RecordedBench> = {};
-  for (const bench of chosen(given.only)) {
+  for (const bench of benches) {
+    if (given.only.length > 0 && !given.only.includes(bench.name)) continue;
     try {
       const result = await measure(bench);
       if (result !== undefined) measured[bench.name] = result;

@@ -1,12 +1,12 @@
-// `npm run mutate [-- --only TEXT] [--jobs N]`: breaks one guarantee at a time in a copy of the source, and checks that the
+// `npm run mutate [-- --only TEXT]`: breaks one guarantee at a time in a copy of the source, and checks that the
 // simulation or a test fails. Fails if a mutation is not detected. Each job has its own copy.
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { mutations } from "../test/support/simulation/mutations.ts";
 import type { Mutation } from "../test/support/simulation/mutations.ts";
+import { count, scriptCommand } from "./script-command.ts";
 
 /** Enough to detect every mutation that the simulation should detect. */
 const seeds = 400;
@@ -14,12 +14,14 @@ const seeds = 400;
 const testMsMax = 300_000;
 const simulationMsMax = 900_000;
 const root = join(import.meta.dirname, "..");
-const { values } = parseArgs({
-  options: {
-    only: { type: "string", default: "" },
-    jobs: { type: "string", default: String(availableParallelism()) },
-  },
-});
+const values = scriptCommand(
+  "mutate",
+  "Breaks one guarantee at a time, and checks that a test or the simulation fails.",
+)
+  .option("--only <text>", "run only the mutations whose guarantee contains this text", "")
+  .option("--jobs <number>", "how many mutations to run at once", count, availableParallelism())
+  .parse()
+  .opts<{ readonly only: string; readonly jobs: number }>();
 
 interface Ended {
   readonly status: number | null;
@@ -79,6 +81,10 @@ async function notice(folder: string, { file, from, to, foundBy }: Mutation): Pr
 }
 
 const waiting = mutations.filter(({ guard }) => guard.includes(values.only));
+if (waiting.length === 0) {
+  console.error(`error: no guarantee in docs/contributing/reliability.md contains "${values.only}"`);
+  process.exit(2);
+}
 const missed: string[] = [];
 const startMs = performance.now();
 
@@ -93,7 +99,7 @@ async function work(): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
 }
 
-await Promise.all(Array.from({ length: Math.min(Number(values.jobs), waiting.length) }, work));
+await Promise.all(Array.from({ length: Math.min(values.jobs, waiting.length) }, work));
 const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);
 console.log(
   missed.length === 0

@@ -1,33 +1,43 @@
-// `npm run simulate -- --seeds 20000 [--first 0] [--seed N] [--jobs N]`: simulates whole installations, with one worker per core by
-// default, and prints the results. For a seed that fails, it prints the seed and a readable trace.
+// `npm run simulate -- --seeds 20000`: simulates whole installations, with one worker per core by default, and prints the results. For
+// a seed that fails, it prints the seed and a readable trace.
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
+import { Option } from "commander";
+import { wholeNumber } from "../src/cli/commands/option-groups.ts";
 import type { SeedReport } from "../test/support/simulation/simulate-seed.ts";
 import type { SeedAnswer } from "../test/support/simulation/seed-worker.ts";
 import { faultSteps } from "../test/support/simulation/fault-steps.ts";
 import { SimSums } from "../test/support/simulation/sim-sums.ts";
+import { count, scriptCommand } from "./script-command.ts";
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "1000" },
-    first: { type: "string", default: "0" },
-    seed: { type: "string" },
-    jobs: { type: "string", default: String(availableParallelism()) },
-    /** Stops after this number of failed seeds. */
-    failures: { type: "string", default: "5" },
-    trace: { type: "boolean", default: false },
-    /** Also prints the pairs of a fault and a step that did not occur in any seed. */
-    missing: { type: "boolean", default: false },
-  },
-});
+interface SimulateOptions {
+  readonly seeds: number;
+  readonly first: number;
+  readonly seed?: number;
+  readonly jobs: number;
+  readonly failures: number;
+  readonly trace: boolean;
+  readonly missing: boolean;
+}
+
+const seedNumber = wholeNumber(0, 1_000_000_000);
+
+const values = scriptCommand("simulate", "Simulates whole installations, and prints the seeds that fail.")
+  .option("--seeds <number>", "how many seeds to run", count, 1000)
+  .option("--first <number>", "the first seed", seedNumber, 0)
+  .addOption(new Option("--seed <number>", "run only this seed").argParser(seedNumber).conflicts(["seeds", "first"]))
+  .option("--jobs <number>", "how many workers to use", count, availableParallelism())
+  .option("--failures <number>", "stop after this number of failed seeds", count, 5)
+  .option("--trace", "print the events of all seeds", false)
+  .option("--missing", "print the pairs of a fault and a step that did not occur", false)
+  .parse()
+  .opts<SimulateOptions>();
 
 /** Most seeds take a tenth of a second. */
 const seedMsMax = 60_000;
-const failuresMax = Number(values.failures);
-const first = Number(values.seed ?? values.first);
-const count = values.seed === undefined ? Number(values.seeds) : 1;
+const first = values.seed ?? values.first;
+const end = first + (values.seed === undefined ? values.seeds : 1);
 const sums = new SimSums();
 const failed: number[] = [];
 const heapsMb: number[] = [];
@@ -37,7 +47,7 @@ let next = first;
 /** Workers take one seed at a time. It does not matter which worker runs a seed. */
 async function work(): Promise<void> {
   const worker = new Worker(new URL("../test/support/simulation/seed-worker.ts", import.meta.url));
-  while (next < first + count && failed.length < failuresMax) {
+  while (next < end && failed.length < values.failures) {
     const seed = next++;
     const answer = await ask(worker, seed);
     if (answer === undefined) {
@@ -77,7 +87,7 @@ function describeHeaps(): string {
   return `the heap of a worker took ${heapsMb[0]} MB at first, ${heapsMb.at(-1)} MB in the end, and at most ${Math.max(...heapsMb)} MB. `;
 }
 
-await Promise.all(Array.from({ length: Math.min(Number(values.jobs), count) }, work));
+await Promise.all(Array.from({ length: Math.min(values.jobs, end - first) }, work));
 if (values.missing) console.log(faultSteps.filter((pair) => !sums.pairs.has(pair)).join("\n"));
 const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
 const seeds = failed.toSorted((a, b) => a - b);
