@@ -100,7 +100,7 @@ export function* compileInSlices(
   const held = heldBlocks({ holds, ofObjects }, gathered, managed);
   yield;
   const { namespace: home } = instance.meta;
-  const protectedRules = protectOthers(settled.rules, { home, managed, held });
+  const protectedRules = protectOthers(settled.rules, { home, managed, shown, held });
   yield;
   const rules = replaceCarved(protectedRules);
   yield;

@@ -27,6 +27,8 @@ import type { DesiredState } from "./desired.ts";
 export interface ListDraft {
   /** The entries that belong on the list. */
   readonly target: ListTarget;
+  /** The same including those that it has no room for: if they are managed, they stay so. */
+  readonly whole: ListTarget;
   readonly adds: readonly WantedAdd[];
   /** Before the guards. */
   readonly removals: readonly Entry[];
@@ -91,6 +93,7 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   const sizes = sizesOf({ live, adds, missing, compacted, sorted });
   return {
     target,
+    whole,
     adds,
     removals,
     weights: sorted.weights,

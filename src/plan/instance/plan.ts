@@ -248,7 +248,7 @@ function nextInventory(
     writesTo(list)
       ? ownEntries({
           owned: inventory.entries[list],
-          wanted: drafts[list].target,
+          wanted: drafts[list].whole,
           declared: desired.declared[list],
           standsFor: desired.compacted[list].standsFor,
           observed: observed.lists[list],

@@ -1,7 +1,12 @@
-// Resolves conflicts of the same canonical entry in Block and Allow. A rule in the instance's own namespace takes precedence over
-// a guest's. Otherwise the rule whose list already has the entry wins, so that a new rule can't remove an existing block; then
-// the older rule; then the first by name. The others report the conflict. Within a namespace, a narrower network inside a wider
-// one on the other list is not a conflict: this is how exceptions are written. For other namespaces, see `protectOthers`.
+// Resolves conflicts of the same canonical entry in Block and Allow. In this order:
+//
+// 1. a rule in the instance's own namespace takes precedence over a guest's;
+// 2. Block, if the blocklist shows the entry or the record has it, so that no Allow rule lifts an existing block;
+// 3. Allow, if the allowlist shows the entry or the record has it;
+// 4. the older rule, then the first by name.
+//
+// The others report the conflict. Within a namespace, a narrower network inside a wider one on the other list is not a conflict:
+// this is how exceptions are written. For other namespaces, see `protectOthers`.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -99,19 +104,15 @@ function piecesOf(rules: readonly CompiledRule[]): Pieces {
 }
 
 /**
- * The only list that contains the entry as a managed one, or otherwise the only list for which it is recorded. An addition that
- * was recorded but not sent may leave the entry recorded on both.
+ * The list that holds a declared entry. It does not matter whether the entry on the list is managed: the record may be lost, or a
+ * deleted rule may have retained the entry. A recorded entry need not be on the list: the read may be stale, or it was evicted.
  */
 function holderOf(entry: Entry, { managed, shown }: Holders, pieces: Pieces): ListName | undefined {
   if (managed === undefined) return undefined;
-  const onlyListThat = (has: (list: ListName, written: Entry) => boolean): ListName | undefined => {
-    const isBlocked = (pieces.get(entry) ?? [entry]).some((piece) => has("blocklist", piece));
-    if (isBlocked === has("allowlist", entry)) return undefined;
-    return isBlocked ? "blocklist" : "allowlist";
-  };
-  const isShown = (list: ListName, written: Entry): boolean =>
-    sentAs(managed[list], written).some((sent) => shown?.[list].has(sent) === true);
-  return onlyListThat(isShown) ?? onlyListThat((list, written) => sentAs(managed[list], written).length > 0);
+  const has = (list: ListName, written: Entry): boolean =>
+    shown?.[list].has(written) === true || sentAs(managed[list], written).length > 0;
+  if ((pieces.get(entry) ?? [entry]).some((piece) => has("blocklist", piece))) return "blocklist";
+  return has("allowlist", entry) ? "allowlist" : undefined;
 }
 
 function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>, holders: Holders): CompiledRule {

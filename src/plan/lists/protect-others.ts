@@ -6,6 +6,7 @@
 import type { Entry } from "../../model/entry.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
 import type { Inventory } from "../../model/inventory.ts";
+import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { placeOf } from "./compiled-rule.ts";
 import { withoutEntries } from "./conflicts.ts";
@@ -17,6 +18,8 @@ export interface Protection {
   /** The namespace of the instance. */
   readonly home: string;
   readonly managed: Inventory["entries"] | undefined;
+  /** The entries on the lists, if known. */
+  readonly shown: Observed["lists"] | undefined;
   /** Managed Block entries on hold, with the namespaces of their objects. Called at most once. */
   readonly held: () => readonly { readonly entry: Entry; readonly namespaces: ReadonlySet<string> }[];
 }
@@ -35,8 +38,10 @@ export function protectOthers(rules: readonly CompiledRule[], protection: Protec
       return refusing(rule, (entry) => owners.containing(entry) !== undefined, "allowed");
     }
     const { namespace } = rule.rule.meta;
-    const allowlist = protection.managed?.allowlist;
-    const isHeld = (entry: Entry): boolean => allowlist !== undefined && sentAs(allowlist, entry).length > 0;
+    const { managed, shown } = protection;
+    const allowlist = managed?.allowlist;
+    const isHeld = (entry: Entry): boolean =>
+      allowlist !== undefined && sentAs(allowlist, entry).some((sent) => shown?.allowlist.has(sent) !== false);
     const lifts = (entry: Entry): boolean =>
       blocked?.ofOwner.overlaps(entry) !== undefined ||
       (!isHeld(entry) && blocked?.ofGuests.overlapsOthers(entry, namespace) === true);

@@ -33,6 +33,8 @@ import { WriteLedger, isRemoval } from "./write-ledger.ts";
 const confirmedForMs = 30_000;
 /** How often a run waits for changing objects before it starts again. */
 const settleRoundsMax = 1_000;
+/** How often the plan for a recorded inventory may require another one. */
+const recordsMax = 10;
 
 /** New information, from which the run compiles the desired state. */
 type Learned = Partial<Omit<View, "desired">>;
@@ -187,8 +189,7 @@ export class Run {
    * origin that retains an entry that the plan drops.
    */
   needsConfirmation(): boolean {
-    const isUnrecorded = this.#plan.inventoryChanged || this.#view.inventory !== this.#stored;
-    if ((isUnrecorded || this.#plan.operations.length > 0) && !this.isFresh) return true;
+    if ((this.isUnrecorded || this.#plan.operations.length > 0) && !this.isFresh) return true;
     return orphansEntries(this.#view, this.#plan);
   }
 
@@ -250,9 +251,22 @@ export class Run {
     return this.record();
   }
 
-  /** Stores the inventory of the plan before any of its operations is performed. */
+  /** Stores the inventory of the plan before any of its operations is performed, and plans again, because it is an input of the plan. */
   async record(): Promise<RunResult | undefined> {
-    if (!this.#plan.inventoryChanged && this.#view.inventory === this.#stored) return undefined;
+    for (let round = 0; this.isUnrecorded; round += 1) {
+      const ended = round < recordsMax ? await this.#save() : ({ kind: "Unsettled" } as const);
+      if (ended !== undefined) return ended;
+      await this.see({});
+    }
+    return undefined;
+  }
+
+  /** Whether the plan requires another inventory than the stored one. */
+  get isUnrecorded(): boolean {
+    return this.#plan.inventoryChanged || this.#view.inventory !== this.#stored;
+  }
+
+  async #save(): Promise<RunResult | undefined> {
     const ended =
       (await this.#settleOrphans()) ??
       (this.#followsFromLists()
@@ -270,7 +284,6 @@ export class Run {
     this.#stored = next;
     this.#revision = saved.revision;
     this.#view = { ...this.#view, inventory: next };
-    this.#plan = { ...this.#plan, inventoryChanged: false, adoptions: [] };
     return undefined;
   }
 

@@ -17,7 +17,7 @@ describe("An entry in Block and in Allow", () => {
   const places = [
     ["on the blocklist belongs there", { blocklist: [one] }, "blocklist"],
     ["on the allowlist belongs there", { allowlist: [one] }, "allowlist"],
-    ["on both lists belongs to the older rule", { blocklist: [one], allowlist: [one] }, "allowlist"],
+    ["on both lists belongs on the blocklist", { blocklist: [one], allowlist: [one] }, "blocklist"],
     ["on neither list belongs to the older rule", {}, "allowlist"],
   ] as const;
 
@@ -30,11 +30,17 @@ describe("An entry in Block and in Allow", () => {
     ]);
   });
 
-  test.each(places)("that is recorded on both lists and shown %s", (_what, shown, winner) => {
+  test.each(places)("that the lists show as unmanaged %s", (_what, shown, winner) => {
     const rules = [blocking("young", [one]), allowing("old", [one], older)];
-    const { lists } = desiredWith({ rules }, { blocklist: [one], allowlist: [one] }, shown);
+    const { lists } = desiredWith({ rules }, {}, shown);
     expect([...lists.blocklist.keys()]).toStrictEqual(winner === "blocklist" ? [one] : []);
     expect([...lists.allowlist.keys()]).toStrictEqual(winner === "allowlist" ? [one] : []);
+  });
+
+  test.each(places)("that is recorded on the blocklist and shown %s stays blocked", (_what, shown) => {
+    const rules = [blocking("young", [one]), allowing("old", [one], older)];
+    const { lists } = desiredWith({ rules }, { blocklist: [one], allowlist: [one] }, shown);
+    expect([[...lists.blocklist.keys()], lists.allowlist.size]).toStrictEqual([[one], 0]);
   });
 
   test("that another writer added to the other list stays where it is recorded", () => {
