@@ -126,13 +126,11 @@ export function viewWaiting({ plan }: RunFacts): DifferenceView[] {
     value: entry,
     reason: `another writer keeps reverting it: corrections are paused until ${formatTime(untilMs)}`,
   }));
-  const leftOut = listNames.flatMap((target) =>
-    [...(plan?.leftOut[target] ?? [])].map((value) => ({
-      target,
-      value,
-      reason: `the list has no room for it (spec.${target}.maxEntries of the instance)`,
-    })),
-  );
+  const leftOut = listNames.flatMap((target) => {
+    const until = (plan?.lists[target].held ?? 0) > 0 ? ": removals on hold would make room" : "";
+    const reason = `the list has no room for it (spec.${target}.maxEntries of the instance)${until}`;
+    return [...(plan?.leftOut[target] ?? [])].map((value) => ({ target, value, reason }));
+  });
   const removals = listNames.flatMap((target) =>
     (plan?.waiting[target] ?? []).map((value) => ({
       target,

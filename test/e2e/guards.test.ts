@@ -165,3 +165,26 @@ describe("Many small removals", () => {
     expect(waf.blocklist).toHaveLength(9);
   });
 });
+
+test("An address that waits for removals on hold is named by plan, apply, status and why", async () => {
+  const full = "  blocklist: {maxEntries: 2}\n  guards: {maxRemovals: 0}\n";
+  await using folder = await wafFolder({}, full);
+  const declare = async (...addresses: string[]) =>
+    await folder.files.write("rule.yaml", ruleDocument("hosts", { addresses }));
+  await declare("192.0.2.1", "192.0.2.2");
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  await declare("192.0.2.3", "192.0.2.4");
+  const planned = await runWafsync(["plan", ...folder.from]);
+  expect([planned.code, planned.stdout]).toStrictEqual([
+    1,
+    expect.stringMatching(
+      /\? blocklist {2}192\.0\.2\.3 +the list has no room for it .*: removals on hold would make room/,
+    ),
+  ]);
+  const reason = "2 entries (192.0.2.3, 192.0.2.4) do not fit on the blocklist";
+  const applied = await runWafsync(["apply", ...folder.from]);
+  expect([applied.code, applied.stdout]).toStrictEqual([1, expect.stringContaining(reason)]);
+  expect((await runWafsync(["status", ...folder.from])).stdout).toContain(reason);
+  expect((await runWafsync(["why", "192.0.2.3", ...folder.from])).stdout).toContain(reason);
+  expect(folder.simulator.waf(testKey).blocklist).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
+});

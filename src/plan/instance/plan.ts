@@ -25,6 +25,7 @@ import { draftList, type ListDraft } from "./list-draft.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { contestedNow } from "../lists/disputes.ts";
 import type { Observed } from "../../model/observed.ts";
+import type { AddEntry } from "../lists/order.ts";
 import { orderAdds } from "../lists/order.ts";
 import { orderForRoom } from "../lists/room.ts";
 import type { RemoveEntry } from "../lists/urgent-removals.ts";
@@ -114,7 +115,8 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const origins = planOrigins({ ...originsInput, allowed: decision.allowedOrigins });
   const split = splitByPolicy(input, drafts, decision, origins);
   yield;
-  const next = nextInventory(input, drafts, { ...split, decision, origins, holds, existingRules });
+  const fitting = eachList((list) => withoutRoomFor(split.noRoom, list, drafts[list]));
+  const next = nextInventory(input, fitting, { ...split, decision, origins, holds, existingRules });
   yield;
   return {
     operations: split.operations,
@@ -122,9 +124,9 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     lists: summarizeLists(observed, next.inventory, split.operations, {
       held: decision.held,
       coveredOn: (list) => countCovered(desired, list, drafts[list].target),
-      overflowOn: (list) => drafts[list].leftOut.size,
+      overflowOn: (list) => fitting[list].leftOut.size,
     }),
-    leftOut: eachList((list) => drafts[list].leftOut),
+    leftOut: eachList((list) => fitting[list].leftOut),
     waiting: eachList((list) => drafts[list].waiting),
     adoptions: next.adoptions,
     held: decision.held,
@@ -160,6 +162,8 @@ function removalRequests(
 interface Split {
   readonly operations: readonly Operation[];
   readonly observedOnly: readonly Operation[];
+  /** Additions that no removal of this plan makes room for: those that would are on hold, refused or contested. */
+  readonly noRoom: readonly AddEntry[];
   readonly writesTo: (part: ListName | "origins") => boolean;
 }
 
@@ -181,13 +185,23 @@ function splitByPolicy(
     shown: observed.lists[list].size,
     maxEntries: desired.instance.lists[list].maxEntries,
   }));
-  const writes = orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms);
+  const { writes, noRoom } = orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms);
   const all: readonly Operation[] = [...origins.operations, ...writes];
-  if (([...listNames, "origins"] as const).every(writesTo)) return { operations: all, observedOnly: [], writesTo };
+  if (([...listNames, "origins"] as const).every(writesTo)) {
+    return { operations: all, observedOnly: [], noRoom, writesTo };
+  }
   const operations: Operation[] = [];
   const observedOnly: Operation[] = [];
   for (const operation of all) (writesTo(partOf(operation)) ? operations : observedOnly).push(operation);
-  return { operations, observedOnly, writesTo };
+  return { operations, observedOnly, noRoom, writesTo };
+}
+
+/** Additions without room are not recorded: they may never be sent. */
+function withoutRoomFor(noRoom: readonly AddEntry[], list: ListName, draft: ListDraft): ListDraft {
+  const entries = new Set(noRoom.flatMap((add) => (add.list === list ? [add.entry] : [])));
+  if (entries.size === 0) return draft;
+  const adds = draft.adds.filter(({ entry }) => !entries.has(entry));
+  return { ...draft, adds, leftOut: new Set([...draft.leftOut, ...entries]) };
 }
 
 function removalsOf(

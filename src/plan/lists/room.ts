@@ -1,6 +1,6 @@
 // The order of writes to a list that is nearly full: a removal makes room before an addition that would not fit. Removals that share
 // no address with an addition go first. An entry is removed before its replacement is added only if the list is completely full and
-// there is no other removal. Additions that still have no room are left out until removals on hold make some.
+// there is no other removal. Additions that still have no room are not sent.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
@@ -15,23 +15,32 @@ export interface ListRoom {
   readonly maxEntries: number | undefined;
 }
 
+export interface OrderedForRoom {
+  readonly writes: readonly EntryWrite[];
+  readonly noRoom: readonly AddEntry[];
+}
+
 export function orderForRoom(
   writes: readonly EntryWrite[],
   rooms: Readonly<Record<ListName, ListRoom>>,
-): readonly EntryWrite[] {
+): OrderedForRoom {
   const full = listNames.filter((list) => {
     const { shown, maxEntries } = rooms[list];
     const adds = writes.filter((write) => write.list === list && write.kind === "AddEntry").length;
     return maxEntries !== undefined && adds > 0 && shown + adds > maxEntries;
   });
-  return full.reduce((ordered, list) => orderForList(ordered, list, rooms[list]), writes);
+  return full.reduce<OrderedForRoom>((ordered, list) => orderForList(ordered, list, rooms[list]), {
+    writes,
+    noRoom: [],
+  });
 }
 
 function orderForList(
-  writes: readonly EntryWrite[],
+  { writes, noRoom }: OrderedForRoom,
   list: ListName,
   { shown, maxEntries = Number.POSITIVE_INFINITY }: ListRoom,
-): readonly EntryWrite[] {
+): OrderedForRoom {
+  const left = [...noRoom];
   const adds = writes.flatMap((write) => (write.list === list && write.kind === "AddEntry" ? [write.entry] : []));
   const added = new NetworkIndex(adds);
   const removals = writes.filter((write): write is RemoveEntry => write.list === list && write.kind === "RemoveEntry");
@@ -52,10 +61,13 @@ function orderForList(
         placed.add(removal);
         size -= 1;
       }
-      if (size >= maxEntries) continue;
+      if (size >= maxEntries) {
+        left.push(write);
+        continue;
+      }
     }
     size += write.kind === "AddEntry" ? 1 : -1;
     placed.add(write);
   }
-  return [...placed];
+  return { writes: [...placed], noRoom: left };
 }

@@ -33,7 +33,7 @@ function assessWritten(rule: CompiledRule, progress: RuleProgress, facts: RunFac
     return { status: "False", reason: "Rejected", message, next: "Person" };
   }
   if (leftOut.length > 0) {
-    const message = `${synced} of ${desired} entries are on the ${list}; ${overflowOfRule(list, leftOut)}.`;
+    const message = `${synced} of ${desired} entries are on the ${list}; ${overflowOfRule(list, leftOut, facts)}`;
     return { status: "False", reason: "CapacityExceeded", message, next: "Person" };
   }
   const foreign = `${coveredSentence(progress, list)}${foreignSentence(progress, facts, list)}`;

@@ -18,16 +18,21 @@ export function overflowOfInstance({ plan, gathered }: RunFacts): string | undef
     const { maxEntries = 0 } = gathered.instance.lists[list];
     const what = `${counted(left.size, "entry", "entries")} (${examplesOf([...left])})`;
     return [
-      `${what} ${left.size === 1 ? "does" : "do"} not fit on the ${list}, which has room for ${inThousands(maxEntries)} (spec.${list}.maxEntries).`,
+      `${what} ${left.size === 1 ? "does" : "do"} not fit on the ${list}, which has room for ${inThousands(maxEntries)} (spec.${list}.maxEntries).${roomOnHold(list, plan)}`,
     ];
   });
   return sentences.length === 0 ? undefined : sentences.join(" ");
 }
 
 /** The same for the entries of one rule. It names no limit and no entry of another namespace. */
-export function overflowOfRule(list: ListName, leftOut: readonly Entry[]): string {
+export function overflowOfRule(list: ListName, leftOut: readonly Entry[], { plan }: Pick<RunFacts, "plan">): string {
   const what = `${counted(leftOut.length, "entry", "entries")} (${examplesOf(leftOut)})`;
-  return `${what} ${leftOut.length === 1 ? "does" : "do"} not fit on the ${list}: the WAF accepts a limited number of entries`;
+  return `${what} ${leftOut.length === 1 ? "does" : "do"} not fit on the ${list}: the WAF accepts a limited number of entries.${roomOnHold(list, plan)}`;
+}
+
+function roomOnHold(list: ListName, plan: RunFacts["plan"]): string {
+  const isOnHold = plan !== undefined && plan.lists[list].held > 0;
+  return isOnHold ? " Removals that are on hold would make room: see the condition RemovalsHeld of the instance." : "";
 }
 
 /** Removals that wait for entries that the API does not accept; empty if there are none. */

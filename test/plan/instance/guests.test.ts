@@ -256,6 +256,17 @@ describe("Only the owner overrides what another namespace declared:", () => {
     );
   });
 
+  test("an Allow entry of a guest stays on the list if another guest blocks it later, but does not come back", () => {
+    const rules = [blocking("team-b/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])];
+    const managed = anInventory({ allowlist: ["203.0.113.7"] }).entries;
+    const allowedIf = (allowlist: readonly string[]) => {
+      const { lists } = observed({ allowlist });
+      const state = compileDesired(gathered({ instance: instanceWith(everything), rules }), nowMs, managed, lists);
+      return [...state.lists.allowlist.keys()];
+    };
+    expect([allowedIf(["203.0.113.7"]), allowedIf([])]).toStrictEqual([["203.0.113.7"], []]);
+  });
+
   test("guests can allow exceptions in their own namespace, and the owner can everywhere", () => {
     expect(wanted([blocking("team-a/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toStrictEqual(
       ["+203.0.113.0/24", "!203.0.113.7"],

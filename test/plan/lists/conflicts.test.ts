@@ -37,7 +37,7 @@ describe("An entry in Block and in Allow", () => {
     expect([...lists.allowlist.keys()]).toStrictEqual(winner === "allowlist" ? [one] : []);
   });
 
-  test.each(places)("that is recorded on the blocklist and shown %s stays blocked", (_what, shown) => {
+  test.each(places)("that is recorded on the blocklist and shown %s stays blocked", (_what, shown, _winner) => {
     const rules = [blocking("young", [one]), allowing("old", [one], older)];
     const { lists } = desiredWith({ rules }, { blocklist: [one], allowlist: [one] }, shown);
     expect([[...lists.blocklist.keys()], lists.allowlist.size]).toStrictEqual([[one], 0]);

@@ -247,6 +247,28 @@ describe("A list with a limit", () => {
     expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
   });
 
+  test("names the entries that wait for removals on hold, and does not record them", async () => {
+    const strict = { maxEntries: 2, guards: { guards: { maxRemovals: 0, maxRemovalPercent: 100 } } };
+    const world = await worldWith({ rules: [blocking("hosts", ["192.0.2.1", "192.0.2.3"])], ...strict });
+    const rule = blocking("hosts", ["192.0.2.5", "192.0.2.7"]);
+    declare(world, { rules: [rule], ...strict });
+    expect(await writesOf(world)).toStrictEqual([]);
+    expect(world.status.condition(rule.rule.meta, "Synced")).toBe("False CapacityExceeded");
+    expect(synced(world, "hosts")).toContain("2 entries (192.0.2.5, 192.0.2.7) do not fit on the blocklist");
+    expect(synced(world, "hosts")).toContain("Removals that are on hold would make room");
+    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["192.0.2.1", "192.0.2.3"]);
+  });
+
+  test("keeps evicted entries in the record", async () => {
+    const old = blocking("old", ["192.0.2.1"]);
+    const world = await worldWith({ rules: [old], maxEntries: 1 });
+    declare(world, { rules: [old, blocking("urgent", ["192.0.2.5"], { priority: 5 })], maxEntries: 1 });
+    expect(await writesOf(world)).toStrictEqual(["RemoveEntry 192.0.2.1", "AddEntry 192.0.2.5"]);
+    await world.lookAgain();
+    await world.lookAgain();
+    expect([...world.owned().entries.blocklist.keys()].toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.5"]);
+  });
+
   test("is suggested if the API refuses further entries in the same words", async () => {
     const world = new ConvergeWorld();
     const all = addresses(6);

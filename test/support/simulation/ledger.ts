@@ -97,22 +97,9 @@ export class Ledger {
     return this.#owners[list];
   }
 
-  /** According to the WAF, or to the record if the WAF does not determine it. */
-  readonly holderOf = (entry: Entry): ListName | undefined =>
-    this.#holderBy(entry, (list, sent) => this.#owners[list].get(sent) === "Ours");
-
-  #holderBy(entry: Entry, shows: (list: ListName, sent: Entry) => boolean): ListName | undefined {
-    const onlyOne = (has: (list: ListName) => boolean): ListName | undefined => {
-      const lists = listNames.filter(has);
-      return lists.length === 1 ? lists[0] : undefined;
-    };
-    const inventory = this.#inventory();
-    const sent = (list: ListName): readonly Entry[] => recordedAs(inventory, list, entry);
-    return onlyOne((list) => sent(list).some((one) => shows(list, one))) ?? onlyOne((list) => sent(list).length > 0);
-  }
-
   readonly memory: Memory = {
-    holderOf: (entry) => this.holderOf(entry),
+    shows: (list, entry) => this.#owners[list].has(entry),
+    isRecorded: (list, entry) => recordedAs(this.#inventory(), list, entry).length > 0,
     allowed: (entry) => {
       const inventory = this.#inventory();
       return recordedAs(inventory, "allowlist", entry).map((sent) => recordedOf(inventory, "allowlist", sent));
@@ -144,9 +131,8 @@ export class Ledger {
     seen: Knowledge["seen"],
     list: ListName,
   ): readonly [ReadonlySet<Entry>, ReadonlySet<Entry>] {
-    const holderOf = (one: Entry): ListName | undefined =>
-      this.#holderBy(one, (name, sent) => seen[name]?.has(sent) === true);
-    const bySeen = wantedEntries(gathered, atMs, { ...this.memory, holderOf });
+    const shows: Memory["shows"] = (name, entry) => seen[name]?.has(entry) === true;
+    const bySeen = wantedEntries(gathered, atMs, { ...this.memory, shows });
     return [this.#wanted(gathered, atMs)[list], bySeen[list]];
   }
 

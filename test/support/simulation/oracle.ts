@@ -14,12 +14,11 @@ export interface Wanted {
   readonly allowlist: ReadonlySet<Entry>;
 }
 
-/** The only list on which wafsync already manages the entry, if any. */
-export type HolderOf = (entry: Entry) => ListName | undefined;
-
-/** The parts of wafsync's record that affect the result. */
+/** The parts of the WAF and of wafsync's record that affect the result. */
 export interface Memory {
-  readonly holderOf: HolderOf;
+  readonly shows: (list: ListName, entry: Entry) => boolean;
+  /** As itself, or as a part of others. */
+  readonly isRecorded: (list: ListName, entry: Entry) => boolean;
   /** How the entry is recorded for the allowlist: as itself, or as a part of others. */
   readonly allowed: (entry: Entry) => readonly Recorded[];
   /** The recorded entries of the blocklist, with the rules that last declared each. */
@@ -27,10 +26,12 @@ export interface Memory {
 }
 
 /**
- * The entries that the rules declare for the lists at a time. If an entry is declared for both lists, the owner of the instance decides; otherwise, it
- * belongs to its holder or, without a holder, to the oldest rule. Guests do not unblock entries of others.
+ * The entries that the rules declare for the lists at a time. If an entry is declared for both lists, the owner of the instance decides; otherwise
+ * Block, if the blocklist shows it or it is recorded for it; then Allow likewise; then the oldest rule. Guests do not unblock entries of others.
  */
-export function wantedEntries(gathered: Gathered, nowMs: number, { holderOf, allowed, blocked }: Memory): Wanted {
+export function wantedEntries(gathered: Gathered, nowMs: number, memory: Memory): Wanted {
+  const { allowed, blocked } = memory;
+  const holds = (list: ListName, entry: Entry): boolean => memory.shows(list, entry) || memory.isRecorded(list, entry);
   const claims: Claim[] = [];
   const granted = new Granted(gathered.instance);
   for (const rule of oldestFirst(gathered.rules)) {
@@ -51,10 +52,10 @@ export function wantedEntries(gathered: Gathered, nowMs: number, { holderOf, all
     const isOwn = (piece: Entry): boolean => piece !== entry && byEntry.get(piece)?.some(isBlock) === true;
     const isBlocked = writtenFor(gathered, "blocklist", entry).some(
       // A part that a rule declares itself does not show that the list has the carved entry.
-      (piece) => holderOf(piece) === "blocklist" && !isOwn(piece),
+      (piece) => holds("blocklist", piece) && !isOwn(piece),
     );
-    const isAllowed = holderOf(entry) === "allowlist";
-    return isBlocked === isAllowed ? lists[0] : isBlocked ? "blocklist" : "allowlist";
+    if (isBlocked) return "blocklist";
+    return holds("allowlist", entry) ? "allowlist" : lists[0];
   };
   const withReadableFiles = { ...gathered, brokenSources: [] };
   const isSourceMissing = gathered.rules.some(({ texts }) => texts.some(({ state }) => state === "Missing"));
@@ -63,7 +64,7 @@ export function wantedEntries(gathered: Gathered, nowMs: number, { holderOf, all
     claims.some(({ isOwners, list }) => !isOwners && list === "allowlist")
       ? heldBlocks(gathered, blocked(), nowMs)
       : [],
-    (entry) => allowed(entry).length > 0,
+    (entry) => allowed(entry).some((recorded) => memory.shows("allowlist", recorded.entry)),
     // If a missing source may still declare an entry for the allowlist, a Block entry loses this conflict.
     ({ list, entry }) =>
       list === "blocklist" &&
