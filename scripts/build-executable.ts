@@ -9,11 +9,10 @@ import { tmpdir } from "node:os";
 import { basename, join, relative, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { build } from "esbuild";
+import { type Metafile, build } from "esbuild";
 import packageJson from "../package.json" with { type: "json" };
-import { bundleOptions, bundledPackages, licencesOf, requireSelfContained, root } from "./bundle.ts";
+import { bundleOptions, licencesOf, metafileText, requireSelfContained, root } from "./bundle.ts";
 import { fillKrewManifest } from "./krew-manifest.ts";
-import { billOfMaterials } from "./sbom.ts";
 
 const execute = promisify(execFile);
 const node = join(root, "node_modules", "node", "bin", "node");
@@ -60,6 +59,25 @@ async function makeExecutable(work: string, target: string): Promise<void> {
   ]);
 }
 
+/** Writes the SBOM of the bundled packages, and adds the Node.js that the executable contains. */
+async function writeBillOfMaterials(work: string, metafile: Metafile, target: string): Promise<void> {
+  const bundle = join(work, "bundle.json");
+  await writeFile(bundle, metafileText(metafile));
+  await execute(join(root, "node_modules/.bin/cyclonedx-esbuild"), ["--output-file", target, bundle], { cwd: root });
+  const document = JSON.parse(await readFile(target, "utf8")) as { components: object[] };
+  const nodeVersion = packageJson.devDependencies.node;
+  document.components.push({
+    type: "platform",
+    name: "Node.js",
+    version: nodeVersion,
+    "bom-ref": `nodejs@${nodeVersion}`,
+    purl: `pkg:generic/nodejs@${nodeVersion}`,
+    cpe: `cpe:2.3:a:nodejs:node.js:${nodeVersion}:*:*:*:*:*:*:*`,
+    licenses: [{ license: { id: "MIT" } }],
+  });
+  await writeFile(target, `${JSON.stringify(document, undefined, 2)}\n`);
+}
+
 async function sha256(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
@@ -76,14 +94,11 @@ try {
   const executable = join(folder, "wafsync");
   await makeExecutable(work, executable);
   await writeFile(join(work, "THIRD-PARTY-LICENSES.txt"), await licencesOf(metafile));
-  const nodeVersion = packageJson.devDependencies.node;
-  const { cyclonedx, spdx } = await billOfMaterials(bundledPackages(metafile), nodeVersion);
-  await writeFile(join(folder, `${name}.cdx.json`), `${JSON.stringify(cyclonedx, undefined, 2)}\n`);
-  await writeFile(join(folder, `${name}.spdx.json`), `${JSON.stringify(spdx, undefined, 2)}\n`);
+  await writeBillOfMaterials(work, metafile, join(folder, `${name}.cdx.json`));
   const archive = join(folder, `${name}.tar.gz`);
   const contents = [
     ["-C", folder, "wafsync"],
-    ["-C", root, "LICENSE", "man/wafsync.1"],
+    ["-C", root, "LICENSE"],
     ["-C", work, "THIRD-PARTY-LICENSES.txt"],
   ];
   await execute("tar", ["--create", "--gzip", "--owner=0", "--group=0", "--file", archive, ...contents.flat()]);

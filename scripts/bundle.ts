@@ -21,8 +21,16 @@ export function requireSelfContained(metafile: Metafile): void {
   if (missing.length > 0) throw new Error(`the bundle would need these at run time: ${missing.join(", ")}`);
 }
 
+/** esbuild's description of the bundle without the modules that the plug-ins replace: no package contains those. */
+export function metafileText(metafile: Metafile): string {
+  const isOwn = ([path]: [string, unknown]): boolean => !/^(?:required-http|unused-part):/.test(path);
+  return JSON.stringify(metafile, (key, value: object) =>
+    key === "inputs" ? Object.fromEntries(Object.entries(value).filter(isOwn)) : value,
+  );
+}
+
 /** The folders of the bundled packages, sorted. */
-export function bundledPackages(metafile: Metafile): string[] {
+function bundledPackages(metafile: Metafile): string[] {
   const folders = Object.keys(metafile.inputs).flatMap(
     (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
   );

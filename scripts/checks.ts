@@ -13,13 +13,12 @@ export const checks: readonly Check[] = [
   { title: "Format", command: ["oxfmt", "--check", "."], fix: "format" },
   { title: "Lint", command: ["oxlint", "--type-aware"] },
   { title: "Unused code", command: ["knip"] },
-  { title: "Terms", command: ["node", "scripts/lint-prose.ts"] },
   { title: "Types", command: ["tsc", "--noEmit"], testsNeedIt: true },
   { title: "Files generated from the schemas", command: ["node", "scripts/generate.ts", "--check"], fix: "generate" },
   { title: "Files generated for deploy", command: ["node", "scripts/generate-deploy.ts", "--check"], fix: "generate" },
 ];
 
-/* * Folders and files whose tests need no control plane, no Go and no bundle, and take seconds. `npm run verify` runs only
+/** Folders and files whose tests need no control plane, no Go and no bundle, and take seconds. `npm run verify` runs only
  * these tests.
  */
 export const fastTests: readonly string[] = [
@@ -32,14 +31,13 @@ export const fastTests: readonly string[] = [
   "test/plan/",
   "test/reconcile/converge/release-guards.test.ts",
   "test/scripts/checks.test.ts",
-  "test/scripts/lint-prose.test.ts",
   "test/simulation/mutations.test.ts",
   "test/telemetry/",
   "test/tidy.test.ts",
   "test/time-limits.test.ts",
 ];
 
-/* * Suites that run only a tenth of their cases in most runs: `npm run test:deploy` runs them again with all cases. See
+/** Suites that run only a tenth of their cases in most runs: `npm run test:deploy` runs them again with all cases. See
  * test/support/builders/case-count.ts.
  */
 export const thoroughTests: readonly string[] = [

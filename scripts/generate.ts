@@ -1,9 +1,8 @@
-// Generates the CRDs and the reference docs from the schemas, and the manual page from the commands. With `--check`, it writes
-// nothing, names outdated files, and exits with 1 if it finds any.
+// Generates the CRDs and the reference docs from the schemas. With `--check`, it writes nothing, names outdated files, and exits
+// with 1 if it finds any.
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { generatedFiles, generatedFolders, isGenerated } from "../src/api/generated-files.ts";
-import { manPage } from "./man-page.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -22,7 +21,7 @@ async function leftovers(folder: string, expected: ReadonlySet<string>): Promise
   return paths.filter((_, place) => isGenerated(texts[place] ?? ""));
 }
 
-const files = [...generatedFiles(), { path: "man/wafsync.1", text: manPage() }];
+const files = generatedFiles();
 const stale: string[] = [];
 for (const { path, text } of files) {
   if ((await readText(join(root, path))) !== text) stale.push(path);

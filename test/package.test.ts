@@ -66,7 +66,7 @@ describe("the npm package", () => {
     expect(packed.unpackedSize).toBeLessThan(bytesMax);
   });
 
-  test("has the program, its manual, the CRDs, the manifests, the examples and the pages, and no source", async () => {
+  test("has the program, the CRDs, the manifests, the examples and the pages, and no source", async () => {
     const paths = packed.files.map(({ path }) => path);
     expect(paths).toStrictEqual(
       expect.arrayContaining([
@@ -74,7 +74,6 @@ describe("the npm package", () => {
         "README.md",
         "dist/wafsync.mjs",
         "dist/THIRD-PARTY-LICENSES.txt",
-        "man/wafsync.1",
         "crds/wafinstances.yaml",
         "deploy/helm/wafsync/Chart.yaml",
         "docs/tutorial.md",
@@ -92,9 +91,8 @@ describe("the npm package", () => {
     expect(JSON.parse(manifest)).not.toHaveProperty("dependencies");
   });
 
-  test("installs the program and its manual page", async () => {
+  test("installs the program", async () => {
     expect((await run("wafsync", "version", "--client")).stdout).toMatch(/^wafsync +\d+\.\d+\.\d+\nCommit/u);
-    expect(await readFile(inScratch("prefix/share/man/man1/wafsync.1"), "utf8")).toContain(".TH WAFSYNC 1");
   });
 
   test("installs the kubectl plugin, with its own help and completion", async () => {

@@ -1,5 +1,5 @@
 // The command line of `wafsync`: its commands, each of which declares its options in a separate file. The code of a command is
-// loaded when it is called. Help, completion and the man page are generated from these declarations.
+// loaded when it is called. Help and completion are generated from these declarations.
 import { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { addApplyCommand } from "./commands/apply.ts";

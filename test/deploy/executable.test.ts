@@ -102,35 +102,24 @@ describe("the single executable", () => {
     expect(completed.stdout).toMatch(/^plan\t.*\n:4\n$/u);
   });
 
-  test("has an SBOM in both formats, of exactly the packages that are in it", async () => {
+  test("has an SBOM of exactly the packages that are in it", async () => {
     const cyclonedx = (await json(`release/${name}.cdx.json`)) as {
       bomFormat: string;
       metadata: { component: { name: string; version: string } };
-      components: readonly { name: string; version: string; purl: string; hashes?: readonly unknown[] }[];
-      dependencies: readonly { ref: string; dependsOn: readonly string[] }[];
+      components: readonly { group?: string; name: string }[];
+      dependencies: readonly { ref: string; dependsOn?: readonly string[] }[];
     };
     expect(cyclonedx).toMatchObject({ bomFormat: "CycloneDX", metadata: { component: { name: "wafsync", version } } });
-    const names = cyclonedx.components.map((component) => component.name);
+    const names = cyclonedx.components.map(({ group, name: one }) => (group === undefined ? one : `${group}/${one}`));
     expect(names).toStrictEqual(
       expect.arrayContaining(["undici", "zod", "@kubernetes/client-node", "echarts", "Node.js"]),
     );
     for (const tool of ["jest", "typescript", "esbuild", "postject"]) expect(names).not.toContain(tool);
-    const spdx = (await json(`release/${name}.spdx.json`)) as {
-      spdxVersion: string;
-      packages: readonly { name: string; SPDXID: string }[];
-      relationships: readonly { spdxElementId: string; relatedSpdxElement: string }[];
-    };
-    expect(spdx.spdxVersion).toMatch(/^SPDX-2/u);
-    expect(spdx.packages.map((one) => one.name).sort()).toStrictEqual([...names, "wafsync"].sort());
-    // Nothing stands alone, and nothing refers to what was left out.
-    const known = new Set(["SPDXRef-DOCUMENT", ...spdx.packages.map(({ SPDXID }) => SPDXID)]);
-    const related = new Set(spdx.relationships.map(({ spdxElementId }) => spdxElementId));
-    for (const { relatedSpdxElement } of spdx.relationships) expect(known).toContain(relatedSpdxElement);
-    for (const { name: one, SPDXID } of spdx.packages) if (one !== "wafsync") expect(related).toContain(SPDXID);
     const refs = new Set(cyclonedx.dependencies.map(({ ref }) => ref));
-    for (const { dependsOn } of cyclonedx.dependencies) for (const ref of dependsOn) expect(refs).toContain(ref);
+    for (const { dependsOn = [] } of cyclonedx.dependencies) for (const ref of dependsOn) expect(refs).toContain(ref);
     const licenses = await execute("tar", ["-xzOf", inScratch(`release/${name}.tar.gz`), "THIRD-PARTY-LICENSES.txt"]);
-    for (const one of names) if (one !== "Node.js") expect(licenses.stdout).toContain(`${one} `);
+    const licensed = licenses.stdout.split(`\n${"-".repeat(80)}\n\n`).map((section) => section.split(" ")[0]);
+    expect(names.filter((one) => one !== "Node.js").sort()).toStrictEqual(licensed.sort());
   });
 
   test("has checksums that are right, and a manifest for krew with that of the archive", async () => {
