@@ -4,7 +4,6 @@ import type { ApiServer } from "../kube/api-server.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { BlockBook } from "../reconcile/blocking/block-book.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
-import { formerLogRecords, type FormerRecordsOptions } from "../source/cluster/config-map-records.ts";
 import { LogRecords } from "../source/cluster/log-records.ts";
 import { recordHolderOf } from "../source/cluster/record-object.ts";
 import type { AutoBlockMetrics } from "../telemetry/metrics-auto-blocks.ts";
@@ -17,8 +16,6 @@ export interface OperatorBlocksOptions {
   readonly api: ApiServer;
   readonly source: ClusterSource;
   readonly mayRecord: () => boolean;
-  /** The records of wafsync 0.1; undefined if they must not be moved. */
-  readonly formerRecords: FormerRecordsOptions | undefined;
   readonly clock: Clock;
   readonly onChange: (instance: ObjectName) => void;
   readonly metrics: AutoBlockMetrics;
@@ -31,11 +28,10 @@ export interface OperatorBlocks {
 }
 
 export function createOperatorBlocks(options: OperatorBlocksOptions): OperatorBlocks {
-  const { api, source, mayRecord, formerRecords, clock, onChange, metrics } = options;
+  const { api, source, mayRecord, clock, onChange, metrics } = options;
   const records = new LogRecords({
     api,
     holderOf: (instance) => recordHolderOf(source.objectOf({ kind: "WafInstance", ...instance })),
-    former: formerRecords === undefined ? undefined : formerLogRecords(formerRecords),
     // Entries that were forwarded before the process was asked to stop must still be recorded.
     mayWrite: mayRecord,
   });

@@ -46,8 +46,6 @@ export interface OperatorWorkOptions {
   readonly limits?: AnswerLimits | undefined;
   readonly logRowsMax?: number | undefined;
   readonly feedPolicy: FeedPolicy;
-  /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
-  readonly migratesConfigMaps: boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly redactor: Redactor;

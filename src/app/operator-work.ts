@@ -81,7 +81,6 @@ class Work implements OperatorWork {
       ...options,
       mayRecord: () => leadership.mayRecord() || this.shards?.mayRecord() === true,
       source: this.#source,
-      formerRecords: this.#records.former,
       onChange: (instance) => this.#controller.wake(instance, "automatic blocks changed"),
     });
     this.#runs = this.#makeRuns();
@@ -185,7 +184,6 @@ class Work implements OperatorWork {
       mayWrite: () => leadership.mayWrite() || this.shards?.mayWrite() === true,
       onEventDropped: (reason) => metrics.eventDropped(reason),
       onInventoryDeleted: (instance) => log.warn("orphaned inventory deleted", { instance: nameKey(instance) }),
-      onFormerRecord: (instance) => log.warn("obsolete record found", { instance: nameKey(instance) }),
     });
   }
 

@@ -42,8 +42,6 @@ export interface OperatorOptions {
   /** The maximum number of rows of an instance that are forwarded in an hour, and remembered; undefined for the default. */
   readonly logRowsMax?: number | undefined;
   readonly feedPolicy: FeedPolicy;
-  /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
-  readonly migratesConfigMaps: boolean;
   readonly version: string;
   /** The base URL of an OpenTelemetry collector, for instances that forward their logs to it; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;

@@ -29,7 +29,6 @@ export interface OperatorCommandOptions {
   readonly allowInsecureHttp: boolean;
   readonly allowPrivateNetworks: boolean;
   readonly allowPrivateFeeds: boolean;
-  readonly migrateConfigMapRecords: boolean;
   readonly maxListEntries: number;
   readonly maxResponseMib: number;
   readonly maxLogRows: number;
@@ -97,7 +96,6 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
     limits: { listEntriesMax: options.maxListEntries, bodyBytesMax: options.maxResponseMib * 1_048_576 },
     logRowsMax: options.maxLogRows,
     feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
-    migratesConfigMaps: options.migrateConfigMapRecords,
     version: packageJson.version,
     otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),
     servePage: uiBind === undefined ? undefined : operatorPage(uiBind, log),

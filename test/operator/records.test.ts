@@ -1,21 +1,16 @@
 // The records of wafsync, which tenants with the roles edit and admin of the namespace must not be able to change, and the recovery
 // steps of the documentation, which are run as printed.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { parseAllDocuments } from "yaml";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { ApiRequest } from "../support/control-plane/api-request.ts";
-import { addresses, apiVersion, instance, keySecret, rule } from "../support/builders/manifests.ts";
+import { addresses, apiVersion, instance, rule } from "../support/builders/manifests.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { conditionOf, kustomization } from "../support/worlds/operator-world.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
 import { commandsOfPage, runShell } from "../support/worlds/shell-commands.ts";
 
 const foreign = ["198.51.100.1", "198.51.100.2", "198.51.100.3"];
 const rightsMs = 60_000;
-const component = join(import.meta.dirname, "../../deploy/kustomize/components/migrate-config-map-records");
 
 interface StoredRecord {
   readonly metadata: {
@@ -40,33 +35,6 @@ await describeOperator("the records of wafsync", (world) => {
     const { items } = (await world().requests.expect({ path: records(namespace) })) as { items: StoredRecord[] };
     // The history is written in batches, later than the other records, and affects no decisions.
     return items.filter(({ spec }) => spec.type !== "History");
-  }
-
-  async function uidOf(namespace: string): Promise<string> {
-    const path = `/apis/${apiVersion}/namespaces/${namespace}/wafinstances/waf`;
-    return ((await world().requests.expect({ path })) as { metadata: { uid: string } }).metadata.uid;
-  }
-
-  /** An inventory in the format of wafsync 0.1, with values for all of its sections. */
-  async function leaveConfigMap(namespace: string, data: Data, token?: string): Promise<number> {
-    const owner = { apiVersion, kind: "WafInstance", name: "waf", uid: await uidOf(namespace), controller: true };
-    const metadata = {
-      name: "waf-wafsync-inventory-1",
-      labels: { "app.kubernetes.io/managed-by": "wafsync", "wafsync.dev/instance": "waf" },
-      finalizers: ["wafsync.dev/keep-inventory"],
-      ownerReferences: [{ ...owner, blockOwnerDeletion: false }],
-    };
-    const body = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
-    const path = `/api/v1/namespaces/${namespace}/configmaps`;
-    return (await world().cluster.request({ method: "POST", path, body }, token)).status;
-  }
-
-  /** Declares foreign entries as managed, and approves their removal. */
-  function forgery(domain: string): Data {
-    const blocklist = foreign.map((entry) => `${entry}\n`).join("");
-    const sections = { allowlist: "", origins: "", refused: "", disputes: "", triggers: "" };
-    const approval = `0123456789ab\n${foreign.map((entry) => `0123456789ab blocklist ${entry}\n`).join("")}`;
-    return { format: "1", shard: "1/1", domain, blocklist, ...sections, approval };
   }
 
   async function tenant(namespace: string, role: string): Promise<string> {
@@ -127,31 +95,6 @@ await describeOperator("the records of wafsync", (world) => {
       }
       expect(await stored(namespace)).toStrictEqual(before);
     });
-
-    test("by a ConfigMap of version 0.1, even if the operator is asked to migrate such ConfigMaps", async () => {
-      const { namespace, waf } = await syncedInstance("forge-old");
-      const token = await tenant(namespace, "edit");
-      expect(await leaveConfigMap(namespace, forgery(waf.domain), token)).toBe(201);
-      await world().operator.end();
-      // An instance that no operator has seen yet, which nothing else distinguishes from one of 0.1.
-      const fresh = await world().newInstance("forge-fresh", { guards: { maxRemovalPercent: 100 } });
-      fresh.waf.view.add("blocklist", foreign);
-      const freshToken = await tenant(fresh.namespace, "edit");
-      expect(await leaveConfigMap(fresh.namespace, forgery(fresh.waf.domain), freshToken)).toBe(201);
-      await world().startOperator({ parameters: ["--migrate-config-map-records"] });
-      await world().apply(rule(fresh.namespace, "own", addresses(5)), rule(namespace, "own", addresses(3)));
-      await world().eventually("the rules are on the WAFs", () => {
-        return waf.view.blocklist.length === 6 && fresh.waf.view.blocklist.length === 8;
-      });
-      await world().allReady(namespace);
-      await world().allReady(fresh.namespace);
-      expect(foreign.filter((entry) => !waf.view.has("blocklist", entry))).toStrictEqual([]);
-      expect(foreign.filter((entry) => !fresh.waf.view.has("blocklist", entry))).toStrictEqual([]);
-      const status = (await world().read("WafInstance", fresh.namespace, "waf"))?.status;
-      expect(status).toMatchObject({ blocklist: { managed: 5, foreign: 3 } });
-      await world().operator.end();
-      await world().startOperator();
-    });
   });
 
   test("are shown by kubectl, with columns, but not among the kinds that users declare", async () => {
@@ -210,98 +153,6 @@ await describeOperator("the records of wafsync", (world) => {
       await cluster.expectKubectl(["wait", "--for=delete", `namespace/${namespace}`, `--timeout=${slow(60)}s`]);
       expect(waf.view.blocklist).toHaveLength(8);
       await world().startOperator();
-    });
-  });
-
-  describe("of version 0.1", () => {
-    let folder: string;
-    beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), "wafsync-migrate-"));
-    });
-    afterAll(async () => await rm(folder, { recursive: true, force: true }));
-
-    /** Restores the state of 0.1: the same inventory in a ConfigMap, and no WafRecord. */
-    async function backToConfigMaps(namespace: string): Promise<void> {
-      const [record] = await stored(namespace);
-      const { data, format, part, parts } = record?.spec ?? { data: {}, format: 0, part: 0, parts: 0 };
-      const former = { ...data, format: String(format), shard: `${part}/${parts}` };
-      expect(await leaveConfigMap(namespace, former)).toBe(201);
-      await deleteRecords(namespace);
-    }
-
-    async function deleteRecords(namespace: string): Promise<void> {
-      const script = await commandsOfPage("docs/troubleshooting.md", "kubectl delete wafrecords", {
-        namespace,
-        name: "waf",
-      });
-      expect(await runShell(world().cluster, script)).toMatchObject({ code: 0 });
-    }
-
-    async function eventOf(namespace: string, reason: string): Promise<string | undefined> {
-      return (await world().events(namespace)).find((event) => event.reason === reason)?.message;
-    }
-
-    async function grantMigration(): Promise<void> {
-      const text = [
-        "apiVersion: kustomize.config.k8s.io/v1beta1",
-        "kind: Kustomization",
-        `resources: ["${relative(folder, kustomization)}"]`,
-        `components: ["${relative(folder, component)}"]`,
-      ];
-      await writeFile(join(folder, "kustomization.yaml"), text.join("\n"));
-      const rendered = await world().cluster.expectKubectl(["kustomize", folder]);
-      expect(rendered).toContain("- --migrate-config-map-records");
-      const role = parseAllDocuments(rendered)
-        .map((document) => document.toJS() as { kind: string; metadata: { name: string } })
-        .find(({ kind, metadata }) => kind === "ClusterRole" && metadata.name === "wafsync-operator");
-      await world().cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", "-f", "-"], {
-        input: JSON.stringify(role),
-      });
-      await waitFor("the rights of the operator", rightsMs, async () => {
-        const user = "--as=system:serviceaccount:wafsync-system:wafsync";
-        const asked = await world().cluster.runKubectl(["auth", "can-i", "delete", "configmaps", "-A", user]);
-        return asked.stdout.trim() === "yes" ? true : undefined;
-      });
-    }
-
-    test("are ignored without the option, an event reports them, and the commands in the event remove them", async () => {
-      const { namespace } = await syncedInstance("obsolete");
-      await world().operator.end();
-      await backToConfigMaps(namespace);
-      await world().startOperator();
-      await world().eventually("an event", async () => (await eventOf(namespace, "ObsoleteRecord")) !== undefined);
-      await world().eventually("nothing is managed", async () => {
-        const status = (await world().read("WafInstance", namespace, "waf"))?.status as {
-          blocklist: { managed: number };
-        };
-        return status.blocklist.managed === 0;
-      });
-      const message = (await eventOf(namespace, "ObsoleteRecord")) ?? "";
-      const commands = message.slice(message.indexOf("kubectl delete"));
-      const ended = await runShell(world().cluster, commands);
-      expect([ended.code, ended.stderr]).toStrictEqual([0, ""]);
-      const left = ["get", "configmap", "-n", namespace, "-l", "wafsync.dev/instance", "-o", "name"];
-      expect(await world().cluster.expectKubectl(left)).toBe("");
-    });
-
-    test("are migrated with the option, even after a start without it, and their entries are managed again", async () => {
-      const { namespace, waf } = await syncedInstance("moved");
-      await world().operator.end();
-      await backToConfigMaps(namespace);
-      await world().startOperator();
-      await world().eventually("a record of its own", async () => (await stored(namespace)).length === 1);
-      await world().operator.end();
-      await deleteRecords(namespace);
-      await grantMigration();
-      await world().startOperator({ parameters: ["--migrate-config-map-records"] });
-      await world().eventually("the ConfigMap is gone", async () => {
-        const left = ["get", "configmap", "-n", namespace, "-l", "wafsync.dev/instance", "-o", "name"];
-        return (await world().cluster.expectKubectl(left)) === "";
-      });
-      await world().apply(keySecret(namespace, waf.key));
-      await world().remove(rule(namespace, "own", []));
-      await world().eventually("what was its own is removed", () => waf.view.blocklist.length === foreign.length);
-      expect(await eventOf(namespace, "ObsoleteRecord")).toBeDefined();
     });
   });
 });

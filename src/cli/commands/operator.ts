@@ -26,11 +26,6 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
     .option("--max-list-entries <n>", "maximum entries in a list of one WAF", wholeNumber(1000, 1_000_000), 100_000)
     .option("--max-response-mib <n>", "maximum size of a response from a WAF", wholeNumber(1, 64), 16)
     .option("--max-log-rows <n>", "maximum log rows of one WAF per hour and per day", wholeNumber(1e4, 4e6), 1_000_000)
-    .option(
-      "--migrate-config-map-records",
-      "for the first start after an upgrade from 0.1: move the records from ConfigMaps into WafRecords",
-      false,
-    )
     .addOption(
       new Option("--log-level <level>", "lowest severity to log")
         .choices(["debug", "info", "warn", "error", "silent"])

@@ -6,16 +6,12 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import type { EventNote } from "../../kube/event-aggregate.ts";
 import { eventApi } from "../../kube/object-apis.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
-import { isRecord } from "../../kube/kube-object.ts";
 import type { LoadedInventory, SavedInventory, Inventory } from "../../model/inventory.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import type { ClusterSource } from "./cluster-source.ts";
 import { type CachedStatus, createClusterStatus } from "./cluster-status.ts";
-import { findFormerInventories, formerInventories, formerInventoryMessage } from "./config-map-records.ts";
-import type { FormerRecordsOptions } from "./config-map-records.ts";
 import { createInstanceFinalizers, type FinalizerOutcome, type InstanceFinalizers } from "./instance-finalizer.ts";
 import { createInventoryRecords, type InventoryRecords } from "./inventory-records.ts";
-import { metaOfObject } from "./parse-object.ts";
 import { recordHolderOf } from "./record-object.ts";
 
 const sweepIntervalMs = 300_000;
@@ -39,10 +35,6 @@ export interface ClusterRecordsOptions {
   readonly onEventDropped: (reason: EventDropReason) => void;
   /** Called when the inventory of an instance that no longer exists was deleted. */
   readonly onInventoryDeleted: (instance: ObjectName) => void;
-  /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
-  readonly migratesConfigMaps: boolean;
-  /** Called for ConfigMaps with a record of wafsync 0.1 that can't be moved or removed. */
-  readonly onFormerRecord: (instance: ObjectName) => void;
 }
 
 export interface ClusterRecords {
@@ -56,8 +48,6 @@ export interface ClusterRecords {
   readonly status: CachedStatus;
   /** Emits an event about an object that is none of wafsync's kinds. */
   emit(note: EventNote): void;
-  /** The records of wafsync 0.1; undefined if they must not be moved. */
-  readonly former: FormerRecordsOptions | undefined;
   /** Waits a while until records can be read, or until the signal aborts. Never rejects. */
   whenUsable(signal: AbortSignal): Promise<void>;
   /** Periodically deletes inventories whose instance no longer exists, until the signal aborts. Never rejects. */
@@ -74,7 +64,6 @@ class Records implements ClusterRecords {
   readonly inventory: ClusterRecords["inventory"];
   readonly lifecycle: ClusterRecords["lifecycle"];
   readonly status: CachedStatus;
-  readonly former: FormerRecordsOptions | undefined;
   readonly #options: ClusterRecordsOptions;
   readonly #inventories: InventoryRecords;
   readonly #events: EventRecorder;
@@ -83,14 +72,12 @@ class Records implements ClusterRecords {
     this.#options = options;
     const { api, clock, random, source, podName, mayWrite, namespace, onEventDropped } = options;
     const objectOf = source.objectOf.bind(source);
-    this.former = options.migratesConfigMaps ? this.#former() : undefined;
     this.#inventories = createInventoryRecords({
       api,
       clock,
       holderOf: (instance) => recordHolderOf(objectOf({ kind: "WafInstance", ...instance })),
       mayWrite,
       wasUninstalled: () => source.hasGaps(),
-      former: this.former === undefined ? undefined : formerInventories(this.former),
       ...(namespace === undefined ? {} : { namespace }),
     });
     this.#events = new EventRecorder({
@@ -120,10 +107,7 @@ class Records implements ClusterRecords {
   }
 
   async tidyUp(signal: AbortSignal): Promise<void> {
-    const { api, namespace, clock, source, mayWrite, onInventoryDeleted } = this.#options;
-    if (this.former === undefined && mayWrite()) {
-      for (const instance of await findFormerInventories(api, namespace)) this.#reportFormer(instance, undefined);
-    }
+    const { clock, source, mayWrite, onInventoryDeleted } = this.#options;
     while (!signal.aborted) {
       // Sleep first, so that after a restart all objects are listed before the first sweep.
       await clock.sleep(sweepIntervalMs, signal);
@@ -137,27 +121,6 @@ class Records implements ClusterRecords {
 
   async close(flushMs: number): Promise<void> {
     await this.#events.stop(flushMs);
-  }
-
-  #former(): FormerRecordsOptions {
-    const { api, source } = this.#options;
-    return {
-      api,
-      // Tenants can't write the status of an instance. If it is restored without its status, its entries must be adopted.
-      wasSynced: (instance) => {
-        const status = source.objectOf({ kind: "WafInstance", ...instance })?.status;
-        return isRecord(status) && typeof status["lastSyncTime"] === "string";
-      },
-      onKept: (instance, problem) => this.#reportFormer(instance, problem),
-    };
-  }
-
-  #reportFormer(instance: ObjectName, kept: string | undefined): void {
-    const object = this.#options.source.objectOf({ kind: "WafInstance", ...instance });
-    this.#options.onFormerRecord(instance);
-    if (object === undefined) return;
-    const message = formerInventoryMessage(instance, kept);
-    this.status.event(metaOfObject("WafInstance", object), { type: "Warning", reason: "ObsoleteRecord", message });
   }
 
   #inventory(): ClusterRecords["inventory"] {

@@ -10,7 +10,6 @@ import { type Inventory, emptyInventory, type LoadedInventory, type SavedInvento
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { decodeInventory } from "../inventory-codec.ts";
 import { joinShards } from "../inventory-shards.ts";
-import type { FormerInventories } from "./config-map-records.ts";
 import { refused, unlisted, unreachable } from "./inventory-faults.ts";
 import { parseRevision, revisionOf, type Shards } from "./inventory-revision.ts";
 import type { RecordData, RecordHolder } from "./record-object.ts";
@@ -47,12 +46,11 @@ export interface InventoryRecordsOptions extends ShardOptions {
   readonly holderOf: (instance: ObjectName) => RecordHolder | undefined;
   /** All namespaces if undefined. */
   readonly namespace?: string;
-  /** Called before a load writes, to take over the inventory of a former instance with the same name or to move an older record. */
+  /** Called before a load writes, to take over the inventory of a former instance with the same name. */
   readonly mayWrite?: () => boolean;
   /** Whether all objects may have disappeared with their CRDs instead of being deleted. */
   readonly wasUninstalled?: () => boolean;
   /** The inventories of an older version; undefined if they must not be moved. */
-  readonly former?: FormerInventories | undefined;
 }
 
 /** Equals no revision. */
@@ -81,7 +79,7 @@ class StoredInventories implements InventoryRecords {
   async load(instance: ObjectName): Promise<LoadedInventory> {
     const found = await this.#store.find(instance);
     if (!found.ok) return { state: "Unreachable", problem: unlisted(instance, found.fault) };
-    const moved = (await this.#restored(instance, found.value)) ?? (await this.#moved(instance, found.value));
+    const moved = await this.#restored(instance, found.value);
     if (moved !== undefined && "state" in moved) return moved;
     const shards = moved ?? (await this.#adopted(instance, found.value));
     this.#know(instance, shards);
@@ -197,24 +195,6 @@ class StoredInventories implements InventoryRecords {
       const adopted = isFine ? undefined : await this.#store.write(instance, holder, index, shard.data, shard);
       shards.set(index, adopted?.ok === true ? adopted.value : shard);
     }
-    return shards;
-  }
-
-  /**
-   * Moves the inventory of an older version, if it exists and has not been moved yet: an interrupted move starts again. Undefined
-   * if there is nothing to move.
-   */
-  async #moved(instance: ObjectName, found: Shards): Promise<Shards | LoadedInventory | undefined> {
-    const { former, holderOf, mayWrite } = this.#options;
-    const holder = holderOf(instance);
-    if (former === undefined || holder === undefined || found.has(1)) return undefined;
-    const read = await former.read(instance, holder.uid);
-    if (read.state === "None") return undefined;
-    if (read.state !== "Loaded") return read;
-    if (mayWrite?.() === false)
-      return { state: "Unreachable", problem: "This process must not move the inventory now." };
-    const shards = await this.#begin(instance, holder, await this.#shardsOf(read.inventory), found);
-    if (!("state" in shards)) await former.remove(instance, read);
     return shards;
   }
 

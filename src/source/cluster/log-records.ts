@@ -8,7 +8,6 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import { createObject, deleteObject, getObject, replaceObject } from "../../kube/verbs.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { asSentence } from "../../model/sentence.ts";
-import type { FormerLogRecords } from "./config-map-records.ts";
 import {
   ownersOfRecord,
   recordBody,
@@ -43,8 +42,6 @@ export interface LogRecordsOptions {
   readonly holderOf: (instance: ObjectName) => RecordHolder | undefined;
   /** Called before every write. */
   readonly mayWrite: () => boolean;
-  /** The records of an older version; undefined if they must not be moved. */
-  readonly former?: FormerLogRecords | undefined;
   readonly partLengthMax?: number;
 }
 
@@ -60,7 +57,7 @@ export class LogRecords {
   async load(instance: ObjectName) {
     const read = await this.#get(instance, headName(instance));
     if (!read.ok && read.fault.code !== "NotFound") return unreachable(instance, read.fault);
-    if (!read.ok) return await this.#moved(instance);
+    if (!read.ok) return { state: "Loaded", record: undefined, revision: "" } as const;
     const data = read.value.spec?.data;
     const head = headOf(read.value);
     const texts = [data?.["record"] ?? ""];
@@ -104,24 +101,6 @@ export class LogRecords {
       await deleteObject(this.#options.api, recordResource, address, { timeoutMs: requestTimeoutMs });
     }
     return { state: "Saved", revision: formatRevision(headOf(written.value)) } as const;
-  }
-
-  /** The record of an older version, which is moved here if it exists. */
-  async #moved(instance: ObjectName) {
-    const { former, holderOf } = this.#options;
-    const none = { state: "Loaded", record: undefined, revision: "" } as const;
-    const holder = holderOf(instance);
-    if (former === undefined || holder === undefined) return none;
-    const found = await former.read(instance, holder.uid);
-    if (!found.ok) return unreachable(instance, found.fault);
-    if (found.value === undefined) return none;
-    const record = checkedRecord(found.value.text, found.value.digest);
-    if (typeof record !== "object" || record === null) return { ...none, record: null };
-    const saved = await this.save(instance, record, "");
-    if (saved.state === "TooLarge") return { ...none, record: null };
-    if (saved.state !== "Saved") return { state: "Unreachable", problem: saved.problem } as const;
-    await former.remove(instance, found.value);
-    return { state: "Loaded", record: record as unknown, revision: saved.revision } as const;
   }
 
   async #get({ namespace }: ObjectName, name: string): Promise<ApiResult<RecordObject>> {

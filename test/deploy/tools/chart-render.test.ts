@@ -48,12 +48,6 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
         .filter(({ resources }) => resources.includes("configmaps"))
         .map(({ verbs }) => verbs);
     expect(await rightsOn({})).toStrictEqual([["get", "list", "watch"]]);
-    const moving = { operator: { migrateConfigMapRecords: true } };
-    expect(await rightsOn(moving)).toStrictEqual([
-      ["get", "list", "watch"],
-      ["patch", "delete"],
-    ]);
-    expect(await helm.render(moving)).toContain("- --migrate-config-map-records");
   });
 
   test("passes the number of shards on only if there are several", async () => {

@@ -43,8 +43,6 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
       mayWrite: () => mayWrite,
       onEventDropped: () => undefined,
       onInventoryDeleted: () => undefined,
-      migratesConfigMaps: false,
-      onFormerRecord: () => undefined,
     });
     running = source.run(end.signal);
     await source.whenSynced();

@@ -23,7 +23,6 @@ const { state } = await runOperator({
   lease: lease === undefined ? undefined : { namespace: "wafsync-system", name: lease },
   shards: Number(shards),
   podName,
-  migratesConfigMaps: false,
   baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: true },
   feedPolicy: { allowInsecureHttp: true, allowPrivateFeeds: true },
   version: "0.0.0",
