@@ -27,6 +27,8 @@ export interface FeedContent {
   readonly entries: readonly Entry[];
   /** Entries that expire. */
   readonly expiresAtMs: ReadonlyMap<Entry, number>;
+  /** Former entries that have expired, with their ends, oldest first: their removal is no loss. Absent if none has. */
+  readonly ended?: ReadonlyMap<Entry, number>;
 }
 
 /** The parsed content of a feed. */

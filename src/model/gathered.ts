@@ -9,7 +9,13 @@ import type { WorkloadSight } from "./workload.ts";
 /** One `addressesFrom` item: the text of the ConfigMap's key, the entries of a feed, or why it is unavailable. */
 export type AddressText =
   | { readonly state: "Read"; readonly source: string; readonly text: string }
-  | { readonly state: "Listed"; readonly source: string; readonly entries: readonly Entry[] }
+  | {
+      readonly state: "Listed";
+      readonly source: string;
+      readonly entries: readonly Entry[];
+      /** Former entries that have expired. */
+      readonly ended?: ReadonlyMap<Entry, number>;
+    }
   | {
       readonly state: "Missing";
       readonly source: string;

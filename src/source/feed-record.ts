@@ -1,4 +1,4 @@
-// Encodes the stored data of a feed: a small state as JSON, and the entries, one per line, with their expiry in seconds, if any.
+// Encodes the stored data of a feed: a small state as JSON, and the entries, one per line, with their expiry in seconds, if any. Lines that begin with `-` are expired entries.
 // They are separate, because each fetch changes the state but usually not the entries.
 import { hexDigest } from "../model/hex-digest.ts";
 import * as z from "zod";
@@ -80,10 +80,11 @@ function storedGood({ content: _content, ...rest }: GoodContent, contentDigest: 
 function encodeContent(content: FeedContent): NonNullable<FeedRecord["content"]> {
   const known = contentTexts.get(content);
   if (known !== undefined) return known;
-  const lines = content.entries.map((entry) => {
+  const lines: string[] = content.entries.map((entry) => {
     const endMs = content.expiresAtMs.get(entry);
     return endMs === undefined ? entry : `${entry} ${Math.ceil(endMs / 1000)}`;
   });
+  for (const [entry, endMs] of content.ended ?? []) lines.push(`-${entry} ${Math.ceil(endMs / 1000)}`);
   const text = lines.map((line) => `${line}\n`).join("");
   const encoded = { digest: hexDigest(text, digestLength), text };
   contentTexts.set(content, encoded);
@@ -123,15 +124,17 @@ export function withContent(state: FeedState, contentDigest: string, text: strin
   if (state.good === undefined || hexDigest(text, digestLength) !== contentDigest) return undefined;
   const entries: Entry[] = [];
   const expiresAtMs = new Map<Entry, number>();
+  const ended = new Map<Entry, number>();
   for (const line of text.split("\n")) {
     if (line === "") continue;
-    const [entryText = "", end] = line.split(" ");
+    const [, mark, entryText = "", end] = /^(-?)(\S+)(?: (\d+))?$/u.exec(line) ?? [];
     const parsed = parseDeclaredEntry(entryText);
     if (!parsed.ok) return undefined;
-    entries.push(parsed.entry);
-    if (end !== undefined) expiresAtMs.set(parsed.entry, Number(end) * 1000);
+    if (mark === "") entries.push(parsed.entry);
+    if (end !== undefined) (mark === "" ? expiresAtMs : ended).set(parsed.entry, Number(end) * 1000);
   }
-  return { ...state, good: { ...state.good, content: { entries, expiresAtMs } } };
+  const content = { entries, expiresAtMs, ...(ended.size > 0 && { ended }) };
+  return { ...state, good: { ...state.good, content } };
 }
 
 function parseJson(text: string): unknown {

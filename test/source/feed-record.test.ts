@@ -39,10 +39,12 @@ test("A feed is restored unchanged, with its content on hold and its failure", (
 test("The expiries of entries are stored in seconds, rounded up", () => {
   const state = aState();
   const entry = "192.0.2.1" as Entry;
-  const content = { entries: [entry], expiresAtMs: new Map([[entry, 1500]]) };
+  const ended = new Map([[`${entry.slice(0, -1)}9` as Entry, 1000]]);
+  const content = { entries: [entry], expiresAtMs: new Map([[entry, 1500]]), ended };
   const ending = { ...state, good: { ...state.good!, content } };
-  expect(encodeFeed(ending).content?.text).toBe("192.0.2.1 2\n");
+  expect(encodeFeed(ending).content?.text).toBe("192.0.2.1 2\n-192.0.2.9 1\n");
   expect(restored(ending)?.good?.content.expiresAtMs).toStrictEqual(new Map([[entry, 2000]]));
+  expect(restored(ending)?.good?.content.ended).toStrictEqual(ended);
 });
 
 test("The text of the entries is the same while the entries are the same", () => {

@@ -1,6 +1,7 @@
 // The state of one feed, and how each fetch changes it. The last good content is kept until newer content passes the guards or is
 // accepted by its hash; failures never remove it. The state survives restarts.
 import { hexDigest } from "../../model/hex-digest.ts";
+import type { Entry } from "../../model/entry.ts";
 import type { DeclaredFeed, FeedFormat } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading, InvalidLine } from "../../model/feed.ts";
 import { contentHash } from "./content-hash.ts";
@@ -8,7 +9,11 @@ import type { FetchFault, FetchOutcome, TextFacts } from "./fetched-text.ts";
 import { type FeedDecision, type HoldReason, judgeContent } from "./guards.ts";
 import { nextFetchMs } from "./schedule.ts";
 
+/** Durations are whole seconds, so each response that repeats one gives a slightly different end. */
 const endToleranceMs = 2_000;
+/** Expired entries are known this long, for WAFs that can't be written in the meantime. */
+const endedKeptMs = 7 * 86_400_000;
+const endedMax = 100_000;
 
 export const acceptAnnotation = "wafsync.dev/accept-feed";
 
@@ -147,7 +152,8 @@ function afterReading(
   { reading, facts }: Extract<FetchOutcome, { kind: "Read" }>,
   moment: FetchMoment,
 ): FeedState {
-  const decision = judgeContent({ reading, facts, format: formatOf(feed) }, state.good?.content, feed.guards);
+  const lastGood = state.good && withoutEnded(state.good.content, moment.nowMs);
+  const decision = judgeContent({ reading, facts, format: formatOf(feed) }, lastGood, feed.guards);
   if (decision.verdict === "Refuse") {
     return failed(state, feed, { code: decision.reason, message: decision.message }, moment);
   }
@@ -182,7 +188,7 @@ function goodContent(
 ): GoodContent {
   const isSame = before?.hash === hash;
   return {
-    content: isSame ? withEnds(before.content, content.expiresAtMs) : content,
+    content: isSame ? withEnds(before.content, content.expiresAtMs) : withEnded(content, before?.content, nowMs),
     counts,
     invalidLines,
     hash,
@@ -195,10 +201,19 @@ function goodContent(
 /** Returns the same object for the same entries and ends, so that cached results remain valid. */
 function withEnds(known: FeedContent, expiresAtMs: FeedContent["expiresAtMs"]): FeedContent {
   const isSame = known.entries.every((entry) => areClose(known.expiresAtMs.get(entry), expiresAtMs.get(entry)));
-  return isSame ? known : { entries: known.entries, expiresAtMs };
+  return isSame ? known : { ...known, expiresAtMs };
 }
 
-/** Durations are whole seconds, so each response that repeats one gives a slightly different end. */
+/** The content, with the former entries that have expired instead of being taken off the list. */
+function withEnded(content: FeedContent, before: FeedContent | undefined, nowMs: number): FeedContent {
+  const { ended } = before === undefined ? {} : withoutEnded(before, nowMs + endToleranceMs);
+  if (ended === undefined) return content;
+  const current = new Set(content.entries);
+  const isKept = ([entry, endMs]: readonly [Entry, number]): boolean =>
+    !current.has(entry) && endMs > nowMs - endedKeptMs;
+  return { ...content, ended: new Map([...ended].filter(isKept).slice(-endedMax)) };
+}
+
 function areClose(oneMs: number | undefined, otherMs: number | undefined): boolean {
   if (oneMs === undefined || otherMs === undefined) return oneMs === otherMs;
   return Math.abs(oneMs - otherMs) <= endToleranceMs;
@@ -256,10 +271,13 @@ export function firstEndMs(content: FeedContent): number {
 /** The content without expired entries; the same object if none has expired. */
 export function withoutEnded(content: FeedContent, nowMs: number): FeedContent {
   if (firstEndMs(content) > nowMs) return content;
-  const { entries, expiresAtMs } = content;
-  const isLive = (endMs: number | undefined): boolean => endMs === undefined || endMs > nowMs;
+  const { entries, expiresAtMs, ended = [] } = content;
+  const hasEnded = ([, endMs]: readonly [Entry, number]): boolean => endMs <= nowMs;
+  const [now, live] = [[...expiresAtMs].filter(hasEnded), [...expiresAtMs].filter((end) => !hasEnded(end))];
+  const gone = new Map(now);
   return {
-    entries: entries.filter((entry) => isLive(expiresAtMs.get(entry))),
-    expiresAtMs: new Map([...expiresAtMs].filter(([, endMs]) => isLive(endMs))),
+    entries: entries.filter((entry) => !gone.has(entry)),
+    expiresAtMs: new Map(live),
+    ended: new Map([...ended, ...now]),
   };
 }

@@ -1,6 +1,6 @@
 // Summarizes the state of a feed for users: the reason, who has to act next, and a sentence.
 import type { DeclaredFeed, FeedGuards } from "../../model/declared-feed.ts";
-import { type FeedFault, type FeedState, type HeldContent, acceptAnnotation } from "./feed-state.ts";
+import { type FeedFault, type FeedState, type HeldContent, acceptAnnotation, withoutEnded } from "./feed-state.ts";
 import type { HoldReason } from "./guards.ts";
 import { staleAtMs } from "./schedule.ts";
 import { counted } from "../../model/sentence.ts";
@@ -52,27 +52,24 @@ const reasonsOfFaults: Readonly<Record<FeedFault["code"], FetchedReason>> = {
   Refused: "BadApiKey",
 };
 
-export function judgeFeed(state: FeedState, feed: DeclaredFeed): FeedVerdict {
-  const { good, held, fault } = state;
-  if (feed.suspend)
-    return { reason: "Suspended", next: "Paused", message: `The feed is suspended. ${usedContent(state)}` };
+export function judgeFeed({ good, held, fault }: FeedState, feed: DeclaredFeed, nowMs: number): FeedVerdict {
+  const used = good && counted(withoutEnded(good.content, nowMs).entries.length, "entry", "entries");
+  const usedContent =
+    used === undefined ? "There is no content yet." : `Rules continue to use the last good content: ${used}.`;
+  if (feed.suspend) return { reason: "Suspended", next: "Paused", message: `The feed is suspended. ${usedContent}` };
   if (fault !== undefined) {
     return {
       reason: reasonsOfFaults[fault.code] ?? "Unavailable",
       next: "Retrying",
-      message: `${fault.message} ${usedContent(state)}`,
+      message: `${fault.message} ${usedContent}`,
     };
   }
   if (held !== undefined) {
     const approval = howToApprove(held, feed);
-    return { reason: "ContentOnHold", next: "Person", message: `${held.message} ${usedContent(state)} ${approval}` };
+    return { reason: "ContentOnHold", next: "Person", message: `${held.message} ${usedContent} ${approval}` };
   }
-  if (good === undefined) return { reason: "Pending", next: "Working", message: "The feed has not been fetched yet." };
-  return {
-    reason: "Fetched",
-    next: "Settled",
-    message: `The feed has ${counted(good.content.entries.length, "entry", "entries")}.`,
-  };
+  if (used === undefined) return { reason: "Pending", next: "Working", message: "The feed has not been fetched yet." };
+  return { reason: "Fetched", next: "Settled", message: `The feed has ${used}.` };
 }
 
 /** Decisions change every minute, so their hash is valid only for that time. */
@@ -89,11 +86,6 @@ const guardsOfReasons: Readonly<Partial<Record<HoldReason, keyof FeedGuards>>> =
   Shrunk: "maxShrinkPercent",
   TooManyInvalid: "maxInvalidPercent",
 };
-
-function usedContent({ good }: FeedState): string {
-  if (good === undefined) return "There is no content yet.";
-  return `Rules continue to use the last good content: ${counted(good.content.entries.length, "entry", "entries")}.`;
-}
 
 /** The time since which the content is stale; undefined if it is not. A suspended feed, which is not fetched, is never stale. */
 export function staleSinceMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {

@@ -45,6 +45,8 @@ export interface DesiredState {
   /** By host. */
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly rules: readonly CompiledRule[];
+  /** The former entries of feeds that have expired, by the ID of the rule and the source, with a space between them. */
+  readonly ended: ReadonlyMap<string, ReadonlyMap<Entry, number>>;
   readonly compiledOrigins: readonly CompiledOrigin[];
   /** Unreadable sources, and the removals that they put on hold. */
   readonly holds: readonly Hold[];
@@ -116,6 +118,7 @@ export function* compileInSlices(
     compacted,
     origins: origins.wanted,
     rules,
+    ended: endedIn(gathered),
     compiledOrigins: origins.compiled,
     holds,
     ofObjects,
@@ -167,6 +170,7 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
     compacted: { blocklist: uncompacted(new Map()), allowlist: uncompacted(new Map()) },
     origins: new Map(),
     rules: [],
+    ended: new Map(),
     compiledOrigins: [],
     holds: [],
     ofObjects: noObjectHolds,
@@ -199,6 +203,16 @@ function awaitingOf(
     }
     return undefined;
   };
+}
+
+function endedIn({ rules }: Gathered): DesiredState["ended"] {
+  return new Map(
+    rules.flatMap(({ rule, texts }) =>
+      texts.flatMap((text) =>
+        text.state === "Listed" && text.ended ? [[`${ruleIdOf(rule.meta)} ${text.source}`, text.ended] as const] : [],
+      ),
+    ),
+  );
 }
 
 /** The IDs of the rules that exist and are not being deleted. */

@@ -37,7 +37,7 @@ import { asksToAdopt, ownEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
 import { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
-import { decideRemovals, isAutomatic, isSameApproval } from "../lists/removal-guard.ts";
+import { decideRemovals, hasEnded, isSameApproval } from "../lists/removal-guard.ts";
 
 export interface Plan {
   /** In the order of execution. */
@@ -153,7 +153,8 @@ function removalRequests(
     weightOf: (entry: Entry) => drafts[list].weights.get(entry) ?? 1,
     size: drafts[list].size,
     sizeMax: drafts[list].sizeMax,
-    endsByItself: (entry: Entry) => isAutomatic(inventory.entries[list].get(entry)?.owners, existingRules),
+    endsByItself: (entry: Entry) =>
+      hasEnded(entry, inventory.entries[list].get(entry)?.owners, existingRules, desired.ended),
     countsOverTime: countsOverTime(list, desired, inventory),
     window: { windowMs: desired.instance.removalWindowMs, counted: inventory.counted[list], nowMs },
   }));

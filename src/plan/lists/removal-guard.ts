@@ -4,7 +4,7 @@
 import { hexDigest } from "../../model/hex-digest.ts";
 import type { Guards, ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
-import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
+import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners, unknownOwners } from "../../model/entry-owners.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -23,7 +23,7 @@ export interface RemovalRequest {
   readonly ownersOf: (entry: Entry) => EntryOwners;
   /** How many declared entries the removal affects: a merged entry represents several. */
   readonly weightOf: (entry: Entry) => number;
-  /** Whether the removal is the declared end of an automatic block. The guards do not count it. */
+  /** Whether the entry ended by itself. The guards do not count it. */
   readonly endsByItself?: (entry: Entry) => boolean;
   /** Whether it counts together with the removals of earlier plans. */
   readonly countsOverTime?: (entry: Entry) => boolean;
@@ -147,11 +147,25 @@ export function decideRemovals(
   };
 }
 
-/** Whether the last owners are only automatic blocks that all still exist: the entry has expired or is exempt now. */
-export function isAutomatic(owners: EntryOwners = unknownOwners, existingRules: ReadonlySet<string>): boolean {
+/**
+ * Whether the entry has ended for all of its last owners, which still exist: it has expired in the feed of a rule, or it was an
+ * automatic block that has expired or is exempt now. @param ended as in `DesiredState`
+ */
+export function hasEnded(
+  entry: Entry,
+  owners: EntryOwners = unknownOwners,
+  existingRules: ReadonlySet<string>,
+  ended: ReadonlyMap<string, ReadonlyMap<Entry, number>>,
+): boolean {
   const known = readOwners(owners);
-  const exists = (owner: EntryOwner): boolean => existingRules.has(ruleIdOfOwner(owner) ?? "");
-  return known.length > 0 && known.every((owner) => owner.kind === "WafAutoBlock" && exists(owner));
+  return (
+    known.length > 0 &&
+    known.every((owner) => {
+      const id = ruleIdOfOwner(owner) ?? "";
+      if (!existingRules.has(id)) return false;
+      return owner.kind === "WafAutoBlock" || ended.get(`${id} ${owner.source ?? ""}`)?.has(entry) === true;
+    })
+  );
 }
 
 /** Also false if the approval contains fewer removals: entries that were removed or are wanted again are no longer approved. */

@@ -143,7 +143,7 @@ export class FeedBook {
   /** The problems of each feed, in one or more sentences. */
   problems(): string[] {
     return [...this.#known.values()].flatMap(({ feed, state, storeProblem }) => {
-      const { message, next } = judgeFeed(state, feed);
+      const { message, next } = judgeFeed(state, feed, this.#ports.clock.nowMs());
       if (storeProblem !== undefined) return [`${feedSourceName(feed.meta)}: nothing is fetched: ${storeProblem}`];
       return next === "Retrying" || next === "Person" ? [`${feedSourceName(feed.meta)}: ${message}`] : [];
     });
@@ -263,8 +263,8 @@ export class FeedBook {
     current.state = adapted(state, current.feed);
     if (state.good?.content !== before.good?.content) this.#use(current, state.good?.content);
     this.dropEnded();
-    emitFeedEvents(status, feed, before, state);
-    observer?.fetched(feed.meta, judgeFeed(state, feed).reason);
+    emitFeedEvents(status, feed, before, state, clock.nowMs());
+    observer?.fetched(feed.meta, judgeFeed(state, feed, clock.nowMs()).reason);
   }
 }
 

@@ -5,10 +5,16 @@ import { judgeFeed } from "../../plan/feeds/feed-verdict.ts";
 import type { StatusPort } from "../ports.ts";
 import { counted } from "../../model/sentence.ts";
 
-export function emitFeedEvents(status: StatusPort, feed: DeclaredFeed, before: FeedState, after: FeedState): void {
+export function emitFeedEvents(
+  status: StatusPort,
+  feed: DeclaredFeed,
+  before: FeedState,
+  after: FeedState,
+  nowMs: number,
+): void {
   const { meta } = feed;
-  const was = judgeFeed(before, feed);
-  const is = judgeFeed(after, feed);
+  const was = judgeFeed(before, feed, nowMs);
+  const is = judgeFeed(after, feed, nowMs);
   const wasOk = was.next === "Settled" || was.next === "Working";
   if (is.reason === "ContentOnHold" && isNewlyHeld(feed, before, after)) {
     status.event(meta, { type: "Warning", reason: "FeedContentOnHold", message: is.message });

@@ -85,9 +85,9 @@ function conditionsOf(before: readonly Condition[], facts: FeedFacts): readonly 
   return withStale(conditions, facts);
 }
 
-function verdictOf({ feed, state, storeProblem, isUsed }: FeedFacts): FeedVerdict {
+function verdictOf({ feed, state, storeProblem, isUsed, nowMs }: FeedFacts): FeedVerdict {
   if (!isUsed) return unusedVerdict;
-  if (storeProblem === undefined) return judgeFeed(state, feed);
+  if (storeProblem === undefined) return judgeFeed(state, feed, nowMs);
   return { reason: "Unavailable", next: "Retrying", message: `Nothing is fetched: ${storeProblem}` };
 }
 

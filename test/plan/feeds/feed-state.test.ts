@@ -13,7 +13,14 @@ import {
   validatorsOf,
   withoutEnded,
 } from "../../../src/plan/feeds/feed-state.ts";
-import { aFeed, aReading, feedContent, someAddresses, textFacts } from "../../support/builders/declare-feed.ts";
+import {
+  aFeed,
+  aReading,
+  crowdsecFeed,
+  feedContent,
+  someAddresses,
+  textFacts,
+} from "../../support/builders/declare-feed.ts";
 
 const hourMs = 3_600_000;
 
@@ -176,9 +183,32 @@ test("Individually reported changes are not subject to the guard against shrinki
   expect(after([read(100), update]).good?.content.entries).toHaveLength(1);
 });
 
+test("Entries that have expired are no loss, and are known for a week, unless the source lists them again", () => {
+  const texts = someAddresses(41);
+  const feed = crowdsecFeed({ guards: { ...aFeed().guards, minEntries: 0 } });
+  const reading = (from: number, to: number, endMs: number): FetchOutcome => {
+    const one = aReading(texts.slice(from, to));
+    const expiresAtMs = new Map(one.content.entries.map((entry) => [entry, endMs]));
+    return { kind: "Read", reading: { ...one, content: { ...one.content, expiresAtMs } }, facts: undefined };
+  };
+  const fetchAt = (state: FeedState, nowMs: number, outcome: FetchOutcome): FeedState =>
+    afterFetch(state, feed, outcome, { nowMs, random: 0 });
+  const first = fetchAt(initialFeedState(feed), 0, reading(0, 40, hourMs));
+  expect(fetchAt(first, hourMs / 2, reading(40, 41, 9 * hourMs)).held?.reason).toBe("Shrunk");
+  const next = fetchAt(first, 2 * hourMs, reading(39, 41, 9 * hourMs));
+  expect(next).toMatchObject({ held: undefined, good: { content: { entries: texts.slice(39) } } });
+  expect([...(next.good?.content.ended?.keys() ?? [])]).toStrictEqual(texts.slice(0, 39));
+  const late = fetchAt(next, 8 * 24 * hourMs, reading(0, 1, 9 * 24 * hourMs));
+  expect([...(late.good?.content.ended?.keys() ?? [])]).toStrictEqual([]);
+});
+
 test("Entries expire without a fetch", () => {
   const [first = "", second = ""] = someAddresses(2) as Entry[];
   const content = { entries: [first, second] as Entry[], expiresAtMs: new Map([[first as Entry, 1000]]) };
   expect(withoutEnded(content, 999)).toBe(content);
-  expect(withoutEnded(content, 1000)).toStrictEqual({ entries: [second], expiresAtMs: new Map() });
+  expect(withoutEnded(content, 1000)).toStrictEqual({
+    entries: [second],
+    expiresAtMs: new Map(),
+    ended: new Map([[first, 1000]]),
+  });
 });

@@ -17,14 +17,14 @@ function onHold(feed: DeclaredFeed) {
 
 test("The message about a list on hold contains the accepting hash", () => {
   const state = onHold(aFeed());
-  expect(judgeFeed(state, aFeed()).message).toContain(
+  expect(judgeFeed(state, aFeed(), 0).message).toContain(
     `annotate the feed with wafsync.dev/accept-feed: "${state.held?.hash}".`,
   );
 });
 
 test("The message about decisions on hold names the guard, because their hash changes every minute", () => {
   const feed = crowdsecFeed();
-  const { message } = judgeFeed(onHold(feed), feed);
+  const { message } = judgeFeed(onHold(feed), feed, 0);
   expect(message).toContain("change spec.guards.maxShrinkPercent, and restore it after the next fetch.");
   expect(message).not.toContain("accept-feed");
 });

@@ -97,6 +97,30 @@ function windowed(situation: Situation, { gone = 0, minutesAgo = 1, windowMs = 3
   return planOf({ ...situation, gathered, inventory: { ...situation.inventory, counted }, countsRemovals: true });
 }
 
+describe("Entries that end by themselves", () => {
+  const [texts, source] = [addresses(60), "WafFeed edge/bans"];
+  const all = texts.map((text) => entry(text));
+  const heldWith = (change: object, sources = [source]): number | undefined => {
+    const ended = new Map(all.slice(20).map((one) => [one, nowMs]));
+    const listed = { state: "Listed", source, entries: all.slice(0, 20), ended, ...change } as const;
+    const rule = blocking("bans", [], { texts: [listed] });
+    const owners = sources.map((one) => ({ kind: "WafIpRule", name: "edge/bans", source: one }) as const);
+    const inventory = { blocklist: texts.map((text) => [text, undefined, owners] as const) };
+    const plan = planOf({ gathered: { rules: [rule] }, observed: { blocklist: texts }, inventory });
+    return plan.held?.removals.blocklist.length;
+  };
+
+  test("count for no guard if they expired in a feed", () => {
+    expect(heldWith({})).toBeUndefined();
+  });
+
+  test("count if they were removed from the feed, or if something else declared them as well", () => {
+    expect(heldWith({ ended: undefined })).toBe(40);
+    expect(heldWith({ source: "WafFeed edge/other" })).toBe(40);
+    expect(heldWith({}, [source, "ConfigMap edge/list, key list"])).toBe(40);
+  });
+});
+
 describe("The window of the guards", () => {
   test.each([
     ["counts the removals of earlier plans", 60, { gone: 41 }, 60],

@@ -72,6 +72,27 @@ export const feedMutations: readonly Mutation[] = [
     foundBy: stateTest,
   },
   {
+    guard: "entries that have expired do not count for `maxShrinkPercent`",
+    file: state,
+    from: "withoutEnded(state.good.content, moment.nowMs);",
+    to: "withoutEnded(state.good.content, 0);",
+    foundBy: stateTest,
+  },
+  {
+    guard: "entries that expired in a feed count for no guard of removals",
+    file: "src/plan/lists/removal-guard.ts",
+    from: 'ended.get(`${id} ${owner.source ?? ""}`)?.has(entry) === true;',
+    to: "ended.size < 0;",
+    foundBy: "test/plan/lists/removal-guard.test.ts",
+  },
+  {
+    guard: "entries that are removed from a feed before their end count for the guards of removals",
+    file: "src/plan/lists/removal-guard.ts",
+    from: 'ended.get(`${id} ${owner.source ?? ""}`)?.has(entry) === true;',
+    to: "ended.size >= 0;",
+    foundBy: "test/plan/lists/removal-guard.test.ts",
+  },
+  {
     guard: "the last good content is loaded before the first run",
     file: "src/reconcile/feeds/feed-book.ts",
     from: "state: adapted(state ?? before?.state ?? initialFeedState(feed), feed),",
