@@ -37,7 +37,7 @@ const instanceSummary = z.object({
   lastSyncTime: dateTime.optional().describe("When the last complete read of the WAF finished."),
   rules: count.describe("The number of WafIpRules that refer to the instance."),
   origins: count.describe("The number of WafOrigins that refer to the instance."),
-  notReady: count.describe("The number of these rules and origins that are not Ready."),
+  notReady: count.describe("The number of objects that refer to the instance and are not Ready."),
   objects: z.array(objectSummary).describe(`The first ${summaryObjectsMax} of the objects that are not Ready.`),
   onHold: z.array(heldGroup).describe("The removals on hold, grouped by the last object that declared the entries."),
   heldPlan: z.string().optional().describe("The hash of the removals on hold; absent if there are none."),
@@ -68,8 +68,9 @@ const feedSummary = z.object({
 const totals = z.object({
   instances: count.describe("The number of instances."),
   ready: count.describe("Instances that are Ready."),
-  notReady: count.describe("Instances with `Ready` set to `False`."),
+  notReady: count.describe("Instances with `Ready` set to `False`, and the objects that `unattached` counts."),
   unknown: count.describe("Instances with `Ready` set to `Unknown`: in progress, suspended, or not reconciled yet."),
+  unattached: count.describe("Objects that are not Ready and refer to no instance that is shown."),
   blocked: count.describe("Entries on all blocklists."),
   allowed: count.describe("Entries on all allowlists."),
   pending: count.describe("Pending writes."),
@@ -88,10 +89,16 @@ export const summarySchema = z
     gaps: z.array(z.string()).describe("What could not be read, one sentence each."),
     totals: totals.describe("Sums over all instances that could be read."),
     instances: z.array(instanceSummary).describe("The instances, ordered by name."),
+    unattached: z
+      .array(objectSummary)
+      .describe(
+        `The first ${summaryObjectsMax} objects that are not Ready and refer to no instance that is shown, for example because of a typo.`,
+      ),
     feeds: z.array(feedSummary).describe("The feeds, ordered by name."),
   })
   .describe("The state of all WAFs.");
 
 export type Summary = z.output<typeof summarySchema>;
 export type InstanceSummary = Summary["instances"][number];
+export type ObjectSummary = z.output<typeof objectSummary>;
 export type FeedSummary = Summary["feeds"][number];

@@ -2,6 +2,8 @@
 import { realClock } from "../async/clock.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ResourceMeta } from "../model/resource.ts";
+import { counted } from "../model/sentence.ts";
+import type { RunFacts } from "../reconcile/facts.ts";
 import type { ObjectEvent, ReconcileObserver } from "../reconcile/ports.ts";
 import type { InstanceResult } from "../app/standalone.ts";
 import type { DirectoryOptions, Session } from "./directory-session.ts";
@@ -60,12 +62,26 @@ export async function runApply(options: ApplyOptions): Promise<number> {
     if (views.length === 0) session.notes.line(noInstance(isFaulty, "apply"));
     if (isFaulty || views.length === 0 || views.some(({ trouble }) => trouble !== undefined)) return 2;
     const hasPendingClears = results.some(({ outcome }) => outcome.pendingClears > 0);
-    return hasPendingClears || views.some(isIncomplete) ? 1 : 0;
+    const isSuspended = results.some(({ outcome: { facts } }) => suspension(facts) !== undefined);
+    const isOpen = hasPendingClears || isSuspended || session.standalone.feedProblems().length > 0;
+    return isOpen || views.some(isIncomplete) ? 1 : 0;
   });
 }
 
 function viewResults({ standalone }: Session, results: readonly InstanceResult[]): InstanceView[] {
-  return results.flatMap(({ outcome: { facts } }) => (facts === undefined ? [] : [viewResult(facts, standalone)]));
+  return results.flatMap(({ outcome: { facts } }) => {
+    if (facts === undefined) return [];
+    const view = viewResult(facts, standalone);
+    const warnings = [suspension(facts)].filter((warning) => warning !== undefined);
+    return [{ ...view, warnings: [...view.warnings, ...warnings] }];
+  });
+}
+
+/** Why the WAF of a suspended instance is not in the declared state; undefined if it is. */
+function suspension(facts: RunFacts | undefined): string | undefined {
+  const count = facts?.plan?.observedOnly.length ?? 0;
+  if (count === 0 || facts?.gathered.instance.suspend !== true) return undefined;
+  return `${counted(count, "change is", "changes are")} not written, because the instance is suspended (spec.suspend).`;
 }
 
 function printResults({ out, paint }: Session, { output }: ApplyOptions, views: readonly InstanceView[]): void {

@@ -11,7 +11,7 @@ export interface PlanOptions extends Omit<DirectoryOptions, "output"> {
 }
 
 /**
- * @returns 0 if there is nothing to do, 1 if there are changes, 2 if there is an error in a file or a call, 130 if it was
+ * @returns 0 if there is nothing to do, 1 if there are changes or a feed has a problem, 2 if there is an error in a file or a call, 130 if it was
  * stopped.
  */
 export async function runPlan(options: PlanOptions): Promise<number> {
@@ -34,7 +34,7 @@ export async function runPlan(options: PlanOptions): Promise<number> {
     printTroubles(session, views);
     if (views.length === 0) session.notes.line(noInstance(isFaulty, "plan"));
     if (isFaulty || views.length === 0 || views.some((view) => view.trouble !== undefined || isPartial(view))) return 2;
-    return views.some(differsFromDeclared) ? 1 : 0;
+    return standalone.feedProblems().length > 0 || views.some(differsFromDeclared) ? 1 : 0;
   });
 }
 

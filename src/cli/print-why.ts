@@ -84,7 +84,7 @@ function managementOf({ state, management, manner, since, coveredBy }: CoveringV
   if (state === "NotOnList") return "not on the list";
   const when = since === undefined ? "" : ` since ${since}`;
   if (management === "Managed") return `managed${when}${manner === "Adopted" ? ", adopted" : ""}`;
-  if (management === "Unknown") return "";
+  if (management === "Unknown") return "unknown whether wafsync manages it";
   return state === "Unknown" ? "not managed yet" : "unmanaged: another writer added it";
 }
 

@@ -1,19 +1,23 @@
-// `wafsync status`: shows every instance, its pending writes with their remaining time, and its removals on hold with the command
-// that approves them.
+// `wafsync status`: shows every instance, its pending writes with their remaining time, its removals on hold with the command that
+// approves them, and everything that is not Ready.
+import packageJson from "../../package.json" with { type: "json" };
+import type { InstanceSummary, ObjectSummary, Summary } from "../api/summary.ts";
+import { summaryObjectsMax } from "../api/summary.ts";
 import { realClock } from "../async/clock.ts";
-import { inThousands } from "../model/sentence.ts";
+import { nameKey } from "../model/resource.ts";
+import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
-import { redactError } from "./describe-error.ts";
+import { CommandError, redactError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
 import type { Paint } from "./print-instance.ts";
-import type { StatusView } from "./status-view.ts";
-import { viewStatus } from "./status-view.ts";
 import { withStopSignals } from "./stop-signals.ts";
-import { tableLines } from "./table.ts";
+import { heldOf, objectsNotReady, pendingOf, summarize } from "./summarize.ts";
+import { tableLines, widthOf } from "./table.ts";
 import { openTarget } from "./targets/open-target.ts";
 import { planningWords } from "./targets/target-words.ts";
 import type { TargetOptions } from "./targets/target.ts";
 import { chosenInstances } from "./targets/target.ts";
+import type { Terminal } from "./terminal.ts";
 import { colour, terminalOn } from "./terminal.ts";
 
 export interface StatusOptions extends TargetOptions {
@@ -22,7 +26,8 @@ export interface StatusOptions extends TargetOptions {
 }
 
 const watchMs = 2_000;
-const objectsShownMax = 20;
+const nameLengthMin = 12;
+const notReadyFirst = { False: 0, Unknown: 1, True: 2 } as const;
 const clearScreen = "\u001b[H\u001b[2J";
 const header = ["INSTANCE", "DOMAIN", "READY", "REASON", "BLOCKED", "ALLOWED", "PENDING", "ON HOLD", "LAST SYNC"];
 
@@ -30,14 +35,14 @@ const header = ["INSTANCE", "DOMAIN", "READY", "REASON", "BLOCKED", "ALLOWED", "
 export async function runStatus(options: StatusOptions): Promise<number> {
   const out = terminalOn(process.stdout);
   if (!options.watch) {
-    const views = await readViews(options);
-    out.write(textOf(views, options));
-    return views.every(isWell) ? 0 : 1;
+    const summary = await readSummary(options);
+    out.write(textOf(summary, options, out));
+    return isWell(summary, options) ? 0 : 1;
   }
   return await withStopSignals(async ({ stop }) => {
     let last = "";
     while (!stop.aborted) {
-      const text = textOf(await readViews(options), options);
+      const text = textOf(await readSummary(options), options, out);
       // A file or a pipe gets only changes.
       if (text !== last) out.write(`${out.isInteractive ? clearScreen : last === "" ? "" : "\n"}${text}`);
       last = text;
@@ -49,26 +54,21 @@ export async function runStatus(options: StatusOptions): Promise<number> {
   });
 }
 
-async function readViews(options: StatusOptions): Promise<readonly StatusView[]> {
+async function readSummary(options: StatusOptions): Promise<Summary> {
   const target = await openTarget(options);
   try {
-    const views: StatusView[] = [];
-    for (const instance of await chosenInstances(target, options.instance)) {
-      const { gathered, statusOf, gaps } = await target.look(instance, { live: false });
-      views.push(
-        visibleTexts(
-          viewStatus({
-            instance,
-            rules: gathered.rules.map(({ rule }) => rule.meta),
-            origins: gathered.origins.map(({ meta }) => meta),
-            statusOf,
-            gaps,
-            words: planningWords(options, gathered.instance),
-          }),
-        ),
-      );
-    }
-    return views;
+    const chosen = await chosenInstances(target, options.instance);
+    const seen = await target.see(chosen[0]?.namespace);
+    if (seen.refused !== undefined) throw new CommandError(seen.refused);
+    const names = new Set(chosen.map(nameKey));
+    const instances = seen.instances.filter((instance) => names.delete(nameKey(instance)));
+    for (const name of names) throw new CommandError(`there is no WafInstance ${name} ${target.where}`);
+    const isCluster = options.from === undefined;
+    const words = { version: packageJson.version, isCluster, words: wordsFor(options) };
+    const summary = visibleTexts(summarize({ ...seen, instances }, words));
+    if (options.instance === undefined) return summary;
+    // Only what concerns the selected instances.
+    return { ...summary, totals: { ...summary.totals, unattached: 0 }, unattached: [], feeds: [] };
   } catch (error) {
     throw redactError(error, (text) => target.redactor.redact(text));
   } finally {
@@ -76,56 +76,83 @@ async function readViews(options: StatusOptions): Promise<readonly StatusView[]>
   }
 }
 
-function isWell({ ready, objects }: StatusView): boolean {
-  return ready === "True" && objects.length === 0;
+function wordsFor(options: StatusOptions) {
+  return (instance: { readonly baseUrl: string }): string => planningWords(options, instance);
 }
 
-function textOf(views: readonly StatusView[], { output }: StatusOptions): string {
-  if (output === "json") return `${JSON.stringify({ instances: views }, undefined, 2)}\n`;
+/** In a folder, a file with an error may declare anything. */
+function isWell(summary: Summary, { from }: StatusOptions): boolean {
+  const { instances, gaps } = summary;
+  if (from !== undefined && gaps.length > 0) return false;
+  return instances.every(({ ready }) => ready === "True") && objectsNotReady(summary) === 0;
+}
+
+function textOf(summary: Summary, { output }: StatusOptions, { isInteractive, columns }: Terminal): string {
+  if (output === "json") return `${JSON.stringify(summary, undefined, 2)}\n`;
   const paint: Paint = (style, text) => colour(process.stdout, style, text);
-  const lines = tableLines(
-    header,
-    views.map((view) => rowOf(view, paint)),
+  const instances = summary.instances.toSorted((a, b) => notReadyFirst[a.ready] - notReadyFirst[b.ready]);
+  const rows = instances.map((instance) => rowOf(instance, paint));
+  const lines = tableLines(header, isInteractive ? fitted(rows, columns) : rows);
+  for (const instance of instances) lines.push(...detailsOf(instance, paint));
+  const { unattached, totals, feeds, gaps } = summary;
+  lines.push(...objectLines(unattached, totals.unattached));
+  const failing = feeds.filter(({ ready }) => ready !== "True");
+  lines.push(
+    ...objectLines(
+      failing.slice(0, summaryObjectsMax).map((feed) => ({ ...feed, kind: "WafFeed", name: feed.feed, progress: "" })),
+      failing.length,
+    ),
   );
-  for (const view of views) lines.push(...detailsOf(view, paint));
-  return lines.map((line) => `${line}\n`).join("");
+  return [...lines, ...gaps.map((gap) => paint("dim", `note: ${gap}`))].map((line) => `${line}\n`).join("");
 }
 
-function rowOf(view: StatusView, paint: Paint): string[] {
-  const { instance, domain = "", ready, reason, blocklist, allowlist, lastSyncTime = "never" } = view;
-  const sum = (field: "pending" | "held"): string =>
-    blocklist === undefined ? "" : inThousands(blocklist[field] + (allowlist?.[field] ?? 0));
+/** Shortens names, then domains, as far as the lines are wider than the terminal. */
+function fitted(rows: readonly string[][], columns: number): string[][] {
+  return [0, 1].reduce(
+    (before, column) => {
+      const tooWide = Math.max(...tableLines(header, before).map(widthOf)) - columns;
+      if (tooWide <= 0) return before;
+      const lengthMax = Math.max(nameLengthMin, ...before.map((row) => (row[column] ?? "").length - tooWide));
+      return before.map((row) => row.with(column, shortened(row[column] ?? "", lengthMax)));
+    },
+    [...rows],
+  );
+}
+
+function rowOf(instance: InstanceSummary, paint: Paint): string[] {
+  const { domain = "", ready, reason, blocklist, allowlist, lastSyncTime = "never" } = instance;
   const style = ready === "True" ? "green" : ready === "False" ? "red" : "yellow";
-  const live = (counts: StatusView["blocklist"]): string => (counts === undefined ? "" : inThousands(counts.live));
+  const ifRead = (count: number | undefined): string =>
+    blocklist === undefined || count === undefined ? "" : inThousands(count);
   return [
-    instance,
+    instance.instance,
     domain,
     paint(style, ready),
     reason,
-    live(blocklist),
-    live(allowlist),
-    sum("pending"),
-    sum("held"),
+    ifRead(blocklist?.live),
+    ifRead(allowlist?.live),
+    ifRead(pendingOf(instance)),
+    ifRead(heldOf(instance)),
     lastSyncTime,
   ];
 }
 
-function detailsOf(view: StatusView, paint: Paint): string[] {
-  const { instance, ready, message, onHold, approve, objects, gaps } = view;
+function detailsOf(instance: InstanceSummary, paint: Paint): string[] {
+  const { ready, reason, message, onHold, approve, objects, notReady } = instance;
   // Removals on hold are listed separately, by the rule that last declared the entries.
-  const summary = onHold.length > 0 && view.reason === "Held" ? [] : [`  ${message}`];
-  const lines = ready === "True" ? [] : ["", paint("bold", instance), ...summary];
+  const text = onHold.length > 0 && reason === "Held" ? [] : [`  ${message}`];
+  const lines = ready === "True" ? [] : ["", paint("bold", instance.instance), ...text];
   lines.push(...holdLines(onHold));
   if (approve !== undefined) lines.push(paint("yellow", `  To see and approve them: ${approve}`));
-  for (const object of objects.slice(0, objectsShownMax)) {
-    const { kind, name, progress, reason } = object;
-    lines.push(
-      "",
-      `${kind} ${name}: ${reason === "" ? "Unknown" : reason}${progress === "" ? "" : ` (${progress})`}`,
-      `  ${object.message}`,
-    );
-  }
-  const left = objects.length - objectsShownMax;
-  if (left > 0) lines.push("", `… and ${inThousands(left)} more objects that are not Ready`);
-  return [...lines, ...gaps.map((gap) => paint("dim", `note: ${gap}`))];
+  return [...lines, ...objectLines(objects, notReady)];
+}
+
+function objectLines(objects: readonly ObjectSummary[], count: number): string[] {
+  const lines = objects.flatMap(({ kind, name, progress, reason, message }) => [
+    "",
+    `${kind} ${name}: ${reason === "" ? "Unknown" : reason}${progress === "" ? "" : ` (${progress})`}`,
+    `  ${message}`,
+  ]);
+  const left = count - objects.length;
+  return left > 0 ? [...lines, "", `… and ${inThousands(left)} more objects that are not Ready`] : lines;
 }

@@ -16,6 +16,6 @@ export function tableLines(header: readonly string[], rows: readonly (readonly s
   return [render(header), ...rows.map(render)];
 }
 
-function widthOf(cell: string): number {
+export function widthOf(cell: string): number {
   return stripVTControlCharacters(cell).length;
 }

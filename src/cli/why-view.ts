@@ -1,11 +1,12 @@
 // The result of `why` for one address on one WAF, as plain data.
 import type { Condition } from "../api/conditions.ts";
 import { findCondition, formatTime } from "../api/conditions.ts";
+import { AddressCover } from "../model/address-cover.ts";
 import { type Entry, readObservedEntry } from "../model/entry.ts";
 import type { FieldSetter, ResourceMeta } from "../model/resource.ts";
 import { nameKey, resourceKey } from "../model/resource.ts";
 import { shortened } from "../model/sentence.ts";
-import type { Covering, Explanation, Verdict, Wanting } from "../plan/instance/explain.ts";
+import type { Covering, Explanation, Ineffective, Verdict, Wanting } from "../plan/instance/explain.ts";
 import { explainAddress } from "../plan/instance/explain.ts";
 import type { LastBlocked } from "./last-blocked.ts";
 import { isReportedSynced } from "./targets/reported-status.ts";
@@ -91,7 +92,7 @@ export async function viewWhy(address: Entry, sight: InstanceSight, nowMs: numbe
     ...(domain === undefined ? {} : { domain }),
     verdict: explanation.verdict,
     coverings: await Promise.all(explanation.coverings.map(async (covering) => await viewCovering(covering, sight))),
-    ineffective: viewIneffective(explanation, sight),
+    ineffective: viewIneffective([...explanation.ineffective, ...unattachedIn(address, sight)], sight),
     ...viewLastBlocked(last),
     liveListsRead: live.state === "Read",
     gaps: [...unread, ...(last?.gap === undefined ? [] : [last.gap]), ...sight.gaps],
@@ -160,7 +161,19 @@ function placesOf(meta: ResourceMeta, sources: readonly string[], { placeOf }: I
   });
 }
 
-function viewIneffective({ ineffective }: Explanation, sight: InstanceSight): WhyView["ineffective"] {
+/** Sources of unattached rules are not read. */
+function unattachedIn(address: Entry, { unattached }: InstanceSight): Ineffective[] {
+  const cover = new AddressCover(address);
+  return unattached.flatMap(({ rule, message }) => {
+    const places = rule.addresses.map((text, index) =>
+      cover.find(text) === undefined ? "" : `spec.addresses[${index}]`,
+    );
+    const sources = places.filter((place) => place !== "");
+    return sources.length === 0 ? [] : [{ rule, sources, message }];
+  });
+}
+
+function viewIneffective(ineffective: Explanation["ineffective"], sight: InstanceSight): WhyView["ineffective"] {
   return ineffective.map(({ rule, sources, message, expiredAtMs }) => {
     const places = placesOf(rule.meta, sources, sight);
     const whole = sight.placeOf(rule.meta, undefined);

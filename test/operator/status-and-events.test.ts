@@ -3,6 +3,7 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, configMap, instance, rule } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { KubeEvent } from "../support/worlds/operator-world.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
@@ -29,7 +30,7 @@ await describeOperator("the reports of the operator", (world) => {
     return `${ready?.status} ${ready?.reason}`;
   }
 
-  test("a rule with a mistyped instance is seen in an event and a metric", async () => {
+  test("a rule with a mistyped instance is seen in an event, a metric, status, why and /summary", async () => {
     const { namespace } = await world().newInstance("typo");
     const mistyped = rule(namespace, "typo", ["192.0.2.99"], { instanceRef: { name: "waff" } });
     await world().apply(rule(namespace, "right", ["192.0.2.1"]), mistyped);
@@ -38,6 +39,22 @@ await describeOperator("the reports of the operator", (world) => {
     expect([event.type, event.message]).toStrictEqual(["Warning", problem]);
     const series = 'wafsync_unattached_objects{kind="WafIpRule",reason="InstanceNotFound"}';
     expect(await world().operator.metric(series)).toBe(1);
+
+    const from = ["--kubeconfig", world().cluster.kubeconfig, "-n", namespace, "--allow-insecure-http"];
+    const status = await runWafsync(["status", ...from]);
+    expect([status.code, status.stdout]).toStrictEqual([
+      1,
+      expect.stringContaining(`WafIpRule ${namespace}/typo: InstanceNotFound\n  ${problem}`),
+    ]);
+    const why = await runWafsync(["why", "192.0.2.99", ...from]);
+    expect([why.code, why.stdout]).toStrictEqual([
+      1,
+      expect.stringContaining(
+        `WafIpRule ${namespace}/typo at spec.addresses[0] declares it without effect:\n  ${problem}`,
+      ),
+    ]);
+    const summary = JSON.parse((await world().operator.page("/summary")).text) as unknown;
+    expect(summary).toMatchObject({ totals: { unattached: 1 }, unattached: [{ name: `${namespace}/typo` }] });
   });
 
   test("events name the entries and the rule, and events about approvals name who set the annotation", async () => {

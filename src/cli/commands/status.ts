@@ -6,7 +6,7 @@ import { withTargetOptions } from "./target-options.ts";
 export function addStatusCommand(program: Command, setExitCode: SetExitCode): void {
   withTargetOptions(program.command("status"))
     .option("-w, --watch", "keep showing the status whenever it changes, until interrupted", false)
-    .description("Show what is pending or on hold for every instance, and how to approve it. Does not call the WAF.")
+    .description("Show what is pending, on hold or not Ready, and how to approve it. Does not call the WAF.")
     .addHelpText(
       "after",
       `
@@ -15,7 +15,7 @@ Examples:
   $ wafsync status -n shop --watch
   $ wafsync status -f waf/ -o json
 
-Exit codes: 0 all objects are Ready, 1 some objects are not, 2 error, 130 --watch was stopped.
+Exit codes: 0 all objects are Ready, 1 some objects are not or a file has an error, 2 error, 130 --watch was stopped.
 `,
     )
     .action(async (options) => {

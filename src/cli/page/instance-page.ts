@@ -1,15 +1,14 @@
 // The page of one WAF: its state, what is waiting and why, removals on hold, its lists over time, and its history.
 import type { InstanceSummary, Summary } from "../../api/summary.ts";
 import type { HistoryEvent } from "../../model/history.ts";
-import { counted, inThousands } from "../../model/sentence.ts";
+import { counted } from "../../model/sentence.ts";
 import type { Markup } from "../report/html.ts";
 import { html } from "../report/html.ts";
 import { entriesOverTime } from "./entries-over-time.ts";
 import { historyTable, newestRows } from "./history-rows.ts";
-import { stateMark, tiles } from "./overview-page.ts";
+import { objectSection, stateMark, tiles } from "./overview-page.ts";
 import { entriesChart } from "./page-charts.ts";
-import { framed, instancePath, part, scrolling, shown, warnings } from "./page-frame.ts";
-import { tableHead } from "./table-head.ts";
+import { framed, instancePath, part, shown, warnings } from "./page-frame.ts";
 
 const historyRowsMax = 20;
 
@@ -43,7 +42,7 @@ export function instancePage(
       stateSection(instance),
       ...listTiles(instance),
       ...holdSection(instance),
-      ...objectSection(instance),
+      ...objectSection("Objects that are not ready", "objects", instance.objects, instance.notReady),
       ...historySections(instance, history, nowMs),
       part(
         "requests",
@@ -111,30 +110,6 @@ function holdSection({ onHold, heldPlan, approve }: InstanceSummary): Markup[] {
         ${command}`,
       "warning",
     ),
-  ];
-}
-
-function objectSection({ objects, notReady }: InstanceSummary): Markup[] {
-  if (objects.length === 0) return [];
-  const rows = objects.map(
-    (object) =>
-      html`<tr>
-        <th scope="row" class="name">${object.kind} ${shown(object.name)}</th>
-        <td>${stateMark(object)}</td>
-        <td class="number">${shown(object.progress, 60)}</td>
-        <td class="words">${shown(object.message, 600)}</td>
-      </tr>`,
-  );
-  const table = html`<table>
-    ${tableHead(["Object", "State", { number: "Progress" }, "Why it waits"])}
-    <tbody>
-      ${rows}
-    </tbody>
-  </table>`;
-  const left = notReady - objects.length;
-  const more = left > 0 ? html`<p class="quiet">… and ${inThousands(left)} more</p>` : html``;
-  return [
-    part("objects", "Objects that are not ready", html`${scrolling("Objects that are not ready", table)}${more}`),
   ];
 }
 

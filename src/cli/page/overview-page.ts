@@ -1,13 +1,13 @@
 // The overview page: totals, every WAF with its state and what it is waiting for, and the feeds. WAFs and feeds that need
 // attention come first.
-import type { FeedSummary, InstanceSummary, Summary } from "../../api/summary.ts";
+import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../../api/summary.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
 import { durationInWords } from "../../reconcile/status/trouble.ts";
 import type { Markup } from "../report/html.ts";
 import { html } from "../report/html.ts";
+import { heldOf, objectsNotReady, pendingOf } from "../summarize.ts";
 import { framed, instancePath, part, scrolling, shown, warnings } from "./page-frame.ts";
-import { heldOf, pendingOf } from "./summarize.ts";
-import { stackHead } from "./table-head.ts";
+import { stackHead, tableHead } from "./table-head.ts";
 
 const rowsMax = 100;
 const feedsMax = 100;
@@ -59,18 +59,24 @@ export function overviewPage(summary: Summary, choice: OverviewChoice): string {
         ["Removals on hold", totals.onHold],
       ]),
       instanceSection(summary, choice),
+      ...objectSection("Objects without a WAF", "unattached", summary.unattached, totals.unattached),
       ...feedSection(summary),
     ],
   });
 }
 
-function titleOf({ totals: { instances, notReady, unknown }, refused }: Summary): string {
+function titleOf(summary: Summary): string {
+  const { totals, refused } = summary;
+  const { instances, unknown } = totals;
+  const notReady = totals.notReady - totals.unattached;
   if (refused !== undefined) return "No access";
   if (instances === 0) return "No WAF is declared";
   const all = counted(instances, "WAF", "WAFs");
   if (notReady > 0) return `${inThousands(notReady)} of ${all} ${notReady === 1 ? "is" : "are"} not ready`;
   if (unknown > 0) return `${inThousands(unknown)} of ${all} ${unknown === 1 ? "is" : "are"} in progress or paused`;
-  return instances === 1 ? "The WAF is ready" : `All ${all} are ready`;
+  const objects = objectsNotReady(summary);
+  const others = objects === 0 ? "" : `, but ${counted(objects, "object is", "objects are")} not`;
+  return `${instances === 1 ? "The WAF is ready" : `All ${all} are ready`}${others}`;
 }
 
 export function refusal(problem: string): Markup {
@@ -169,6 +175,29 @@ function instanceRow(instance: InstanceSummary): Markup {
 
 function live(list: InstanceSummary["blocklist"]): string {
   return list === undefined ? "–" : inThousands(list.live);
+}
+
+/** Objects that are not Ready, of which `count` exist. */
+export function objectSection(title: string, name: string, objects: readonly ObjectSummary[], count: number): Markup[] {
+  if (objects.length === 0) return [];
+  const rows = objects.map(
+    (object) =>
+      html`<tr>
+        <th scope="row" class="name">${object.kind} ${shown(object.name)}</th>
+        <td>${stateMark(object)}</td>
+        <td class="number">${shown(object.progress, 60)}</td>
+        <td class="words">${shown(object.message, 600)}</td>
+      </tr>`,
+  );
+  const table = html`<table>
+    ${tableHead(["Object", "State", { number: "Progress" }, "Why it waits"])}
+    <tbody>
+      ${rows}
+    </tbody>
+  </table>`;
+  const left = count - objects.length;
+  const more = left > 0 ? html`<p class="quiet">… and ${inThousands(left)} more</p>` : html``;
+  return [part(name, title, html`${scrolling(title, table)}${more}`)];
 }
 
 function feedSection({ feeds, generatedAt }: Summary): Markup[] {

@@ -14,6 +14,7 @@ import { parseAddress } from "../parse-address.ts";
 import { html } from "../report/html.ts";
 import type { SeenInstance } from "../targets/seen.ts";
 import type { Target } from "../targets/target.ts";
+import { summarize } from "../summarize.ts";
 import { explainOn } from "../why-command.ts";
 import type { WhyView } from "../why-view.ts";
 import { historyPage } from "./history-page.ts";
@@ -22,7 +23,6 @@ import { KeptRequests } from "./kept-requests.ts";
 import { overviewPage, readChoice, refusal } from "./overview-page.ts";
 import { assetAt, framed, shown } from "./page-frame.ts";
 import type { PageApp, PageRequest, PageResponse } from "./page-server.ts";
-import { summarize } from "./summarize.ts";
 import { SummaryCache } from "./summary-cache.ts";
 import { chooseInstancePage, whyPage } from "./why-page.ts";
 

@@ -30,7 +30,7 @@ import { changeInCluster } from "./settle-cluster.ts";
 import { seeCluster } from "./see-cluster.ts";
 import type { Seen } from "./seen.ts";
 import type { InstanceSight, LookOptions, OnHold, Target, TargetOptions, UnreadSight } from "./target.ts";
-import { policyOf, withLists } from "./target.ts";
+import { policyOf, recorded, unrecorded, withLists } from "./target.ts";
 
 export interface ClusterTarget extends Target {
   readonly api: ApiServer;
@@ -51,8 +51,8 @@ export function openCluster(options: TargetOptions): ClusterTarget {
     call: commandCalls({ policy: policyOf(options), redactor }),
     keyOf: keyOfUser,
     close: async () => await api.close(),
-    see: async () =>
-      await seeCluster(api, { namespace: options.namespace, fallback: contextNamespace }, realClock.nowMs()),
+    see: async (namespace = options.namespace) =>
+      await seeCluster(api, { namespace, fallback: contextNamespace }, realClock.nowMs()),
   });
 }
 
@@ -65,7 +65,7 @@ export interface ClusterParts {
   readonly ruleNamespace: string | undefined;
   readonly call: CallWaf;
   readonly keyOf: (gathered: Gathered) => CalledWaf<ApiKey>;
-  readonly see: () => Promise<Seen>;
+  readonly see: Target["see"];
   readonly close: () => Promise<void>;
 }
 
@@ -106,7 +106,7 @@ class OpenedCluster implements ClusterTarget {
   async look(instance: ObjectName, options: LookOptions): Promise<InstanceSight> {
     const found = await readInstanceOnce(this.api, realClock, instance);
     if (!found.ok) throw new CommandError(found.problem);
-    const { gaps, statusOf, setterOf } = found.read;
+    const { gaps, statusOf, setterOf, unattached } = found.read;
     const records = new FeedRecords({ api: this.api, mayWrite: () => false, uidOf: () => undefined });
     const fed = await withFeedTexts(found.read.gathered, async (name) => {
       const feed = await readFeed(this.api, name);
@@ -119,8 +119,12 @@ class OpenedCluster implements ClusterTarget {
     const loaded = await inventories.load(instance);
     const sight: UnreadSight = {
       gathered,
-      inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
-      gaps: loaded.state === "Loaded" ? gaps : [...gaps, unreadRecord(instance)],
+      inventory: recorded(loaded),
+      unattached,
+      gaps: [
+        ...gaps,
+        ...(loaded.state === "Loaded" ? unrecorded(loaded, instance, "the cluster") : [unreadRecord(instance)]),
+      ],
       placeOf: () => undefined,
       statusOf,
       setterOf: async (meta) => setterOf(meta),
@@ -133,8 +137,8 @@ class OpenedCluster implements ClusterTarget {
     );
   }
 
-  async see(): Promise<Seen> {
-    return await this.#parts.see();
+  async see(namespace?: string): Promise<Seen> {
+    return await this.#parts.see(namespace);
   }
 
   async callWaf<T>({ gathered, statusOf }: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>> {

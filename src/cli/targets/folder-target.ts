@@ -31,11 +31,11 @@ import { settleFolder } from "./settle-folder.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 import { expectedEntries } from "./rule-changes.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
-import { FolderStatuses, seeFolder } from "./see-folder.ts";
+import { FolderStatuses, seeFolder, unattachedRules } from "./see-folder.ts";
 import type { Seen } from "./seen.ts";
 import { busy, isReconciling, onHoldIn } from "./reported-status.ts";
 import type { InstanceSight, LookOptions, OnHold, Target, TargetOptions, UnreadSight } from "./target.ts";
-import { policyOf, withLists } from "./target.ts";
+import { policyOf, recorded, unrecorded, withLists } from "./target.ts";
 
 const defaultStateFolder = ".wafsync";
 
@@ -94,8 +94,9 @@ class FolderTarget implements Target {
     const gaps = source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));
     const sight: UnreadSight = {
       gathered,
-      inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
-      gaps: loaded.state === "Loaded" ? gaps : [...gaps, loaded.problem],
+      inventory: recorded(loaded),
+      unattached: unattachedRules(source.snapshot()),
+      gaps: [...gaps, ...unrecorded(loaded, instance, `${stateDirectory}. If it is elsewhere, set --state`)],
       placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(source.snapshot(), meta, from)),
       statusOf,
       setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),

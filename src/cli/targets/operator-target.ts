@@ -22,6 +22,8 @@ export function openOperator(sight: OperatorSight): Target {
           WafInstance: sight.objects("WafInstance"),
           WafIpRule: sight.objects("WafIpRule"),
           WafOrigin: sight.objects("WafOrigin"),
+          WafAutoBlock: sight.objects("WafAutoBlock"),
+          WafCacheClear: sight.objects("WafCacheClear"),
           WafFeed: sight.objects("WafFeed"),
         }),
         atMs: realClock.nowMs(),

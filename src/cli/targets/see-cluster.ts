@@ -9,7 +9,8 @@ import type { Seen, SeenAttached, SeenInstance, SeenObject } from "./seen.ts";
 import { byName } from "./seen.ts";
 
 const listTimeoutMs = 30_000;
-const attachedKinds = ["WafIpRule", "WafOrigin"] as const;
+const attachedKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock", "WafCacheClear"] as const;
+type SeenKind = "WafInstance" | "WafFeed" | (typeof attachedKinds)[number];
 
 interface Scope {
   /** The only namespace to read; undefined for all namespaces that the user may list. */
@@ -35,25 +36,41 @@ export async function seeCluster(api: ApiServer, { namespace, fallback }: Scope,
     const refused = refusalOf(instances.fault, instances.namespace ?? fallback);
     return { atMs, where, instances: [], attached: [], feeds: [], refused, gaps: [] };
   }
-  const gaps = namespace === undefined && instances.namespace !== undefined ? [narrowed("wafinstances", fallback)] : [];
-  const objects: Record<"WafIpRule" | "WafOrigin" | "WafFeed", readonly ClusterObject[]> = {
-    WafIpRule: [],
-    WafOrigin: [],
-    WafFeed: [],
-  };
-  for (const kind of [...attachedKinds, "WafFeed"] as const) {
-    const listed = await list(api, kind, namespace, fallback);
-    objects[kind] = listed.objects;
+  const home = instances.namespace;
+  const narrowed = namespace === undefined && home !== undefined ? ["wafinstances"] : [];
+  const gaps: string[] = [];
+  const read = async (kind: SeenKind, within: string | undefined): Promise<readonly ClusterObject[]> => {
+    const { objects, fault, namespace: seen } = await list(api, kind, within, home ?? fallback);
     const { plural } = typeOfKind(kind);
-    if (listed.fault !== undefined) gaps.push(`The ${plural} cannot be listed: ${listed.fault.message}`);
-    else if (listed.namespace !== instances.namespace) gaps.push(narrowed(plural, fallback));
+    if (fault?.code === "Forbidden") gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
+    else if (fault !== undefined) gaps.push(`The ${plural} cannot be listed: ${fault.message}`);
+    else if (seen !== within) narrowed.push(plural);
+    return objects;
+  };
+  // Objects of other namespaces may refer to the instances of this one.
+  const isOfHome = (object: ClusterObject): boolean =>
+    home === undefined || object.metadata.namespace === home || instanceNameOf(object)?.namespace === home;
+  const attached = async (kind: SeenKind) => (await read(kind, undefined)).filter(isOfHome);
+  const objects = {
+    WafInstance: instances.objects,
+    WafIpRule: await attached("WafIpRule"),
+    WafOrigin: await attached("WafOrigin"),
+    WafAutoBlock: await attached("WafAutoBlock"),
+    WafCacheClear: await attached("WafCacheClear"),
+    WafFeed: await read("WafFeed", home),
+  };
+  if (narrowed.length > 0) {
+    const plurals = narrowed.join(", ");
+    gaps.unshift(
+      `You are not allowed to list ${plurals} in all namespaces: only those in ${home ?? fallback} are shown.`,
+    );
   }
-  return { ...seenObjects({ ...objects, WafInstance: instances.objects }), atMs, where, refused: undefined, gaps };
+  return { ...seenObjects(objects), atMs, where, refused: undefined, gaps };
 }
 
 /** The objects as a page needs them. */
 export function seenObjects(
-  objects: Readonly<Record<"WafInstance" | "WafIpRule" | "WafOrigin" | "WafFeed", readonly ClusterObject[]>>,
+  objects: Readonly<Record<SeenKind, readonly ClusterObject[]>>,
 ): Pick<Seen, "instances" | "attached" | "feeds"> {
   return {
     instances: byName(objects.WafInstance.map(seenInstance)),
@@ -96,10 +113,6 @@ async function list(
   };
   const first = await read(namespace);
   return namespace === undefined && first.fault?.code === "Forbidden" ? await read(fallback) : first;
-}
-
-function narrowed(plural: string, namespace: string): string {
-  return `You are not allowed to list ${plural} in all namespaces: only those in namespace ${namespace} are shown.`;
 }
 
 function refusalOf({ code, message }: ApiFault, namespace: string): string {

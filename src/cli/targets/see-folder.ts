@@ -3,12 +3,15 @@
 import { stat } from "node:fs/promises";
 import type { ResourceRef } from "../../model/resource.ts";
 import { resourceKey } from "../../model/resource.ts";
+import { asSentence } from "../../model/sentence.ts";
 import type { DirectorySnapshot } from "../../source/directory/snapshot.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import type { StateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile, statusFile } from "../../source/directory/status-files.ts";
+import { unattachedOf } from "../../source/directory/unattached.ts";
 import type { Seen, SeenObject } from "./seen.ts";
 import { byName } from "./seen.ts";
+import type { InstanceSight } from "./target.ts";
 
 const readAtOnceMax = 32;
 
@@ -51,14 +54,15 @@ export async function seeFolder(
   snapshot: DirectorySnapshot,
   { state, where, atMs }: { readonly state: StateDirectory; readonly where: string; readonly atMs: number },
 ): Promise<Seen> {
-  const { instances, rules, origins, feeds, faults } = snapshot;
-  const attached = [...rules, ...origins];
+  const { instances, rules, origins, autoBlocks, cacheClears, feeds, faults } = snapshot;
+  const attached = [...rules, ...origins, ...autoBlocks, ...cacheClears];
   const metas = [...instances.values(), ...attached, ...feeds].map(({ meta }) => meta);
   const statusOf = await statuses.read(state, metas);
   const seen = <Ref extends ResourceRef>({ kind, namespace, name }: Ref) => {
     const ref = { kind, namespace, name } as Pick<Ref, "kind" | "namespace" | "name">;
     return { ...ref, status: statusOf({ kind, namespace, name }) };
   };
+  const unattached = unattachedStatuses(snapshot);
   return {
     atMs,
     where,
@@ -70,9 +74,33 @@ export async function seeFolder(
         isSuspended: suspend,
       })),
     ),
-    attached: attached.map(({ meta, instance }) => ({ ...seen(meta), instance })),
+    attached: attached.map(({ meta, instance }) => ({ ...seen(meta), ...unattached.get(resourceKey(meta)), instance })),
     feeds: byName(feeds.map(({ meta }) => seen(meta))),
     refused: undefined,
     gaps: faults.flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : [])),
   };
+}
+
+/** No run writes these: the stored status of such an object is that of its former instance. */
+function unattachedStatuses(snapshot: DirectorySnapshot): ReadonlyMap<string, Pick<SeenObject, "status">> {
+  return new Map(
+    unattachedOf(snapshot).map(({ meta, problem }) => {
+      const ready = { type: "Ready", status: "False", reason: "InstanceNotFound", message: asCondition(problem) };
+      return [resourceKey(meta), { status: { conditions: [ready] } }];
+    }),
+  );
+}
+
+/** The rules that no run covers. */
+export function unattachedRules(snapshot: DirectorySnapshot): InstanceSight["unattached"] {
+  const problems = new Map(unattachedOf(snapshot).map(({ meta, problem }) => [resourceKey(meta), problem]));
+  return snapshot.rules.flatMap((rule) => {
+    const problem = problems.get(resourceKey(rule.meta));
+    return problem === undefined ? [] : [{ rule, message: asCondition(problem) }];
+  });
+}
+
+/** As a condition says it. */
+function asCondition(problem: string): string {
+  return asSentence(`${problem.charAt(0).toUpperCase()}${problem.slice(1)}`);
 }

@@ -13,7 +13,7 @@ export interface SeenInstance extends SeenObject {
   readonly isSuspended: boolean;
 }
 
-/** A rule or an origin. */
+/** An object that refers to an instance. */
 export interface SeenAttached extends SeenObject {
   /** Undefined if the reference can't be read. */
   readonly instance: ObjectName | undefined;
@@ -33,17 +33,9 @@ export interface Seen {
   readonly gaps: readonly string[];
 }
 
-/** The rules and origins of each instance, by its name. */
+/** The objects that refer to each instance, by its name. */
 export function attachedByInstance({ attached }: Seen): ReadonlyMap<string, readonly SeenAttached[]> {
-  const byInstance = new Map<string, SeenAttached[]>();
-  for (const object of attached) {
-    if (object.instance === undefined) continue;
-    const name = nameKey(object.instance);
-    const known = byInstance.get(name);
-    if (known === undefined) byInstance.set(name, [object]);
-    else known.push(object);
-  }
-  return byInstance;
+  return Map.groupBy(attached, ({ instance }) => (instance === undefined ? "" : nameKey(instance)));
 }
 
 export function byName<T extends ObjectName>(objects: readonly T[]): T[] {

@@ -3,11 +3,11 @@ import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import type { CalledWaf, ReadingWaf } from "../../app/call-waf.ts";
 import type { HeldGroup } from "../../api/waf-instance.ts";
-import type { ListName } from "../../model/declared.ts";
+import type { DeclaredRule, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../model/history.ts";
-import type { Inventory } from "../../model/inventory.ts";
+import type { Inventory, LoadedInventory } from "../../model/inventory.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import type { FieldSetter, ObjectName, ResourceMeta, ResourceRef } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -42,6 +42,8 @@ export interface InstanceSight {
   /** Undefined if the user may not read it. */
   readonly inventory: Inventory | undefined;
   readonly live: LiveLists;
+  /** Rules that refer to an instance which does not exist, and why. */
+  readonly unattached: readonly { readonly rule: DeclaredRule; readonly message: string }[];
   /** What the result does not consider, one sentence each. */
   readonly gaps: readonly string[];
   /** `rules.yaml:12` in a folder; undefined in a cluster. */
@@ -75,8 +77,11 @@ export interface Target {
   instances(): Promise<readonly ObjectName[]>;
   /** @throws CommandError if there is no such instance */
   look(instance: ObjectName, options: LookOptions): Promise<InstanceSight>;
-  /** The reported state of all objects. Reads files and objects again, but calls no WAF. */
-  see(): Promise<Seen>;
+  /**
+   * The reported state of all objects. Reads files and objects again, but calls no WAF. In a cluster: of the instances in this
+   * namespace, by default that of `-n`, or all that may be listed.
+   */
+  see(namespace?: string): Promise<Seen>;
   /** Lets `work` read from the WAF. */
   callWaf<T>(sight: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>>;
   /** The namespace for the rules of a command: the namespace of `-n`, or of the instance. */
@@ -109,6 +114,19 @@ export async function withLists(
   if (!live) return { ...sight, live: { state: "Unread", why: "This command does not read the WAF." } };
   const called = await read(sight.gathered.instance.logs.enabled ? blocked : undefined);
   return { ...sight, live: called.ok ? called.value : { state: "Unread", why: called.problem } };
+}
+
+/** Undefined without a record, too: a missing record, for example in a fresh clone, doesn't mean that nothing is managed. */
+export function recorded(loaded: LoadedInventory): Inventory | undefined {
+  return loaded.state === "Loaded" && loaded.revision !== "" ? loaded.inventory : undefined;
+}
+
+/** Why there is no record, for the gaps. */
+export function unrecorded(loaded: LoadedInventory, instance: ObjectName, where: string): readonly string[] {
+  if (loaded.state !== "Loaded") return [loaded.problem];
+  if (loaded.revision !== "") return [];
+  const what = `There is no record of ${nameKey(instance)} in ${where}.`;
+  return [`${what} Without it, wafsync does not know which entries it manages.`];
 }
 
 /** The instance that `--instance` selects, or all instances. @throws CommandError if there is none */

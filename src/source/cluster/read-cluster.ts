@@ -1,12 +1,15 @@
 // Reads the objects of an instance once, with the permissions of the user, for commands. Inaccessible objects are omitted and
 // listed, so the result shows what is missing.
 import { feedSourceName } from "../../model/feed.ts";
+import type { Condition } from "../../api/conditions.ts";
+import { findCondition } from "../../api/conditions.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import { getObject, listObjects } from "../../kube/verbs.ts";
+import type { DeclaredRule } from "../../model/declared.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { FieldSetter, ObjectName, ResourceKind, ResourceMeta, ResourceRef } from "../../model/resource.ts";
@@ -23,6 +26,8 @@ const listTimeoutMs = 30_000;
 
 export interface ReadObjects {
   readonly gathered: Gathered;
+  /** Rules in the instance's namespace of which the operator reports that their instance does not exist. */
+  readonly unattached: readonly { readonly rule: DeclaredRule; readonly message: string }[];
   /** What could not be read, one sentence each. */
   readonly gaps: readonly string[];
   /** The status as it is stored. */
@@ -121,6 +126,7 @@ class Reader {
     const objects = this.#objects;
     const read: ReadObjects = {
       gathered,
+      unattached: await this.#unattached(name),
       gaps: [...this.#gaps],
       statusOf: (object) => objects.get(resourceKey(object))?.status as Readonly<Record<string, unknown>> | undefined,
       setterOf: (meta) => setterOfSpec(objects.get(resourceKey(meta))?.metadata.managedFields),
@@ -147,6 +153,21 @@ class Reader {
     return listed.value.items.filter((object) => {
       const of = instanceNameOf(object);
       return of !== undefined && nameKey(of) === nameKey(instance);
+    });
+  }
+
+  async #unattached(instance: ObjectName): Promise<ReadObjects["unattached"]> {
+    const listed = await listObjects<ClusterObject>(this.#api, typeOfKind("WafIpRule"), {
+      namespace: instance.namespace,
+      fieldSelector: `spec.instanceRef.name!=${instance.name}`,
+      timeoutMs: listTimeoutMs,
+    });
+    // If this is not allowed, a gap already says so.
+    return (listed.ok ? listed.value.items : []).flatMap((object) => {
+      const status = object.status as { readonly conditions?: readonly Condition[] } | undefined;
+      const ready = findCondition(status?.conditions ?? [], "Ready");
+      if (ready?.reason !== "InstanceNotFound") return [];
+      return this.#parsed("WafIpRule", object).map((rule) => ({ rule, message: ready.message }));
     });
   }
 

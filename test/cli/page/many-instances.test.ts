@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { summarySchema } from "../../../src/api/summary.ts";
 import { overviewPage, readChoice } from "../../../src/cli/page/overview-page.ts";
-import { summarize } from "../../../src/cli/page/summarize.ts";
+import { summarize } from "../../../src/cli/summarize.ts";
 import type { Seen, SeenAttached, SeenInstance } from "../../../src/cli/targets/seen.ts";
 
 const instanceCount = 1_000;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { overviewPage, readChoice } from "../../../src/cli/page/overview-page.ts";
-import { summarize } from "../../../src/cli/page/summarize.ts";
-import type { Seen } from "../../../src/cli/targets/seen.ts";
-import { textOf } from "../../support/worlds/open-page.ts";
+import { overviewPage, readChoice } from "../../src/cli/page/overview-page.ts";
+import { summarize } from "../../src/cli/summarize.ts";
+import type { Seen } from "../../src/cli/targets/seen.ts";
+import { textOf } from "../support/worlds/open-page.ts";
 
 const nothing: Seen = {
   atMs: Date.UTC(2026, 10, 22, 12),

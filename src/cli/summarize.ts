@@ -1,0 +1,148 @@
+// Summarizes the reported state of all WAFs, for `wafsync status` and the page.
+import type { Condition } from "../api/conditions.ts";
+import { findCondition, formatTime } from "../api/conditions.ts";
+import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../api/summary.ts";
+import { summaryObjectsMax } from "../api/summary.ts";
+import type { WafFeedStatus } from "../api/waf-feed.ts";
+import type { WafInstanceStatus } from "../api/waf-instance.ts";
+import { nameKey } from "../model/resource.ts";
+import { approveCommand } from "./hold-lines.ts";
+import type { Seen, SeenAttached, SeenInstance, SeenObject } from "./targets/seen.ts";
+import { attachedByInstance } from "./targets/seen.ts";
+
+export interface SummaryWords {
+  readonly version: string;
+  /** The options that select the target of an instance in suggested commands that plan. */
+  readonly words: (instance: SeenInstance) => string;
+  /** Whether objects are changed with kubectl. */
+  readonly isCluster: boolean;
+}
+
+export function summarize(seen: Seen, words: SummaryWords): Summary {
+  const attached = attachedByInstance(seen);
+  const instances = seen.instances.map((instance) =>
+    summarizeInstance(instance, attached.get(nameKey(instance)) ?? [], words),
+  );
+  const shown = new Set(seen.instances.map(nameKey));
+  const loose = seen.attached.filter(({ instance }) => instance === undefined || !shown.has(nameKey(instance)));
+  const unattached = notReady(loose);
+  return {
+    version: words.version,
+    generatedAt: formatTime(seen.atMs),
+    where: seen.where,
+    ...(seen.refused === undefined ? {} : { refused: seen.refused }),
+    gaps: [...seen.gaps],
+    totals: totalsOf(instances, unattached.length),
+    instances,
+    unattached: unattached.slice(0, summaryObjectsMax),
+    feeds: seen.feeds.map((feed) => summarizeFeed(feed, words)),
+  };
+}
+
+function summarizeInstance(
+  instance: SeenInstance,
+  attached: readonly SeenAttached[],
+  { words }: SummaryWords,
+): InstanceSummary {
+  const status = (instance.status ?? {}) as Partial<WafInstanceStatus>;
+  const { domain, blocklist, allowlist, lastSyncTime, removalsOnHold = [], heldPlan = "" } = status;
+  const objects = notReady(attached);
+  return {
+    instance: nameKey(instance),
+    ...(domain === undefined ? {} : { domain }),
+    suspended: instance.isSuspended,
+    ...readyOf(status.conditions),
+    ...(blocklist === undefined ? {} : { blocklist }),
+    ...(allowlist === undefined ? {} : { allowlist }),
+    ...(lastSyncTime === undefined ? {} : { lastSyncTime }),
+    rules: attached.filter(({ kind }) => kind === "WafIpRule").length,
+    origins: attached.filter(({ kind }) => kind === "WafOrigin").length,
+    notReady: objects.length,
+    objects: objects.slice(0, summaryObjectsMax),
+    onHold: [...removalsOnHold],
+    ...(heldPlan === "" ? {} : { heldPlan, approve: approveCommand(words(instance), instance) }),
+  };
+}
+
+function notReady(objects: readonly SeenAttached[]): ObjectSummary[] {
+  return objects.map(summarizeObject).filter(({ ready }) => ready !== "True");
+}
+
+function summarizeObject(object: SeenAttached): ObjectSummary {
+  const { kind, status = {} } = object;
+  const progress = status["progress"] ?? status["state"] ?? "";
+  return {
+    kind,
+    name: nameKey(object),
+    progress: typeof progress === "string" ? progress : "",
+    ...readyOf(status["conditions"] as readonly Condition[] | undefined),
+  };
+}
+
+/** The status, reason and message of the condition `Ready`. */
+function readyOf(conditions: readonly Condition[] | undefined): Pick<ObjectSummary, "ready" | "reason" | "message"> {
+  const ready = findCondition(conditions ?? [], "Ready");
+  if (ready === undefined) return { ready: "Unknown", reason: "", message: "No reconcile run has reported on it yet." };
+  const { status, reason, message } = ready;
+  return { ready: status, reason, message };
+}
+
+function summarizeFeed(feed: SeenObject, { isCluster }: SummaryWords): FeedSummary {
+  const status = (feed.status ?? {}) as Partial<WafFeedStatus>;
+  const { entries, lastGoodTime, lastChangeTime, nextFetchTime, held } = status;
+  return {
+    feed: nameKey(feed),
+    ...readyOf(status.conditions),
+    ...(entries === undefined ? {} : { entries: entries.used, invalid: entries.invalid }),
+    ...(lastGoodTime === undefined ? {} : { lastGoodTime }),
+    ...(lastChangeTime === undefined ? {} : { lastChangeTime }),
+    ...(nextFetchTime === undefined ? {} : { nextFetchTime }),
+    ...(held === undefined
+      ? {}
+      : {
+          heldContent: {
+            hash: held.hash,
+            reason: held.reason,
+            entries: held.entries,
+            accept: acceptWords(feed, held.hash, isCluster),
+          },
+        }),
+  };
+}
+
+function acceptWords({ namespace, name }: SeenObject, hash: string, isCluster: boolean): string {
+  const annotation = "wafsync.dev/accept-feed";
+  if (!isCluster) return `${annotation}: "${hash}"`;
+  return `kubectl annotate waffeed ${name} -n ${namespace} --overwrite ${annotation}=${hash}`;
+}
+
+function totalsOf(instances: readonly InstanceSummary[], unattached: number): Summary["totals"] {
+  const sum = (of: (instance: InstanceSummary) => number): number =>
+    instances.reduce((total, instance) => total + of(instance), 0);
+  const having = (ready: InstanceSummary["ready"]): number => sum((instance) => (instance.ready === ready ? 1 : 0));
+  return {
+    instances: instances.length,
+    ready: having("True"),
+    notReady: having("False") + unattached,
+    unknown: having("Unknown"),
+    unattached,
+    blocked: sum(({ blocklist }) => blocklist?.live ?? 0),
+    allowed: sum(({ allowlist }) => allowlist?.live ?? 0),
+    pending: sum(pendingOf),
+    onHold: sum(heldOf),
+  };
+}
+
+/** The number of objects other than instances that are not Ready. */
+export function objectsNotReady({ instances, totals, feeds }: Summary): number {
+  const attached = instances.reduce((total, { notReady: count }) => total + count, 0);
+  return attached + totals.unattached + feeds.filter(({ ready }) => ready !== "True").length;
+}
+
+export function pendingOf({ blocklist, allowlist }: InstanceSummary): number {
+  return (blocklist?.pending ?? 0) + (allowlist?.pending ?? 0);
+}
+
+export function heldOf({ blocklist, allowlist }: InstanceSummary): number {
+  return (blocklist?.held ?? 0) + (allowlist?.held ?? 0);
+}

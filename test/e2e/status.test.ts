@@ -1,0 +1,146 @@
+// What is not Ready is seen: objects that refer to no instance, feeds, cache clears and files with errors, in `status`, `why`, the page
+// and the exit codes of `plan` and `apply`.
+import { expect, test } from "@jest/globals";
+import { FeedServer } from "../support/fakes/feed-server.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import { servePage, textOf } from "../support/worlds/open-page.ts";
+import { cacheClearDocument, originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+async function run({ from }: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
+  return await runWafsync([...command.split(" "), ...from, ...more]);
+}
+
+function mistyped(document: string): string {
+  return document.replaceAll("instanceRef: {name: main}", "instanceRef: {name: mian}");
+}
+
+const autoBlock = `---
+apiVersion: wafsync.dev/v1alpha1
+kind: WafAutoBlock
+metadata: {name: attackers, namespace: shop}
+spec: {instanceRef: {name: main}, threshold: 10}
+`;
+
+function feedAndRule(url: string, request: string): string {
+  return `---
+apiVersion: wafsync.dev/v1alpha1
+kind: WafFeed
+metadata: {name: threats, namespace: shop, annotations: {wafsync.dev/requested-at: "${request}"}}
+spec: {http: {url: ${JSON.stringify(url)}}}
+${ruleDocument("feeds", { spec: "  addressesFrom: [{feedRef: {name: threats}}]\n" })}`;
+}
+
+test("objects whose instance is mistyped are listed by status, named by why, and counted by the page", async () => {
+  await using folder = await wafFolder();
+  await folder.files.write("right.yaml", ruleDocument("right", { addresses: ["192.0.2.1"] }));
+  await run(folder, "apply");
+  expect((await run(folder, "status")).code).toBe(0);
+
+  const rule = ruleDocument("typo", { addresses: ["192.0.2.98", "192.0.2.99"] });
+  const others = [originDocument("lost", "a.example"), cacheClearDocument("clear", "v1"), autoBlock];
+  await folder.files.write("typo.yaml", mistyped([rule, ...others].join("")));
+  const problem = "There is no WafInstance shop/mian in the directory; did you mean main?";
+  const status = await run(folder, "status");
+  expect(status.code).toBe(1);
+  expect(status.stdout).toMatch(/shop\/main\s+\S+\s+True/);
+  for (const object of ["WafIpRule typo", "WafOrigin lost", "WafCacheClear clear", "WafAutoBlock attackers"]) {
+    const [kind, name] = object.split(" ");
+    expect(status.stdout).toContain(`${kind} shop/${name}: InstanceNotFound\n  ${problem}\n`);
+  }
+
+  const why = await run(folder, "why 192.0.2.99");
+  expect(why.stdout).toMatch(/WafIpRule shop\/typo at typo\.yaml:\d+ declares it without effect:\n {2}There is no/);
+  expect((await run(folder, "why 192.0.2.97")).stdout).not.toContain("shop/typo");
+
+  await using page = await servePage(folder.from);
+  const summary = await page.json("/summary");
+  expect(summary).toMatchObject({
+    totals: { instances: 1, ready: 1, notReady: 4 },
+    unattached: expect.arrayContaining([
+      expect.objectContaining({ kind: "WafIpRule", name: "shop/typo", reason: "InstanceNotFound", message: problem }),
+    ]),
+  });
+  const text = textOf((await page.get("/")).text);
+  expect(text).toContain("The WAF is ready, but 4 objects are not");
+  expect(text).toMatch(/WafIpRule shop\/typo\s+Not ready: InstanceNotFound\s+There is no WafInstance/);
+});
+
+test("a rule that was attached until its instance was mistyped is not shown with its former status", async () => {
+  await using folder = await wafFolder();
+  await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: ["192.0.2.1"] }));
+  await run(folder, "apply");
+  await folder.files.write("rule.yaml", mistyped(ruleDocument("feed", { addresses: ["192.0.2.1"] })));
+  const status = await run(folder, "status");
+  expect([status.code, status.stdout]).toStrictEqual([1, expect.stringContaining("WafIpRule shop/feed: Instance")]);
+});
+
+test("a feed whose content is on hold or missing makes status, plan and apply exit with 1, and status names it", async () => {
+  await using server = await FeedServer.start();
+  await using folder = await wafFolder();
+  const good = Array.from({ length: 20 }, (_, index) => `203.0.113.${index}`);
+  server.serves(good.join("\n"));
+  const apply = async (request: string): Promise<number | undefined> => {
+    await folder.files.write("feed.yaml", feedAndRule(server.url(), request));
+    return (await run(folder, "apply", "--allow-private-feeds")).code;
+  };
+  expect(await apply("1")).toBe(0);
+  expect((await run(folder, "status")).code).toBe(0);
+
+  server.serves(good[0] ?? "");
+  expect(await apply("2")).toBe(1);
+  expect((await run(folder, "plan", "--allow-private-feeds")).code).toBe(1);
+  const held = await run(folder, "status");
+  expect([held.code, held.stdout]).toStrictEqual([1, expect.stringContaining("WafFeed shop/threats: ContentOnHold")]);
+  expect(folder.simulator.waf(testKey).blocklist).toHaveLength(20);
+
+  server.fails(404);
+  expect(await apply("3")).toBe(1);
+  const missing = await run(folder, "status");
+  expect([missing.code, missing.stdout]).toStrictEqual([1, expect.stringContaining("shop/threats: Unavailable")]);
+});
+
+test("a cache clear that has failed is listed by status", async () => {
+  await using folder = await wafFolder();
+  await folder.files.write("clear.yaml", cacheClearDocument("clear", "v1").replace(/$/, "  backoffLimit: 0\n"));
+  folder.simulator.addFaults({
+    match: { path: "/clear" },
+    effect: { kind: "Respond", status: 400, body: "{}" },
+  });
+  expect((await run(folder, "apply")).code).toBe(1);
+  const status = await run(folder, "status");
+  expect([status.code, status.stdout]).toStrictEqual([1, expect.stringContaining("WafCacheClear shop/clear: ")]);
+  expect(folder.simulator.waf(testKey).counters.changes).toBe(0);
+});
+
+test("apply of a suspended instance with pending changes exits with 1 and says so", async () => {
+  await using folder = await wafFolder({}, "  suspend: true\n");
+  expect((await run(folder, "apply")).code).toBe(0);
+  await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: ["192.0.2.1", "192.0.2.2"] }));
+  expect((await run(folder, "plan")).code).toBe(1);
+  const applied = await run(folder, "apply");
+  expect([applied.code, applied.stdout]).toStrictEqual([
+    1,
+    expect.stringContaining("2 changes are not written, because the instance is suspended (spec.suspend)."),
+  ]);
+});
+
+test("why says that there is no record instead of calling the entries of wafsync unmanaged", async () => {
+  await using folder = await wafFolder();
+  await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: ["192.0.2.1"] }));
+  await run(folder, "apply");
+  expect((await run(folder, "why 192.0.2.1")).stdout).toContain("managed since");
+  const elsewhere = await run(folder, "why 192.0.2.1", "--state", `${folder.path}/.other`);
+  expect(elsewhere.stdout).toContain("192.0.2.1  unknown whether wafsync manages it");
+  expect(elsewhere.stdout).not.toContain("another writer");
+  expect(elsewhere.stderr).toContain("There is no record of shop/main in ");
+});
+
+test("status exits with 1 if a file has an error", async () => {
+  await using folder = await wafFolder();
+  await run(folder, "apply");
+  await folder.files.write("rule.yaml", ruleDocument("bad", { addresses: [] }).replace("action", "acton"));
+  const status = await run(folder, "status");
+  expect([status.code, status.stdout]).toStrictEqual([1, expect.stringContaining("spec.acton: unknown field")]);
+});
