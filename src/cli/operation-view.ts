@@ -2,6 +2,7 @@
 import { formatTime } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
+import { lastDeclaredBy } from "../model/entry-owners.ts";
 import { nameKey } from "../model/resource.ts";
 import { ruleLabel } from "../model/rule-id.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
@@ -10,7 +11,6 @@ import type { DriftedEntry } from "../plan/instance/drift.ts";
 import type { UnmanagedEntry } from "../plan/instance/unmanaged.ts";
 import { findUnmanaged } from "../plan/instance/unmanaged.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
-import { formerOwners } from "../reconcile/status/held-message.ts";
 import { adoptHint } from "../reconcile/status/origin-status.ts";
 
 export interface OperationView {
@@ -90,7 +90,7 @@ export function viewHeld({ plan }: RunFacts): OperationView[] {
 
 function whyOnHold({ holds, owners }: Omit<Held["origins"][number], "host">): string {
   const why = holds[0]?.reason ?? "the guards of the instance allow fewer removals at once";
-  return `${["on hold", formerOwners(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
+  return `${["on hold", lastDeclaredBy(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
 }
 
 /** Writes that the API rejected, and that are not retried for now. */

@@ -1,6 +1,9 @@
 // The last owners of a managed entry as one canonical string: 100,000 entries share a few such strings, and comparing them is cheap.
 // `WafIpRule:shop/ipsum:ConfigMap%20shop/ipsum,%20key%20list` is one owner; several are sorted and joined by a space.
 import { encodeWord, decodeWord } from "./encoded-word.ts";
+import { listed } from "./sentence.ts";
+
+const namesShownMax = 3;
 
 declare const brand: unique symbol;
 /** The owners of an entry in canonical form, which is also the format in the inventory. */
@@ -39,6 +42,12 @@ export function readOwners(owners: EntryOwners): readonly EntryOwner[] {
   if (known.size >= knownMax) known.clear();
   known.set(owners, read);
   return read;
+}
+
+/** `last declared by WafIpRule shop/scanners`; empty if unknown. */
+export function lastDeclaredBy(owners: EntryOwners): string {
+  const names = new Set(readOwners(owners).map(({ kind, name }) => `${kind} ${name}`));
+  return names.size === 0 ? "" : `last declared by ${listed([...names], namesShownMax)}`;
 }
 
 /** The union of both. */

@@ -59,7 +59,9 @@ describe("Special-purpose networks", () => {
 
     await writeInstance(folder, "");
     const planned = await runWafsync(["plan", ...folder.from]);
-    expect(planned.stdout).toContain("  - blocklist  10.0.0.0/8  added by wafsync, and no rule declares it any longer");
+    expect(planned.stdout).toContain(
+      "  - blocklist  10.0.0.0/8  added by wafsync, and no rule declares it any longer; last declared by WafIpRule shop/block",
+    );
     expect(planned.stdout).toContain("GuardRejected, 1 entry is not applied");
     await runWafsync(["apply", ...folder.from]);
     expect(waf.blocklist).toStrictEqual(["192.0.2.1"]);

@@ -10,7 +10,7 @@ import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
-import { unknownOwners } from "../../model/entry-owners.ts";
+import { lastDeclaredBy, unknownOwners } from "../../model/entry-owners.ts";
 import { finished } from "../../model/finished.ts";
 import type { Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
@@ -207,19 +207,22 @@ function withoutRoomFor(noRoom: readonly AddEntry[], list: ListName, draft: List
 
 function removalsOf(
   list: ListName,
-  { desired, observed }: PlanInput,
+  { desired, observed, inventory }: PlanInput,
   { leftOut }: ListDraft,
   decision: RemovalDecision,
 ): readonly RemoveEntry[] {
-  const reason =
-    desired.instance.policies[list] === "Exclusive"
-      ? "declared by no rule, and the policy is Exclusive"
-      : "added by wafsync, and no rule declares it any longer";
+  const isExclusive = desired.instance.policies[list] === "Exclusive";
+  const reasonOf = (entry: Entry): string => {
+    if (leftOut.has(entry)) return "the list has no room for it";
+    const record = inventory.entries[list].get(entry);
+    if (isExclusive || record === undefined) return "declared by no rule, and the policy is Exclusive";
+    const how = record.manner === "Adopted" ? "adopted" : "added";
+    const former = lastDeclaredBy(record.owners);
+    return `${how} by wafsync, and no rule declares it any longer${former === "" ? "" : `; ${former}`}`;
+  };
   return [...decision.allowed[list]]
     .toSorted()
-    .flatMap((entry) =>
-      removalsOfEntry(list, entry, observed, leftOut.has(entry) ? "the list has no room for it" : reason),
-    );
+    .flatMap((entry) => removalsOfEntry(list, entry, observed, reasonOf(entry)));
 }
 
 /** Removals of entries whose addresses other entries cover. */

@@ -48,12 +48,6 @@ export function mismatchSentence({ mismatch }: HeldRemovals): string {
   return `The annotation ${approvalAnnotation}: "${shortened(mismatch, mismatchLengthMax)}" does not match the removals on hold: it was already used, or it approves different removals.`;
 }
 
-/** `last declared by WafIpRule shop/scanners`; empty if unknown. */
-export function formerOwners(owners: EntryOwners): string {
-  const names = ownerNames([owners]);
-  return names.length === 0 ? "" : `last declared by ${listed(names, namesShownMax)}`;
-}
-
 function originsSentence(origins: readonly OriginRemoval[]): string {
   const hosts = listed(
     origins.map(({ host }) => host),
