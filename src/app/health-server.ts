@@ -41,14 +41,15 @@ export async function startHealthServer(
     );
   });
   const healthPort = await start(health, where.host, where.healthPort);
-  const metricsPort = await start(metrics, where.host, where.metricsPort);
-  return {
-    healthPort,
-    metricsPort,
-    close: async () => {
-      await Promise.all([stop(health), stop(metrics)]);
-    },
-  };
+  try {
+    const metricsPort = await start(metrics, where.host, where.metricsPort);
+    const close = async (): Promise<void> => void (await Promise.all([stop(health), stop(metrics)]));
+    return { healthPort, metricsPort, close };
+  } catch (error) {
+    // An open port would keep the process alive.
+    await stop(health);
+    throw error;
+  }
 }
 
 function listenOn(handle: (path: string, response: ServerResponse) => void): Server {

@@ -7,8 +7,8 @@
 import type { Clock } from "../async/clock.ts";
 import { createApiServer } from "../kube/api-server.ts";
 import { defaultLeaseTimings } from "../kube/lease-decision.ts";
-import type { Credentials } from "../kube/credentials.ts";
-import { kubeConfigCredentials, loadKubeConfig } from "../kube/credentials.ts";
+import type { KubeConfig } from "@kubernetes/client-node/dist/config.js";
+import { kubeConfigCredentials } from "../kube/credentials.ts";
 import { leaseApi } from "../kube/object-apis.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Redactor } from "../model/redactor.ts";
@@ -28,7 +28,7 @@ import { ShardLayout } from "./shard-layout.ts";
 import type { StoppingControl } from "./stopping.ts";
 
 export interface OperatorOptions {
-  readonly kubeConfig: { readonly file?: string; readonly context?: string };
+  readonly kubeConfig: KubeConfig;
   /** The only namespace to manage, with Roles only; all namespaces if undefined. */
   readonly namespace: string | undefined;
   /** Undefined if there is no leader election. */
@@ -63,8 +63,7 @@ export type OperatorOutcome =
 /** Runs until the process has to stop or loses the Lease. */
 export async function runOperator(options: OperatorOptions): Promise<OperatorOutcome> {
   const { log, clock, stopping, version } = options;
-  const credentials = readCredentials(options);
-  if ("problem" in credentials) return { state: "NotStarted", ...credentials };
+  const credentials = kubeConfigCredentials(options.kubeConfig);
   const metrics = createMetrics({ version, withProcess: true });
   const userAgent = `wafsync/${version}`;
   const api = createApiServer({ credentials, clock, userAgent });
@@ -142,20 +141,6 @@ async function lead(options: OperatorOptions, leadership: Leadership, work: Oper
   return await Promise.race([stopped, lost, working]);
 }
 
-function readCredentials({
-  kubeConfig,
-}: OperatorOptions): Credentials | { readonly problem: string; readonly hint: string } {
-  try {
-    return kubeConfigCredentials(loadKubeConfig(kubeConfig));
-  } catch (error) {
-    const { message } = error as Partial<Error>;
-    return {
-      problem: `cannot reach the cluster: ${message ?? "the kubeconfig cannot be read"}`,
-      hint: "Set --kubeconfig and --context, or run wafsync in a pod with a service account.",
-    };
-  }
-}
-
 function leadershipOf(
   options: OperatorOptions,
   api: ReturnType<typeof createApiServer>,
@@ -191,10 +176,10 @@ async function listen(
   try {
     return await startHealthServer(checks, ports);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    log.error("the health server cannot listen", { code: code ?? "" });
+    const { code = "unknown error", port } = error as NodeJS.ErrnoException & { readonly port?: number };
+    log.error("the health server cannot listen", { code, port });
     return {
-      problem: `cannot open port ${ports.healthPort} or ${ports.metricsPort} (${code ?? "unknown error"})`,
+      problem: `cannot open port ${port ?? ""} (${code})`,
       hint: "Choose other ports with --health-port and --metrics-port.",
     };
   }

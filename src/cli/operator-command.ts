@@ -12,6 +12,7 @@ import { createLogger } from "../telemetry/log.ts";
 import { CommandError } from "./describe-error.ts";
 import { operatorPage } from "./operator-page.ts";
 import { parseBindAddress } from "./page/bind-address.ts";
+import { readKubeConfig } from "./read-kube-config.ts";
 import { readableLog } from "./readable-log.ts";
 
 /** How long a WAF call may continue after a signal: as long as any call may take. */
@@ -80,10 +81,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
     throw new CommandError("--shards needs Leases: each replica holds the Leases of its shards", "Add --leader-elect.");
   }
   const outcome = await runOperator({
-    kubeConfig: {
-      ...(options.kubeconfig === undefined ? {} : { file: options.kubeconfig }),
-      ...(options.context === undefined ? {} : { context: options.context }),
-    },
+    kubeConfig: readKubeConfig(options).kubeConfig,
     namespace: options.namespace,
     lease: options.leaderElect ? { namespace: leaseNamespace ?? "", name: options.leaseName } : undefined,
     shards: options.shards,

@@ -100,15 +100,27 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     expect(code).toBe(2);
   });
 
-  test("it reports which port is in use, and exits with 2", async () => {
+  test.each([
+    ["--health-port", "--metrics-port"],
+    ["--metrics-port", "--health-port"],
+  ])("it reports that the port of %s is in use, and exits with 2", async (taken, free) => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;
-    const parameters = ["--host", "127.0.0.1", "--health-port", String(port), "--metrics-port", "0"];
+    const parameters = ["--host", "127.0.0.1", taken, String(port), free, "0"];
     const { code, stderr } = await runWafsync(["operator", "--kubeconfig", cluster.kubeconfig, ...parameters]);
     other.close();
     expect(stderr).toContain(`port ${port}`);
     expect(code).toBe(2);
+  });
+
+  test("it reports that there is no cluster, and exits with 2", async () => {
+    const environment = { KUBECONFIG: "", HOME: "/nonexistent", KUBERNETES_SERVICE_HOST: "" };
+    const { code, stderr } = await runWafsync(["operator"], { environment });
+    expect([code, stderr]).toStrictEqual([
+      2,
+      expect.stringContaining("there is no kubeconfig, and wafsync does not run in a pod"),
+    ]);
   });
 
   test("on SIGTERM, the call in flight is completed and recorded, and no other call starts", async () => {

@@ -3,6 +3,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import { createStopping } from "../../../src/app/stopping.ts";
 import { runOperator } from "../../../src/app/operator.ts";
+import { loadKubeConfig } from "../../../src/kube/credentials.ts";
 import { Redactor } from "../../../src/model/redactor.ts";
 import { createLogger } from "../../../src/telemetry/log.ts";
 import { fastClock } from "./fast-clock.ts";
@@ -18,7 +19,7 @@ const stopping = createStopping(clock);
 process.on("SIGTERM", () => stopping.begin("SIGTERM"));
 
 const { state } = await runOperator({
-  kubeConfig: { file },
+  kubeConfig: loadKubeConfig({ file }),
   namespace: undefined,
   lease: lease === undefined ? undefined : { namespace: "wafsync-system", name: lease },
   shards: Number(shards),
