@@ -22,7 +22,6 @@ interface Opened {
   readonly formerKeys: readonly ApiKey[];
   readonly lane: HeldLane;
   readonly client: WafClient;
-  minRequestIntervalMs: number;
 }
 
 /** Which calls this process may make, if several processes share the work. */
@@ -55,6 +54,8 @@ export class WafClients {
   readonly #options: WafClientsOptions;
   readonly #registry: LaneRegistry;
   readonly #opened = new Map<string, Opened>();
+  /** The latest intervals: a run may have gathered its instance before the last change. */
+  readonly #intervals = new Map<string, number>();
 
   constructor(options: WafClientsOptions) {
     this.#options = options;
@@ -66,10 +67,7 @@ export class WafClients {
     const name = nameKey(instance.meta);
     const identity = [instance.baseUrl, key.fingerprint(), instance.requestTimeoutMs].join(" ");
     const before = this.#opened.get(name);
-    if (before?.identity === identity) {
-      this.pace(instance);
-      return before.client;
-    }
+    if (before?.identity === identity) return before.client;
     const isRotated = before !== undefined && before.key.fingerprint() !== key.fingerprint();
     const released = before?.lane.release();
     const opened = this.#connect(instance, key, {
@@ -81,18 +79,19 @@ export class WafClients {
     return opened.client;
   }
 
-  /** Call this when the instance has changed: a waiting call then uses the current interval of the instance. */
+  /** Call this when the instance has changed: all calls then use this interval, even a waiting one. */
   pace({ meta, minRequestIntervalMs }: Pick<DeclaredInstance, "meta" | "minRequestIntervalMs">): void {
-    const opened = this.#opened.get(nameKey(meta));
-    if (opened === undefined || opened.minRequestIntervalMs === minRequestIntervalMs) return;
-    opened.minRequestIntervalMs = minRequestIntervalMs;
-    opened.lane.pace(minRequestIntervalMs);
+    const name = nameKey(meta);
+    if (this.#intervals.get(name) === minRequestIntervalMs) return;
+    this.#intervals.set(name, minRequestIntervalMs);
+    this.#opened.get(name)?.lane.pace(minRequestIntervalMs);
   }
 
   /** Call this when the instance no longer exists: it gives up its share in the lane. */
   async forget(instance: string): Promise<void> {
     const opened = this.#opened.get(instance);
     this.#opened.delete(instance);
+    this.#intervals.delete(instance);
     await opened?.lane.release();
   }
 
@@ -106,13 +105,14 @@ export class WafClients {
     key: ApiKey,
     { identity, formerKeys, after }: Pick<Opened, "identity" | "formerKeys"> & Pick<LaneRequest, "after">,
   ): Opened {
-    const { baseUrl, minRequestIntervalMs, requestTimeoutMs } = instance;
+    const { baseUrl, requestTimeoutMs } = instance;
+    const name = nameKey(instance.meta);
+    const minRequestIntervalMs = this.#intervals.get(name) ?? instance.minRequestIntervalMs;
     const { clock, permit, share, onCall, hidesCause, redactor, limits } = this.#options;
     const { namespace, name: plainName } = instance.meta;
     const own: ObjectName = { namespace, name: plainName };
     const acquired = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs, after });
     const lane = share === undefined ? acquired : prepared(acquired, async () => await share.prepare(own, key));
-    const name = nameKey(instance.meta);
     const report = onCall === undefined ? undefined : (call: CallRecord) => onCall(name, call);
     const client = createWafClient({
       baseUrl,
@@ -128,7 +128,7 @@ export class WafClients {
       hidesCause,
       onCall: report,
     });
-    return { identity, key, formerKeys, lane, client, minRequestIntervalMs };
+    return { identity, key, formerKeys, lane, client };
   }
 }
 
