@@ -32,6 +32,23 @@ const hostRule: SchemaRule<string> = {
 /** A DNS name or an IP address. */
 export const host = withRules(z.string().min(1).max(253), [hostRule]);
 
+/** A URL whose host a browser takes for an IPv4 address, and one whose host is an IPv4 address: 256.1.1.1 is neither an address nor a name. */
+const numberAtEndOfHost = "^[^:]+://([^/?]*\\.)?([0-9]+|0[xX][0-9a-fA-F]*)\\.?(:[0-9]+)?([/?]|$)";
+const octet = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
+const addressAsHost = `^[^:]+://${octet}(\\.${octet}){3}(:[0-9]+)?([/?]|$)`;
+
+/** Checks the port and a numeric host. Admits what does not match the pattern, which has its own rule. */
+function urlRule(pattern: string): SchemaRule<string> {
+  const matches = (text: string, expression: string): boolean => new RegExp(expression, "u").test(text);
+  return {
+    cel: `!self.matches(${celText(pattern)}) || (isURL(self) && (url(self).getPort() == '' || int(url(self).getPort()) <= 65535) && (!self.matches(${celText(numberAtEndOfHost)}) || self.matches(${celText(addressAsHost)})))`,
+    message: "write a port of at most 65535 and a host that is a DNS name or an IP address",
+    holds: (text) =>
+      !matches(text, pattern) ||
+      (URL.canParse(text) && (!matches(text, numberAtEndOfHost) || matches(text, addressAsHost))),
+  };
+}
+
 const urlPattern = `^[hH][tT][tT][pP][sS]?://(${dnsName}\\.?|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?(/[-a-zA-Z0-9_~][-a-zA-Z0-9_~.]*)*/?$`;
 
 /** An http or https URL to which paths can be appended. The operator decides whether http is allowed. */
@@ -40,11 +57,7 @@ export const baseUrl = withRules(z.string().min(1).max(2048), [
     urlPattern,
     "write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, optionally a port and a path, but no user, password, query or fragment",
   ),
-  {
-    cel: `!self.matches(${celText(urlPattern)}) || (isURL(self) && (url(self).getPort() == '' || int(url(self).getPort()) <= 65535))`,
-    message: "write a port of at most 65535 and a host that is a DNS name or an IP address",
-    holds: (text) => !new RegExp(urlPattern, "u").test(text) || URL.canParse(text),
-  },
+  urlRule(urlPattern),
 ]);
 
 const webUrlPattern = `^[hH][tT][tT][pP][sS]?://(${dnsName}\\.?|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?(/[-a-zA-Z0-9_~.%/!$&()*+,;=:@]*)?(\\?[-a-zA-Z0-9_~.%/?!$&()*+,;=:@]*)?$`;
@@ -55,9 +68,5 @@ export const webUrl = withRules(z.string().min(1).max(2048), [
     webUrlPattern,
     "write an https URL such as https://lists.example.com/drop.txt: without a user, password or fragment",
   ),
-  {
-    cel: `!self.matches(${celText(webUrlPattern)}) || (isURL(self) && (url(self).getPort() == '' || int(url(self).getPort()) <= 65535))`,
-    message: "write a port of at most 65535 and a host that is a DNS name or an IP address",
-    holds: (text) => !new RegExp(webUrlPattern, "u").test(text) || URL.canParse(text),
-  },
+  urlRule(webUrlPattern),
 ]);

@@ -58,7 +58,10 @@ const urlCases: FaultyCase[] = [
     ],
     urlForm,
   ),
-  ...baseUrlCases(["https://waf.example.com:65536"], portForm),
+  ...baseUrlCases(
+    ["https://waf.example.com:65536", "http://256.1.1.1", "https://10.0.0.1.2/v1", "https://waf.1:8443"],
+    portForm,
+  ),
 ];
 
 const hostCases: FaultyCase[] = [
@@ -371,6 +374,11 @@ const feedCases: FaultyCase[] = [
     faults: [`spec.http.url: ${webUrlForm}`],
   })),
   {
+    title: "a feed URL with a host that is neither an address nor a name",
+    document: feedDocument({ http: { url: "https://256.1.1.1/a?b=1" } }),
+    faults: [`spec.http.url: ${portForm}`],
+  },
+  {
     title: "a CSV feed that does not say which column",
     document: feedDocument({ http: { url: listUrl, format: "Csv" } }),
     faults: ["spec.http: write csv only together with format: Csv"],
@@ -550,6 +558,8 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
   ],
   ["a base URL with an IPv6 address", instanceDocument({ baseUrl: "http://[::1]:8080" })],
   ["a base URL with an IPv4 address", instanceDocument({ baseUrl: "http://127.0.0.1:8080/" })],
+  ["a base URL with an IPv4 address in an IPv6 one", instanceDocument({ baseUrl: "http://[64:ff9b::192.0.2.1]" })],
+  ["a base URL with a name that begins with numbers", instanceDocument({ baseUrl: "http://1.2.3.example/1.2.3" })],
   ["fields without a value", instanceDocument({ guards: null, suspend: null, expectedDomain: null })],
   ["the least that a rule needs", ruleDocument()],
   [
