@@ -1,5 +1,4 @@
 // The Grafana dashboard, as JSON that Grafana can import. A panel has a title, a description and queries.
-import { ofWafsync } from "./generate-deploy-alerts.ts";
 
 interface Query {
   readonly expr: string;
@@ -23,6 +22,8 @@ interface Row {
   readonly panels: readonly Panel[];
 }
 
+/** Selects the metrics of wafsync's processes: other controllers have metrics with the same names. */
+const ofWafsync = "and on (job, instance) wafsync_build_info";
 const ofInstance = 'waf_instance=~"$waf_instance"';
 const rowHeight = { stat: 4, timeseries: 8 };
 const columns = 24;

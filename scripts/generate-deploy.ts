@@ -1,4 +1,4 @@
-// Writes the generated files in deploy/, and the references of metrics and alerts. With `--check`, it writes nothing, names
+// Writes the generated files in deploy/, and the reference of metrics. With `--check`, it writes nothing, names
 // outdated files, and exits with 1 if it finds any.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

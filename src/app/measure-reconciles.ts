@@ -30,6 +30,7 @@ export function measureOutcome(metrics: Metrics, clock: Clock, instance: ObjectN
   }
   metrics.addInstance(name);
   if (facts === undefined) return;
+  metrics.resyncs(name, facts.gathered.instance.resyncIntervalMs);
   const isReady = readinessOf(outcome);
   if (isReady !== undefined) metrics.ready(name, isReady);
   if (result.kind === "Done") metrics.synced(name, clock.nowMs());

@@ -45,6 +45,8 @@ export interface WafMetrics extends LogMetrics {
   clearTried(instance: string, cause: "WafCacheClear" | "Rollout", isCleared: boolean): void;
   /** A reconcile run ended with the WAF in the declared state. */
   synced(instance: string, atMs: number): void;
+  /** The longest time between two syncs without a change. */
+  resyncs(instance: string, intervalMs: number): void;
   ready(instance: string, isReady: boolean): void;
   /** Entries that stay on a WAF although nothing declares them: the key was lost before they could be removed. */
   entriesOrphaned(entries: number): void;
@@ -129,6 +131,13 @@ function makeSeries(registry: Registry) {
       [],
       [{}],
     ),
+    resync: gauge("wafsync_resync_interval_seconds", "`spec.resyncInterval` of the instance.", [], [{}]),
+    keyRefused: gauge(
+      "wafsync_api_key_refused",
+      "1 if the WAF has refused the API key since the last successful call, 0 if not.",
+      [],
+      [{}],
+    ),
     ready: gauge("wafsync_instance_ready", "1 if the condition Ready of the instance is True, 0 if not.", [], [{}]),
   };
 }
@@ -163,6 +172,7 @@ export function makeWafMetrics(registry: Registry): WafMetrics {
         ? { method: call.method, endpoint: call.endpoint }
         : { method: "other", endpoint: "other" };
       series.requests.inc(instance, { ...labels, code: codeOf(call) });
+      if (call.status === 403 || call.status === 200) series.keyRefused.set(instance, {}, call.status === 403 ? 1 : 0);
       durations.observe(labels, call.durationMs / 1000);
     },
     planMade(instance, operations) {
@@ -182,6 +192,7 @@ export function makeWafMetrics(registry: Registry): WafMetrics {
     clearTried: (instance, cause, isCleared) =>
       series.clears.inc(instance, { cause, result: isCleared ? "Cleared" : "Failed" }),
     synced: (instance, atMs) => series.lastSync.set(instance, {}, atMs / 1000),
+    resyncs: (instance, intervalMs) => series.resync.set(instance, {}, intervalMs / 1000),
     ready: (instance, isReady) => series.ready.set(instance, {}, isReady ? 1 : 0),
     entriesOrphaned: (entries) => orphaned.inc(entries),
   };

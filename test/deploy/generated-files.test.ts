@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
-import { alertGroups } from "../../scripts/generate-deploy-alerts.ts";
 import { dashboard, dashboardQueries } from "../../scripts/generate-deploy-dashboard.ts";
 import { generatedDeployFiles } from "../../scripts/generate-deploy-files.ts";
 import type { DescribedMetric } from "../../scripts/generate-deploy-metrics.ts";
@@ -82,6 +81,35 @@ describe("the values of the chart", () => {
   });
 });
 
+interface AlertRule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly runbook_url: string };
+}
+
+const { groups } = parse(await readFile(join(root, "deploy/monitoring/alerts.yaml"), "utf8")) as {
+  readonly groups: readonly { readonly rules: readonly AlertRule[] }[];
+};
+const alertRules = groups.flatMap(({ rules }) => rules);
+
+test("every alert has a runbook, which gives its severity and its delay", async () => {
+  const page = await readFile(join(root, "docs/reference/alerts.md"), "utf8");
+  const sections = page.split(/^## /mu).slice(1);
+  const delay = (text: string): string => (text === "0s" ? "immediately" : `after ${text.replace(/m$/u, " minutes")}`);
+  expect(sections.map((section) => section.split("\n", 3).join("\n"))).toStrictEqual(
+    alertRules.map(({ alert, labels, for: holdFor }) =>
+      expect.stringContaining(
+        `${alert}\n\n${labels.severity.charAt(0).toUpperCase()}${labels.severity.slice(1)}, ${delay(holdFor)}. `,
+      ),
+    ),
+  );
+  for (const { alert, annotations } of alertRules) {
+    expect(annotations.runbook_url).toBe(`https://wafsync.dev/docs/reference/alerts#${alert.toLowerCase()}`);
+  }
+});
+
 /** Functions, keywords and aggregations of PromQL that look like names of metrics. */
 const words = new Set(
   "absent and bool by count histogram_quantile humanizeDuration increase job max min namespace on or rate sum time topk vector".split(
@@ -102,8 +130,7 @@ function faultsIn(expression: string, metrics: readonly DescribedMetric[]): stri
 }
 
 describe("every query", () => {
-  const { groups } = alertGroups() as { groups: { rules: { alert: string; expr: string }[] }[] };
-  const alerts = groups.flatMap(({ rules }) => rules.map(({ expr }) => expr));
+  const alerts = alertRules.map(({ expr }) => expr);
 
   test("asks for metrics and labels that the operator serves", async () => {
     const metrics = await describeMetrics();
@@ -128,7 +155,7 @@ describe("every query", () => {
 });
 
 test("every metric of wafsync is on the dashboard or in an alert", async () => {
-  const queries = [...dashboardQueries(), JSON.stringify(alertGroups())].join("\n");
+  const queries = [...dashboardQueries(), JSON.stringify(alertRules)].join("\n");
   const own = (await describeMetrics()).filter(({ name }) => name.startsWith("wafsync_"));
   expect(own.filter(({ name }) => !queries.includes(name)).map(({ name }) => name)).toStrictEqual([]);
 });
