@@ -9,7 +9,7 @@ import { visibleText } from "../model/visible-text.ts";
 import { redactError } from "./describe-error.ts";
 import { markdownText } from "./markdown-text.ts";
 import { parseAddress } from "./parse-address.ts";
-import { parseMoment } from "./since.ts";
+import { endOf, parseBound, startOf } from "./since.ts";
 import { tableLines } from "./table.ts";
 import { openTarget } from "./targets/open-target.ts";
 import type { TargetOptions } from "./targets/target.ts";
@@ -18,7 +18,7 @@ import { editedTerminal, terminalOn } from "./terminal.ts";
 
 export interface HistoryOptions extends TargetOptions {
   readonly since: string;
-  readonly until?: string;
+  readonly until: string;
   readonly output: "table" | "json" | "markdown";
 }
 
@@ -40,8 +40,8 @@ const header = ["TIME", "INSTANCE", "EVENT", "LIST", "ENTRIES", "FOR", "NOTE"];
 export async function runHistory(text: string | undefined, options: HistoryOptions): Promise<number> {
   const cover = text === undefined ? undefined : new AddressCover(parseAddress(text));
   const nowMs = realClock.nowMs();
-  const sinceMs = parseMoment("--since", options.since, nowMs);
-  const untilMs = options.until === undefined ? Number.POSITIVE_INFINITY : parseMoment("--until", options.until, nowMs);
+  const sinceMs = startOf(parseBound("--since", options.since, nowMs));
+  const untilMs = endOf(parseBound("--until", options.until, nowMs));
   const target = await openTarget(options);
   const redact = (line: string): string => target.redactor.redact(line);
   const out = editedTerminal(terminalOn(process.stdout), redact);

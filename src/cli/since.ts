@@ -1,17 +1,54 @@
-// Parses `--since` and `--until` for commands whose data is not organized by days.
+// Parses `--since` and `--until`, with the same language in every command.
 import { parseDuration } from "../api/durations.ts";
+import { dayMs } from "../model/time-text.ts";
+import { dayOf, parseDay } from "../reconcile/logs/log-days.ts";
 import { CommandError } from "./describe-error.ts";
 
-const hint =
-  "Write a duration such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T09:30. All times are UTC.";
+/** A whole day, or a time. */
+export type Bound = { readonly day: number } | { readonly timeMs: number };
+
+const timeHint =
+  "Write a day as YYYY-MM-DD, 7d (seven days ago), today or yesterday, or a time as YYYY-MM-DDTHH:MM, 24h or 1d12h (ago). All times are UTC.";
 
 /** @throws CommandError that says what to write instead */
-export function parseMoment(option: string, text: string, nowMs: number): number {
-  const word = text.trim();
+export function parseBound(option: string, text: string, nowMs: number): Bound {
+  const word = text.trim().toLowerCase();
+  const today = dayOf(nowMs);
+  if (word === "today") return { day: today };
+  if (word === "yesterday") return { day: today - 1 };
+  const days = /^(?<count>\d{1,5})d$/.exec(word)?.groups?.["count"];
+  if (days !== undefined) return { day: today - Number(days) };
   const spanMs = parseDuration(word);
-  if (spanMs !== undefined) return nowMs - spanMs;
-  const isTime = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?Z?)?$/.test(word);
-  const timeMs = isTime ? Date.parse(word.length === 10 || word.endsWith("Z") ? word : `${word}Z`) : Number.NaN;
-  if (Number.isNaN(timeMs)) throw new CommandError(`${option} ${JSON.stringify(text)} is not a time`, hint);
-  return timeMs;
+  // Truncated to seconds, as times are printed.
+  if (spanMs !== undefined) return { timeMs: Math.floor((nowMs - spanMs) / 1000) * 1000 };
+  const day = parseDay(word);
+  if (day !== undefined) return { day };
+  const timeMs = parseMoment(word);
+  if (timeMs !== undefined) return { timeMs };
+  if (/^\d{4}-\d{2}-\d{2}(?:t.*)?$/.test(word)) throw new CommandError(`${option} ${text}: no such time`, timeHint);
+  throw new CommandError(`${option} ${JSON.stringify(text)} is not a time`, timeHint);
+}
+
+/** Whether the string is absolute: `7d` is a different day tomorrow. */
+export function isAbsoluteTime(text: string): boolean {
+  return parseDay(text) !== undefined || parseMoment(text) !== undefined;
+}
+
+/** The first millisecond of a period that starts here. */
+export function startOf(bound: Bound): number {
+  return "day" in bound ? bound.day * dayMs : bound.timeMs;
+}
+
+/** The first millisecond after a period that ends here: a day is included as a whole. */
+export function endOf(bound: Bound): number {
+  return "day" in bound ? (bound.day + 1) * dayMs : bound.timeMs;
+}
+
+/** A UTC time with minutes or seconds; the Z is optional. */
+function parseMoment(text: string): number | undefined {
+  const parts = /^(\d{4}-\d{2}-\d{2})t([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?z?$/i.exec(text.trim());
+  if (parts === null) return undefined;
+  const [, date = "", hour, minute, second = "00"] = parts;
+  const day = parseDay(date);
+  return day === undefined ? undefined : day * dayMs + Date.parse(`1970-01-01T${hour}:${minute}:${second}Z`);
 }

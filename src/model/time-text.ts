@@ -1,6 +1,8 @@
 // Formats a time without the platform's Date, which has access to the current time.
 
-const dayMs = 86_400_000;
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
 /** Days from 0000-03-01 to 1970-01-01. If years begin in March, leap days come last. */
 const epochDay = 719_468;
 const daysOf400Years = 146_097;

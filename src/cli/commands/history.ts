@@ -1,17 +1,20 @@
 // The options of `wafsync history`.
 import type { Command } from "commander";
 import type { SetExitCode } from "./option-groups.ts";
+import { timeHelp } from "./option-groups.ts";
 import { withTargetOptions } from "./target-options.ts";
 
 export function addHistoryCommand(program: Command, setExitCode: SetExitCode): void {
   withTargetOptions(program.command("history"), ["table", "json", "markdown"])
     .argument("[address]", "show only changes of entries that cover this address or network")
-    .option("--since <time>", "start of the period: a duration such as 24h, a day, or a time", "7d")
-    .option("--until <time>", "end of the period, exclusive (default: now)")
+    .option("--since <time>", "start of the period", "7d")
+    .option("--until <time>", "end of the period", "today")
     .description("Show what was added, removed, adopted, rejected and approved, and for which rule.")
     .addHelpText(
       "after",
       `
+${timeHelp}
+
 Examples:
   $ wafsync history -f waf/
   $ wafsync history 192.0.2.1 -f waf/ --since 30d

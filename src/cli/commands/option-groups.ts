@@ -5,7 +5,7 @@ import { logPlans } from "../../plan/logs/retention.ts";
 import { CommandError } from "../describe-error.ts";
 
 /** The formats of `--since` and `--until`. */
-export const timeHelp = `All times are UTC. Write a day such as 2026-11-21, today, yesterday or 7d (seven days ago), which is included as a whole, or a time such as 2026-11-21T09:30 or 24h (24 hours ago).`;
+export const timeHelp = `All times are UTC. Write a day such as 2026-11-21, today, yesterday or 7d (seven days ago), which is included as a whole, or a time such as 2026-11-21T09:30, 24h or 1d12h (ago).`;
 
 /** Receives the exit code of a command. */
 export type SetExitCode = (code: number) => void;

@@ -108,8 +108,8 @@ const reasonWidthMin = 16;
 const pathWidthWanted = 40;
 
 /**
- * Column widths are fixed before the first row, because rows are printed as they arrive; only the client column grows, with the
- * first IPv6 address. On a terminal, longer cells are truncated, so that the columns stay aligned. @param widthOfLine returns the
+ * Column widths are fixed before the first row, because rows are printed as they arrive; only on a terminal, the client column
+ * grows with the first IPv6 address. There a terminal, longer cells are truncated, so that the columns stay aligned. @param widthOfLine returns the
  * current width of the terminal; undefined to disable truncation
  */
 function createTable(widthOfLine: (() => number) | undefined): LogFormat {
@@ -133,7 +133,10 @@ function createTable(widthOfLine: (() => number) | undefined): LogFormat {
 }
 
 function layoutFor(lineWidth: number | undefined): readonly Column[] {
-  if (lineWidth === undefined) return columns;
+  // Rows that are read later must not move the columns of a file.
+  if (lineWidth === undefined) {
+    return columns.map((column) => (column.title === "CLIENT" ? { ...column, width: clientWidthMax } : column));
+  }
   const shown = columns.filter(({ isOptional }) => isOptional !== true || lineWidth >= wideFrom);
   const taken = shown.reduce((sum, { width }) => sum + width + gap.length, 0) - gap.length;
   const missing = Math.max(0, taken + pathWidthWanted - lineWidth);

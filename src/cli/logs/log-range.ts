@@ -3,13 +3,13 @@
 import type { DayRange } from "../../plan/logs/cursor.ts";
 import { firstKeptDay, logRetentionDays } from "../../plan/logs/retention.ts";
 import type { LogPlan } from "../../plan/logs/retention.ts";
-import { dayMs, dayOf, formatDay, parseDay } from "../../reconcile/logs/log-days.ts";
+import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
 import { CommandError } from "../describe-error.ts";
+import type { Bound } from "../since.ts";
+import { parseBound } from "../since.ts";
 
 /** The maximum number of days in one query of the API, including both ends. */
 export const rangeDaysMax = 365;
-
-const hourMs = 3_600_000;
 
 /** Undefined if whole days were given. Milliseconds since 1970; `untilMs` is exclusive. */
 export interface Moments {
@@ -20,12 +20,6 @@ export interface Moments {
 export interface LogRange extends Moments {
   readonly days: DayRange;
 }
-
-/** A whole day, or a time. */
-type Bound = { readonly day: number } | { readonly timeMs: number };
-
-const timeHint =
-  "Write a day as YYYY-MM-DD, 7d (seven days ago), today or yesterday, or a time as YYYY-MM-DDTHH:MM or 24h (24 hours ago). All times are UTC.";
 
 /** @throws CommandError that says what to write instead */
 export function parseRange(since: string, until: string, nowMs: number): LogRange {
@@ -49,11 +43,6 @@ export function parseRange(since: string, until: string, nowMs: number): LogRang
     );
   }
   return { days: { firstDay, lastDay }, sinceMs, untilMs };
-}
-
-/** Whether the string is absolute: `7d` is a different day tomorrow. */
-export function isAbsoluteTime(text: string): boolean {
-  return parseDay(text) !== undefined || parseMoment(text) !== undefined;
 }
 
 /** Whether a row belongs to the range. */
@@ -84,32 +73,6 @@ export function retentionWarning(plan: LogPlan, { firstDay }: DayRange, today: n
   const kept = firstKeptDay(plan, today);
   if (firstDay >= kept) return undefined;
   return `the plan ${plan} keeps logs for ${logRetentionDays[plan]} days: days before ${formatDay(kept)} are missing or incomplete`;
-}
-
-function parseBound(option: string, text: string, nowMs: number): Bound {
-  const word = text.trim().toLowerCase();
-  const today = dayOf(nowMs);
-  if (word === "today") return { day: today };
-  if (word === "yesterday") return { day: today - 1 };
-  const ago = /^(?<count>\d{1,5})(?<unit>[dh])$/.exec(word)?.groups;
-  if (ago?.["unit"] === "d") return { day: today - Number(ago["count"]) };
-  // Truncated to seconds, as times are printed.
-  if (ago !== undefined) return { timeMs: Math.floor((nowMs - Number(ago["count"]) * hourMs) / 1000) * 1000 };
-  const day = parseDay(word);
-  if (day !== undefined) return { day };
-  const timeMs = parseMoment(word);
-  if (timeMs !== undefined) return { timeMs };
-  if (/^\d{4}-\d{2}-\d{2}(?:t.*)?$/.test(word)) throw new CommandError(`${option} ${text}: no such time`, timeHint);
-  throw new CommandError(`${option} ${JSON.stringify(text)} is not a time`, timeHint);
-}
-
-/** A UTC time with minutes or seconds; the Z is optional. */
-function parseMoment(text: string): number | undefined {
-  const parts = /^(\d{4}-\d{2}-\d{2})t([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?z?$/i.exec(text.trim());
-  if (parts === null) return undefined;
-  const [, date = "", hour, minute, second = "00"] = parts;
-  const day = parseDay(date);
-  return day === undefined ? undefined : day * dayMs + Date.parse(`1970-01-01T${hour}:${minute}:${second}Z`);
 }
 
 function describeBound(text: string, bound: Bound): string {

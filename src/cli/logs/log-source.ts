@@ -12,11 +12,13 @@ import { createDirectorySource } from "../../source/directory/directory-source.t
 import { CommandError } from "../describe-error.ts";
 import type { DeclaredKey } from "../key-hint.ts";
 import { readApiKey } from "../read-api-key.ts";
+import { requireFolder } from "../require-folder.ts";
 
 export interface LogSourceOptions {
   readonly baseUrl?: string;
   readonly keyFile?: string;
   readonly from?: string;
+  readonly state?: string;
   readonly instance?: string;
   readonly allowInsecureHttp: boolean;
   readonly allowedBaseUrls?: string;
@@ -73,6 +75,7 @@ async function fromDirectory(options: LogSourceOptions, directory: string): Prom
       "Use either -f, or --base-url and --key-file.",
     );
   }
+  await requireFolder(directory, options.state);
   const environmentKey = environmentKeyOf(readEnvironment(), readAllowedBaseUrls(options.allowedBaseUrls));
   const source = createDirectorySource({ directory, stateDirectory: undefined, environmentKey, clock: realClock });
   await source.load();

@@ -3,6 +3,7 @@
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { HistoryEvent, HistoryKind } from "../../model/history.ts";
+import { dayMs, hourMs, minuteMs } from "../../model/time-text.ts";
 
 export interface EntriesOverTime {
   readonly startMs: number;
@@ -12,9 +13,6 @@ export interface EntriesOverTime {
 }
 
 const stepsMax = 90;
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 /** The possible lengths of a step: the first one that needs few enough steps is used. */
 const stepsMs = [5 * minuteMs, 30 * minuteMs, hourMs, 6 * hourMs, dayMs] as const;
 

@@ -4,6 +4,7 @@ import { LineChart } from "echarts/charts";
 import { use } from "echarts/core";
 import { listNames } from "../../model/declared.ts";
 import { inThousands } from "../../model/sentence.ts";
+import { dayMs } from "../../model/time-text.ts";
 import type { Markup } from "../report/html.ts";
 import { html, trusted } from "../report/html.ts";
 import { labelWidth } from "../report/label-width.ts";
@@ -15,7 +16,6 @@ use([LineChart]);
 
 const width = 1080;
 const height = 240;
-const dayMs = 86_400_000;
 const line = { lineStyle: { color: "var(--line)" } };
 const axisLabel = { color: "var(--quiet)", fontSize: 13 };
 

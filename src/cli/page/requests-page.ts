@@ -3,7 +3,8 @@
 import type { Summary } from "../../api/summary.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
-import { dayMs, dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
+import { dayMs } from "../../model/time-text.ts";
+import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
 import type { LogFilter } from "../logs/log-filter.ts";
 import type { Markup } from "../report/html.ts";
 import { html } from "../report/html.ts";

@@ -6,6 +6,7 @@ import { init, use } from "echarts/core";
 import type { EChartsCoreOption } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
 import { inThousands } from "../../model/sentence.ts";
+import { dayMs } from "../../model/time-text.ts";
 import { unstyledSvg, withTooltips } from "./chart-svg.ts";
 import { visibleText } from "./html.ts";
 import { fittingLabel, labelWidth } from "./label-width.ts";
@@ -13,7 +14,6 @@ import { timeWords } from "./request-words.ts";
 
 use([BarChart, GridComponent, MarkLineComponent, SVGRenderer]);
 
-const dayMs = 86_400_000;
 const rankedMax = 12;
 /** With more marks, their labels would overlap. */
 const markLabelsMax = 40;

@@ -1,6 +1,7 @@
 // The report as one HTML page that needs no network and no other file.
 import { inThousands } from "../../model/sentence.ts";
-import { dayMs, formatDay } from "../../reconcile/logs/log-days.ts";
+import { dayMs, hourMs, minuteMs } from "../../model/time-text.ts";
+import { formatDay } from "../../reconcile/logs/log-days.ts";
 import { html, trusted, visibleText } from "./html.ts";
 import type { Markup } from "./html.ts";
 import type { Ranking } from "./report-statistics.ts";
@@ -19,8 +20,6 @@ import type { ReportData } from "./report-data.ts";
 import { reportMark } from "./report-mark.ts";
 
 const shownLengthMax = 160;
-const hourMs = 3_600_000;
-const minuteMs = 60_000;
 
 export function reportPage(data: ReportData): string {
   const { summary, madeAtMs, version } = data;

@@ -1,7 +1,8 @@
 // The period of a report in milliseconds, and the period of the same length before it.
+import { dayMs } from "../../model/time-text.ts";
 import { firstKeptDay } from "../../plan/logs/retention.ts";
 import type { LogPlan } from "../../plan/logs/retention.ts";
-import { dayMs, dayOf } from "../../reconcile/logs/log-days.ts";
+import { dayOf } from "../../reconcile/logs/log-days.ts";
 import type { Period } from "./time-bars.ts";
 import type { LogRange } from "../logs/log-range.ts";
 

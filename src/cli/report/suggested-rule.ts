@@ -2,12 +2,12 @@
 import { stringify } from "yaml";
 import type { Entry } from "../../model/entry.ts";
 import type { ObjectName } from "../../model/resource.ts";
+import { dayMs } from "../../model/time-text.ts";
 import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
 import type { Period } from "./time-bars.ts";
 
 /** Addresses change owners, so only a person should decide on a rule that never expires. */
 const daysBlocked = 7;
-const dayMs = 86_400_000;
 const unknownInstance = "my-waf";
 
 /**

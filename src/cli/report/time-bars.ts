@@ -1,8 +1,6 @@
 // Divides a period into bars of equal length, and counts rows in them.
+import { dayMs, hourMs, minuteMs } from "../../model/time-text.ts";
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 const barsWanted = 72;
 /** The first length with few enough bars is used. Lengths below an hour are only for periods below a day. */
 const barLengths = [minuteMs, 5 * minuteMs, 15 * minuteMs, 30 * minuteMs, hourMs, 3 * hourMs, 6 * hourMs] as const;

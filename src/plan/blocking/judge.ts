@@ -5,6 +5,7 @@
 import type { DeclaredAutoBlock, JudgedEntry, Judgement, ReasonCount, RowCounts } from "../../model/auto-block.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
+import { hourMs } from "../../model/time-text.ts";
 import { labelOfReason } from "../logs/row-tests.ts";
 import type { RowTest } from "../logs/row-tests.ts";
 import { readClientAddress } from "./client-address.ts";
@@ -13,7 +14,6 @@ import { ClientCounts, requestsOf, sourcesKept } from "./client-counts.ts";
 import type { Counted, SavedCount, WindowCount } from "./client-counts.ts";
 import { createRowMatcher } from "./row-matcher.ts";
 
-const hourMs = 3_600_000;
 /** A row that is further in the future has a wrong time. */
 const aheadMsMax = hourMs;
 /** The number of former entries kept to recognize repeat offenders; the oldest are dropped. */

@@ -3,8 +3,8 @@
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Dispute } from "../../model/inventory.ts";
+import { hourMs } from "../../model/time-text.ts";
 
-const hourMs = 3_600_000;
 /** More corrections than this within an hour are a dispute. */
 const correctionsMax = 3;
 const firstPauseMs = 5 * 60_000;

@@ -1,8 +1,7 @@
 // What the log forwarding of one instance has used in the current hour: the forwarded rows and the pages that were read. Both are
 // limited, so a WAF whose logs never end cannot exhaust the operator or flood its output. An hour begins with its first page or
 // row. At the limit, no rows are lost: the cursor does not move.
-
-export const hourMs = 3_600_000;
+import { hourMs } from "../../model/time-text.ts";
 
 export interface LogLimits {
   /** The maximum number of forwarded rows per hour. */

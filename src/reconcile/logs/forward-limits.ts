@@ -2,8 +2,9 @@
 import { formatTime } from "../../api/conditions.ts";
 import type { HourEnd, LogLimits } from "../../plan/logs/hour-usage.ts";
 import type { LogsFinding } from "./forward-status.ts";
-import { dayMs, formatDay } from "./log-days.ts";
+import { formatDay } from "./log-days.ts";
 import { inThousands } from "../../model/sentence.ts";
+import { dayMs } from "../../model/time-text.ts";
 
 /** The instance forwards nothing until `untilMs`. The API keeps the rows that were not forwarded. */
 export interface Resting {

@@ -1,6 +1,5 @@
 // The days of the logs: `YYYY-MM-DD` in UTC for the API, whole numbers since 1970 for everything else.
-
-export const dayMs = 86_400_000;
+import { dayMs } from "../../model/time-text.ts";
 
 /** The day that a time belongs to. */
 export function dayOf(timeMs: number): number {

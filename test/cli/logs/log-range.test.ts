@@ -1,11 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import {
-  describeRange,
-  isAbsoluteTime,
-  isWithin,
-  parseRange,
-  retentionWarning,
-} from "../../../src/cli/logs/log-range.ts";
+import { describeRange, isWithin, parseRange, retentionWarning } from "../../../src/cli/logs/log-range.ts";
+import { isAbsoluteTime } from "../../../src/cli/since.ts";
 import { dayOf, formatDay } from "../../../src/reconcile/logs/log-days.ts";
 
 const nowMs = Date.parse("2026-06-15T10:20:30.456Z");
@@ -70,6 +65,7 @@ describe("a moment", () => {
 
   test.each([
     ["24h", "today", dayAgo, undefined, "2026-06-14 2026-06-15"],
+    ["1d12h", "today", Date.parse("2026-06-13T22:20:30Z"), undefined, "2026-06-13 2026-06-15"],
     ["0h", "today", Date.parse("2026-06-15T10:20:30Z"), undefined, "2026-06-15 2026-06-15"],
     ["2026-06-13T09:30", "24h", Date.parse("2026-06-13T09:30:00Z"), dayAgo, "2026-06-13 2026-06-14"],
     ["2026-06-13t09:30:15z", "yesterday", Date.parse("2026-06-13T09:30:15Z"), undefined, "2026-06-13 2026-06-14"],

@@ -1,6 +1,7 @@
+import { hourMs } from "../../../src/model/time-text.ts";
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { HourUsage, hourMs } from "../../../src/plan/logs/hour-usage.ts";
+import { HourUsage } from "../../../src/plan/logs/hour-usage.ts";
 
 const limits = { rowsPerHourMax: 1000, pagesPerHourMax: 10, rowsKeptMax: 1000 };
 const startMs = Date.UTC(2026, 2, 10, 12);
