@@ -1,5 +1,4 @@
 // Shared by plan, apply and run: options, the opened directory, stopping, and the output of errors in the files.
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
@@ -20,6 +19,7 @@ import { CommandError, redactError } from "./describe-error.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { processLocks } from "./process-locks.ts";
 import type { Paint } from "./print-instance.ts";
+import { requireFolder } from "./require-folder.ts";
 import { stopOnSignals } from "./stop-signals.ts";
 import type { Terminal } from "./terminal.ts";
 import { colour, editedTerminal, terminalOn } from "./terminal.ts";
@@ -58,7 +58,7 @@ export async function withSession(
   },
   work: (session: Session) => Promise<number>,
 ): Promise<number> {
-  await requireFolder(options);
+  await requireFolder(options.from, options.state);
   const redactor = new Redactor();
   const stopping = createStopping(realClock);
   const redact = (text: string): string => redactor.redact(text);
@@ -153,20 +153,4 @@ export function printTroubles({ standalone, notes, paintNotes }: Session, views:
 export function noInstance(isFaulty: boolean, act: string): string {
   if (isFaulty) return `No WafInstance in this folder is valid, so there is nothing to ${act}.`;
   return `There is no WafInstance in this folder, so there is nothing to ${act}.`;
-}
-
-/** The state directory is excluded from the source files: if both were the same folder, nothing would be declared. */
-async function requireOwnFolder(from: string, state: string): Promise<void> {
-  const [folder, other] = await Promise.all([from, state].map(async (path) => await stat(path).catch(() => undefined)));
-  if (folder === undefined || other === undefined || folder.dev !== other.dev || folder.ino !== other.ino) return;
-  throw new CommandError(`${state} is the folder with the YAML files`, "Set --state to a different directory.");
-}
-
-async function requireFolder({ from: path, state }: Pick<DirectoryOptions, "from" | "state">): Promise<void> {
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined)
-    throw new CommandError(`folder ${path} does not exist`, "Set -f to the folder with the YAML files.");
-  if (!found.isDirectory())
-    throw new CommandError(`${path} is a file, not a folder`, "Set -f to the folder that contains it.");
-  if (state !== undefined) await requireOwnFolder(path, state);
 }

@@ -2,7 +2,6 @@
 // top-level await, because the single executable is built from it as CommonJS.
 import { CommanderError } from "commander";
 import { describeError } from "./describe-error.ts";
-import { renameFormerOptions } from "./former-options.ts";
 import { callOf } from "./invocation.ts";
 import { outliveReaders } from "./output-faults.ts";
 import { createProgram } from "./program.ts";
@@ -21,9 +20,7 @@ async function main(): Promise<number> {
       await printCompletions(program, words);
       return 0;
     }
-    const renamed = renameFormerOptions(program, words);
-    for (const warning of renamed.warnings) process.stderr.write(`warning: ${warning}\n`);
-    await program.parseAsync(renamed.words, { from: "user" });
+    await program.parseAsync(words, { from: "user" });
     return exitCode;
   } catch (error) {
     // Commander has printed its own message already.

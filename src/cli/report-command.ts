@@ -29,7 +29,6 @@ export interface ReportOptions extends LogSourceOptions {
   readonly until: string;
   readonly client: readonly string[];
   readonly network: readonly string[];
-  readonly state?: string;
   readonly compare: boolean;
   /** A file, or `-`. */
   readonly out: string;

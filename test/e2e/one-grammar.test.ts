@@ -1,5 +1,5 @@
-// The options that have the same meaning in every command, and the options of earlier versions, with the whole program.
-import { readFile } from "node:fs/promises";
+// The options that have the same meaning in every command; with the whole program.
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../src/model/log-entry.ts";
@@ -112,17 +112,41 @@ describe("The options of all commands", () => {
     expect(rows(await readFile(join(files.path, "resumed.ndjson"), "utf8"))).toStrictEqual(whole);
   });
 
-  test("are accepted under their former names, with a warning on stderr and the same result", async () => {
-    const now = await run("logs", ...folder, ...days, "-o", "ndjson");
-    const former = ["--directory", "waf", "--allow-insecure-http", "--from", "2026-06-10", "--to", "2026-06-11"];
-    const then = await run("logs", ...former, "--format", "ndjson");
-    expect([then.code, then.stdout]).toStrictEqual([0, now.stdout]);
-    expect(then.stderr).toBe(
-      ["--directory is now --from", "--from is now --since", "--to is now --until", "--format is now --output"]
-        .map((text) => `warning: ${text}; the next version does not accept ${text.split(" ")[0] ?? ""} here\n`)
-        .join(""),
-    );
-    expect(await run("report", ...former, "--output", "old.html")).toMatchObject({ code: 0 });
-    expect(await readFile(join(files.path, "old.html"), "utf8")).toContain("<svg");
+  test("have no former names: an unknown format is refused and writes no file", async () => {
+    const refused = await run("logs", ...folder, ...days, "--output", "yaml");
+    expect([refused.code, refused.stderr]).toStrictEqual([2, expect.stringContaining("Allowed choices are ndjson")]);
+    expect(await readdir(files.path)).not.toContain("yaml");
+  });
+
+  test("name a folder that does not exist, or that is its own state directory, in every command", async () => {
+    const commands = ["plan", "status", "block 192.0.2.1", "history", "logs", "report --out -"];
+    for (const command of commands) {
+      const missing = await run(...command.split(" "), "-f", "nope");
+      expect([command, missing.code, missing.stderr]).toStrictEqual([
+        command,
+        2,
+        expect.stringContaining("folder nope does not exist"),
+      ]);
+      if (command === "logs") continue;
+      const same = await run(...command.split(" "), ...folder, "--state", "waf");
+      expect([command, same.code, same.stderr]).toStrictEqual([
+        command,
+        2,
+        expect.stringContaining("waf is the folder with the YAML files"),
+      ]);
+    }
+  });
+
+  test("take the same times in history and logs", async () => {
+    await run("apply", ...folder);
+    for (const period of ["--since yesterday", "--since 1d12h", "--since today --until today", "--since 30m"]) {
+      expect(await run("history", ...folder, ...period.split(" "))).toMatchObject({ code: 0, stderr: "" });
+      expect(await run("logs", ...folder, ...period.split(" "))).toMatchObject({ code: 0, stderr: "" });
+    }
+    expect((await run("history", ...folder, "--since", "30d", "--until", "yesterday")).code).toBe(1);
+    for (const command of ["history", "logs"]) {
+      const refused = await run(command, ...folder, "--since", "2026-02-30");
+      expect([refused.code, refused.stderr]).toStrictEqual([2, expect.stringContaining("no such time")]);
+    }
   });
 });

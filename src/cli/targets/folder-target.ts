@@ -1,5 +1,4 @@
 // The instances of a folder, with the inventory, statuses and history in its state directory, and with Git metadata.
-import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { CalledWaf, CallWaf, ReadingWaf } from "../../app/call-waf.ts";
 import { readEnvironment } from "../../app/config.ts";
@@ -21,6 +20,7 @@ import { viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { statusFilesIn } from "../../source/directory/status-files.ts";
 import { expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
+import { requireFolder } from "../require-folder.ts";
 import { approveInFile } from "./approve-folder.ts";
 import { viewOfFeed, withFeedTexts } from "./feed-texts.ts";
 import { lastCommitOf } from "./git-author.ts";
@@ -29,7 +29,7 @@ import { commandCalls, readLists } from "./live-lists.ts";
 import { previewHolds } from "./preview-holds.ts";
 import { settleFolder } from "./settle-folder.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
-import { expectedEntries } from "./rule-changes.ts";
+import { expectedEntries, keptOnSuccess } from "./rule-changes.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
 import { FolderStatuses, seeFolder, unattachedRules } from "./see-folder.ts";
 import type { Seen } from "./seen.ts";
@@ -40,11 +40,7 @@ import { policyOf, recorded, unrecorded, withLists } from "./target.ts";
 const defaultStateFolder = ".wafsync";
 
 export async function openFolder(options: TargetOptions, directory: string): Promise<Target> {
-  const found = await stat(directory).catch(() => undefined);
-  if (found?.isDirectory() !== true) {
-    const problem = found === undefined ? `folder ${directory} does not exist` : `${directory} is a file, not a folder`;
-    throw new CommandError(problem, "Set -f to the folder with the YAML files.");
-  }
+  await requireFolder(directory, options.state);
   const stateDirectory = options.state ?? join(directory, defaultStateFolder);
   const environmentKey = environmentKeyOf(readEnvironment(), policyOf(options).allowedBaseUrls);
   const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock: realClock });
@@ -163,6 +159,13 @@ class FolderTarget implements Target {
     // Pending removals do not need the files.
     for (const file of files) await removeRuleFile(directory, file);
     return outcome;
+  }
+
+  async tidy(rules: readonly ObjectName[]): Promise<readonly ObjectName[]> {
+    const { directory, source } = this.#folder;
+    return await keptOnSuccess(rules, async (rule) => {
+      await removeRuleFile(directory, await fileOfRule(directory, source.snapshot(), rule));
+    });
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
