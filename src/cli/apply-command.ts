@@ -59,7 +59,8 @@ export async function runApply(options: ApplyOptions): Promise<number> {
       session.notes.line("Stopped. Completed changes are recorded: run the command again to continue.");
       return 130;
     }
-    if (views.length === 0) session.notes.line(noInstance(isFaulty, "apply"));
+    if (views.length === 0)
+      session.notes.line(`${session.paintNotes("red", "error:")} ${noInstance(isFaulty, "apply")}`);
     if (isFaulty || views.length === 0 || views.some(({ trouble }) => trouble !== undefined)) return 2;
     const hasPendingClears = results.some(({ outcome }) => outcome.pendingClears > 0);
     const isSuspended = results.some(({ outcome: { facts } }) => suspension(facts) !== undefined);

@@ -1,6 +1,6 @@
 // `wafsync import`: writes objects that declare the current state of a WAF, for a folder or for kubectl apply. It writes all
 // objects or none.
-import { isNameOfNamespace } from "../model/resource.ts";
+import { isNameOfNamespace, isNameOfObject } from "../model/resource.ts";
 import { counted, inThousands } from "../model/sentence.ts";
 import { mkdir, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -37,6 +37,13 @@ export async function runImport(options: ImportOptions): Promise<number> {
   ] as const) {
     if (isNameOfNamespace(name)) continue;
     throw new CommandError(`${option} ${name} is not a valid name`, "Write lower-case letters, digits and hyphens.");
+  }
+  const { secret } = options;
+  if (secret !== undefined && !isNameOfObject(secret)) {
+    throw new CommandError(
+      `--secret ${secret} is not a valid name`,
+      "Write lower-case letters, digits, hyphens and dots.",
+    );
   }
   if (options.out !== undefined) await requireNew(options.out);
   const key = await readApiKey(options.keyFile);

@@ -47,7 +47,7 @@ export interface Import {
   readonly files: readonly ImportedFile[];
   readonly counts: Readonly<Record<ListName, number>>;
   readonly skipped: readonly SkippedEntry[];
-  /** Guards of the instance that differ from their defaults because the lists require it. */
+  /** Guards of the instance that differ from their defaults, each with its value and an entry that requires it. */
   readonly relaxed: readonly string[];
 }
 
@@ -98,7 +98,7 @@ export function buildImport(names: ImportNames, content: WafContent): Import {
     files: filesOf(names, content, kept, guards),
     counts: { blocklist: kept.blocklist.length, allowlist: kept.allowlist.length },
     skipped,
-    relaxed: Object.keys(guards).map((field) => `spec.guards.${field}`),
+    relaxed: relaxedBy(kept),
   };
 }
 
@@ -144,6 +144,26 @@ export function gatheredFrom(documents: readonly object[]): Gathered {
     brokenSources: [],
     sameKey: [],
   };
+}
+
+/** `spec.guards.minPrefixLength.ipv4: 4 (for 0.0.0.0/4)`, for each guard that `guardsFor` sets. */
+function relaxedBy(entries: Entries): string[] {
+  const because = new Map<string, { readonly entry: Entry; readonly value: number | string }>();
+  for (const list of listNames) {
+    for (const entry of entries[list]) {
+      const head = headOf(entry);
+      const { family, prefixLength } = head;
+      const field = `${guardFields[list]}.${family}`;
+      const before = because.get(field)?.value ?? defaults[list][family];
+      if (typeof before === "number" && prefixLength < before) because.set(field, { entry, value: prefixLength });
+      if (specialPurposeObjection(entry, head) === undefined || because.has("specialPurpose")) continue;
+      because.set("specialPurpose", { entry, value: "Allow" });
+    }
+  }
+  return [...because].map(([field, { entry, value }]) => {
+    const everything = value === 0 ? ", which is every address" : "";
+    return `spec.guards.${field}: ${value} (for ${entry}${everything})`;
+  });
 }
 
 type GuardFields = Readonly<Record<string, unknown>>;

@@ -32,7 +32,8 @@ export async function runPlan(options: PlanOptions): Promise<number> {
       out.line(planMarkdown(views, faults));
     } else for (const view of views) for (const line of planLines(view, paint, isFaulty)) out.line(line);
     printTroubles(session, views);
-    if (views.length === 0) session.notes.line(noInstance(isFaulty, "plan"));
+    if (views.length === 0)
+      session.notes.line(`${session.paintNotes("red", "error:")} ${noInstance(isFaulty, "plan")}`);
     if (isFaulty || views.length === 0 || views.some((view) => view.trouble !== undefined || isPartial(view))) return 2;
     return standalone.feedProblems().length > 0 || views.some(differsFromDeclared) ? 1 : 0;
   });

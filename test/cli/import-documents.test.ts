@@ -67,11 +67,14 @@ describe("An import", () => {
     const built = buildImport(names, made);
     expect(built.skipped).toStrictEqual([]);
     expect(built.relaxed.toSorted()).toStrictEqual([
-      "spec.guards.allowMinPrefixLength",
-      "spec.guards.minPrefixLength",
-      "spec.guards.specialPurpose",
+      "spec.guards.allowMinPrefixLength.ipv4: 8 (for 203.0.0.0/8)",
+      "spec.guards.minPrefixLength.ipv4: 4 (for 0.0.0.0/4)",
+      "spec.guards.specialPurpose: Allow (for 0.0.0.0/4)",
     ]);
     expect(planAfter(built, made).operations).toStrictEqual([]);
+    expect(buildImport(names, content(["0.0.0.0/0"], [])).relaxed).toContain(
+      "spec.guards.minPrefixLength.ipv4: 0 (for 0.0.0.0/0, which is every address)",
+    );
   });
 
   test("skips entries that can't be declared without a call, and reports the reason", () => {

@@ -209,8 +209,20 @@ describe("Errors in the command itself", () => {
     [
       "a folder without an instance",
       ["plan", "-f", "empty"],
-      "There is no WafInstance in this folder",
+      "error: There is no WafInstance in this folder",
       "nothing to plan",
+    ],
+    [
+      "a name of a Secret that is none",
+      ["import", "--base-url", "https://waf.example.com", "--instance", "shop", "--secret", "Shop_Key"],
+      "--secret Shop_Key is not a valid name",
+      "lower-case letters",
+    ],
+    [
+      "an end of a block, which has a duration",
+      ["block", "192.0.2.1", "-f", ".", "--until", "2026-12-01"],
+      "block has no option --until",
+      "--for 2h",
     ],
     [
       "no key for clear-cache",

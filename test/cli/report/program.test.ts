@@ -226,6 +226,9 @@ describe("the file", () => {
     const lost = join(files.path, "no-folder", "report.html");
     const failed = await runWafsync(report(world.simulator, "--out", lost), { environment });
     expect([failed.code, failed.stderr]).toStrictEqual([2, `error: ${lost} cannot be written (ENOENT)\n`]);
+    const folder = await runWafsync(report(world.simulator, "--out", files.path), { environment });
+    expect([folder.code, folder.stderr]).toStrictEqual([2, expect.stringContaining("is not a file")]);
+    expect(world.simulator.requests()).toHaveLength(calls);
     expect((await readdir(files.path)).toSorted()).toStrictEqual(["report.html", "waf.yaml"]);
   });
 
