@@ -80,7 +80,10 @@ export function ownEntries(input: {
       changes.set(entry, undefined);
       continue;
     }
-    const record = rules === undefined ? records.unwanted(before, isMissing) : records.updated(before, rules, entry);
+    const record =
+      rules === undefined
+        ? records.unwanted(before, isMissing)
+        : records.updated(before, rules, entry, observed.has(entry));
     if (record.missingSinceMs !== before.missingSinceMs) change = "Entries";
     else if (record !== before && change === "None") change = "Owners";
     lookAgainMs = earlier(lookAgainMs, record.missingSinceMs);
@@ -142,7 +145,9 @@ class Records {
   }
 
   /** The same object if the owners are unchanged. */
-  updated(before: OwnedEntry, rules: readonly CompiledRule[], entry: Entry): OwnedEntry {
+  updated(before: OwnedEntry, rules: readonly CompiledRule[], entry: Entry, isShown: boolean): OwnedEntry {
+    // Its removal is confirmed: it becomes managed anew, not since it was first added.
+    if (before.missingSinceMs !== undefined && !isShown) return this.fresh(rules, entry, "Added");
     const wanted = this.#wantedBy(rules, entry);
     if (isOf(before, wanted)) return before;
     const gone = goneRetainers(before, this.#input.existingRules);
