@@ -85,6 +85,7 @@ export function toDeclaredRule(resource: WafIpRule, location = ""): DeclaredRule
     ttlMs: spec.ttl === undefined ? undefined : spanMs(spec.ttl),
     priority: spec.priority,
     deletionPolicy: spec.deletionPolicy,
+    ...(spec.description === "" ? {} : { description: spec.description }),
   };
 }
 

@@ -2,37 +2,52 @@
 import { formatTime } from "../api/conditions.ts";
 import { parseDuration } from "../api/durations.ts";
 import { realClock } from "../async/clock.ts";
+import type { DeclaredRule } from "../model/declared.ts";
+import { listOf } from "../model/declared.ts";
+import type { EntryOwner } from "../model/entry-owners.ts";
+import { readOwners, unknownOwners } from "../model/entry-owners.ts";
 import type { Entry } from "../model/entry.ts";
-import { AddressCover } from "../model/address-cover.ts";
+import type { Gathered } from "../model/gathered.ts";
+import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
+import { counted } from "../model/sentence.ts";
+import { visibleTexts } from "../model/visible-text.ts";
+import { dayMs, hourMs } from "../model/time-text.ts";
 import type { CommandRule } from "./command-rule.ts";
-import { commandRule, isCommandRule } from "./command-rule.ts";
+import { commandRule, declaredRule, entriesOf, isCommandRule, isException } from "./command-rule.ts";
 import { CommandError } from "./describe-error.ts";
+import { placed } from "./print-why.ts";
 import type { RuleCommandOptions, RuleSession } from "./rule-session.ts";
-import { exitCodeOf, objectionTo, withRuleSession } from "./rule-session.ts";
+import { exitCodeOf, folderAdvice, objectionTo, withRuleSession } from "./rule-session.ts";
 import type { ChangeOutcome } from "./targets/rule-changes.ts";
 import { targetWords } from "./targets/target-words.ts";
 import { onlyInstance } from "./targets/target.ts";
 import type { InstanceSight } from "./targets/target.ts";
+import { staying } from "./unblock-plan.ts";
+import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";
+import { viewWhy } from "./why-view.ts";
 
 export interface BlockOptions extends RuleCommandOptions {
   readonly for?: string;
   readonly reason?: string;
 }
 
-const spanMsMax = 3650 * 86_400_000;
+const spanMsMax = 3650 * dayMs;
 const reasonLengthMax = 1024;
 /** The command also deletes rules of earlier commands that expired longer ago than this. */
-const tidyAfterMs = 3_600_000;
+const tidyAfterMs = hourMs;
 const tidiedMax = 20;
 
-/** @returns 0 if the WAF lists the addresses, 1 if it does not yet, 130 if a signal ended the wait. */
+/**
+ * @returns 0 if the WAF lists the addresses, 1 if it does not yet or if its allowlist covers one of them as well, 130 if a signal
+ * ended the wait.
+ */
 export async function runBlock(texts: readonly string[], options: BlockOptions): Promise<number> {
   const spanMs = options.for === undefined ? undefined : parseSpan("--for", options.for);
   const { reason = "" } = options;
   if (reason.length > reasonLengthMax) throw new CommandError(`--reason has more than ${reasonLengthMax} characters`);
   return await withRuleSession(texts, options, async (session) => {
-    const { target, addresses, wait } = session;
+    const { target, addresses, wait, notes } = session;
     const instance = await onlyInstance(target, options.instance);
     const sight = await target.look(instance, { live: false });
     const nowMs = realClock.nowMs();
@@ -40,12 +55,82 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
     const namespace = target.namespaceOfRules(instance);
     const fields = { namespace, instance, action: "Block" as const, expiresAtMs, description: reason };
     const put = addresses.map((entry) => commandRule(fields, entry));
-    refuseWhatWouldFail(put, sight, nowMs);
+    const exceptions = sight.gathered.rules.filter(
+      ({ rule }) => isException(rule) && rule.addresses.every((text) => addresses.some((entry) => entry === text)),
+    );
+    const others = sight.gathered.rules.filter((item) => !exceptions.includes(item));
+    refuseWhatWouldFail(put, { ...sight.gathered, rules: others }, nowMs);
+    const remove = exceptions.map(({ rule }) => rule);
+    const views = remove.length === 0 ? [] : await viewAll(put, sight);
+    const allowing = views.flatMap(({ coverings }) => coverings.filter(({ list }) => list === "allowlist"));
     const places = await Promise.all(put.map(async (rule) => await target.placeOfRule(rule)));
-    const outcome = await target.change({ instance, put, remove: endedRules(sight, put, nowMs) }, wait);
-    print(session, options, { rules: put, places, outcome, sight });
-    return exitCodeOf(outcome);
+    const outcome = await target.change({ instance, put, remove, staying: staying(allowing, remove) }, wait);
+    // Otherwise the message of the outcome says what is wrong, and another read of a failing API would only take time.
+    const live = outcome.state === "Settled";
+    const after = await viewAll(put, await target.look(instance, { live }));
+    const blocked = put.map((rule, at) => blockedBy(rule, places[at] ?? "", after[at], remove));
+    print(session, options, { blocked, outcome, sight });
+    for (const { meta } of remove) notes.line(`The exception WafIpRule ${nameKey(meta)} is removed.`);
+    if (outcome.state !== "Stopped") {
+      for (const rule of await target.tidy(endedRules(sight, put, nowMs))) {
+        notes.line(`note: deleted WafIpRule ${nameKey(rule)}, which had expired`);
+      }
+    }
+    const code = exitCodeOf(outcome);
+    return code === 0 && blocked.some((one) => one.allowing.length > 0) ? 1 : code;
   });
+}
+
+async function viewAll(rules: readonly CommandRule[], sight: InstanceSight): Promise<readonly WhyView[]> {
+  const entries = rules.flatMap(({ addresses }) => addresses);
+  return await Promise.all(entries.map(async (entry) => await viewWhy(entry, sight, realClock.nowMs())));
+}
+
+interface Blocked {
+  readonly rule: CommandRule;
+  readonly place: string;
+  readonly address: Entry;
+  readonly isListed: boolean;
+  /** Why the address is not on the list, if the state of the instance or the API explains it. */
+  readonly note: string | undefined;
+  /** What blocks the address at least as long as the rule, and without it. */
+  readonly others: readonly CoveringView[];
+  /** What allows the address. */
+  readonly allowing: readonly CoveringView[];
+}
+
+function blockedBy(
+  rule: CommandRule,
+  place: string,
+  view: WhyView | undefined,
+  removed: readonly DeclaredRule[],
+): Blocked {
+  const [address = "" as Entry] = rule.addresses;
+  const coverings = view?.coverings ?? [];
+  const own = coverings.find(({ list, entry }) => list === "blocklist" && entry === address);
+  const endsAt = rule.expiresAtMs === undefined ? undefined : formatTime(rule.expiresAtMs);
+  const written = { meta: declaredRule(rule, 0).meta };
+  const others = staying(
+    coverings.filter(({ list }) => list === "blocklist"),
+    [written],
+  ).flatMap((covering) => {
+    const owners = covering.owners.filter(
+      ({ until }) => until === undefined || (endsAt !== undefined && until >= endsAt),
+    );
+    return owners.length > 0 || covering.management === "Unmanaged" ? [{ ...covering, owners }] : [];
+  });
+  return {
+    rule,
+    place,
+    address,
+    isListed: own?.state === "OnList",
+    note: own?.note,
+    others,
+    allowing: staying(
+      coverings.filter(({ list }) => list === "allowlist"),
+      removed,
+    ),
+  };
 }
 
 /** @throws CommandError unless the text is a duration such as `2h` */
@@ -59,7 +144,7 @@ export function parseSpan(option: string, text: string): number {
 }
 
 /** In an incident, a rejection by a guard must be reported immediately, not only in a status. */
-function refuseWhatWouldFail(rules: readonly CommandRule[], { gathered }: InstanceSight, nowMs: number): void {
+function refuseWhatWouldFail(rules: readonly CommandRule[], gathered: Gathered, nowMs: number): void {
   for (const rule of rules) {
     const objection = objectionTo(rule, gathered, nowMs);
     if (objection !== undefined) {
@@ -68,89 +153,101 @@ function refuseWhatWouldFail(rules: readonly CommandRule[], { gathered }: Instan
   }
 }
 
-/** Rules of earlier commands that expired more than `tidyAfterMs` ago. */
-function endedRules({ gathered }: InstanceSight, put: readonly CommandRule[], nowMs: number) {
+/**
+ * Rules of earlier commands that expired more than `tidyAfterMs` ago, and whose entries are removed: a rule that is deleted earlier
+ * no longer says that their removal is planned.
+ */
+function endedRules(
+  { gathered, inventory }: InstanceSight,
+  put: readonly CommandRule[],
+  nowMs: number,
+): readonly ObjectName[] {
   const kept = new Set(put.map(nameKey));
-  const ended = gathered.rules.filter(({ rule: { meta, expiresAtMs } }) => {
-    return isCommandRule(meta) && !kept.has(nameKey(meta)) && (expiresAtMs ?? nowMs) < nowMs - tidyAfterMs;
+  const ended = gathered.rules.filter(({ rule }) => {
+    const { meta, expiresAtMs = nowMs } = rule;
+    const isOwner = ({ name }: EntryOwner): boolean => name === nameKey(meta);
+    return (
+      isCommandRule(meta) &&
+      !kept.has(nameKey(meta)) &&
+      expiresAtMs < nowMs - tidyAfterMs &&
+      !entriesOf(rule).some((entry) =>
+        readOwners(inventory?.entries[listOf(rule)].get(entry)?.owners ?? unknownOwners).some(isOwner),
+      )
+    );
   });
-  return ended.slice(0, tidiedMax).map(({ rule }) => rule);
+  return ended.slice(0, tidiedMax).map(({ rule }) => rule.meta);
 }
 
-interface Blocked {
-  readonly rules: readonly CommandRule[];
-  readonly places: readonly string[];
+interface Result {
+  readonly blocked: readonly Blocked[];
   readonly outcome: ChangeOutcome;
   readonly sight: InstanceSight;
 }
 
-function print({ out, notes }: RuleSession, options: BlockOptions, { rules, places, outcome, sight }: Blocked): void {
-  const { meta } = sight.gathered.instance;
-  const entries = rules.flatMap(({ addresses }) => addresses);
-  const [first] = rules;
-  const until = first?.expiresAtMs === undefined ? undefined : formatTime(first.expiresAtMs);
-  const words = `${entries.join(" ")} ${targetWords(options)}--instance ${nameKey(meta)}`;
+function print({ out, notes }: RuleSession, options: BlockOptions, { blocked, outcome, sight }: Result): void {
+  const instance = nameKey(sight.gathered.instance.meta);
+  const words = `${blocked.map(({ address }) => address).join(" ")} ${targetWords(options)}--instance ${instance}`;
   const undo = `wafsync unblock ${words}`;
+  const until = blocked.flatMap((one) => endOf(one) ?? [])[0];
   if (options.output === "json") {
     const { state, message } = outcome;
-    const result = { instance: nameKey(meta), state, message, until, undo };
-    out.line(
-      JSON.stringify(
-        { ...result, rules: rules.map((rule, index) => viewRule(rule, places[index] ?? "")) },
-        undefined,
-        2,
-      ),
-    );
+    const end = blocked.every((one) => endOf(one) !== undefined) ? { until } : {};
+    const rules = blocked.map(({ rule: { namespace, name }, address, place, others, allowing }) => {
+      return { namespace, name, address, place, alsoBlockedBy: others, allowedBy: allowing };
+    });
+    out.line(JSON.stringify({ instance, state, message, ...end, undo, rules }, undefined, 2));
     return;
   }
-  for (const [index, { addresses }] of rules.entries()) {
-    const end = until === undefined ? "" : ` until ${until}`;
-    const place = `on ${nameKey(meta)}${end} (${places[index] ?? ""})`;
-    out.line(`${addresses.join(", ")} ${stateInWords(outcome, place)}`);
-  }
+  for (const one of blocked) out.line(`${one.address} ${stateInWords(one, outcome, instance)}`);
   if (outcome.message !== "") notes.line(outcome.message);
-  for (const warning of warningsOf(entries, outcome, sight, until, options)) notes.line(warning);
-  out.line(`To undo it: ${undo}`);
+  for (const one of blocked) for (const line of noteLines(one, outcome)) notes.line(line);
+  for (const line of folderAdvice(options, outcome, sight.gathered.instance, { what: "block", until }))
+    notes.line(line);
+  const isUndone = blocked.every(({ others }) => others.length === 0);
+  out.line(
+    isUndone
+      ? `To undo it: ${undo}`
+      : `To remove only the ${counted(blocked.length, "rule", "rules")} of this command: ${undo}`,
+  );
 }
 
-function viewRule({ namespace, name, addresses }: CommandRule, place: string) {
-  return { namespace, name, address: addresses[0], place };
+/** When the block ends; undefined if it does not end, or not with its rule. */
+function endOf({ rule: { expiresAtMs }, others }: Blocked): string | undefined {
+  return expiresAtMs === undefined || others.length > 0 ? undefined : formatTime(expiresAtMs);
 }
 
-function stateInWords({ state }: ChangeOutcome, place: string): string {
-  switch (state) {
-    case "Settled":
-      return `is blocked ${place}`;
-    case "NotWaited":
-      return `is declared as blocked ${place}`;
-    case "Left":
-    case "TimedOut":
-    case "Stopped":
-      return `is declared as blocked ${place}, but is not on the blocklist yet`;
+function stateInWords(blocked: Blocked, { state }: ChangeOutcome, instance: string): string {
+  const end = endOf(blocked);
+  const where = `${instance}${end === undefined ? "" : ` until ${end}`} (${blocked.place})`;
+  if (state === "NotWaited") return `is declared as blocked on ${where}`;
+  if (state !== "Settled" && !blocked.isListed) {
+    return `is declared as blocked on ${where}, but is not on the blocklist yet`;
   }
+  return blocked.allowing.length > 0 ? `is on the blocklist of ${where}` : `is blocked on ${where}`;
 }
 
-function warningsOf(
-  entries: readonly Entry[],
-  { isFollowed }: ChangeOutcome,
-  { gathered }: InstanceSight,
-  until: string | undefined,
-  options: BlockOptions,
-): string[] {
-  const warnings: string[] = [];
-  const allowing = gathered.rules.filter(({ rule }) => rule.action === "Allow");
-  for (const entry of entries) {
-    const cover = new AddressCover(entry);
-    const rule = allowing.find(({ rule: { addresses } }) => addresses.some((text) => cover.find(text) !== undefined));
-    if (rule === undefined) continue;
-    warnings.push(
-      `warning: WafIpRule ${nameKey(rule.rule.meta)} also allows ${entry}; the WAF decides which list takes precedence`,
-    );
-  }
-  if (options.from !== undefined && !isFollowed && until !== undefined) {
-    warnings.push(
-      `note: no process is watching this folder. Keep \`wafsync run ${targetWords(options).trim()}\` running, or run \`wafsync apply ${targetWords(options).trim()}\` after ${until} to remove the block.`,
-    );
-  }
-  return warnings;
+/** What a person must know who takes the address for blocked, and until then. */
+function noteLines(blocked: Blocked, { state }: ChangeOutcome): string[] {
+  const { address, note, others, allowing, rule } = visibleTexts(blocked);
+  const why = state === "Settled" || state === "NotWaited" || note === undefined ? [] : [`note: ${note}`];
+  const warnings = allowing.flatMap(({ entry, owners, management }) => {
+    const whose = owners.map((owner) => `${nameOf(owner)} allows ${entry}`);
+    if (management === "Unmanaged") whose.push(`another writer added ${entry} to the allowlist`);
+    if (whose.length === 0) whose.push(`${entry} is on the allowlist`);
+    return whose.map((words) => `warning: ${words}; the WAF decides which list takes precedence for ${address}`);
+  });
+  const ends = rule.expiresAtMs === undefined ? "" : "the end of the rule and ";
+  const stays = others.flatMap(({ entry, owners, management }) => {
+    const whose = owners.map((owner) => {
+      const end = owner.until === undefined ? "without an end" : `until ${owner.until}`;
+      return `${nameOf(owner)} also blocks ${entry}, ${end}`;
+    });
+    if (management === "Unmanaged") whose.push(`another writer added ${entry}`);
+    return whose.map((words) => `note: ${words}; ${ends}\`wafsync unblock\` do not remove it`);
+  });
+  return [...why, ...warnings, ...stays];
+}
+
+function nameOf({ kind, rule, places }: OwnerView): string {
+  return `${kind} ${rule}${placed(places)}`;
 }

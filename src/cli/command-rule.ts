@@ -4,6 +4,7 @@ import { hexDigest } from "../model/hex-digest.ts";
 import { formatTime } from "../api/conditions.ts";
 import { apiVersion } from "../api/kinds.ts";
 import type { DeclaredRule } from "../model/declared.ts";
+import { unblockedAtMs } from "../model/declared.ts";
 import type { Entry } from "../model/entry.ts";
 import { parseDeclaredEntry } from "../model/entry.ts";
 import { readCanonical } from "../model/network.ts";
@@ -16,8 +17,6 @@ const commandName = "wafsync-block";
 
 /** Higher than the priorities of rules that pipelines and teams declare, so that an urgent address goes first. */
 const commandPriority = 100_000;
-/** A time in the past for every clock: the clocks of this machine and the cluster may differ. */
-export const longAgoMs = Date.UTC(2000, 0, 1);
 const hashLength = 10;
 
 export interface CommandRule extends ObjectName {
@@ -34,37 +33,47 @@ export function commandRule(
   fields: Pick<CommandRule, "namespace" | "instance" | "action" | "expiresAtMs" | "description">,
   entry: Entry,
 ): CommandRule {
-  return { ...fields, name: ruleName(fields.instance.name, fields.action, entry), addresses: [entry] };
+  return { ...fields, name: ruleName(fields, entry), addresses: [entry] };
 }
 
-/** `shop-block-192-0-2-7`, `shop-block-198-51-100-0-24`, `shop-allow-2001-db8-0-0-0-0-0-1`: different for each address. */
-export function ruleName(instance: string, action: DeclaredRule["action"], entry: Entry): string {
+/**
+ * `shop-block-192-0-2-7`, `shop-block-198-51-100-0-24`, `shop-allow-2001-db8-0-0-0-0-0-1`: different for each address. A rule in
+ * another namespace than its instance names both, `team-a.shop-block-192-0-2-7`: instances of two namespaces can share a name.
+ */
+export function ruleName(
+  { namespace, instance, action }: Pick<CommandRule, "namespace" | "instance" | "action">,
+  entry: Entry,
+): string {
   const { parts, family } = readCanonical(entry);
   const slash = entry.indexOf("/");
   const words = parts.map((part) => part.toString(family === "ipv4" ? 10 : 16));
   const suffix = [action.toLowerCase(), ...words, ...(slash === -1 ? [] : [entry.slice(slash + 1)])].join("-");
-  const name = `${instance}-${suffix}`;
+  // Namespaces have no dots, so the first dot of a name ends the namespace.
+  const isPlain = instance.namespace === namespace && !instance.name.includes(".");
+  const prefix = isPlain ? instance.name : `${instance.namespace}.${instance.name}`;
+  const name = `${prefix}-${suffix}`;
   if (name.length <= nameLengthMax) return name;
-  const hash = hexDigest(instance, hashLength);
+  const hash = hexDigest(prefix, hashLength);
   return `wafsync-${hash}-${suffix}`;
 }
 
 /** The same rule, expired in the past: a run then removes its entries and reports when this is done. */
-export function expiredRule({ meta, instance, action, addresses }: DeclaredRule): CommandRule {
+export function expiredRule({ meta, instance, action, description = "", ...rule }: DeclaredRule): CommandRule {
   const { namespace, name } = meta;
-  const entries = addresses.flatMap((text) => {
+  return { namespace, name, instance, action, addresses: entriesOf(rule), expiresAtMs: unblockedAtMs, description };
+}
+
+/** The valid entries that the rule itself lists. */
+export function entriesOf({ addresses }: Pick<DeclaredRule, "addresses">): readonly Entry[] {
+  return addresses.flatMap((text) => {
     const parsed = parseDeclaredEntry(text);
     return parsed.ok ? [parsed.entry] : [];
   });
-  return {
-    namespace,
-    name,
-    instance,
-    action,
-    addresses: entries,
-    expiresAtMs: longAgoMs,
-    description: "Expired by wafsync unblock",
-  };
+}
+
+/** Whether `unblock --allow-for` wrote the rule. */
+export function isException({ action, meta }: DeclaredRule): boolean {
+  return action === "Allow" && isCommandRule(meta);
 }
 
 /** Whether a command wrote the object. */

@@ -88,13 +88,15 @@ function managementOf({ state, management, manner, since, coveredBy }: CoveringV
   return state === "Unknown" ? "not managed yet" : "unmanaged: another writer added it";
 }
 
-function ownerLines({ kind, rule, places, evidence, until, changedBy, changedAt }: OwnerView): string[] {
+function ownerLines(owner: OwnerView): string[] {
+  const { kind, rule, places, description, evidence, until, changedBy, changedAt } = owner;
   const end = until === undefined ? "" : `, until ${until}`;
   const by = changedBy === undefined ? "" : `, last changed by ${changedBy} at ${changedAt ?? ""}`;
   const line = `  ${kind} ${rule}${placed(places)}${end}${by}`;
-  return evidence === undefined ? [line] : [line, `    ${evidence}`];
+  return [line, ...[description, evidence].flatMap((text) => (text === undefined ? [] : [`    ${text}`]))];
 }
 
-function placed(places: readonly string[]): string {
+/** ` at rules.yaml:12`, or nothing. */
+export function placed(places: readonly string[]): string {
   return places.length === 0 ? "" : ` at ${places.join(", ")}`;
 }

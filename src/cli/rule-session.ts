@@ -1,4 +1,5 @@
 // Shared by `block` and `unblock`: the target, signals, terminals with redacted keys, and the description of outcomes.
+import type { DeclaredInstance } from "../model/declared.ts";
 import type { Entry } from "../model/entry.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { compileDesired } from "../plan/instance/desired.ts";
@@ -9,6 +10,7 @@ import { parseAddress } from "./parse-address.ts";
 import { withStopSignals } from "./stop-signals.ts";
 import type { ChangeOutcome, WaitOptions } from "./targets/rule-changes.ts";
 import { openTarget } from "./targets/open-target.ts";
+import { targetWords } from "./targets/target-words.ts";
 import type { Target, TargetOptions } from "./targets/target.ts";
 import type { Terminal } from "./terminal.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
@@ -77,4 +79,29 @@ export function objectionTo(rule: CommandRule, gathered: Gathered, nowMs: number
 export function exitCodeOf({ state }: ChangeOutcome): number {
   if (state === "Stopped") return 130;
   return state === "Settled" || state === "NotWaited" ? 0 : 1;
+}
+
+/** Why the WAF does not follow the change, and what to run in a folder that no process watches. */
+export function folderAdvice(
+  options: TargetOptions,
+  { state, isFollowed }: ChangeOutcome,
+  { suspend, policies }: Pick<DeclaredInstance, "suspend" | "policies">,
+  { what, until }: { readonly what: "block" | "exception"; readonly until: string | undefined },
+): string[] {
+  if (suspend && state !== "Settled") return ["note: the instance is suspended, so wafsync writes nothing to its WAF."];
+  if (policies.blocklist === "Observe" && state !== "Settled") {
+    return ["note: the policy of the blocklist is Observe, so wafsync writes nothing to it."];
+  }
+  if (options.from === undefined || isFollowed) return [];
+  const words = targetWords(options).trim();
+  const unwatched = "note: no process is watching this folder";
+  if (state !== "Settled") {
+    const so = state === "NotWaited" ? "applies the change" : "retries";
+    const again = until === undefined ? "" : `, and again after ${until}`;
+    return [`${unwatched}, so nothing ${so}: run \`wafsync apply ${words}\` now${again}.`];
+  }
+  if (until === undefined) return [];
+  return [
+    `${unwatched}. Keep \`wafsync run ${words}\` running, or run \`wafsync apply ${words}\` after ${until} to remove the ${what}.`,
+  ];
 }

@@ -9,6 +9,7 @@ import { shortened } from "../model/sentence.ts";
 import type { Covering, Explanation, Ineffective, Verdict, Wanting } from "../plan/instance/explain.ts";
 import { explainAddress } from "../plan/instance/explain.ts";
 import type { LastBlocked } from "./last-blocked.ts";
+import type { Reported } from "./targets/reported-status.ts";
 import { isReportedSynced } from "./targets/reported-status.ts";
 import type { InstanceSight } from "./targets/target.ts";
 
@@ -30,7 +31,7 @@ export interface OwnerView {
 
 export interface CoveringView {
   readonly list: string;
-  readonly entry: string;
+  readonly entry: Entry;
   /** The spelling in the list, if it differs. */
   readonly spelling?: string;
   readonly state: "OnList" | "NotOnList" | "Unknown";
@@ -126,7 +127,7 @@ async function viewCovering(covering: Covering, sight: InstanceSight): Promise<C
     entry,
     ...(other === undefined ? {} : { spelling: other }),
     state: isOn === undefined ? "Unknown" : isOn ? "OnList" : "NotOnList",
-    management: isManaged === undefined ? "Unknown" : isManaged ? "Managed" : "Unmanaged",
+    management: isManaged === undefined ? reportedManagement(covering, sight) : isManaged ? "Managed" : "Unmanaged",
     ...(sinceMs === undefined ? {} : { since: formatTime(sinceMs) }),
     ...(manner === undefined ? {} : { manner }),
     owners: await Promise.all(wantedBy.map(async (wanting) => await viewOwner(wanting, sight))),
@@ -137,6 +138,15 @@ async function viewCovering(covering: Covering, sight: InstanceSight): Promise<C
   };
 }
 
+/** For readers who may not read the record: what the status of a rule says about all of its entries. */
+function reportedManagement({ wantedBy }: Covering, { statusOf }: InstanceSight): CoveringView["management"] {
+  const isForeign = wantedBy.some(({ rule }) => {
+    const { desired, foreign = 0 } = (statusOf(rule.meta) as Reported | undefined)?.entries ?? {};
+    return foreign > 0 && foreign === desired;
+  });
+  return isForeign ? "Unmanaged" : "Unknown";
+}
+
 async function viewOwner({ rule, sources, expiresAtMs }: Wanting, sight: InstanceSight): Promise<OwnerView> {
   const setter: FieldSetter | undefined = await sight.setterOf(rule.meta);
   const isAutomatic = rule.meta.kind === "WafAutoBlock";
@@ -144,6 +154,7 @@ async function viewOwner({ rule, sources, expiresAtMs }: Wanting, sight: Instanc
     kind: rule.meta.kind,
     rule: nameKey(rule.meta),
     action: rule.action,
+    ...(rule.description === undefined ? {} : { description: rule.description }),
     places: placesOf(rule.meta, isAutomatic ? [] : sources, sight),
     ...(isAutomatic ? { evidence: sources.join("; ") } : {}),
     ...(expiresAtMs === undefined ? {} : { until: formatTime(expiresAtMs) }),
@@ -200,8 +211,8 @@ function noteOf(covering: Covering, sight: InstanceSight): string | undefined {
     if (instance.suspend) return "No rule declares it any longer: it stays while the instance is suspended.";
     return "No rule declares it any longer: the next run removes it, unless removals are on hold (see `wafsync status`).";
   }
+  if (isLive !== true && refusal !== undefined) return `The API refused to add it: ${refusal}`;
   if (isLive !== false) return undefined;
-  if (refusal !== undefined) return `The API refused to add it: ${refusal}`;
   if (instance.suspend) return "It is declared but not added: the instance is suspended.";
   if (instance.policies[list] === "Observe") return "It is declared but not added: the policy of the list is Observe.";
   const reported = reportedOn(first.rule.meta, sight);

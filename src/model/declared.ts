@@ -133,7 +133,12 @@ export interface DeclaredRule {
   readonly ttlMs: number | undefined;
   readonly priority: number;
   readonly deletionPolicy: DeletionPolicy;
+  /** Why it exists, in its author's words; absent if nothing is written. */
+  readonly description?: string;
 }
+
+/** The end that `unblock` gives to a rule, 2000-01-01: in the past for every clock, because those of two machines may differ. */
+export const unblockedAtMs = 946_684_800_000;
 
 export interface DeclaredOrigin {
   readonly meta: ResourceMeta;

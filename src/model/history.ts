@@ -29,7 +29,7 @@ export interface HistoryEvent {
   readonly values: readonly string[];
   /** Their owners at that time. */
   readonly owners: EntryOwners;
-  /** The API's error, who approved, or what another writer did; may be empty. */
+  /** The description of the rule, the API's error, who approved, or what another writer did; may be empty. */
   readonly note: string;
 }
 

@@ -4,15 +4,15 @@ import { parseResource } from "../../src/api/parse-resource.ts";
 import type { CommandRule } from "../../src/cli/command-rule.ts";
 import { commandRule, declaredRule, ruleDocument, ruleName } from "../../src/cli/command-rule.ts";
 import { withApproval } from "../../src/cli/targets/approve-folder.ts";
+import type { UnblockPlan } from "../../src/cli/unblock-plan.ts";
 import { planUnblock } from "../../src/cli/unblock-plan.ts";
 import { NetworkIndex } from "../../src/model/entry-set.ts";
 import type { Entry } from "../../src/model/entry.ts";
 import { readObservedEntry } from "../../src/model/entry.ts";
-import { explainAddress } from "../../src/plan/instance/explain.ts";
 import { anyNetwork, spelling } from "../support/builders/arbitraries.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 import { instanceName } from "../support/builders/declare.ts";
-import { entry, gathered, nowMs } from "../support/builders/gathered.ts";
+import { entry, nowMs } from "../support/builders/gathered.ts";
 
 const fields = {
   namespace: "edge",
@@ -24,14 +24,20 @@ const fields = {
 
 describe("The rule of an address", () => {
   test("has a unique valid name", () => {
-    expect(ruleName("shop", "Block", entry("192.0.2.7"))).toBe("shop-block-192-0-2-7");
-    expect(ruleName("shop", "Block", entry("198.51.100.0/24"))).toBe("shop-block-198-51-100-0-24");
-    expect(ruleName("shop", "Allow", entry("2001:db8::a"))).toBe("shop-allow-2001-db8-0-0-0-0-0-a");
+    const nameOf = (text: string, action: "Block" | "Allow" = "Block", namespace = "edge", name = "shop"): string =>
+      ruleName({ namespace: "edge", instance: { namespace, name }, action }, entry(text));
+    expect(nameOf("192.0.2.7")).toBe("shop-block-192-0-2-7");
+    expect(nameOf("198.51.100.0/24")).toBe("shop-block-198-51-100-0-24");
+    expect(nameOf("2001:db8::a", "Allow")).toBe("shop-allow-2001-db8-0-0-0-0-0-a");
+    // Instances of several namespaces, which can share a name.
+    expect(nameOf("192.0.2.7", "Block", "team-a")).toBe("team-a.shop-block-192-0-2-7");
+    expect(nameOf("192.0.2.7", "Block", "edge", "team-a.shop")).toBe("edge.team-a.shop-block-192-0-2-7");
     const networks = anyNetwork.chain(spelling).map(readObservedEntry);
     fc.assert(
       fc.property(networks, networks, fc.constantFrom("shop", "s".repeat(63)), (one, other, instance) => {
-        expect(ruleName(instance, "Block", one) === ruleName(instance, "Block", other)).toBe(one === other);
-        const rule = commandRule({ ...fields, instance: { namespace: "edge", name: instance } }, one);
+        const of = { ...fields, instance: { namespace: "edge", name: instance } };
+        expect(ruleName(of, one) === ruleName(of, other)).toBe(one === other);
+        const rule = commandRule(of, one);
         expect(parseResource(ruleDocument(rule), { defaultNamespace: "default" })).toMatchObject({ ok: true });
       }),
       { numRuns: caseCount(2_000) },
@@ -40,23 +46,23 @@ describe("The rule of an address", () => {
 });
 
 describe("To unblock an address", () => {
-  const plan = (asked: Entry, rule: CommandRule) => {
-    const rules = [{ rule: declaredRule(rule, nowMs), texts: [] }];
-    const input = { gathered: gathered({ rules }), live: undefined, inventory: undefined, nowMs: nowMs - 1 };
-    return planUnblock(
-      asked,
-      explainAddress({ address: asked, ...input }),
-      rules.map((item) => item.rule),
-    );
-  };
+  const plan = (asked: Entry, rule: CommandRule): UnblockPlan => planUnblock([asked], [declaredRule(rule, nowMs)]);
 
   test("removes the rule of a command for only this address", () => {
     const own = commandRule(fields, entry("203.0.113.9"));
     expect(plan(entry("203.0.113.9"), own)).toMatchObject({
       put: [],
       remove: [{ addresses: ["203.0.113.9"] }],
-      left: [],
     });
+  });
+
+  test("changes no rule that a command did not write, and removes all blocks of commands inside a network", () => {
+    const rules = ["192.0.2.7", "192.0.2.64/29", "203.0.113.9"].map((text) =>
+      declaredRule(commandRule(fields, entry(text)), nowMs),
+    );
+    const foreign = rules.map((rule) => ({ ...rule, meta: { ...rule.meta, annotations: {} } }));
+    const { put, remove } = planUnblock([entry("192.0.2.0/24")], [...foreign, ...rules]);
+    expect([put, remove]).toStrictEqual([[], rules.slice(0, 2)]);
   });
 
   test("excludes the address from a network, and keeps all others", () => {

@@ -90,6 +90,45 @@ await describeOperator("the commands of an incident", (world) => {
     expect([unblocked.code, unblocked.stdout]).toStrictEqual([0, expect.stringContaining(`${urgent} is unblocked`)]);
     expect(waf.view.has("blocklist", urgent)).toBe(false);
     expect(await world().read("WafIpRule", namespace, "waf-block-203-0-113-9")).toBeUndefined();
+    const reasons = (await world().events(namespace)).map(({ reason }) => reason);
+    expect([reasons.includes("Ended"), reasons.includes("Expired")]).toStrictEqual([true, false]);
+  });
+
+  test("a user who may only create rules blocks an address although expired rules could be deleted, and learns of an unmanaged entry", async () => {
+    const { cluster } = world();
+    const old = rule(namespace, "waf-block-192-0-2-250", ["192.0.2.250"], { expiresAt: "2026-01-01T00:00:00Z" });
+    const annotations = { "wafsync.dev/created-by": "wafsync-block" };
+    await world().apply({ ...old, metadata: { ...old.metadata, annotations } });
+    await cluster.expectKubectl(["create", "serviceaccount", "creator", "-n", namespace]);
+    const resources = "wafiprules.wafsync.dev,wafinstances.wafsync.dev";
+    const verbs = ["--verb=get", "--verb=list", "--verb=create"];
+    await cluster.expectKubectl(["create", "role", "creator", ...verbs, `--resource=${resources}`, "-n", namespace]);
+    const to = ["--role=creator", `--serviceaccount=${namespace}:creator`, "-n", namespace];
+    await cluster.expectKubectl(["create", "rolebinding", "creator", ...to]);
+    const creator = await cluster.kubeconfigFor(namespace, "creator");
+    const user = `--as=system:serviceaccount:${namespace}:creator`;
+    await waitFor("the rights of the creator", rightsMs, async () => {
+      const asked = await cluster.runKubectl([
+        "auth",
+        "can-i",
+        "create",
+        "wafiprules.wafsync.dev",
+        "-n",
+        namespace,
+        user,
+      ]);
+      return asked.stdout.trim() === "yes" ? true : undefined;
+    });
+    waf.view.add("blocklist", ["203.0.113.77"]);
+    const blocked = await call(creator, "block", "203.0.113.77", "--for", "1h");
+    expect([blocked.code, blocked.stdout]).toStrictEqual([0, expect.not.stringContaining("until")]);
+    expect(blocked.stderr).toContain("another writer added 203.0.113.77");
+    expect(await world().read("WafIpRule", namespace, "waf-block-192-0-2-250")).toBeDefined();
+    const responded = await call(responder, "unblock", "203.0.113.77");
+    expect([responded.code, responded.stdout]).toStrictEqual([1, expect.stringContaining("another writer added it")]);
+    expect((await call(responder, "block", "203.0.113.78")).stderr).toContain("deleted WafIpRule");
+    expect((await call(responder, "unblock", "203.0.113.78")).code).toBe(0);
+    waf.view.remove("blocklist", ["203.0.113.77"]);
   });
 
   test("an address is blocked within three calls while a list is being loaded, and the block ends early or expires before the load does", async () => {

@@ -1,5 +1,7 @@
 // The options of `wafsync block` and `wafsync unblock`.
 import type { Command } from "commander";
+import { Option } from "commander";
+import { CommandError } from "../describe-error.ts";
 import type { SetExitCode } from "./option-groups.ts";
 import { wholeNumber } from "./option-groups.ts";
 import { withTargetOptions } from "./target-options.ts";
@@ -14,6 +16,8 @@ export function addBlockCommand(program: Command, setExitCode: SetExitCode): voi
   withWaitOptions(program.command("block"))
     .argument("<address...>", "addresses and networks")
     .option("--for <duration>", "remove the block after this time, for example 2h or 7d (default: never)")
+    // People who know the expiry of a rule look for it here.
+    .addOption(new Option("--until <time>").hideHelp())
     .option("--reason <text>", "the reason, which becomes the description of the rule")
     .description("Block addresses now: write a rule with a high priority, and wait until the WAF lists them.")
     .addHelpText(
@@ -24,10 +28,12 @@ Examples:
   $ wafsync block 192.0.2.1 198.51.100.0/24 --instance shop/shop --for 1d
   $ wafsync block 192.0.2.1 -f waf/ --no-wait
 
-Exit codes: 0 blocked, 1 declared but not on the blocklist yet, 2 error (nothing was written), 130 stopped.
+Exit codes: 0 blocked, 1 not on the blocklist yet, or also on the allowlist, 2 error (nothing was written), 130 stopped.
 `,
     )
-    .action(async (addresses, options) => {
+    .action(async (addresses, { until, ...options }) => {
+      if (until !== undefined)
+        throw new CommandError("block has no option --until", "Use --for, for example --for 2h.");
       const { runBlock } = await import("../block-command.ts");
       setExitCode(await runBlock(addresses, options));
     });
@@ -37,6 +43,7 @@ export function addUnblockCommand(program: Command, setExitCode: SetExitCode): v
   withWaitOptions(program.command("unblock"))
     .argument("<address...>", "addresses and networks")
     .option("--allow-for <duration>", "if another rule blocks the address, allow it for this time, for example 1h")
+    .option("--end-exception", "remove the exception that --allow-for made", false)
     .description("Undo `wafsync block`. For other rules that block the address, show what must change.")
     .addHelpText(
       "after",
@@ -45,8 +52,10 @@ Examples:
   $ wafsync unblock 192.0.2.1 -f waf/
   $ wafsync unblock 192.0.2.1 --instance shop/shop
   $ wafsync unblock 192.0.2.65 -f waf/ --allow-for 1h
+  $ wafsync unblock 192.0.2.65 -f waf/ --end-exception
 
-Exit codes: 0 no address is blocked any longer, 1 an address is still blocked, 2 error, 130 stopped.
+Exit codes: 0 no address is blocked any longer, 1 an address or a part of a network is still blocked, 2 error, 130 stopped.
+With --end-exception: 0 no address is allowed any longer, 1 an address is still allowed.
 `,
     )
     .action(async (addresses, options) => {

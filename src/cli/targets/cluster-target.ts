@@ -26,7 +26,8 @@ import { viewOfFeed, withFeedTexts } from "./feed-texts.ts";
 import { commandCalls, readLists } from "./live-lists.ts";
 import { busy, isReconciling } from "./reported-status.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
-import { changeInCluster } from "./settle-cluster.ts";
+import { keptOnSuccess } from "./rule-changes.ts";
+import { changeInCluster, deleteRule } from "./settle-cluster.ts";
 import { seeCluster } from "./see-cluster.ts";
 import type { Seen } from "./seen.ts";
 import type { InstanceSight, LookOptions, OnHold, Target, TargetOptions, UnreadSight } from "./target.ts";
@@ -160,6 +161,10 @@ class OpenedCluster implements ClusterTarget {
 
   async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
     return await changeInCluster(this.api, changes, wait);
+  }
+
+  async tidy(rules: readonly ObjectName[]): Promise<readonly ObjectName[]> {
+    return await keptOnSuccess(rules, async (rule) => await deleteRule(this.api, rule));
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {

@@ -14,7 +14,7 @@ export interface Reported {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
   /** A carved entry counts as its parts. */
-  readonly entries?: { readonly desired?: number; readonly carved?: number };
+  readonly entries?: { readonly desired?: number; readonly carved?: number; readonly foreign?: number };
 }
 
 export interface Progress {

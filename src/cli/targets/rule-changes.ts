@@ -1,8 +1,10 @@
 // A change of rules by a command, and its result.
 import type { DeclaredRule, ListName } from "../../model/declared.ts";
+import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { CommandRule } from "../command-rule.ts";
+import { entriesOf } from "../command-rule.ts";
 
 export interface RuleChanges {
   readonly instance: ObjectName;
@@ -11,6 +13,8 @@ export interface RuleChanges {
   readonly remove: readonly DeclaredRule[];
   /** The previous versions of rules in `put` that must lose entries. */
   readonly narrowed?: readonly DeclaredRule[];
+  /** Entries of removed rules that stay on their list, because of other rules or another writer. */
+  readonly staying: readonly { readonly list: string; readonly entry: string }[];
 }
 
 export interface WaitOptions {
@@ -39,17 +43,28 @@ export interface ChangeOutcome {
   readonly isFollowed: boolean;
 }
 
-export function expectedEntries({ put, remove, narrowed = [] }: RuleChanges): readonly ExpectedEntry[] {
-  const listOf = (rule: Pick<DeclaredRule, "action">): ListName =>
-    rule.action === "Block" ? "blocklist" : "allowlist";
+export function expectedEntries({ put, remove, narrowed = [], staying }: RuleChanges): readonly ExpectedEntry[] {
   const wanted = put.flatMap((rule) =>
     rule.addresses.map((entry) => ({ list: listOf(rule), entry, isListed: true }) satisfies ExpectedEntry),
   );
-  const isPut = new Set(wanted.map(({ list, entry }) => `${list} ${entry}`));
+  const kept = new Set([...wanted, ...staying].map(({ list, entry }) => `${list} ${entry}`));
   const gone = [...remove, ...narrowed].flatMap((rule) =>
-    rule.addresses.map(
-      (text) => ({ list: listOf(rule), entry: text as Entry, isListed: false }) satisfies ExpectedEntry,
-    ),
+    entriesOf(rule).map((entry) => ({ list: listOf(rule), entry, isListed: false }) satisfies ExpectedEntry),
   );
-  return [...wanted, ...gone.filter(({ list, entry }) => !isPut.has(`${list} ${entry}`))];
+  return [...wanted, ...gone.filter(({ list, entry }) => !kept.has(`${list} ${entry}`))];
+}
+
+/** The items for which `act` succeeds: for work that is welcome, but never a reason to fail. */
+export async function keptOnSuccess<Item>(
+  items: readonly Item[],
+  act: (item: Item) => Promise<void>,
+): Promise<readonly Item[]> {
+  const done: Item[] = [];
+  for (const item of items) {
+    await act(item).then(
+      () => done.push(item),
+      () => undefined,
+    );
+  }
+  return done;
 }

@@ -6,11 +6,12 @@ import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { createObject, deleteObject, getObject, mergePatchObject } from "../../kube/verbs.ts";
+import { unblockedAtMs } from "../../model/declared.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { typeOfKind } from "../../source/cluster/cluster-object.ts";
 import type { CommandRule } from "../command-rule.ts";
-import { createdByAnnotation, longAgoMs, ruleDocument } from "../command-rule.ts";
+import { createdByAnnotation, ruleDocument } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Reported } from "./reported-status.ts";
 import { progressOf } from "./reported-status.ts";
@@ -69,7 +70,7 @@ async function putRule(api: ApiServer, rule: CommandRule): Promise<RuleObject> {
 }
 
 async function expireRule(api: ApiServer, { namespace, name }: ObjectName): Promise<RuleObject[]> {
-  const body = { spec: { expiresAt: formatTime(longAgoMs) } };
+  const body = { spec: { expiresAt: formatTime(unblockedAtMs) } };
   const options = { timeoutMs, query: fieldManager };
   const patched = await mergePatchObject<RuleObject>(api, type, { namespace, name }, body, options);
   if (patched.ok) return [patched.value];
@@ -77,7 +78,8 @@ async function expireRule(api: ApiServer, { namespace, name }: ObjectName): Prom
   throw refused("patch", { namespace, name }, patched.fault);
 }
 
-async function deleteRule(api: ApiServer, { namespace, name }: ObjectName): Promise<void> {
+/** @throws CommandError if the rule can't be deleted */
+export async function deleteRule(api: ApiServer, { namespace, name }: ObjectName): Promise<void> {
   const deleted = await deleteObject(api, type, { namespace, name }, { timeoutMs });
   if (!deleted.ok && deleted.fault.code !== "NotFound") throw refused("delete", { namespace, name }, deleted.fault);
 }

@@ -4,6 +4,7 @@ import type { Standalone } from "../../app/standalone.ts";
 import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
 import { AddressCover } from "../../model/address-cover.ts";
+import { unblockedAtMs } from "../../model/declared.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ReconcileObserver } from "../../reconcile/ports.ts";
@@ -11,7 +12,6 @@ import { troubleOf } from "../../reconcile/status/trouble.ts";
 import { viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
-import { longAgoMs } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import type { FolderPlace } from "./folder-standalone.ts";
 import { openFolderStandalone } from "./folder-standalone.ts";
@@ -58,7 +58,9 @@ async function applyOne(standalone: Standalone, instance: ObjectName): Promise<s
   try {
     const [result] = await standalone.applyOnce(async () => undefined, [instance]);
     const facts = result?.outcome.facts;
-    return facts === undefined ? undefined : troubleOf(facts)?.message;
+    const trouble = facts === undefined ? undefined : troubleOf(facts);
+    // The message of a trouble that passes ends with the promise to retry, but this process ends now.
+    return trouble?.cause ?? trouble?.message;
   } finally {
     await standalone.close();
   }
@@ -113,7 +115,7 @@ function reportedProgress({ stateDirectory, written }: FolderWork): Progress {
   for (const { namespace, name, addresses, expiresAtMs } of written) {
     const status = readStatusFile(state, { kind: "WafIpRule", namespace, name }) as Reported | undefined;
     const progress = progressOf(status, 0);
-    const wanted = expiresAtMs === longAgoMs ? 0 : addresses.length;
+    const wanted = expiresAtMs === unblockedAtMs ? 0 : addresses.length;
     const { desired, carved = 0 } = status?.entries ?? {};
     const isOlder = progress.state === "Settled" && carved === 0 && desired !== wanted;
     if (isOlder) return { state: "Open", message: `WafIpRule ${namespace}/${name} has not been reread yet.` };

@@ -90,6 +90,8 @@ export interface Target {
   placeOfRule(name: ObjectName): Promise<string>;
   /** Writes and removes rules, and optionally waits for the WAF. @throws CommandError if they can't be written */
   change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome>;
+  /** Deletes rules that have no effect any longer. Returns those that it could delete. */
+  tidy(rules: readonly ObjectName[]): Promise<readonly ObjectName[]>;
   /** The removals that are on hold now. @throws CommandError if they are not known */
   removalsOnHold(instance: ObjectName): Promise<OnHold>;
   /** Approves exactly the removals of the hash. Returns where the approval is recorded. @throws CommandError if it can't be written */

@@ -18,7 +18,7 @@ type Ports = Pick<ReconcilePorts, "history" | "clock">;
 /** Records a write that the API accepted at `atMs`. `basis` contains the inventory from before the write. */
 export function noteAccepted(ports: Ports, name: ObjectName, operation: Operation, basis: Basis, atMs: number): void {
   const kind = isAddition(operation) ? "Added" : "Removed";
-  note(ports, name, [{ kind, ...subjectOf(operation, basis), note: "" }], atMs);
+  note(ports, name, [{ kind, ...subjectOf(operation, basis), note: reasonOf(operation, basis) }], atMs);
 }
 
 /** Records a write whose outcome is unknown. */
@@ -116,6 +116,12 @@ function note(
     { namespace, name },
     events.map((event) => ({ atMs, ...event })),
   );
+}
+
+/** Why the entry is added, in the words of the first rule that declares it. */
+function reasonOf(operation: Operation, { desired }: Basis): string {
+  if (operation.kind !== "AddEntry") return "";
+  return desired.lists[operation.list].get(operation.entry)?.[0]?.rule.description ?? "";
 }
 
 function isAddition({ kind }: Operation): boolean {

@@ -1,6 +1,7 @@
 // Assesses a rule: the finding for its condition Synced.
 import { formatTime } from "../../api/conditions.ts";
 import type { ListName } from "../../model/declared.ts";
+import { unblockedAtMs } from "../../model/declared.ts";
 import { asSentence, counted, inThousands } from "../../model/sentence.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { entriesLeft } from "../../plan/instance/progress.ts";
@@ -90,7 +91,8 @@ function assessUnwritten(so: string, list: ListName, { gathered }: RunFacts): Sy
 /** A rule is reported as expired only after its entries are removed: while some are on hold, it reports this. */
 function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFacts): SyncedFinding {
   const { list } = rule;
-  const at = rule.expiresAtMs === undefined ? "" : ` at ${formatTime(rule.expiresAtMs)}`;
+  const at =
+    rule.expiresAtMs === undefined || rule.expiresAtMs === unblockedAtMs ? "" : ` at ${formatTime(rule.expiresAtMs)}`;
   const { observed, inventory, desired, plan } = facts;
   const left =
     observed === undefined || inventory === undefined

@@ -5,7 +5,7 @@ import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { adoptAnnotation } from "../../plan/lists/ownership.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
-import { listNames } from "../../model/declared.ts";
+import { listNames, unblockedAtMs } from "../../model/declared.ts";
 import type { Approval } from "../../model/inventory.ts";
 import { asSentence, counted } from "../../model/sentence.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
@@ -170,7 +170,11 @@ function emitRules(status: StatusPort, emitted: EmittedEvents, facts: RunFacts):
       status.event(rule.rule.meta, { type: "Warning", reason: rule.verdict, message: rule.message });
     }
     if (emitted.isNew(`expired ${rule.id}`, rule.expired ? "expired" : undefined) && rule.expired) {
-      status.event(rule.rule.meta, { type: "Normal", reason: "Expired", message: "The rule has expired." });
+      const isUnblocked = rule.rule.expiresAtMs === unblockedAtMs;
+      const [reason, message] = isUnblocked
+        ? ["Ended", "`wafsync unblock` ended the rule."]
+        : ["Expired", "The rule has expired."];
+      status.event(rule.rule.meta, { type: "Normal", reason, message });
     }
   }
 }

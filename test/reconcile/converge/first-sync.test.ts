@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { unblockedAtMs } from "../../../src/model/declared.ts";
 import { readOwners } from "../../../src/model/entry-owners.ts";
 import { addresses, allowing, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
 import { anInventory, entry } from "../../support/builders/gathered.ts";
@@ -165,6 +166,16 @@ describe("A later run", () => {
     expect(world.status.condition(rule!.rule.meta, "Synced")).toBe("True Expired");
     expect(world.status.eventReasons().filter((reason) => reason === "Expired")).toHaveLength(1);
     expect(world.status.faults).toStrictEqual([]);
+  });
+
+  test("reports that unblock ended a rule, and not that its time has passed", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("now", ["192.0.2.1"])] } });
+    await world.pass();
+    world.declare({ rules: [blocking("now", ["192.0.2.1"], { expiresAtMs: unblockedAtMs })] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
+    expect(world.status.eventReasons()).toContain("Ended");
+    expect(world.status.eventReasons()).not.toContain("Expired");
   });
 
   test("does not run again immediately for an expired rule that is not attached", async () => {

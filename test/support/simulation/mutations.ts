@@ -395,6 +395,13 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/instance/guests.test.ts",
   },
   {
+    guard: "`unblock` changes only rules that a command wrote",
+    file: "src/cli/unblock-plan.ts",
+    from: ` || !isCommandRule(rule.meta)`,
+    to: "",
+    foundBy: "test/cli/command-rule.test.ts",
+  },
+  {
     guard: "a guest's Allow entry does not unblock addresses of other namespaces",
     file: "src/plan/lists/protect-others.ts",
     from: "if (rules.every(({ isOwners }) => isOwners)) return rules;",

@@ -1,0 +1,166 @@
+// What `block` and `unblock` promise in a folder: an end that comes, a block that is one, and the true cause of one that stays.
+import { readdir } from "node:fs/promises";
+import { describe, expect, test } from "@jest/globals";
+import { builtProgram } from "../support/processes/built-program.ts";
+import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+const program = builtProgram();
+const address = "203.0.113.9";
+const file = "main-block-203-0-113-9.yaml";
+
+async function run(folder: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
+  return await runWafsync([...command.split(" "), ...folder.from, ...more], { program: program() });
+}
+
+/** A folder whose rule `team`, at `team.yaml:8`, blocks these entries. */
+async function folderOfTeam(blocked: readonly string[]): Promise<WafFolder> {
+  const folder = await wafFolder();
+  await folder.files.write("team.yaml", ruleDocument("team", { addresses: blocked }));
+  expect((await run(folder, "apply")).code).toBe(0);
+  return folder;
+}
+
+describe("block", () => {
+  test("promises no end for an address that a permanent rule blocks as well", async () => {
+    await using folder = await folderOfTeam(["203.0.113.0/24", address]);
+    const blocked = await run(folder, `block ${address} --for 1h`);
+    expect([blocked.code, blocked.stdout]).toStrictEqual([0, expect.not.stringMatching(/until|To undo/)]);
+    expect(blocked.stderr).toContain(`WafIpRule shop/team at team.yaml:8 also blocks ${address}, without an end`);
+    expect(blocked.stderr).toContain(`WafIpRule shop/team at team.yaml:8 also blocks 203.0.113.0/24, without an end`);
+    expect(blocked.stderr).not.toContain("to remove the block");
+    const json = JSON.parse((await run(folder, `block ${address} --for 1h -o json`)).stdout) as object;
+    expect(json).not.toHaveProperty("until");
+    expect(json).toMatchObject({
+      rules: [{ address, alsoBlockedBy: [{ entry: address }, { entry: "203.0.113.0/24" }] }],
+    });
+  });
+
+  test("promises no end, and no way back, for an entry that another writer added", async () => {
+    await using folder = await wafFolder();
+    folder.simulator.waf(testKey).add("blocklist", [address]);
+    const blocked = await run(folder, `block ${address} --for 1h`);
+    expect([blocked.code, blocked.stdout]).toStrictEqual([0, expect.not.stringMatching(/until|To undo/)]);
+    expect(blocked.stderr).toContain(`another writer added ${address}`);
+    const unblocked = await run(folder, `unblock ${address}`);
+    expect([unblocked.code, unblocked.stderr]).toStrictEqual([1, ""]);
+    expect(unblocked.stdout).toMatch(/is removed\.\n[^]*is still blocked[^]*another writer added it/);
+    expect(unblocked.stdout).not.toContain(file);
+    expect(await readdir(folder.path)).not.toContain(file);
+  });
+
+  test("says what to run after an error of the API, because nothing retries", async () => {
+    await using folder = await wafFolder();
+    folder.simulator.addFaults({ times: 1_000, effect: { kind: "ServerError" } });
+    const failed = await run(folder, `block ${address} --for 1h`);
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toMatch(/nothing retries: run `wafsync apply -f [^`]*` now/);
+    expect(failed.stderr).not.toMatch(/wafsync retries|to remove the block/);
+  });
+
+  test("says that a suspended instance keeps it from the WAF", async () => {
+    await using folder = await wafFolder({}, "  suspend: true\n");
+    const blocked = await run(folder, `block ${address}`);
+    expect([blocked.code, blocked.stderr]).toStrictEqual([1, expect.stringContaining("the instance is suspended")]);
+    expect(blocked.stderr).not.toContain("now.");
+  });
+
+  test("warns of the allowlist, declared or not, and does not call the address blocked", async () => {
+    await using folder = await wafFolder();
+    folder.simulator.waf(testKey).add("allowlist", ["203.0.113.0/24"]);
+    const blocked = await run(folder, `block ${address}`);
+    expect([blocked.code, blocked.stdout]).toStrictEqual([1, expect.stringContaining("is on the blocklist of")]);
+    expect(blocked.stderr).toMatch(/warning: another writer added 203\.0\.113\.0\/24 to the allowlist/);
+    await folder.files.write(
+      "office.yaml",
+      ruleDocument("office", { action: "Allow", addresses: ["198.51.100.0/24"] }),
+    );
+    const declared = await run(folder, "block 198.51.100.7 --no-wait");
+    expect([declared.code, declared.stderr]).toStrictEqual([
+      1,
+      expect.stringContaining("WafIpRule shop/office at office.yaml:8 allows 198.51.100.0/24"),
+    ]);
+  });
+
+  test("deletes expired rules of earlier blocks, says so, and judges only its own address", async () => {
+    await using folder = await folderOfTeam(["192.0.2.1"]);
+    const expired = ruleDocument("main-block-192-0-2-1", {
+      addresses: ["192.0.2.1"],
+      spec: `  expiresAt: "2026-01-01T00:00:00Z"\n`,
+    }).replace("{name:", `{annotations: {wafsync.dev/created-by: wafsync-block}, name:`);
+    await folder.files.write("main-block-192-0-2-1.yaml", expired);
+    const blocked = await run(folder, `block ${address}`);
+    expect([blocked.code, blocked.stderr]).toStrictEqual([
+      0,
+      expect.stringContaining("deleted WafIpRule shop/main-block-192-0-2-1, which had expired"),
+    ]);
+    expect(await readdir(folder.path)).not.toContain("main-block-192-0-2-1.yaml");
+    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(["192.0.2.1", address]);
+  });
+
+  test("takes back the exception of `unblock --allow-for`", async () => {
+    await using folder = await folderOfTeam(["203.0.113.0/24"]);
+    const waf = folder.simulator.waf(testKey);
+    const allowed = await run(folder, `unblock ${address} --allow-for 1h`);
+    expect(allowed.stdout).toMatch(/To undo it: wafsync unblock 203\.0\.113\.9 -f .*--end-exception/);
+    const again = await run(folder, `unblock ${address}`);
+    expect([again.code, again.stdout]).toStrictEqual([0, expect.not.stringContaining("--allow-for")]);
+    const blocked = await run(folder, `block ${address}`);
+    expect([blocked.code, blocked.stderr]).toStrictEqual([
+      0,
+      expect.stringContaining("WafIpRule shop/main-allow-203-0-113-9 is removed"),
+    ]);
+    expect([waf.allowlist, waf.blocklist.toSorted()]).toStrictEqual([[], ["203.0.113.0/24", address]]);
+  });
+
+  test("names its reason in the answer of why and in the history, also when the block is gone", async () => {
+    await using folder = await wafFolder();
+    const reason = "scans the shop, INC-4711";
+    await runWafsync(["block", address, ...folder.from, "--reason", reason], { program: program() });
+    for (const output of ["table", "json", "markdown"]) {
+      expect((await run(folder, `why ${address} -o ${output}`)).stdout).toContain(reason);
+    }
+    await run(folder, `unblock ${address}`);
+    expect((await run(folder, "history")).stdout).toContain(reason);
+  });
+});
+
+describe("unblock", () => {
+  test("of a network removes the blocks of commands inside it", async () => {
+    await using folder = await wafFolder();
+    const waf = folder.simulator.waf(testKey);
+    expect((await run(folder, "block 203.0.113.128/25 192.0.2.7")).code).toBe(0);
+    expect((await run(folder, "unblock 203.0.113.129 203.0.113.130")).code).toBe(0);
+    expect([waf.blocklist.includes("203.0.113.130"), waf.blocklist.length]).toStrictEqual([false, 8]);
+    expect((await run(folder, "unblock 203.0.113.128/25 192.0.2.0/24")).code).toBe(0);
+    expect(waf.blocklist).toStrictEqual([]);
+    expect((await readdir(folder.path)).filter((name) => name.includes("-block-"))).toStrictEqual([]);
+  });
+
+  test("of a network names what still blocks parts of it", async () => {
+    await using folder = await folderOfTeam(["198.51.100.77"]);
+    folder.simulator.waf(testKey).add("blocklist", ["198.51.100.78"]);
+    const left = await run(folder, "unblock 198.51.100.0/24");
+    expect([left.code, left.stdout]).toStrictEqual([
+      1,
+      expect.stringMatching(
+        /parts of 198\.51\.100\.0\/24 are still blocked[^]*198\.51\.100\.77 by WafIpRule shop\/team at team\.yaml:8: remove it there[^]*198\.51\.100\.78: another writer/i,
+      ),
+    ]);
+  });
+
+  test("ends an exception early", async () => {
+    await using folder = await folderOfTeam(["203.0.113.0/24"]);
+    expect((await run(folder, `unblock ${address} --allow-for 1h`)).code).toBe(0);
+    const ended = await run(folder, `unblock ${address} --end-exception`);
+    expect([ended.code, ended.stdout]).toStrictEqual([
+      0,
+      expect.stringContaining("WafIpRule shop/main-allow-203-0-113-9 is removed"),
+    ]);
+    expect(folder.simulator.waf(testKey).allowlist).toStrictEqual([]);
+    const none = await run(folder, `unblock ${address} --end-exception`);
+    expect([none.code, none.stdout]).toStrictEqual([0, expect.stringContaining("has no exception")]);
+  });
+});
