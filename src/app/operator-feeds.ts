@@ -3,7 +3,7 @@
 import type { ApiServer } from "../kube/api-server.ts";
 import type { SecretKeyRef } from "../model/declared-feed.ts";
 import type { Gathered } from "../model/gathered.ts";
-import type { LogEntry } from "../model/log-entry.ts";
+import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import { blockingFeeds } from "../plan/feeds/blocking-feeds.ts";
 import { FeedBook } from "../reconcile/feeds/feed-book.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
@@ -60,6 +60,6 @@ export function countBlocked(
     (feed) => book.state(feed)?.held === undefined,
   );
   if (feeds.length === 0) return;
-  const requests = entries.map(({ client_ip: client, timestamp }) => ({ client, atMs: Date.parse(timestamp) }));
+  const requests = entries.map(({ client_ip: client, timestamp }) => ({ client, atMs: logTimeMs(timestamp) }));
   for (const feed of feeds) fetcher.countBlocked(feed, requests);
 }

@@ -2,7 +2,7 @@
 // day, so only a few pages are read.
 import { realClock } from "../async/clock.ts";
 import type { Entry } from "../model/entry.ts";
-import type { LogEntry } from "../model/log-entry.ts";
+import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
 import type { LogPort } from "../reconcile/logs/log-ports.ts";
 import { readLogs } from "../reconcile/logs/read-logs.ts";
@@ -44,7 +44,7 @@ async function newestOfDay(waf: LogPort, day: number, fits: (entry: LogEntry) =>
     }
     if (piece.kind !== "Rows") continue;
     for (const entry of piece.entries) {
-      if (fits(entry) && (newest === undefined || Date.parse(entry.timestamp) > Date.parse(newest.timestamp))) {
+      if (fits(entry) && (newest === undefined || logTimeMs(entry.timestamp) > logTimeMs(newest.timestamp))) {
         newest = entry;
       }
     }

@@ -19,6 +19,13 @@ export interface LogEntry {
   readonly cache_hit: boolean;
 }
 
+/** When the request was made; NaN if the timestamp is invalid. A timestamp without a zone is UTC, wherever wafsync runs. */
+export function logTimeMs(timestamp: string): number {
+  const hasNoZone = /[T\s]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/i.test(timestamp);
+  // oxlint-disable-next-line eslint/no-restricted-globals -- with a zone, the result depends on the text alone
+  return Date.parse(hasNoZone ? `${timestamp}Z` : timestamp);
+}
+
 /** The documented fields, in the order in which they are printed. */
 export const logEntryFields = [
   "timestamp",

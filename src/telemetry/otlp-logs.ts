@@ -8,7 +8,7 @@ import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { LoggerProvider } from "@opentelemetry/sdk-logs";
 import type { ReadableLogRecord } from "@opentelemetry/sdk-logs";
-import type { LogEntry } from "../model/log-entry.ts";
+import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 
 const timeoutMs = 10_000;
 /** `ExportResultCode.SUCCESS` of the SDK's core package, which is not a direct dependency. */
@@ -103,7 +103,7 @@ export function otlpRecordOf(
   entry: LogEntry,
   nowMs: number,
 ): LogRecord {
-  const timeMs = Date.parse(entry.timestamp);
+  const timeMs = logTimeMs(entry.timestamp);
   return {
     timestamp: Number.isNaN(timeMs) ? nowMs : timeMs,
     observedTimestamp: nowMs,

@@ -3,6 +3,7 @@
 import type { DayRange } from "../../plan/logs/cursor.ts";
 import { firstKeptDay, logRetentionDays } from "../../plan/logs/retention.ts";
 import type { LogPlan } from "../../plan/logs/retention.ts";
+import { logTimeMs } from "../../model/log-entry.ts";
 import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Bound } from "../since.ts";
@@ -48,7 +49,7 @@ export function parseRange(since: string, until: string, nowMs: number): LogRang
 /** Whether a row belongs to the range. */
 export function isWithin({ sinceMs, untilMs }: Moments, timestamp: string): boolean {
   if (sinceMs === undefined && untilMs === undefined) return true;
-  const timeMs = Date.parse(timestamp);
+  const timeMs = logTimeMs(timestamp);
   return timeMs >= (sinceMs ?? -Infinity) && timeMs < (untilMs ?? Infinity);
 }
 

@@ -1,7 +1,7 @@
 // The page about the newest blocked requests of one WAF: over time, by reason, country, network and client. It can also show the
 // requests of one client or network.
 import type { Summary } from "../../api/summary.ts";
-import type { LogEntry } from "../../model/log-entry.ts";
+import { type LogEntry, logTimeMs } from "../../model/log-entry.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
 import { dayMs } from "../../model/time-text.ts";
 import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
@@ -40,7 +40,7 @@ export function requestsPage(
   const chosen = client === "" ? rows : rows.filter((row) => fits(row));
   const report = new LogReport({ startMs: firstDay * dayMs, endMs: (lastDay + 1) * dayMs });
   for (const row of chosen) {
-    const timeMs = Date.parse(row.timestamp);
+    const timeMs = logTimeMs(row.timestamp);
     const day = Number.isNaN(timeMs) ? lastDay : Math.min(lastDay, Math.max(firstDay, dayOf(timeMs)));
     report.add(row, day * dayMs, timeMs);
   }
@@ -84,7 +84,7 @@ function numbers(rows: readonly LogEntry[], client: string): Markup[] {
 
 /** The time without its seconds; an invalid time stays unchanged. */
 function minuteOf(timestamp = ""): string {
-  const timeMs = Date.parse(timestamp);
+  const timeMs = logTimeMs(timestamp);
   return Number.isNaN(timeMs) ? timestamp : timeWords(timeMs);
 }
 

@@ -1,7 +1,7 @@
 // Reads the data of a report: the blocked requests of the period and of the previous period, the domain of the WAF, and its lists.
 import type { ListName } from "../../model/declared.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import type { LogEntry } from "../../model/log-entry.ts";
+import { type LogEntry, logTimeMs } from "../../model/log-entry.ts";
 import type { OriginsRead, WafFault, WafResult } from "../../model/waf-result.ts";
 import { dayMs } from "../../model/time-text.ts";
 import { formatDay } from "../../reconcile/logs/log-days.ts";
@@ -77,7 +77,7 @@ export async function collectReport(
   const end = await readRange(ports, range, watch, (row, day) => {
     if (!filter(row)) return;
     const entry = withoutKey(row, key);
-    const timeMs = Date.parse(row.timestamp);
+    const timeMs = logTimeMs(row.timestamp);
     report.add(entry, day * dayMs, timeMs);
     if (isFocused) newest.add(entry, timeMs);
   });
