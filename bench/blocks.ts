@@ -2,11 +2,10 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { attackWeek, judgeWeek, scoreOf } from "../test/support/worlds/attack-week.ts";
-import { anAutoBlock } from "../test/support/builders/declare-auto-block.ts";
+import { anAutoBlock, newRow } from "../test/support/builders/declare-auto-block.ts";
 import { seededRandom } from "../test/support/builders/seeded-random.ts";
 import type { LogEntry } from "../src/model/log-entry.ts";
 import { Judges } from "../src/plan/blocking/judges.ts";
-import { timed } from "../src/reconcile/logs/judge-rows.ts";
 import type { Bench, BenchOutcome, BenchTable } from "./bench.ts";
 import { inMilliseconds, inSeconds } from "./bench.ts";
 
@@ -62,7 +61,7 @@ function hourTable(): BenchTable {
   for (let start = 0; start < rowsPerHour; start += rowsPerPage) {
     const page = Array.from({ length: rowsPerPage }, (_, index) => rowAt(start + index, random));
     const from = performance.now();
-    judges.take(page.map(timed), startMs + (start * hourMs) / rowsPerHour, () => () => false);
+    judges.take(page.map(newRow), startMs + (start * hourMs) / rowsPerHour, () => () => false);
     const tookMs = performance.now() - from;
     totalMs += tookMs;
     longestMs = Math.max(longestMs, tookMs);

@@ -66,11 +66,10 @@ export async function followLogs(collection: LogCollection, following: Following
   await work.begin();
   while (!ports.stopping.aborted) {
     const days = cursor.daysToRead(dayOf(clock.nowMs()), lookbackDays);
-    const markOf = (day: number) => cursor.markOf(day);
-    const end = await work.take(readLogs(ports, { days, perPage, markOf }));
+    const end = await work.take(readLogs(ports, { days, perPage, cursor }));
     if (end !== undefined && (end.state !== "Failed" || !isTransient(end.fault))) return end;
     if (end?.state === "Failed") watcher.failed(end.fault);
-    if (end === undefined) cursor.forgetBefore(days.lastDay - lookbackDays);
+    if (end === undefined) cursor.forget(days.lastDay, lookbackDays);
     await clock.sleep(intervalMs, ports.stopping);
   }
   return { state: "Stopped", rows: work.rows };

@@ -2,8 +2,7 @@
 // by then. It is written after the output has reached the disk. When a download resumes, any bytes after that position are
 // truncated.
 import { readFile, rm } from "node:fs/promises";
-import { loadLogCursor } from "../../plan/logs/cursor.ts";
-import type { LogCursor } from "../../plan/logs/cursor.ts";
+import { LogCursor } from "../../plan/logs/cursor.ts";
 import { writeFileAtomically } from "../../source/directory/atomic-file.ts";
 import { CommandError } from "../describe-error.ts";
 
@@ -59,7 +58,7 @@ function parseCheckpoint(text: string): LogCheckpoint | undefined {
   const saved = parseJson(text);
   if (saved === undefined || saved["version"] !== 1) return undefined;
   const { question, offset, rows } = saved;
-  const cursor = loadLogCursor(saved["cursor"]);
+  const cursor = LogCursor.load(saved["cursor"]);
   const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
   if (cursor === undefined || !isWhole(offset) || !isWhole(rows) || !isQuestion(question)) return undefined;
   return { question, offset, rows, cursor };

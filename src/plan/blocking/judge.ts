@@ -45,10 +45,14 @@ interface Former {
   readonly times: number;
 }
 
-/** `atMs` is undefined if the row has no valid time. */
-export interface TimedRow {
+export interface JudgedRow {
   readonly entry: LogEntry;
-  readonly atMs: number | undefined;
+  /** NaN if the row has no valid time. */
+  readonly atMs: number;
+  /** Equal for rows that may be the same request. */
+  readonly identity: number;
+  /** How many requests of this identity were judged before. */
+  readonly known: number;
 }
 
 export interface JudgeContext {
@@ -92,16 +96,21 @@ export class Judge {
     if (saved.shape === shapeOf(declared)) this.#counts.restore(saved.counts);
   }
 
-  /** Counts rows, in any order. @returns the newly listed clients */
-  take(rows: readonly TimedRow[], context: JudgeContext): readonly JudgedEntry[] {
+  /** Counts the rows of one page, in any order, with all rows of an identity. @returns the newly listed clients */
+  take(rows: readonly JudgedRow[], context: JudgeContext): readonly JudgedEntry[] {
     this.expire(context.nowMs);
     const listed: JudgedEntry[] = [];
     const addresses = new Map<string, ClientAddress | undefined>();
-    for (const { entry: row, atMs } of rows) {
+    const copies = new Map<number, number>();
+    for (const { entry: row, atMs, identity, known } of rows) {
       if (!this.#matches(row)) continue;
+      const copy = (copies.get(identity) ?? 0) + 1;
+      copies.set(identity, copy);
+      // The known requests may have been any of the rows.
+      if (copy <= known) continue;
       this.#rows.matched += 1;
       const client = this.#addressOf(row.client_ip, addresses);
-      if (client === undefined || atMs === undefined || atMs > context.nowMs + aheadMsMax) {
+      if (client === undefined || Number.isNaN(atMs) || atMs > context.nowMs + aheadMsMax) {
         this.#rows.unreadable += 1;
       } else if (atMs < this.#oldestMs(context.nowMs)) this.#rows.late += 1;
       else listed.push(...this.#count(row, client, atMs, context));
@@ -121,7 +130,8 @@ export class Judge {
       if (this.#former.size <= formerMax && untilMs + this.#declared.maxTtlMs > nowMs) continue;
       this.#former.delete(key);
     }
-    this.#counts.forgetBefore(this.#oldestMs(nowMs));
+    // A row that is just in time belongs to the window of older ones.
+    this.#counts.forgetBefore(this.#oldestMs(nowMs) - this.#declared.windowMs);
   }
 
   judgement(): Judgement {

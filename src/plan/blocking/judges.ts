@@ -3,7 +3,7 @@ import type { DeclaredAutoBlock, JudgedEntry, Judgement } from "../../model/auto
 import { nameKey } from "../../model/resource.ts";
 import type { Entry } from "../../model/entry.ts";
 import { Judge, judgementOf } from "./judge.ts";
-import type { TimedRow } from "./judge.ts";
+import type { JudgedRow } from "./judge.ts";
 import type { SavedJudges } from "./saved-judges.ts";
 import { readSavedJudges } from "./saved-judges.ts";
 
@@ -52,7 +52,7 @@ export class Judges {
 
   /** @returns the newly listed clients of each WafAutoBlock, without those that list none */
   take(
-    rows: readonly TimedRow[],
+    rows: readonly JudgedRow[],
     nowMs: number,
     exemptionFor: (block: DeclaredAutoBlock) => (entry: Entry) => boolean,
   ): readonly { readonly block: DeclaredAutoBlock; readonly listed: readonly JudgedEntry[] }[] {

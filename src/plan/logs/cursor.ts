@@ -1,28 +1,40 @@
 // The read position of a polling log follower: days before `nextDay` were read at least once. For the latest of them, the forwarded
-// rows are known, so rows that arrive late are forwarded and the others are not forwarded twice.
+// rows are known, so rows that arrive late are forwarded and the others are not forwarded twice. The latest days with rows stay
+// known whatever the clock says, so that a clock that was ahead for a while neither repeats nor loses a row.
 // Days are whole numbers, counted from 1970.
 import { finished } from "../../model/finished.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
-import { decodeTally, encodeTally } from "./tally-codec.ts";
-import { LogTally } from "./tally.ts";
+import { isRecord } from "../../model/record.ts";
 import { createRowIdentity } from "./row-identity.ts";
 import type { IdentitySeed, RowIdentity } from "./row-identity.ts";
+import { decodeTally, encodeTally, type RowTally } from "./tally.ts";
 
 /** The state of one day. */
 export interface DayMark {
-  readonly tally: LogTally;
+  readonly forwarded: RowTally;
+  /** The rows that WafAutoBlocks have judged, by the identity of requests. */
+  readonly judged: RowTally;
   /** `total.value` when the day was last read completely: as long as it is the same, there are no new rows. */
   readonly total: number | undefined;
 }
 
-/** A cursor as JSON. Version 1 identified rows differently, so its rows can't be used. */
+/** A cursor as JSON. */
 export interface SavedLogCursor {
-  readonly version: 2;
+  readonly version: 1;
   readonly seed: IdentitySeed;
   readonly firstDay: number;
   readonly nextDay: number;
-  /** `handedOn` is a tally in base64. */
-  readonly days: readonly { readonly day: number; readonly total?: number; readonly handedOn: string }[];
+  readonly openDay: number;
+  readonly closedThrough: number;
+  /** The tallies are encoded. */
+  readonly days: readonly SavedDay[];
+}
+
+interface SavedDay {
+  readonly day: number;
+  readonly total?: number;
+  readonly forwarded: string;
+  readonly judged: string;
 }
 
 export interface DayRange {
@@ -32,18 +44,23 @@ export interface DayRange {
 }
 
 export class LogCursor {
-  readonly #seed: IdentitySeed;
-  readonly #identityOf: RowIdentity;
+  readonly seed: IdentitySeed;
+  readonly identityOf: RowIdentity;
   readonly #marks = new Map<number, DayMark>();
   #firstDay: number;
   #nextDay: number;
+  /** The first day that accepted late rows when the logs were last read. */
+  #openDay: number;
+  /** The last day that was closed because it had too many rows. */
+  #closedThrough = 0;
 
   /** Nothing was read yet; nothing before `firstDay` will be read. */
   constructor(firstDay: number, seed: IdentitySeed, nextDay = firstDay) {
     this.#firstDay = firstDay;
     this.#nextDay = nextDay;
-    this.#seed = seed;
-    this.#identityOf = createRowIdentity(seed);
+    this.#openDay = firstDay;
+    this.seed = seed;
+    this.identityOf = createRowIdentity(seed);
   }
 
   /** The first day that was not read completely. */
@@ -51,44 +68,79 @@ export class LogCursor {
     return this.#nextDay;
   }
 
+  /** Whether this day and all days before it are closed. */
+  isClosed(day: number): boolean {
+    return day <= this.#closedThrough;
+  }
+
   /**
-   * The days to read now: new days, missed days, and days for which rows may still arrive. A day with known rows was
-   * among the latter when it was last read, so it is read once more, no matter how long ago that was.
+   * The days to read now: new days, missed days, and days for which rows may still arrive. A day that was among the latter
+   * when it was last read is read once more, no matter how long ago that was.
    */
   daysToRead(today: number, lookbackDays: number): DayRange {
-    const open = Math.min(this.#nextDay, today - lookbackDays, ...this.#marks.keys());
-    return { firstDay: Math.max(this.#firstDay, open), lastDay: today };
+    if (this.#nextDay > today + 1) this.#goBack(today, lookbackDays);
+    const first = Math.min(this.#nextDay, this.#openDay, today - lookbackDays);
+    return { firstDay: Math.max(this.#firstDay, first), lastDay: today };
+  }
+
+  /** The clock was ahead at an earlier read: the days after the latest one with rows were read too early. */
+  #goBack(today: number, lookbackDays: number): void {
+    const newest = this.#newestDay();
+    if (newest === undefined) {
+      const first = Math.max(today - lookbackDays, this.#closedThrough + 1);
+      this.#firstDay = Math.min(this.#firstDay, first);
+    }
+    this.#nextDay = Math.max(this.#firstDay, (newest ?? 0) + 1);
+    this.#openDay = Math.min(this.#openDay, this.#nextDay - lookbackDays);
+  }
+
+  /** The latest day with rows. */
+  #newestDay(): number | undefined {
+    const days = [...this.#marks].flatMap(([day, { forwarded }]) => (forwarded.size > 0 ? [day] : []));
+    return days.length === 0 ? undefined : Math.max(...days);
   }
 
   /** The number of distinct rows that are known across all days. */
   get rowsKept(): number {
     let rows = 0;
-    for (const { tally } of this.#marks.values()) rows += tally.size;
+    for (const { forwarded } of this.#marks.values()) rows += forwarded.size;
     return rows;
   }
 
   markOf(day: number): DayMark {
-    const mark = this.#marks.get(day) ?? { tally: new LogTally(this.#identityOf), total: undefined };
+    const mark = this.#marks.get(day) ?? { forwarded: new Map(), judged: new Map(), total: undefined };
     this.#marks.set(day, mark);
     return mark;
   }
 
-  /** Marks the day as read completely. */
-  dayDone(day: number, total: number): void {
-    this.#marks.set(day, { tally: this.markOf(day).tally, total });
+  /** Marks the day as read completely. @param total undefined if it must be read again even without new rows */
+  dayDone(day: number, total: number | undefined): void {
+    this.#marks.set(day, { ...this.markOf(day), total });
     this.#nextDay = Math.max(this.#nextDay, day + 1);
   }
 
-  /** Drops the days before this one, which will not be read again. */
-  forgetBefore(day: number): void {
-    for (const known of this.#marks.keys()) if (known < Math.min(day, this.#nextDay)) this.#marks.delete(known);
+  /** Drops the days that will not be read again. */
+  forget(today: number, lookbackDays: number): void {
+    const newest = this.#newestDay() ?? today;
+    const first = Math.min(today, newest, this.#nextDay - 1) - lookbackDays;
+    for (const [day, { forwarded }] of this.#marks) {
+      if (day < first || (forwarded.size === 0 && day < today - lookbackDays)) this.#marks.delete(day);
+    }
+    this.#firstDay = Math.max(this.#firstDay, first);
+    this.#openDay = today - lookbackDays;
   }
 
   /** Rows that were taken but not forwarded: they will be read again. */
   giveBack(day: number, entries: readonly LogEntry[]): void {
-    const { tally } = this.markOf(day);
-    for (const entry of entries) tally.giveBack(entry);
-    this.#marks.set(day, { tally, total: undefined });
+    const mark = this.markOf(day);
+    const { forwarded } = mark;
+    for (const entry of entries) {
+      const identity = this.identityOf(entry);
+      const count = forwarded.get(identity) ?? 0;
+      if (count > 1) forwarded.set(identity, count - 1);
+      else forwarded.delete(identity);
+    }
+    this.#marks.set(day, { ...mark, total: undefined });
   }
 
   /**
@@ -99,23 +151,16 @@ export class LogCursor {
     const days = [...this.#marks.keys()].sort((a, b) => a - b);
     const [oldest] = days;
     if (oldest === undefined || days.length < 2 || oldest >= this.#nextDay) return undefined;
-    this.#marks.delete(oldest);
-    this.#firstDay = Math.max(this.#firstDay, oldest + 1);
+    this.closeThrough(oldest);
     return oldest;
   }
 
   /** Closes this day, which has too many rows to keep, and all days before it: the next day is the first one that is read. */
   closeThrough(day: number): void {
     for (const known of this.#marks.keys()) if (known <= day) this.#marks.delete(known);
+    this.#closedThrough = Math.max(this.#closedThrough, day);
     this.#firstDay = Math.max(this.#firstDay, day + 1);
     this.#nextDay = Math.max(this.#nextDay, day + 1);
-  }
-
-  /** Restores one day of a saved cursor. @returns whether it was valid */
-  restoreMark(day: number, total: number | undefined, handedOn: string): boolean {
-    const tally = decodeTally(Buffer.from(handedOn, "base64"), this.#identityOf);
-    if (tally !== undefined) this.#marks.set(day, { tally, total });
-    return tally !== undefined;
   }
 
   save(): SavedLogCursor {
@@ -124,39 +169,43 @@ export class LogCursor {
 
   /** The cursor must not be changed before the last slice. */
   *saveInSlices(): Generator<undefined, SavedLogCursor> {
-    const days: SavedLogCursor["days"][number][] = [];
-    for (const [day, { tally, total }] of this.#marks) {
-      const handedOn = Buffer.from(yield* encodeTally(tally)).toString("base64");
-      days.push({ day, ...(total !== undefined && { total }), handedOn });
+    const days: SavedDay[] = [];
+    for (const [day, { forwarded, judged, total }] of this.#marks) {
+      const tallies = { forwarded: yield* encodeTally(forwarded), judged: yield* encodeTally(judged) };
+      days.push({ day, ...(total !== undefined && { total }), ...tallies });
     }
-    return { version: 2, seed: this.#seed, firstDay: this.#firstDay, nextDay: this.#nextDay, days };
+    const position = { firstDay: this.#firstDay, nextDay: this.#nextDay, openDay: this.#openDay };
+    return { version: 1, seed: this.seed, ...position, closedThrough: this.#closedThrough, days };
   }
-}
 
-/** Restores a saved cursor; undefined if it is missing or invalid. */
-export function loadLogCursor(saved: unknown): LogCursor | undefined {
-  if (!isSavedCursor(saved)) return undefined;
-  const cursor = new LogCursor(saved.firstDay, saved.seed, saved.nextDay);
-  for (const { day, total, handedOn } of saved.days) {
-    if (!cursor.restoreMark(day, total, handedOn)) return undefined;
+  /** Restores a saved cursor; undefined if it is missing or invalid. */
+  static load(saved: unknown): LogCursor | undefined {
+    if (!isSavedCursor(saved)) return undefined;
+    const cursor = new LogCursor(saved.firstDay, saved.seed, saved.nextDay);
+    cursor.#openDay = saved.openDay;
+    cursor.#closedThrough = saved.closedThrough;
+    for (const { day, total, ...texts } of saved.days) {
+      const [forwarded, judged] = [decodeTally(texts.forwarded), decodeTally(texts.judged)];
+      if (forwarded === undefined || judged === undefined) return undefined;
+      cursor.#marks.set(day, { forwarded, judged, total });
+    }
+    return cursor;
   }
-  return cursor;
 }
 
 function isSavedCursor(value: unknown): value is SavedLogCursor {
-  if (typeof value !== "object" || value === null) return false;
-  const { version, seed, firstDay, nextDay, days } = value as Partial<Record<keyof SavedLogCursor, unknown>>;
-  const isSeed = (one: unknown): boolean =>
-    typeof one === "object" && one !== null && "low" in one && "high" in one && isWhole(one.low) && isWhole(one.high);
-  return (
-    version === 2 && isSeed(seed) && isWhole(firstDay) && isWhole(nextDay) && Array.isArray(days) && days.every(isMark)
-  );
+  if (!isRecord(value)) return false;
+  const { version, seed, firstDay, nextDay, openDay, closedThrough, days } = value;
+  const isSeed = isRecord(seed) && isWhole(seed["low"]) && isWhole(seed["high"]);
+  const isPosition = version === 1 && [firstDay, nextDay, openDay, closedThrough].every(isWhole);
+  return isSeed && isPosition && Array.isArray(days) && days.every(isSavedDay);
 }
 
-function isMark(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const { day, total, handedOn } = value as { day?: unknown; total?: unknown; handedOn?: unknown };
-  return isWhole(day) && (total === undefined || isWhole(total)) && typeof handedOn === "string";
+function isSavedDay(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { day, total, forwarded, judged } = value;
+  const isTotal = total === undefined || isWhole(total);
+  return isWhole(day) && isTotal && typeof forwarded === "string" && typeof judged === "string";
 }
 
 function isWhole(value: unknown): boolean {

@@ -3,8 +3,8 @@
 // Rows are only recorded for a day with several pages or one that is followed: a day with one complete page is forwarded as a whole.
 import { hash } from "node:crypto";
 import type { BrokenLogEntry, LogEntry, LogPage } from "../../model/log-entry.ts";
-import { tallyRowsMax } from "./tally.ts";
-import type { LogTally } from "./tally.ts";
+import type { RowIdentity } from "./row-identity.ts";
+import { type RowTally, tallyRowsMax } from "./tally.ts";
 
 /** After this many consecutive readings with the same contradiction, the last one is accepted, and the defect is reported. */
 export const defectsMax = 3;
@@ -15,7 +15,7 @@ export const pagesMax = 100_000;
 const emptyPagesMax = 3;
 
 /** Completes "The WAF sent …". */
-const tooManyRows = `more log entries for one day than wafsync remembers (${tallyRowsMax}), and the day had to be read again`;
+const tooManyRows = "more log entries for one day than wafsync remembers, and the day had to be read again";
 
 /**
  * - `RepeatedPage`: a page was sent twice. `TooManyRows`, `TooFewRows`: the number differs from `total.value`. `Endless`: more pages
@@ -45,6 +45,8 @@ export type PageVerdict = { readonly rows: readonly LogEntry[] } & (
 interface Reading {
   /** Whether all forwarded rows are known. */
   readonly isRepeatable: boolean;
+  /** How often each row occurred; undefined in the first reading of a day, where the tally is the same. */
+  readonly seen: RowTally | undefined;
   pages: number;
   emptyPages: number;
   came: number;
@@ -56,26 +58,38 @@ interface Reading {
 }
 
 export class LogDayReading {
-  readonly #createTally: () => LogTally;
-  #tally: LogTally | undefined;
-  #reading: Reading = newReading(true);
+  readonly #identityOf: RowIdentity;
+  readonly #rowsMax: number;
+  #tally: RowTally | undefined;
+  #reading: Reading = newReading(true, undefined);
   #identities = new Float64Array(0);
   /** Repeated pages, by their number, and in how many consecutive readings they were repeated. */
   readonly #repeats = new Map<number, number>();
   #lastDefect: ReadingDefect | undefined;
   #defects = 0;
 
-  /** @param tally The forwarded rows of this day; it is updated. */
-  constructor(tally: LogTally | undefined, createTally: () => LogTally) {
+  /** @param tally The forwarded rows of this day; it is updated. Undefined if the day is read once. */
+  constructor(identityOf: RowIdentity, tally: RowTally | undefined, rowsMax = tallyRowsMax) {
+    this.#identityOf = identityOf;
     this.#tally = tally;
-    this.#createTally = createTally;
+    this.#rowsMax = rowsMax;
     this.begin();
+  }
+
+  /** Whether a reading of this day contradicted itself or its total: then a row that occurs twice may be one request. */
+  get isDoubtful(): boolean {
+    return this.#lastDefect !== undefined;
+  }
+
+  /** Whether the next page is the first one of a reading. */
+  get isAtStart(): boolean {
+    return this.#reading.pages === 0;
   }
 
   /** Starts a reading: the next page is the first of the day. */
   begin(): void {
-    this.#reading = newReading(this.#tally?.isOverfull !== true);
-    this.#tally?.beginReading();
+    const known = this.#tally?.size ?? 0;
+    this.#reading = newReading(known < this.#rowsMax, known === 0 ? undefined : new Map());
   }
 
   page(page: LogPage): PageVerdict {
@@ -85,7 +99,7 @@ export class LogDayReading {
     reading.totalMin = Math.min(reading.totalMin, page.total);
     reading.totalMax = Math.max(reading.totalMax, page.total);
     // All forwarded rows that may be read again must be known.
-    if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= this.#createTally();
+    if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= new Map();
     if (!reading.isRepeatable) return { next: "Failed", rows: [], problem: tooManyRows };
     const identities = this.#identify(page.entries);
     const defect = this.#defectOf(length, identities);
@@ -100,10 +114,9 @@ export class LogDayReading {
 
   /** Reuses the same buffer for each page. */
   #identify(entries: readonly LogEntry[]): Float64Array | undefined {
-    const tally = this.#tally;
-    if (tally === undefined) return undefined;
+    if (this.#tally === undefined) return undefined;
     if (this.#identities.length < entries.length) this.#identities = new Float64Array(entries.length);
-    for (const [index, entry] of entries.entries()) this.#identities[index] = tally.identityOf(entry);
+    for (const [index, entry] of entries.entries()) this.#identities[index] = this.#identityOf(entry);
     return this.#identities.subarray(0, entries.length);
   }
 
@@ -141,12 +154,32 @@ export class LogDayReading {
     if (tally === undefined || identities === undefined) return entries;
     let rows: LogEntry[] | undefined;
     for (const [index, entry] of entries.entries()) {
-      const isNew = tally.take(identities[index] ?? 0);
+      const isNew = this.#take(tally, identities[index] ?? 0);
       // Copies the rows only if one must be left out.
       if (!isNew) rows ??= entries.slice(0, index);
       else rows?.push(entry);
     }
     return rows ?? entries;
+  }
+
+  /** Counts a row in the reading. @returns whether to forward it; it then counts as forwarded */
+  #take(tally: RowTally, identity: number): boolean {
+    const { seen } = this.#reading;
+    const known = tally.get(identity) ?? 0;
+    const count = seen === undefined ? known + 1 : (seen.get(identity) ?? 0) + 1;
+    seen?.set(identity, count);
+    if (count <= known) return false;
+    if (known > 0 || tally.size < this.#rowsMax) tally.set(identity, count);
+    return true;
+  }
+
+  /** How many forwarded rows the reading did not contain: the API no longer confirms them. */
+  #surplus(): number {
+    const { seen } = this.#reading;
+    let surplus = 0;
+    if (seen === undefined) return surplus;
+    for (const [identity, count] of this.#tally ?? []) surplus += Math.max(0, count - (seen.get(identity) ?? 0));
+    return surplus;
   }
 
   /** Some servers send a scroll ID with the last rows, followed by an empty page. */
@@ -174,14 +207,15 @@ export class LogDayReading {
     return {
       next: "Nothing",
       rows,
-      summary: { came, total, broken, brokenCount, surplus: this.#tally?.unconfirmed ?? 0 },
+      summary: { came, total, broken, brokenCount, surplus: this.#surplus() },
     };
   }
 }
 
-function newReading(isRepeatable: boolean): Reading {
+function newReading(isRepeatable: boolean, seen: RowTally | undefined): Reading {
   return {
     isRepeatable,
+    seen,
     pages: 0,
     emptyPages: 0,
     came: 0,

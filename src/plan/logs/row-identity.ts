@@ -16,8 +16,8 @@ export type RowIdentity = (entry: LogEntry) => number;
 const hexDigits = 13;
 
 export function createRowIdentity({ low, high }: IdentitySeed): RowIdentity {
-  return (entry) => {
-    const fields = JSON.stringify([
+  return (entry) =>
+    identityOfFields([
       low,
       high,
       entry.timestamp,
@@ -32,6 +32,8 @@ export function createRowIdentity({ low, high }: IdentitySeed): RowIdentity {
       entry.country,
       entry.cache_hit,
     ]);
-    return Number.parseInt(hash("sha256", fields, "hex").slice(0, hexDigits), 16);
-  };
+}
+
+export function identityOfFields(fields: readonly (string | number | boolean | null)[]): number {
+  return Number.parseInt(hash("sha256", JSON.stringify(fields), "hex").slice(0, hexDigits), 16);
 }

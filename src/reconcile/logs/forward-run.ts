@@ -3,11 +3,11 @@
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import type { LogEntry } from "../../model/log-entry.ts";
+import { type LogEntry, logTimeMs } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
+import { judgedBlocks } from "../../plan/blocking/judged-blocks.ts";
 import { Judges } from "../../plan/blocking/judges.ts";
 import { LogCursor } from "../../plan/logs/cursor.ts";
-import type { DayRange } from "../../plan/logs/cursor.ts";
 import { defaultLogLimits } from "../../plan/logs/hour-usage.ts";
 import type { LogLimits } from "../../plan/logs/hour-usage.ts";
 import { dayDefects } from "./day-defects.ts";
@@ -17,12 +17,11 @@ import type { Resting } from "./forward-limits.ts";
 import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
 import { faultFinding, reportLogs } from "./forward-status.ts";
 import type { LogsFinding } from "./forward-status.ts";
-import { judging } from "./judge-rows.ts";
-import type { JudgeRows } from "./judge-rows.ts";
-import { formatDay } from "./log-days.ts";
+import { DayJudging } from "./judge-rows.ts";
+import { dayOf, formatDay } from "./log-days.ts";
 import { makeLogRecord, readLogRecord } from "./log-record.ts";
 import { randomSeed, readLogs } from "./read-logs.ts";
-import type { LogPiece } from "./read-logs.ts";
+import type { LogPiece, ReadPage } from "./read-logs.ts";
 
 /** The maximum number of entries in one write to the output. Either all of them count as forwarded, or none. */
 export const entriesPerWrite = 500;
@@ -48,7 +47,8 @@ export class ForwardRun {
   readonly #ports: ForwardLogsPorts;
   readonly #memory: ForwardMemory;
   readonly #limits: LogLimits;
-  #judge: JudgeRows = () => [];
+  /** The day that is being judged. */
+  #judging: DayJudging | undefined;
   /** Whether days without new entries were read. This is worth recording, but not urgent. */
   #hasMoved = false;
 
@@ -70,17 +70,25 @@ export class ForwardRun {
     if (unsaved !== undefined) return unsaved;
     const cursor = memory.cursor ?? (await this.#load());
     if (!(cursor instanceof LogCursor)) return cursor;
-    this.#judge = judging(this.#gathered, memory.judges);
+    memory.judges.use(this.#gathered.autoBlocks === undefined ? [] : judgedBlocks(this.#gathered));
     memory.savedAtMs = clock.monotonicMs();
     const resting = this.#resting();
     if (resting !== undefined) return resting;
-    const days = this.#daysToRead(cursor);
-    if (days.firstDay > days.lastDay) return restOfDay(days.firstDay - 1, limits, clock.nowMs());
+    const today = dayOf(clock.nowMs());
+    if (cursor.isClosed(today)) return restOfDay(today, limits, clock.nowMs());
+    const { days, lost } = daysToRead(cursor, this.#instance.logs, clock.nowMs());
+    if (lost !== undefined) {
+      const named = `${formatDay(lost.firstDay)} to ${formatDay(lost.lastDay)}`;
+      const message = `Blocked requests from ${named} were not forwarded, and the API no longer keeps them.`;
+      this.#emitOnce("lost", message, "LogEntriesLost");
+    }
     const waf = this.#ports.openLogs(this.#instance, this.#key);
     const mayRead = (): boolean => memory.usage.takePage(clock.nowMs(), limits);
-    const pieces = readLogs({ waf, clock, random, stopping }, { days, markOf: (day) => cursor.markOf(day), mayRead });
+    const onPage =
+      this.#gathered.autoBlocks === undefined ? {} : { onPage: (page: ReadPage) => this.#judge(cursor, page) };
+    const pieces = readLogs({ waf, clock, random, stopping }, { days, cursor, mayRead, ...onPage });
     const ended = await this.#takeAll(cursor, pieces);
-    if (ended === undefined) cursor.forgetBefore(firstOfLookback(this.#instance.logs, clock.nowMs()));
+    if (ended === undefined) cursor.forget(today, today - firstOfLookback(this.#instance.logs, clock.nowMs()));
     if (ended?.kind === "Failed" && ended.finding?.reason === "CursorUnavailable") return ended;
     const problem = memory.isUnsaved || this.#hasMoved ? await this.#save() : undefined;
     if (ended !== undefined) return ended;
@@ -137,15 +145,36 @@ export class ForwardRun {
     return { kind: "Failed", finding: faultFinding(fault), fault };
   }
 
+  #judge(cursor: LogCursor, page: ReadPage): void {
+    const { day } = page;
+    if (this.#judging?.day !== day) {
+      const { judges } = this.#memory;
+      const known = cursor.markOf(day).judged;
+      this.#judging = new DayJudging({ day, known, seed: cursor.seed, gathered: this.#gathered, judges });
+    }
+    this.#judging.page(page, this.#ports.clock.nowMs());
+  }
+
   #dayDone(cursor: LogCursor, { day, total, summary }: Extract<LogPiece, { kind: "DayDone" }>): void {
     const { nextDay } = cursor;
-    cursor.dayDone(day, total);
+    const judged = this.#judging?.day === day && summary !== undefined ? this.#judging.end(summary) : undefined;
+    this.#judging = undefined;
+    // An unjudged day is read again.
+    cursor.dayDone(day, judged?.isComplete === false ? undefined : total);
     if (cursor.nextDay !== nextDay) this.#hasMoved = true;
+    if (judged?.judges !== undefined) {
+      this.#memory.judges = judged.judges;
+      this.#memory.isUnsaved = true;
+    }
+    for (const { block, listed } of judged?.listed ?? []) this.#ports.blocks.listed?.(block, listed);
+    for (const problem of judged?.problems ?? []) {
+      this.#emitOnce(`judged ${formatDay(day)}`, problem, "LogEntriesUnjudged");
+    }
     for (const { subject, message, reason } of dayDefects(day, summary)) this.#emitOnce(subject, message, reason);
   }
 
   async #forward(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<ForwardResult | undefined> {
-    const { outputOf, mayForward, domainOf, observer, clock, blocks } = this.#ports;
+    const { outputOf, mayForward, domainOf, observer, clock } = this.#ports;
     const limits = this.#limits;
     const { usage } = this.#memory;
     const { meta, logs } = this.#instance;
@@ -169,7 +198,6 @@ export class ForwardRun {
       this.#memory.isUnsaved = true;
       usage.rowsForwarded(nowMs, chunk.length);
       start += chunk.length;
-      for (const { block, listed } of this.#judge(chunk, clock.nowMs())) blocks.listed?.(block, listed);
       if (!logs.enabled) continue;
       this.#memory.forwarded += chunk.length;
       observer.forwarded?.(this.#gathered, chunk, logs.output);
@@ -182,7 +210,7 @@ export class ForwardRun {
     const memory = this.#memory;
     let newestMs = memory.lastEntryMs ?? Number.NEGATIVE_INFINITY;
     for (const { timestamp } of entries) {
-      const timeMs = Date.parse(timestamp);
+      const timeMs = logTimeMs(timestamp);
       if (timeMs > newestMs) newestMs = timeMs;
     }
     if (newestMs <= (memory.lastEntryMs ?? Number.NEGATIVE_INFINITY)) return;
@@ -259,15 +287,6 @@ export class ForwardRun {
       }
       return cursorUnavailable(saved.problem);
     }
-  }
-
-  #daysToRead(cursor: LogCursor): DayRange {
-    const { days, lost } = daysToRead(cursor, this.#instance.logs, this.#ports.clock.nowMs());
-    if (lost === undefined) return days;
-    const named = `${formatDay(lost.firstDay)} to ${formatDay(lost.lastDay)}`;
-    const message = `Blocked requests from ${named} were not forwarded, and the API no longer keeps them.`;
-    this.#emitOnce("lost", message, "LogEntriesLost");
-    return days;
   }
 
   #emitTooLarge(closed: number | undefined): void {

@@ -2,7 +2,7 @@
 import type { Clock } from "../../async/clock.ts";
 import { inSlices } from "../../async/time-slices.ts";
 import { Judges } from "../../plan/blocking/judges.ts";
-import { type LogCursor, loadLogCursor } from "../../plan/logs/cursor.ts";
+import { LogCursor } from "../../plan/logs/cursor.ts";
 import type { ForwardMemory, LogRecord } from "./forward-ports.ts";
 
 export async function makeLogRecord(
@@ -19,7 +19,7 @@ export async function makeLogRecord(
 export function readLogRecord(record: unknown) {
   if (typeof record !== "object" || record === null) return undefined;
   const { cursor: saved, forwarded, lastEntryMs, judges } = record as Partial<Record<keyof LogRecord, unknown>>;
-  const cursor = loadLogCursor(saved);
+  const cursor = LogCursor.load(saved);
   if (cursor === undefined || !Number.isSafeInteger(forwarded)) return undefined;
   return {
     cursor,

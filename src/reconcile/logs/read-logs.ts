@@ -3,13 +3,12 @@
 import { upwardBackOffDelayMs } from "../../async/back-off.ts";
 import type { LogEntry, LogPage } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
-import type { DayMark, DayRange } from "../../plan/logs/cursor.ts";
+import type { DayRange, LogCursor } from "../../plan/logs/cursor.ts";
 import { LogDayReading } from "../../plan/logs/day-reading.ts";
 import type { DaySummary, ReadingDefect } from "../../plan/logs/day-reading.ts";
 import { retryOfLogs } from "../../plan/logs/retry.ts";
 import { createRowIdentity } from "../../plan/logs/row-identity.ts";
 import type { IdentitySeed } from "../../plan/logs/row-identity.ts";
-import { LogTally } from "../../plan/logs/tally.ts";
 import { LogPages } from "./log-pages.ts";
 import type { PageRequest } from "./log-pages.ts";
 import type { LogReaderPorts } from "./log-ports.ts";
@@ -23,10 +22,21 @@ const turnsUntilSent = 2;
 export interface ReadLogsOptions {
   readonly days: DayRange;
   readonly perPage?: number;
-  /** The mark of a day, for callers that read days repeatedly. The reader keeps it up to date. Without it, days are read once. */
-  readonly markOf?: (day: number) => DayMark;
+  /** For callers that read days repeatedly. The reader keeps the tallies of forwarded rows up to date. Without it, days are read once. */
+  readonly cursor?: LogCursor;
+  /** Called with all rows of each page, before the new ones of them are returned. */
+  readonly onPage?: (page: ReadPage) => void;
   /** Called before each page. If it returns false, reading ends as if the process were stopping. */
   readonly mayRead?: () => boolean;
+}
+
+export interface ReadPage {
+  readonly day: number;
+  readonly entries: readonly LogEntry[];
+  /** Whether a reading of the day begins with this page: the pages of earlier readings no longer count. */
+  readonly isFirst: boolean;
+  /** Whether a reading of this day contradicted itself or its total: then a row that occurs twice may be one request. */
+  readonly isDoubtful: boolean;
 }
 
 /**
@@ -80,22 +90,19 @@ export async function countLogs(
 class DayReader {
   readonly #ports: LogReaderPorts;
   readonly #pages: LogPages;
-  readonly #lastDay: number;
-  readonly #markOf: ((day: number) => DayMark) | undefined;
-  readonly #mayRead: () => boolean;
+  readonly #options: ReadLogsOptions;
   #hasWorked = false;
   #failures = 0;
 
-  constructor(ports: LogReaderPorts, pages: LogPages, { days, markOf, mayRead = () => true }: ReadLogsOptions) {
+  constructor(ports: LogReaderPorts, pages: LogPages, options: ReadLogsOptions) {
     this.#ports = ports;
     this.#pages = pages;
-    this.#lastDay = days.lastDay;
-    this.#markOf = markOf;
-    this.#mayRead = mayRead;
+    this.#options = options;
   }
 
   async *read(day: number): AsyncGenerator<LogPiece, void, void> {
-    const mark = this.#markOf?.(day);
+    const { cursor, mayRead, onPage } = this.#options;
+    const mark = cursor?.markOf(day);
     if (mark?.total !== undefined) {
       const total = await this.#pages.total(day);
       // If this failed, reading the day fails as well and reports it.
@@ -104,10 +111,11 @@ class DayReader {
         return;
       }
     }
-    const reading = new LogDayReading(mark?.tally, () => this.#createTally());
+    const identityOf = cursor?.identityOf ?? createRowIdentity(randomSeed(this.#ports.random));
+    const reading = new LogDayReading(identityOf, mark?.forwarded);
     let request: PageRequest = { stage: "Query", day };
     for (;;) {
-      if (this.#ports.stopping.aborted || !this.#mayRead()) return yield { kind: "Stopped", day };
+      if (this.#ports.stopping.aborted || mayRead?.() === false) return yield { kind: "Stopped", day };
       const page = await this.#pages.get(request);
       if (!page.ok) {
         const next: PageRequest | WafFault = await this.#afterFault(day, request, page.fault);
@@ -119,7 +127,11 @@ class DayReader {
       }
       this.#hasWorked = true;
       await this.#askAhead(day, page.value);
+      const isFirst = reading.isAtStart;
       const verdict = reading.page(page.value);
+      if (verdict.next !== "Failed") {
+        onPage?.({ day, entries: page.value.entries, isFirst, isDoubtful: reading.isDoubtful });
+      }
       if (verdict.rows.length > 0) this.#failures = 0;
       request = verdict.next === "Page" ? { stage: "Scroll", scrollId: verdict.scrollId } : { stage: "Query", day };
       if (verdict.rows.length > 0) yield { kind: "Rows", day, entries: verdict.rows };
@@ -143,7 +155,8 @@ class DayReader {
   async #askAhead(day: number, { scrollId, entries }: LogPage): Promise<void> {
     if (scrollId === null) {
       // For a day that was read before, only the total is requested first.
-      if (day >= this.#lastDay || this.#markOf?.(day + 1).total !== undefined) return;
+      const { days, cursor } = this.#options;
+      if (day >= days.lastDay || cursor?.markOf(day + 1).total !== undefined) return;
       this.#pages.readAhead({ stage: "Query", day: day + 1 });
     } else {
       if (entries.length === 0) return;
@@ -169,10 +182,6 @@ class DayReader {
     if (retryOfLogs({ fault, stage: "Scroll", failures: this.#failures, hasWorked: true }) === "Fail") return fault;
     await pause(this.#ports, day, defect, this.#failures);
     return undefined;
-  }
-
-  #createTally(): LogTally {
-    return new LogTally(createRowIdentity(randomSeed(this.#ports.random)));
   }
 }
 

@@ -3,9 +3,8 @@ import { array, assert, boolean, integer, property, tuple } from "fast-check";
 import type { DeclaredAutoBlock } from "../../../src/model/auto-block.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { Judge, ttlOf } from "../../../src/plan/blocking/judge.ts";
-import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
+import { anAutoBlock, newRow } from "../../support/builders/declare-auto-block.ts";
 import type { AutoBlockOverrides } from "../../support/builders/declare-auto-block.ts";
-import { timed } from "../../../src/reconcile/logs/judge-rows.ts";
 import { caseCount } from "../../support/builders/case-count.ts";
 import { anEntry } from "../../support/worlds/forward-world.ts";
 
@@ -32,7 +31,7 @@ class Bench {
   }
 
   take(entries: readonly LogEntry[], nowMs: number, isExempt: (entry: string) => boolean = nobody): string[] {
-    return this.judge.take(entries.map(timed), { nowMs, isExempt }).map(({ entry }) => entry);
+    return this.judge.take(entries.map(newRow), { nowMs, isExempt }).map(({ entry }) => entry);
   }
 
   listed(): string[] {
@@ -256,6 +255,13 @@ describe("time", () => {
     expect(bench.judge.judgement().entries[0]?.times).toBe(1);
   });
 
+  test("rows that were in time stay counted for their window, however far apart the log is read", () => {
+    const bench = new Bench();
+    const requests = rows("203.0.113.7", 10, startMs, minuteMs / 2);
+    expect(bench.take(requests.slice(0, 5), startMs + 5 * minuteMs)).toStrictEqual([]);
+    expect(bench.take(requests.slice(5), startMs + hourMs + 2 * minuteMs)).toStrictEqual(["203.0.113.7"]);
+  });
+
   test("rows that arrive too late are counted, but list no client", () => {
     const bench = new Bench();
     expect(bench.take(rows("203.0.113.7", 50, startMs, 100), startMs + 2 * hourMs)).toStrictEqual([]);
@@ -341,7 +347,7 @@ describe("a saved judge", () => {
     bench.take([...rows("203.0.113.7", 10, startMs, 1), ...rows("203.0.113.8", 9, startMs, 1)], startMs + 10);
     const next = new Judge(anAutoBlock({ threshold: 10, windowMs: minuteMs }), 1_000, bench.judge.save());
     expect(
-      next.take([timed(row("203.0.113.8", startMs + 20))], { nowMs: startMs + 20, isExempt: nobody }),
+      next.take([newRow(row("203.0.113.8", startMs + 20))], { nowMs: startMs + 20, isExempt: nobody }),
     ).toStrictEqual([]);
     expect(next.judgement().entries.map(({ entry }) => entry)).toStrictEqual(["203.0.113.7"]);
   });

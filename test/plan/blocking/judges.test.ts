@@ -1,8 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { autoBlocksMax, judgedBlocks } from "../../../src/plan/blocking/judged-blocks.ts";
 import { clientsMax, Judges, savedJudgements } from "../../../src/plan/blocking/judges.ts";
-import { timed } from "../../../src/reconcile/logs/judge-rows.ts";
-import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
+import { anAutoBlock, newRow } from "../../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance } from "../../support/builders/declare.ts";
 import { gathered } from "../../support/builders/gathered.ts";
 import { anEntry } from "../../support/worlds/forward-world.ts";
@@ -11,7 +10,7 @@ const startMs = Date.UTC(2026, 2, 10, 12);
 
 function rowOf(client: number, atMs: number) {
   const client_ip = `2001:db8:${client.toString(16)}::1`;
-  return timed(anEntry({ client_ip, timestamp: new Date(atMs).toISOString() }));
+  return newRow(anEntry({ client_ip, timestamp: new Date(atMs).toISOString() }));
 }
 
 test("a busy hour of rows takes a bounded number of clients, and checks exemptions only at thresholds", () => {

@@ -1,58 +1,78 @@
 import { describe, expect, test } from "@jest/globals";
-import { LogCursor, loadLogCursor } from "../../../src/plan/logs/cursor.ts";
+import { LogCursor } from "../../../src/plan/logs/cursor.ts";
 import { createRowIdentity } from "../../../src/plan/logs/row-identity.ts";
 import { firstKeptDay, logPlans } from "../../../src/plan/logs/retention.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
 const seed = { low: 1, high: 2 };
+const position = { firstDay: 1, nextDay: 1, openDay: 1, closedThrough: 0 };
 const identityOf = createRowIdentity(seed);
 
 describe("a saved cursor", () => {
   test("is restored with the forwarded rows of each day", () => {
     const cursor = new LogCursor(100, seed);
-    cursor.markOf(100).tally.take(identityOf(row("/a")));
+    cursor.markOf(100).forwarded.set(identityOf(row("/a")), 1);
     cursor.dayDone(100, 1);
-    cursor.markOf(101).tally.take(identityOf(row("/b")));
-    const back = loadLogCursor(JSON.parse(JSON.stringify(cursor.save())));
+    cursor.markOf(101).forwarded.set(identityOf(row("/b")), 2);
+    cursor.markOf(101).judged.set(7, 1);
+    const back = LogCursor.load(JSON.parse(JSON.stringify(cursor.save())));
     expect(back?.save()).toStrictEqual(cursor.save());
     expect(back?.nextDay).toBe(101);
     expect(back?.markOf(100).total).toBe(1);
     expect(back?.markOf(101).total).toBeUndefined();
-    back?.markOf(101).tally.beginReading();
-    expect(back?.markOf(101).tally.take(identityOf(row("/b")))).toBe(false);
-    expect(back?.markOf(101).tally.take(identityOf(row("/a")))).toBe(true);
+    expect(back?.markOf(101).forwarded).toStrictEqual(new Map([[identityOf(row("/b")), 2]]));
+    expect(back?.markOf(101).judged).toStrictEqual(new Map([[7, 1]]));
   });
 
   test.each([
     [undefined],
     [null],
     [{}],
-    [{ version: 3, seed, firstDay: 1, nextDay: 1, days: [] }],
-    [{ version: 2, seed: { low: 1 }, firstDay: 1, nextDay: 1, days: [] }],
-    [{ version: 2, seed, firstDay: -1, nextDay: 1, days: [] }],
-    [{ version: 2, seed, firstDay: 1, nextDay: 1, days: [{ day: 1 }] }],
-    [{ version: 2, seed, firstDay: 1, nextDay: 1, days: [{ day: 1, handedOn: "////////////" }] }],
+    [{ ...position, version: 2, seed, days: [] }],
+    [{ ...position, version: 1, seed: { low: 1 }, days: [] }],
+    [{ ...position, version: 1, seed, firstDay: -1, days: [] }],
+    [{ ...position, version: 1, seed, days: [{ day: 1 }] }],
+    [{ ...position, version: 1, seed, days: [{ day: 1, forwarded: "", judged: "////////////" }] }],
   ])("is invalid: %j", (saved) => {
-    expect(loadLogCursor(saved)).toBeUndefined();
-  });
-
-  test("of the previous version is invalid, because its rows have other identities and would all seem new", () => {
-    const cursor = new LogCursor(100, seed);
-    cursor.dayDone(100, 1);
-    expect(loadLogCursor(cursor.save())).toBeDefined();
-    expect(loadLogCursor({ ...cursor.save(), version: 1 })).toBeUndefined();
+    expect(LogCursor.load(saved)).toBeUndefined();
   });
 });
 
-test("days that were not read completely are kept, however old they are", () => {
-  const cursor = new LogCursor(100, seed);
-  cursor.markOf(100).tally.take(identityOf(row("/a")));
-  cursor.forgetBefore(200);
-  expect(cursor.save().days.map(({ day }) => day)).toStrictEqual([100]);
-  expect(cursor.daysToRead(200, 2)).toStrictEqual({ firstDay: 100, lastDay: 200 });
-  cursor.dayDone(100, 1);
-  cursor.forgetBefore(200);
-  expect(cursor.save().days).toStrictEqual([]);
+describe("a day with rows", () => {
+  test("is kept until it was read completely, and then as long as no later day has rows", () => {
+    const cursor = new LogCursor(100, seed);
+    const keptDays = (): number[] => cursor.save().days.map(({ day }) => day);
+    cursor.markOf(100).forwarded.set(1, 1);
+    cursor.forget(200, 2);
+    expect(keptDays()).toStrictEqual([100]);
+    expect(cursor.daysToRead(200, 2)).toStrictEqual({ firstDay: 100, lastDay: 200 });
+    cursor.dayDone(200, 1);
+    cursor.forget(200, 2);
+    expect(keptDays()).toStrictEqual([100, 200]);
+    cursor.markOf(200).forwarded.set(1, 1);
+    cursor.forget(200, 2);
+    expect(keptDays()).toStrictEqual([200]);
+  });
+
+  test("is the last one that counts as read if the clock was ahead since", () => {
+    const cursor = new LogCursor(100, seed);
+    cursor.markOf(100).forwarded.set(1, 1);
+    for (const day of [100, 140]) {
+      cursor.dayDone(day, 1);
+      cursor.forget(day, 2);
+    }
+    expect(cursor.daysToRead(105, 2)).toStrictEqual({ firstDay: 100, lastDay: 105 });
+    expect(cursor.nextDay).toBe(101);
+  });
+
+  test("is not read again after it was closed, even if the clock was ahead", () => {
+    const cursor = new LogCursor(100, seed);
+    cursor.dayDone(100, 1);
+    cursor.closeThrough(100);
+    cursor.dayDone(140, 1);
+    expect(cursor.isClosed(100)).toBe(true);
+    expect(cursor.daysToRead(101, 2)).toStrictEqual({ firstDay: 101, lastDay: 101 });
+  });
 });
 
 test("a plan keeps its days, including today", () => {
@@ -60,25 +80,14 @@ test("a plan keeps its days, including today", () => {
 });
 
 describe("rows that could not be forwarded", () => {
-  test("are forwarded again, as often as they were given back", () => {
+  test("count as unread, as often as they were given back", () => {
     const cursor = new LogCursor(100, seed);
-    const { tally } = cursor.markOf(100);
-    for (const entry of [row("/a"), row("/a"), row("/b")]) tally.take(identityOf(entry));
+    const [one, two] = [identityOf(row("/a")), identityOf(row("/b"))];
+    cursor.markOf(100).forwarded.set(one, 2).set(two, 1);
     cursor.dayDone(100, 3);
-    cursor.giveBack(100, [row("/a"), row("/b")]);
+    cursor.giveBack(100, [row("/a"), row("/b"), row("/never-read")]);
     expect(cursor.markOf(100).total).toBeUndefined();
-    const back = loadLogCursor(JSON.parse(JSON.stringify(cursor.save())));
-    const again = back?.markOf(100).tally;
-    again?.beginReading();
-    const came = [row("/a"), row("/a"), row("/b")].map((entry) => again?.take(identityOf(entry)));
-    expect(came).toStrictEqual([false, true, true]);
-  });
-
-  test("that were never taken change nothing", () => {
-    const cursor = new LogCursor(100, seed);
-    cursor.giveBack(100, [row("/a")]);
-    expect(cursor.markOf(100).tally.size).toBe(0);
-    expect(cursor.markOf(100).tally.take(identityOf(row("/a")))).toBe(true);
+    expect(cursor.markOf(100).forwarded).toStrictEqual(new Map([[one, 1]]));
   });
 });
 
@@ -88,12 +97,12 @@ describe("closing the oldest day", () => {
     for (const day of [100, 101, 102]) cursor.dayDone(day, 1);
     expect([cursor.closeOldest(), cursor.closeOldest(), cursor.closeOldest()]).toStrictEqual([100, 101, undefined]);
     expect(cursor.daysToRead(102, 2)).toStrictEqual({ firstDay: 102, lastDay: 102 });
-    expect(loadLogCursor(JSON.parse(JSON.stringify(cursor.save())))?.daysToRead(103, 5).firstDay).toBe(102);
+    expect(LogCursor.load(JSON.parse(JSON.stringify(cursor.save())))?.daysToRead(103, 5).firstDay).toBe(102);
   });
 
   test("keeps a day that was not read completely", () => {
     const cursor = new LogCursor(100, seed);
-    cursor.markOf(100).tally.take(identityOf(row("/a")));
+    cursor.markOf(100).forwarded.set(1, 1);
     cursor.markOf(101);
     expect(cursor.closeOldest()).toBeUndefined();
   });
@@ -102,9 +111,9 @@ describe("closing the oldest day", () => {
 test("after a long pause, only the days that still accept late rows are read again", () => {
   const cursor = new LogCursor(90, seed);
   for (let day = 90; day <= 100; day += 1) cursor.dayDone(day, 1);
-  cursor.forgetBefore(98);
+  cursor.forget(100, 2);
   expect(cursor.daysToRead(120, 2)).toStrictEqual({ firstDay: 98, lastDay: 120 });
   for (let day = 98; day <= 120; day += 1) cursor.dayDone(day, 1);
-  cursor.forgetBefore(118);
+  cursor.forget(120, 2);
   expect(cursor.daysToRead(121, 2)).toStrictEqual({ firstDay: 118, lastDay: 121 });
 });

@@ -333,6 +333,63 @@ describe("how far back", () => {
   });
 });
 
+describe("a clock that is wrong", () => {
+  test("by 40 days ahead at the first start stops nothing once it is right", async () => {
+    world.clock.jumpWallClock(40 * 24 * hourMs);
+    await world.look();
+    world.clock.jumpWallClock(-40 * 24 * hourMs);
+    const rows = world.block("2026-03-10T11:00:00Z", 6).sort();
+    await world.wait(300_000);
+    await world.look();
+    expect(world.condition()).toBe("True Forwarded");
+    expect(world.takeForwarded()).toStrictEqual(rows);
+  });
+
+  test("for days loses no row of these days, and forwards none twice", async () => {
+    const before = world.block("2026-03-10T11:00:00Z", 2);
+    await world.look();
+    world.clock.jumpWallClock(40 * 24 * hourMs);
+    await world.wait(300_000);
+    await world.look();
+    await world.wait(6 * 24 * hourMs);
+    const missed = ["11", "13", "16"].flatMap((day) => world.block(`2026-03-${day}T09:00:00Z`, 2));
+    await world.look();
+    world.clock.jumpWallClock(-40 * 24 * hourMs);
+    world.restart();
+    for (let look = 0; look < 3; look += 1) {
+      await world.wait(300_000);
+      await world.look();
+    }
+    expect(world.takeForwarded()).toStrictEqual([...before, ...missed].sort());
+  });
+
+  test("by 40 days behind forwards no row again", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 2);
+    await world.look();
+    world.clock.jumpWallClock(-40 * 24 * hourMs);
+    await world.wait(300_000);
+    await world.look();
+    world.clock.jumpWallClock(40 * 24 * hourMs);
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(rows);
+    expect(world.condition()).toBe("True Forwarded");
+  });
+});
+
+test("a longer lookback forwards no row of a closed day again", async () => {
+  const rows = world.block("2026-03-09T11:00:00Z", 2);
+  await world.look();
+  world.block("2026-03-14T11:00:00Z", 1).forEach((path) => rows.push(path));
+  for (let day = 0; day < 5; day += 1) {
+    await world.wait(24 * hourMs);
+    await world.look();
+  }
+  world.declare({ lookbackMs: 6 * 24 * hourMs });
+  await world.look();
+  expect(world.takeForwarded()).toStrictEqual(rows.sort());
+});
+
 describe("when it ends", () => {
   test("a process that may no longer forward forwards and reports nothing", async () => {
     world.block("2026-03-10T11:00:00Z", 2);

@@ -1,5 +1,5 @@
 // Clock: 2026-03-10 12:00 UTC at the start of each test.
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
 import type { AutoBlockOverrides } from "../../support/builders/declare-auto-block.ts";
 import { aRule } from "../../support/builders/declare.ts";
@@ -113,6 +113,125 @@ describe("judged logs", () => {
     world.restart();
     await world.look();
     expect(judgement().entries).toStrictEqual([]);
+  });
+});
+
+describe("rows that the client did not send do not count", () => {
+  const six = (): void => attack("203.0.113.7", 6, "2026-03-10T11:55:00Z");
+
+  beforeEach(async () => {
+    await start({ threshold: 10 }, true);
+    world.pageSize = 4;
+  });
+
+  /** Looks `count` times, five minutes apart. */
+  async function lookOften(count = 4): Promise<void> {
+    for (let look = 0; look < count; look += 1) {
+      await world.look();
+      await world.wait(5 * minuteMs);
+    }
+  }
+
+  const counted = () => ({ listed: judgement().entries.map(({ entry }) => entry), rows: judgement().rows.matched });
+
+  test("each row is returned twice", async () => {
+    six();
+    world.distort = (rows) => rows.flatMap((row) => [row, row]);
+    await lookOften();
+    expect(counted()).toStrictEqual({ listed: [], rows: 6 });
+    expect(world.status.eventReasons()).toContain("LogEntriesMissing");
+  });
+
+  test("a page is returned twice, or pages overlap", async () => {
+    six();
+    world.distort = (rows) => [...rows.slice(0, 4), ...rows];
+    await lookOften();
+    expect(counted()).toStrictEqual({ listed: [], rows: 6 });
+    attack("203.0.113.7", 3, "2026-03-10T12:00:00Z", "2026-03-10T11:58:00Z");
+    world.distort = (rows) => [...rows.slice(0, 6), ...rows.slice(2, 5)];
+    await lookOften();
+    expect(counted()).toStrictEqual({ listed: [], rows: 6 });
+    world.distort = undefined;
+    await lookOften(1);
+    expect(counted()).toStrictEqual({ listed: [], rows: 9 });
+  });
+
+  test("every day is answered with the same rows", async () => {
+    six();
+    world.distort = () => world.rows.map(({ entry }) => entry);
+    await lookOften();
+    expect(counted()).toStrictEqual({ listed: [], rows: 6 });
+    expect(world.status.eventReasons()).toContain("LogEntriesUnjudged");
+  });
+
+  test("rows are completed later, and their times are spelled otherwise", async () => {
+    six();
+    world.distort = (rows) => rows.map((row) => ({ ...row, country: null, response_size: 0 }));
+    await lookOften(1);
+    world.distort = (rows) =>
+      rows.map((row) => ({ ...row, timestamp: row.timestamp.replace("Z", "+00:00"), client_ip: "::ffff:203.0.113.7" }));
+    attack("203.0.113.7", 1, "2026-03-10T12:00:00Z", "2026-03-10T11:58:00Z");
+    await lookOften();
+    expect(counted()).toStrictEqual({ listed: [], rows: 7 });
+  });
+
+  test("rows change in a field by which they are known", async () => {
+    six();
+    await lookOften(1);
+    attack("203.0.113.7", 1, "2026-03-10T12:00:00Z", "2026-03-10T11:58:00Z");
+    world.distort = (rows) => rows.map((row) => ({ ...row, user_agent: "changed" }));
+    await lookOften();
+    expect(counted()).toStrictEqual({ listed: [], rows: 6 });
+    expect(world.status.eventReasons()).toContain("LogEntriesUnjudged");
+    world.distort = undefined;
+    await lookOften(1);
+    expect(counted()).toStrictEqual({ listed: [], rows: 7 });
+  });
+
+  test.each([3, 40])("the clock is %i days ahead for one read", async (days) => {
+    six();
+    await lookOften(1);
+    world.clock.jumpWallClock(days * 24 * 60 * minuteMs);
+    await lookOften(1);
+    world.clock.jumpWallClock(-days * 24 * 60 * minuteMs);
+    await lookOften();
+    expect(counted()).toStrictEqual({ listed: [], rows: 6 });
+    expect(world.takeForwarded()).toHaveLength(6);
+    expect(world.reading).toBe("True Judged");
+  });
+
+  test("rows are missing: the day waits until it is complete", async () => {
+    attack("203.0.113.7", 12, "2026-03-10T11:55:00Z");
+    world.distort = (rows) => rows.slice(1);
+    await lookOften(2);
+    expect(counted()).toStrictEqual({ listed: [], rows: 0 });
+    world.distort = undefined;
+    await lookOften(1);
+    expect(counted()).toStrictEqual({ listed: ["203.0.113.7"], rows: 12 });
+  });
+
+  test("equal requests of the same instant count as often as one page contains them, and as the total allows", async () => {
+    world.pageSize = 12;
+    const same = anEntry({ client_ip: "203.0.113.7", timestamp: "2026-03-10T11:50:00Z" });
+    for (let copy = 0; copy < 9; copy += 1) {
+      world.rows.push({ entry: same, visibleAtMs: Date.parse("2026-03-10T11:55:00Z") });
+    }
+    await lookOften();
+    expect(counted()).toStrictEqual({ listed: [], rows: 9 });
+    world.rows.push({ entry: same, visibleAtMs: world.clock.nowMs() });
+    await lookOften();
+    expect(counted()).toStrictEqual({ listed: ["203.0.113.7"], rows: 10 });
+  });
+
+  test("rows differ in nothing but the reason, and only one of them matches", async () => {
+    await start({ threshold: 2, match: { ...anAutoBlock().match, reasons: ["SQL"] } });
+    const row = anEntry({ client_ip: "203.0.113.7", timestamp: "2026-03-10T11:50:00Z" });
+    const visibleAtMs = Date.parse("2026-03-10T11:55:00Z");
+    world.rows.push({ entry: row, visibleAtMs });
+    await lookOften(1);
+    world.rows.unshift({ entry: { ...row, block_reason: "Bad Bot 7" }, visibleAtMs });
+    await lookOften();
+    expect(counted()).toStrictEqual({ listed: [], rows: 1 });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { LogPage } from "../../../src/model/log-entry.ts";
-import { LogCursor, loadLogCursor } from "../../../src/plan/logs/cursor.ts";
+import { LogCursor } from "../../../src/plan/logs/cursor.ts";
 import { brokenShownMax } from "../../../src/plan/logs/day-reading.ts";
 import { logFailuresMax } from "../../../src/plan/logs/retry.ts";
 import type { LogReaderPorts, LogWait } from "../../../src/reconcile/logs/log-ports.ts";
@@ -252,9 +252,8 @@ describe("repeated reading with a cursor", () => {
 
   async function look(cursor: LogCursor, logs: ScriptedLogs, today: string, lookbackDays = 1): Promise<string[]> {
     const words: string[] = [];
-    const markOf = (one: number) => cursor.markOf(one);
     const range = cursor.daysToRead(day(today), lookbackDays);
-    for await (const piece of readLogs(portsOf(logs), { days: range, markOf })) {
+    for await (const piece of readLogs(portsOf(logs), { days: range, cursor })) {
       words.push(
         ...(await told(
           (async function* () {
@@ -264,7 +263,7 @@ describe("repeated reading with a cursor", () => {
       );
       if (piece.kind === "DayDone") cursor.dayDone(piece.day, piece.total);
     }
-    cursor.forgetBefore(range.lastDay - lookbackDays);
+    cursor.forget(range.lastDay, lookbackDays);
     return words;
   }
 
@@ -293,7 +292,7 @@ describe("repeated reading with a cursor", () => {
       ],
     });
     expect(await look(before, logs, date)).toStrictEqual(["a b", "failed BadApiKey"]);
-    const after = loadLogCursor(JSON.parse(JSON.stringify(before.save())));
+    const after = LogCursor.load(JSON.parse(JSON.stringify(before.save())));
     expect(after && (await look(after, logs, date))).toStrictEqual(["c", "d", "done 4/4"]);
   });
 

@@ -1,5 +1,7 @@
 // WafAutoBlocks for tests: fields that a test does not set have the defaults of the CRD.
 import type { DeclaredAutoBlock, LogMatch } from "../../../src/model/auto-block.ts";
+import { type LogEntry, logTimeMs } from "../../../src/model/log-entry.ts";
+import type { JudgedRow } from "../../../src/plan/blocking/judge.ts";
 import { aMeta, instanceName } from "./declare.ts";
 import type { MetaOverrides } from "./declare.ts";
 
@@ -27,4 +29,12 @@ export function anAutoBlock({ name = "scanners", meta, match, ...rest }: AutoBlo
     exempt: [],
     ...rest,
   };
+}
+
+let identity = 0;
+
+/** A row of its own, which was not judged before. */
+export function newRow(entry: LogEntry): JudgedRow {
+  identity += 1;
+  return { entry, atMs: logTimeMs(entry.timestamp), identity, known: 0 };
 }

@@ -70,9 +70,9 @@ export const surroundingsMutations: readonly Mutation[] = [
   },
   {
     guard: "log rows that were forwarded too often are reported",
-    file: "src/plan/logs/tally.ts",
-    from: "return this.#forwarded.left;",
-    to: "return 0;",
+    file: "src/plan/logs/day-reading.ts",
+    from: "broken, brokenCount, surplus: this.#surplus() }",
+    to: "broken, brokenCount, surplus: 0 * this.#surplus() }",
     foundBy: "test/plan/logs/day-reading.test.ts",
   },
   {

@@ -7,8 +7,7 @@ import { readObservedEntry } from "../../../src/model/entry.ts";
 import { NetworkIndex } from "../../../src/model/entry-set.ts";
 import { Judges } from "../../../src/plan/blocking/judges.ts";
 import { exemptionsIn } from "../../../src/plan/instance/auto-block-exemptions.ts";
-import { timed } from "../../../src/reconcile/logs/judge-rows.ts";
-import { anAutoBlock } from "../builders/declare-auto-block.ts";
+import { anAutoBlock, newRow } from "../builders/declare-auto-block.ts";
 import { aRule, anInstance, anOrigin } from "../builders/declare.ts";
 import { gathered } from "../builders/gathered.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
@@ -154,7 +153,7 @@ export function judgeWeek(week: Week, restartsAt: (look: number) => boolean = ()
       const row = week.rows[next];
       if (row !== undefined) batch.push(row.entry);
     }
-    const found = judges.take(batch.map(timed), nowMs, ({ meta: { namespace }, exempt }) => {
+    const found = judges.take(batch.map(newRow), nowMs, ({ meta: { namespace }, exempt }) => {
       const exemptionOf = exemptionsIn(declared, { namespace, exempt }, nowMs);
       return (entry) => exemptionOf(entry) !== undefined;
     });

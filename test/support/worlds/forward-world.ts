@@ -40,6 +40,8 @@ export class ForwardWorld {
   readonly queries: string[] = [];
   readonly failures: string[] = [];
   pageSize = 10_000;
+  /** Changes the rows of a day that the API returns; `total` stays the number of its true rows. */
+  distort: ((rows: readonly LogEntry[], day: number) => readonly LogEntry[]) | undefined;
   /** The faults of the next calls, one for each. */
   readonly faults: WafFault[] = [];
   readonly saveFaults: SaveFault[] = [];
@@ -219,7 +221,8 @@ export class ForwardWorld {
           .filter(({ entry, visibleAtMs }) => visibleAtMs <= nowMs && Date.parse(entry.timestamp) >= (day ?? 0) * dayMs)
           .filter(({ entry }) => Date.parse(entry.timestamp) < ((day ?? 0) + 1) * dayMs)
           .map(({ entry }) => entry);
-        return this.#page(rows, rows.length, Math.min(perPage, this.pageSize));
+        const returned = this.distort?.(rows, day ?? 0) ?? rows;
+        return this.#page(returned, rows.length, Math.min(perPage, this.pageSize));
       },
       scrollLogs: async (scrollId) => {
         const scroll = this.#scrolls.get(scrollId);
