@@ -40,8 +40,9 @@ export class ForwardWorld {
   readonly queries: string[] = [];
   readonly failures: string[] = [];
   pageSize = 10_000;
-  /** Changes the rows of a day that the API returns; `total` stays the number of its true rows. */
+  /** Changes the rows of a day that the API returns; `total` stays the number of its true rows unless `total` is set. */
   distort: ((rows: readonly LogEntry[], day: number) => readonly LogEntry[]) | undefined;
+  total: number | undefined;
   /** The faults of the next calls, one for each. */
   readonly faults: WafFault[] = [];
   readonly saveFaults: SaveFault[] = [];
@@ -222,7 +223,7 @@ export class ForwardWorld {
           .filter(({ entry }) => Date.parse(entry.timestamp) < ((day ?? 0) + 1) * dayMs)
           .map(({ entry }) => entry);
         const returned = this.distort?.(rows, day ?? 0) ?? rows;
-        return this.#page(returned, rows.length, Math.min(perPage, this.pageSize));
+        return this.#page(returned, this.total ?? rows.length, Math.min(perPage, this.pageSize));
       },
       scrollLogs: async (scrollId) => {
         const scroll = this.#scrolls.get(scrollId);
