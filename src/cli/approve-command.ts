@@ -11,8 +11,13 @@ import type { OnHold, TargetOptions } from "./targets/target.ts";
 import { onlyInstance } from "./targets/target.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
 
+/** So many removals are listed without being asked for. */
+const listedMax = 10;
+
 export interface ApproveOptions extends TargetOptions {
   readonly yes: boolean;
+  /** Print all removals, not only the first ones. */
+  readonly list: boolean;
   readonly output: "table" | "json";
 }
 
@@ -25,7 +30,7 @@ export async function runApprove(options: ApproveOptions): Promise<number> {
     const instance = await onlyInstance(target, options.instance);
     const onHold = await target.removalsOnHold(instance);
     const isJson = options.output === "json";
-    if (!isJson) for (const line of describe(nameKey(instance), onHold)) out.line(line);
+    if (!isJson) for (const line of describe(nameKey(instance), onHold, options)) out.line(line);
     const { hash } = onHold;
     const confirmed = hash === undefined ? "No" : await confirmation(options);
     const isApproved = hash !== undefined && confirmed === "Yes";
@@ -43,11 +48,12 @@ export async function runApprove(options: ApproveOptions): Promise<number> {
   }
 }
 
-function describe(instance: string, { hash, groups }: OnHold): string[] {
+function describe(instance: string, { hash, groups }: OnHold, { list }: ApproveOptions): string[] {
   if (groups.length === 0 && hash === undefined) return [`Nothing is on hold on ${instance}.`];
   const count = groups.reduce((sum, group) => sum + group.count, 0);
   const title = counted(count, "removal is", "removals are");
-  const lines = [`${title} on hold on ${instance}:`, "", ...holdLines(groups), ""];
+  const shownMax = list || count <= listedMax ? count : undefined;
+  const lines = [`${title} on hold on ${instance}:`, "", ...holdLines(groups, shownMax), ""];
   if (hash !== undefined) return lines;
   return [...lines, "These removals cannot be approved now, because some declared objects could not be read."];
 }

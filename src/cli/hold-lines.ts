@@ -6,16 +6,19 @@ import { counted } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 
 const examplesShownMax = 3;
+/** More entries than this get a line each. */
+const inLineMax = 10;
 
 /** The record in a folder from a repository may contain any names. */
-export function holdLines(groups: readonly HeldGroup[]): string[] {
+export function holdLines(groups: readonly HeldGroup[], shownMax = examplesShownMax): string[] {
   return visibleTexts(groups).flatMap(({ list, count, owners, examples, reason }) => {
     const whose = owners === "" ? "" : `, last declared by ${owners}`;
-    const shown = examples.slice(0, examplesShownMax);
+    const shown = examples.slice(0, shownMax);
     const more = count > shown.length ? ", …" : "";
+    const entries = shown.length > inLineMax ? shown : [`${shown.join(", ")}${more}`];
     return [
       `  ${counted(count, "removal", "removals")} from the ${list}${whose}`,
-      `    ${shown.join(", ")}${more}`,
+      ...entries.map((entry) => `    ${entry}`),
       `    ${reason}`,
     ];
   });

@@ -275,6 +275,13 @@ describe("Removals on hold", () => {
         /38 removals from the blocklist, last declared by WafIpRule shop\/feed[^]*wafsync approve -f/,
       ),
     ]);
+    const few = (await run(folder, "approve")).stdout;
+    expect(few).toMatch(/38 removals from the blocklist, [^]*198\.18\.0\.\d+, \S+, \S+, …\n/);
+    const removed = addresses(40).slice(2).toSorted();
+    const listed = (await run(folder, "approve --list")).stdout.split("\n").map((line) => line.trim());
+    expect(listed.filter((line) => removed.includes(line)).toSorted()).toStrictEqual(removed);
+    const { groups } = jsonOf(await run(folder, "approve -o json")) as { groups: { examples: string[] }[] };
+    expect(groups[0]?.examples.toSorted()).toStrictEqual(removed);
     const asked = await run(folder, "approve");
     expect([asked.code, asked.stderr]).toStrictEqual([2, expect.stringContaining("--yes")]);
     expect((await run(folder, "approve --yes")).code).toBe(0);

@@ -6,6 +6,7 @@ import { withTargetOptions } from "./target-options.ts";
 export function addApproveCommand(program: Command, setExitCode: SetExitCode): void {
   withTargetOptions(program.command("approve"))
     .option("-y, --yes", "approve without asking", false)
+    .option("--list", "print all removals, not only the first of each rule", false)
     .description(
       "Show the removals on hold, grouped by the rule that last declared the entries, and approve exactly these removals.",
     )

@@ -30,7 +30,7 @@ export async function previewHolds(place: FolderPlace, instance: ObjectName): Pr
       const why = troubleOf(found.facts)?.message ?? "The WAF could not be read.";
       throw new CommandError(`the removals on hold are unknown: ${visibleText(why)}`);
     }
-    return { hash: plan.held?.hash, groups: plan.held === undefined ? [] : heldGroups(plan.held) };
+    return { hash: plan.held?.hash, groups: plan.held === undefined ? [] : heldGroups(plan.held, Infinity) };
   } finally {
     await opened.standalone.close();
     stopping.done();

@@ -11,7 +11,7 @@ const textLengthMax = 1024;
 const byGuards = "The guards of the instance allow fewer removals at once.";
 
 /** The largest groups first. */
-export function heldGroups({ removals }: Pick<HeldRemovals, "removals">): HeldGroup[] {
+export function heldGroups({ removals }: Pick<HeldRemovals, "removals">, entriesMax = examplesMax): HeldGroup[] {
   const groups = new Map<string, { group: HeldGroup; examples: string[] }>();
   for (const list of listNames) {
     for (const { entry, holds, owners } of removals[list]) {
@@ -20,7 +20,7 @@ export function heldGroups({ removals }: Pick<HeldRemovals, "removals">): HeldGr
       const known = groups.get(key) ?? { group: emptyGroup(list, owners, reason), examples: [] };
       groups.set(key, known);
       known.group.count += 1;
-      if (known.examples.length < examplesMax) known.examples.push(entry);
+      if (known.examples.length < entriesMax) known.examples.push(entry);
     }
   }
   const all = [...groups.values()].map(({ group, examples }) => ({ ...group, examples }));
