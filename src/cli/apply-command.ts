@@ -18,20 +18,25 @@ export interface ApplyOptions extends DirectoryOptions {
   readonly showsProgress: boolean;
 }
 
+const changeReasons: ReadonlySet<string> = new Set(["EntriesAdded", "EntriesRemoved", "EntriesAdopted"]);
+
 /** @returns 0 if everything is done, 1 if something is incomplete, 2 if there is an error, 130 if it was stopped. */
 export async function runApply(options: ApplyOptions): Promise<number> {
   const lines = new Map<string, StatusLine>();
   const cleared = new Map<string, number>();
   const drift = new Map<string, string[]>();
+  const changes = new Map<string, string[]>();
   const how = {
     isDryRun: false,
     command: options.showsProgress ? "wafsync apply" : "wafsync run --once",
-    // Prints only this event: the result contains everything else.
+    // Prints only these events: the result contains everything else.
     onEvent:
       () =>
       (meta: ResourceMeta, { reason, message }: ObjectEvent) => {
+        if (meta.kind !== "WafInstance") return;
         const name = nameKey(meta);
         if (reason === "DriftDetected") drift.set(name, [...(drift.get(name) ?? []), `${reason}: ${message}`]);
+        else if (changeReasons.has(reason)) changes.set(name, [...(changes.get(name) ?? []), message]);
       },
     observer: (notes: Terminal): ReconcileObserver => ({
       ...progressObserver(lines, options.showsProgress ? notes : quiet(notes)),
@@ -51,6 +56,7 @@ export async function runApply(options: ApplyOptions): Promise<number> {
     const views = viewResults(session, results).map((view) => ({
       ...view,
       cleared: cleared.get(nameKey(view)) ?? 0,
+      changes: changes.get(nameKey(view)) ?? [],
       warnings: [...(drift.get(nameKey(view)) ?? []), ...view.warnings],
     }));
     printResults(session, options, views);

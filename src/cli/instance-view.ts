@@ -58,6 +58,8 @@ export interface InstanceView {
   readonly removed: number;
   /** How many times the command cleared the cache; absent if the command does not count clears. */
   readonly cleared?: number;
+  /** The added, removed and adopted entries by rule, one sentence each; absent if the command does not collect them. */
+  readonly changes?: readonly string[];
   /** Entries that became managed without a call. */
   readonly adopted: number;
   /** Problems that do not stop the run. */

@@ -82,7 +82,8 @@ export function resultLines(views: readonly InstanceView[], paint: Paint): strin
   const lines = objectTable(rows, paint);
   for (const view of views) {
     if (view.trouble !== undefined) continue;
-    lines.push("", countsLine(view, paint), ...remarkLines(view, paint));
+    const changes = (view.changes ?? []).map((change) => `  ${change}`);
+    lines.push("", countsLine(view, paint), ...changes, ...remarkLines(view, paint));
   }
   return lines;
 }

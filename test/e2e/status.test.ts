@@ -5,7 +5,15 @@ import { FeedServer } from "../support/fakes/feed-server.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { servePage, textOf } from "../support/worlds/open-page.ts";
-import { cacheClearDocument, originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import {
+  cacheClearDocument,
+  instanceDocument,
+  keySpellings,
+  originDocument,
+  ruleDocument,
+  testKey,
+  wafFolder,
+} from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
 async function run({ from }: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
@@ -114,6 +122,27 @@ test("a cache clear that has failed is listed by status", async () => {
   expect(folder.simulator.waf(testKey).counters.changes).toBe(0);
 });
 
+test("apply names the added and removed entries of each rule, and plan the rule of each removal", async () => {
+  await using folder = await wafFolder();
+  folder.simulator.waf(testKey).add("blocklist", ["192.0.2.7"]);
+  const adopting = ruleDocument("feed", { addresses: ["192.0.2.1", "192.0.2.7"] });
+  await folder.files.write(
+    "feed.yaml",
+    adopting.replace("namespace: shop}", 'namespace: shop, annotations: {wafsync.dev/adopt: "true"}}'),
+  );
+  const added = await run(folder, "apply");
+  expect(added.stdout).toContain("  Added 1 entry for WafIpRule shop/feed: 192.0.2.1.\n");
+  expect(added.stdout).toContain("  Adopted 1 entry for WafIpRule shop/feed: 192.0.2.7.\n");
+
+  await folder.files.write("feed.yaml", "");
+  const { stdout } = await run(folder, "plan");
+  const former = "by wafsync, and no rule declares it any longer; last declared by WafIpRule shop/feed";
+  expect(stdout).toContain(`192.0.2.1  added ${former}`);
+  expect(stdout).toContain(`192.0.2.7  adopted ${former}`);
+  const removed = await run(folder, "apply");
+  expect(removed.stdout).toContain("  Removed 2 entries of WafIpRule shop/feed: 192.0.2.1, 192.0.2.7.\n");
+});
+
 test("apply of a suspended instance with pending changes exits with 1 and says so", async () => {
   await using folder = await wafFolder({}, "  suspend: true\n");
   expect((await run(folder, "apply")).code).toBe(0);
@@ -124,6 +153,15 @@ test("apply of a suspended instance with pending changes exits with 1 and says s
     1,
     expect.stringContaining("2 changes are not written, because the instance is suspended (spec.suspend)."),
   ]);
+});
+
+test("a base URL with a wrong path is named with advice, and without the key", async () => {
+  await using folder = await wafFolder();
+  const wrong = instanceDocument(`${folder.simulator.baseUrl}/wrong`);
+  await folder.files.write("main.yaml", wrong);
+  const planned = await run(folder, "plan");
+  expect([planned.code, planned.stderr]).toStrictEqual([2, expect.stringContaining("check the path of the base URL")]);
+  for (const spelled of keySpellings()) expect(`${planned.stdout}${planned.stderr}`).not.toContain(spelled);
 });
 
 test("why says that there is no record instead of calling the entries of wafsync unmanaged", async () => {
