@@ -1,6 +1,6 @@
 // `npm run demo:cluster`: runs a Kubernetes API server, the simulator and the operator on one terminal, with the objects of
 // examples/cluster, to try wafsync with kubectl. It runs until Ctrl-C, and leaves nothing behind.
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findControlPlane } from "../test/support/control-plane/find.ts";
@@ -88,14 +88,17 @@ async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
 async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<void> {
   stage.step(
     "What users declare",
-    "The files of examples/cluster: a namespace, a WAF with its key, rules, an origin and a cache clear.",
+    "The files of examples/cluster with the address of the simulator: a namespace, a WAF with its key, rules, an origin and a cache clear.",
   );
   const examples = join(root, "examples", "cluster");
   const files = (await readdir(examples)).filter((file) => file.endsWith(".yaml")).sort();
   const texts = await Promise.all(files.map(async (file) => await readFile(join(examples, file), "utf8")));
   const input = texts.join("\n---\n").replaceAll(exampleUrl, baseUrl);
-  stage.act("kubectl apply -f examples/cluster");
-  await cluster.expectKubectl(["apply", "-f", "-"], { input });
+  // Whoever applies this file again must not move the WAF to another address.
+  const file = join(folder, "examples.yaml");
+  await writeFile(file, input);
+  stage.act(`kubectl apply -f ${file}`);
+  await cluster.expectKubectl(["apply", "-f", file]);
   const wait = ["wait", "--for=condition=Ready", `--timeout=${readyTimeout}`, "--all", "-n", "shop", kinds];
   await cluster.expectKubectl(wait);
   stage.check(true, "every object is Ready");
@@ -109,9 +112,9 @@ function showCommandsToTry(kubeconfig: string, control: string, page: string): v
   stage.table([
     ["kubectl", `export KUBECONFIG=${kubeconfig}`],
     ["the page", `open ${page} (elsewhere: kubectl port-forward -n wafsync-system deployment/wafsync 8082)`],
-    ["your own", "node src/cli/main.ts ui --bind-address 127.0.0.1:0"],
+    ["your own", "npx node src/cli/main.ts ui --bind-address 127.0.0.1:0"],
     ["look", "kubectl describe wafip scanners -n shop"],
-    ["block", "node src/cli/main.ts block 192.0.2.250 -n shop --for 2h"],
+    ["block", "npx node src/cli/main.ts block 192.0.2.250 -n shop --for 2h"],
     ["unblock", "kubectl delete wafip scanners -n shop"],
     ["events", "kubectl get events -n shop --watch"],
     ["the WAF", `curl ${control}/state`],

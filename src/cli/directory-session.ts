@@ -140,7 +140,7 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
 /** Prints the problems of feeds, and why instances cannot be reconciled, each with its place. */
 export function printTroubles({ standalone, notes, paintNotes }: Session, views: readonly InstanceView[]): void {
   for (const problem of standalone.feedProblems()) {
-    notes.line(`${paintNotes("yellow", "warning")} ${visibleText(problem)}`);
+    notes.line(`${paintNotes("yellow", "warning:")} ${visibleText(problem)}`);
   }
   for (const { namespace, name, place, trouble } of views) {
     if (trouble === undefined) continue;

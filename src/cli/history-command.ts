@@ -57,6 +57,8 @@ export async function runHistory(text: string | undefined, options: HistoryOptio
     else if (options.output === "markdown") for (const line of markdownLines(rows)) out.line(line);
     else if (rows.length === 0) out.line(nothing(text));
     else for (const line of tableLines(header, rows.map(visibleCellsOf))) out.line(line);
+    const isNewest = untilMs > nowMs && options.from === undefined && options.output === "table";
+    if (isNewest) process.stderr.write("note: The changes of the last ten seconds may be missing.\n");
     return rows.length === 0 ? 1 : 0;
   } catch (error) {
     throw redactError(error, redact);

@@ -58,7 +58,10 @@ export function createProgram(name: string, setExitCode: SetExitCode): Command {
     .option("--debug", "print the stack of an unexpected error")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
-    .configureOutput({ writeOut: (text) => void process.stdout.write(examplesAs(name, text)) })
+    .configureOutput({
+      writeOut: (text) => void process.stdout.write(examplesAs(name, text)),
+      outputError: (text, write) => write(text.replace("command-argument value ", "")),
+    })
     .showHelpAfterError("(--help lists commands and options)")
     .addHelpText(
       "after",

@@ -44,9 +44,11 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
     seed: options.seed,
   }).catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException;
+    // A free port can't be in use.
+    const ports = [options.port, options.controlPort].filter((port) => port !== 0);
     if (code === "EADDRINUSE")
       throw new CommandError(
-        `port ${options.port} or ${options.controlPort} is in use`,
+        `${ports.map((port) => `port ${port}`).join(" or ")} is in use`,
         "Choose other ports with --port and --control-port; 0 takes a free one.",
       );
     throw new CommandError(message);

@@ -107,7 +107,7 @@ function textOf(summary: Summary, { output }: StatusOptions, { isInteractive, co
 }
 
 /** Shortens names, then domains, as far as the lines are wider than the terminal. */
-function fitted(rows: readonly string[][], columns: number): string[][] {
+export function fitted(rows: readonly string[][], columns: number): string[][] {
   return [0, 1].reduce(
     (before, column) => {
       const tooWide = Math.max(...tableLines(header, before).map(widthOf)) - columns;

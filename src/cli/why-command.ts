@@ -37,7 +37,7 @@ export async function runWhy(text: string, options: WhyOptions): Promise<number>
         for (const line of whyLines(address, view, (style, words) => colour(process.stdout, style, words)))
           out.line(line);
         for (const line of adviceLines(address, view, targetWords(options))) out.line(`\n${line}`);
-        for (const gap of view.gaps) notes.line(`${colour(process.stderr, "yellow", "note")} ${visibleText(gap)}`);
+        for (const gap of view.gaps) notes.line(`${colour(process.stderr, "yellow", "note:")} ${visibleText(gap)}`);
       }
     }
     return exitCodeOf(views);

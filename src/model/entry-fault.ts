@@ -97,10 +97,14 @@ const explanations: readonly Explanation[] = [
   hostName,
 ];
 
+/** YAML joins an item with the one before it if it is indented further. */
+const misindented = "write one address for each item, and indent all items of the list alike";
+
 function tooLong(text: string): EntryFault | undefined {
   if (text.length <= entryLengthMax) return undefined;
   const network = readNetwork(text, "strict");
-  const instead = network === undefined ? "write one address or one network" : `write ${canonicalText(network)}`;
+  const one = text.includes(" - ") ? misindented : "write one address or one network";
+  const instead = network === undefined ? one : `write ${canonicalText(network)}`;
   return {
     code: "TooLong",
     message: `${quote(text)} has ${text.length} characters, but only ${entryLengthMax} are allowed: ${instead}`,
@@ -111,7 +115,8 @@ function whiteSpace(text: string): EntryFault | undefined {
   if (!/\s/u.test(text)) return undefined;
   const bare = readNetwork(text.replaceAll(/\s/gu, ""), "strict");
   const trimmed = readNetwork(text.trim(), "strict");
-  const instead = (trimmed ?? bare) === undefined ? "write one address for each item" : "write it without";
+  const one = text.includes(" - ") ? misindented : "write one address for each item";
+  const instead = (trimmed ?? bare) === undefined ? one : "write it without";
   return { code: "WhiteSpace", message: `${quote(text)} contains whitespace: ${instead}` };
 }
 

@@ -164,7 +164,11 @@ function answered(exchange: Exchange, context: ExchangeContext): WafFault {
   }
   if (status === 403) return refusedKey(words, exchange);
   if (status === 400) return { code: "Rejected", message: words, status };
-  if (status === 404) return { code: "NotFound", message: words, status };
+  if (status === 404) {
+    // Only the logs have a documented 404.
+    const message = `The API has no such path (404: ${words}); check the path of the base URL.`;
+    return { code: "NotFound", message: context.takesPlainFailures ? words : message, status };
+  }
   return unclear("ContractBroken", `the WAF answered ${status}: ${words}`, exchange, context);
 }
 

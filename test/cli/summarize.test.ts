@@ -49,7 +49,9 @@ describe("The summary", () => {
   });
 
   test("says that no WAF is declared, and without permissions shows only the reason", () => {
-    expect(textOf(overviewPage(summarize(nothing, words), choice))).toContain("No WafInstance is declared.");
+    expect(textOf(overviewPage(summarize(nothing, words), choice))).toContain(
+      "No WafInstance is declared. Declare one",
+    );
     const refused = summarize({ ...nothing, refused: "You are not allowed to list wafinstances." }, words);
     const text = textOf(overviewPage(refused, choice));
     expect(text).toContain("You are not allowed to list wafinstances.");

@@ -194,6 +194,7 @@ describe("Errors in the command itself", () => {
     ["a command that does not exist", ["plant", "-f", "."], "unknown command 'plant'", "Did you mean plan?"],
     ["an option that does not exist", ["plan", "-f", ".", "--outptu", "json"], "unknown option '--outptu'", "--output"],
     ["an output that does not exist", ["plan", "-f", ".", "-o", "yaml"], "Allowed choices are table, json", "--help"],
+    ["a shell that does not exist", ["completion", "tcsh"], "error: 'tcsh' is invalid for argument 'shell'", "--help"],
     [
       "http without the flag",
       ["plan", "-f", "."],

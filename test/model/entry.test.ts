@@ -49,6 +49,11 @@ describe("a declared entry", () => {
     });
   });
 
+  test("is told about its indentation, if YAML joined several items", () => {
+    const parsed = parseDeclaredEntry("2001:db8:0:1:2:3:4:5 - 2001:db8:0:1:2:3:4:6");
+    expect(parsed).toMatchObject({ fault: { message: expect.stringContaining("indent all items of the list alike") } });
+  });
+
   test("causes every fault code at least once, so none lacks a message", () => {
     const met = new Set(verdicts.map(({ expected }) => ("code" in expected ? expected.code : undefined)));
     expect(entryFaultCodes.filter((code) => code !== "TooLong" && !met.has(code))).toStrictEqual([]);

@@ -5,7 +5,7 @@ import { timeHelp } from "./option-groups.ts";
 import { withTargetOptions } from "./target-options.ts";
 
 export function addHistoryCommand(program: Command, setExitCode: SetExitCode): void {
-  withTargetOptions(program.command("history"), ["table", "json", "markdown"])
+  withTargetOptions(program.command("history"), ["table", "json", "markdown"], false)
     .argument("[address]", "show only changes of entries that cover this address or network")
     .option("--since <time>", "start of the period", "7d")
     .option("--until <time>", "end of the period", "today")

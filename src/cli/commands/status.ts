@@ -4,7 +4,7 @@ import type { SetExitCode } from "./option-groups.ts";
 import { withTargetOptions } from "./target-options.ts";
 
 export function addStatusCommand(program: Command, setExitCode: SetExitCode): void {
-  withTargetOptions(program.command("status"))
+  withTargetOptions(program.command("status"), undefined, false)
     .option("-w, --watch", "keep showing the status whenever it changes, until interrupted", false)
     .description("Show what is pending, on hold or not Ready, and how to approve it. Does not call the WAF.")
     .addHelpText(

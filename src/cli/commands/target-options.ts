@@ -15,19 +15,27 @@ function withPlaceOptions(command: Command): Command {
     .option("--context <name>", "context of the kubeconfig (default: the current one)");
 }
 
-function withCallOptions(command: Command): Command {
-  return command
-    .option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop", false)
-    .option("--allowed-base-urls <urls>", "call only APIs below these URLs, separated by commas");
+/** @param calls false for a command that calls no WAF: it accepts these options, so that one alias fits all commands */
+function withCallOptions(command: Command, calls = true): Command {
+  const options = [
+    new Option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop").default(false),
+    new Option("--allowed-base-urls <urls>", "call only APIs below these URLs, separated by commas"),
+  ];
+  for (const option of options) command.addOption(option.hideHelp(!calls));
+  return command;
 }
 
 /** Adds the options that `openTarget` reads. */
-export function withTargetOptions(command: Command, formats: readonly string[] = ["table", "json"]): Command {
+export function withTargetOptions(
+  command: Command,
+  formats: readonly string[] = ["table", "json"],
+  calls = true,
+): Command {
   withPlaceOptions(command).option(
     "--instance <name>",
     "the WafInstance, as NAME or NAMESPACE/NAME (default: all instances, or the only one)",
   );
-  return withCallOptions(command).addOption(
+  return withCallOptions(command, calls).addOption(
     new Option("-o, --output <format>", "output format").choices(formats).default("table"),
   );
 }

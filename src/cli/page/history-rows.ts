@@ -7,7 +7,7 @@ import { rowOf, valuesShownMax } from "../history-command.ts";
 import type { Markup } from "../report/html.ts";
 import { html } from "../report/html.ts";
 import { scrolling, shown } from "./page-frame.ts";
-import { tableHead } from "./table-head.ts";
+import { stackHead } from "./table-head.ts";
 
 export interface ShownHistory {
   /** Newest first. */
@@ -28,9 +28,9 @@ export function newestRows(
 
 export function historyTable({ rows, left }: ShownHistory): Markup {
   if (rows.length === 0) return html`<p>No changes are recorded.</p>`;
-  const table = html`<table>
-    ${tableHead(["Time", "Event", "List", "Entries", "For", "Note"])}
-    <tbody>
+  const table = html`<table class="stack" role="table">
+    ${stackHead(["Time", "Event", "List", "Entries", "For", "Note"])}
+    <tbody role="rowgroup">
       ${rows.map(tableRow)}
     </tbody>
   </table>`;
@@ -40,12 +40,12 @@ export function historyTable({ rows, left }: ShownHistory): Markup {
 
 function tableRow({ time, event, target, values, owners, note }: HistoryRow): Markup {
   const more = values.length > valuesShownMax ? ` and ${values.length - valuesShownMax} more` : "";
-  return html`<tr>
-    <td class="time">${time}</td>
-    <td>${event}</td>
-    <td>${target}</td>
-    <td class="words">${shown(values.slice(0, valuesShownMax).join(", "), 600)}${more}</td>
-    <td class="words">${shown(owners.join(", "), 600)}</td>
-    <td class="words">${shown(note, 600)}</td>
+  return html`<tr role="row">
+    <td role="cell" class="time">${time}</td>
+    <td role="cell">${event}</td>
+    <td role="cell">${target}</td>
+    <td role="cell" class="words">${shown(values.slice(0, valuesShownMax).join(", "), 600)}${more}</td>
+    <td role="cell" class="words" data-label="For">${shown(owners.join(", "), 600)}</td>
+    <td role="cell" class="words" data-label="Note">${shown(note, 600)}</td>
   </tr>`;
 }

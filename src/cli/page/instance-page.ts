@@ -6,9 +6,9 @@ import type { Markup } from "../report/html.ts";
 import { html } from "../report/html.ts";
 import { entriesOverTime } from "./entries-over-time.ts";
 import { historyTable, newestRows } from "./history-rows.ts";
-import { objectSection, stateMark, tiles } from "./overview-page.ts";
+import { ageOf, objectSection, stateMark, tiles } from "./overview-page.ts";
 import { entriesChart } from "./page-charts.ts";
-import { framed, instancePath, part, shown, warnings } from "./page-frame.ts";
+import { copyable, framed, instancePath, part, shown, warnings } from "./page-frame.ts";
 
 const historyRowsMax = 20;
 
@@ -39,7 +39,7 @@ export function instancePage(
         <p class="lost-note" role="alert">The connection is lost: this page shows the last known state.</p>
       </div>`,
       ...warnings("gaps", "Not everything is shown", gaps),
-      stateSection(instance),
+      stateSection(instance, generatedAt),
       ...listTiles(instance),
       ...holdSection(instance),
       ...objectSection("Objects that are not ready", "objects", instance.objects, instance.notReady),
@@ -54,7 +54,7 @@ export function instancePage(
   });
 }
 
-function stateSection(instance: InstanceSummary): Markup {
+function stateSection(instance: InstanceSummary, now: string): Markup {
   const { message, suspended, lastSyncTime, rules, origins } = instance;
   const paused = suspended ? html`<p>The instance is suspended: wafsync writes nothing to the WAF.</p>` : html``;
   return part(
@@ -65,7 +65,7 @@ function stateSection(instance: InstanceSummary): Markup {
       ${paused}
       <p class="quiet">
         ${counted(rules, "rule", "rules")}, ${counted(origins, "origin", "origins")}. Last complete read:
-        ${lastSyncTime ?? "never"}.
+        ${ageOf(lastSyncTime, now)}.
       </p>`,
   );
 }
@@ -98,8 +98,8 @@ function holdSection({ onHold, heldPlan, approve }: InstanceSummary): Markup[] {
   const command =
     approve === undefined
       ? html``
-      : html`<p>To see and approve them: <code class="copy">${shown(approve, 1_000)}</code></p>
-          <p class="quiet">Hash: <code class="copy">${shown(heldPlan ?? "")}</code></p>`;
+      : html`<p>To see and approve them: ${copyable(approve)}</p>
+          <p class="quiet">Hash: ${copyable(heldPlan ?? "")}</p>`;
   return [
     part(
       "holds",

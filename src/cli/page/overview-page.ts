@@ -6,7 +6,7 @@ import { durationInWords } from "../../reconcile/status/trouble.ts";
 import type { Markup } from "../report/html.ts";
 import { html } from "../report/html.ts";
 import { heldOf, objectsNotReady, pendingOf } from "../summarize.ts";
-import { framed, instancePath, part, scrolling, shown, warnings } from "./page-frame.ts";
+import { copyable, framed, instancePath, part, scrolling, shown, warnings } from "./page-frame.ts";
 import { stackHead, tableHead } from "./table-head.ts";
 
 const rowsMax = 100;
@@ -99,7 +99,7 @@ export function tiles(items: readonly (readonly [string, number | string])[]): M
   </dl>`;
 }
 
-function instanceSection({ instances }: Summary, { page, find }: OverviewChoice): Markup {
+function instanceSection({ instances, generatedAt }: Summary, { page, find }: OverviewChoice): Markup {
   const found = instances
     .filter(
       ({ instance, domain = "" }) => find === "" || instance.includes(find) || domain.toLowerCase().includes(find),
@@ -107,7 +107,7 @@ function instanceSection({ instances }: Summary, { page, find }: OverviewChoice)
     .toSorted((a, b) => order[a.ready] - order[b.ready]);
   const pages = Math.max(1, Math.ceil(found.length / rowsMax));
   const at = Math.min(page, pages);
-  const rows = found.slice((at - 1) * rowsMax, at * rowsMax).map(instanceRow);
+  const rows = found.slice((at - 1) * rowsMax, at * rowsMax).map((instance) => instanceRow(instance, generatedAt));
   const table = html`<table class="stack" role="table">
     ${stackHead(["WAF", "State", "Why it waits", { number: "Blocked" }, { number: "Allowed" }, { number: "Pending" }, { number: "On hold" }, "Last sync"])}
     <tbody role="rowgroup">
@@ -115,7 +115,7 @@ function instanceSection({ instances }: Summary, { page, find }: OverviewChoice)
     </tbody>
   </table>`;
   const none = html`<p>
-    ${find === "" ? "No WafInstance is declared." : "No WAF has this text in its name or domain."}
+    ${find === "" ? "No WafInstance is declared. Declare one with its base URL and a Secret with the API key, or write the rules of an existing WAF with wafsync import." : "No WAF has this text in its name or domain."}
   </p>`;
   return part("instances", "WAFs", [
     ...(instances.length > rowsMax || find !== "" ? [findForm(find)] : []),
@@ -155,8 +155,8 @@ export function stateMark({ ready, reason }: Pick<InstanceSummary, "ready" | "re
   return html`<span class="mark ${kind}">${[words, detail].filter((part) => part !== "").join(": ")}</span>`;
 }
 
-function instanceRow(instance: InstanceSummary): Markup {
-  const { domain = "", blocklist, allowlist, lastSyncTime = "never", ready, message } = instance;
+function instanceRow(instance: InstanceSummary, now: string): Markup {
+  const { domain = "", blocklist, allowlist, lastSyncTime, ready, message } = instance;
   const why = ready === "True" ? "" : shown(message, messageLengthMax);
   return html`<tr role="row">
     <th scope="row" role="rowheader" class="name">
@@ -169,7 +169,7 @@ function instanceRow(instance: InstanceSummary): Markup {
     <td role="cell" class="number" data-label="Allowed">${live(allowlist)}</td>
     <td role="cell" class="number" data-label="Pending">${inThousands(pendingOf(instance))}</td>
     <td role="cell" class="number" data-label="On hold">${inThousands(heldOf(instance))}</td>
-    <td role="cell" class="time" data-label="Last sync">${lastSyncTime}</td>
+    <td role="cell" class="time" data-label="Last sync">${ageOf(lastSyncTime, now)}</td>
   </tr>`;
 }
 
@@ -220,8 +220,7 @@ function feedRow(feed: FeedSummary, now: string): Markup {
     heldContent === undefined
       ? ""
       : html`<p>
-          ${counted(heldContent.entries, "entry", "entries")} on hold. To accept them:
-          <code class="copy">${shown(heldContent.accept)}</code>
+          ${counted(heldContent.entries, "entry", "entries")} on hold. To accept them: ${copyable(heldContent.accept)}
         </p>`;
   return html`<tr role="row">
     <th scope="row" role="rowheader" class="name">${shown(feed.feed)}</th>
@@ -235,7 +234,7 @@ function feedRow(feed: FeedSummary, now: string): Markup {
 }
 
 /** The age of the time when the page was generated. */
-function ageOf(time: string | undefined, now: string): Markup {
+export function ageOf(time: string | undefined, now: string): Markup {
   if (time === undefined) return html`never`;
   const seconds = (Date.parse(now) - Date.parse(time)) / 1000;
   return html`<time title="${time}">${durationInWords(seconds)} ago</time>`;

@@ -48,6 +48,11 @@ export function shownLines(lines: readonly string[]): string {
   return lines.map((line) => visibleText(line, linesLengthMax)).join("\n");
 }
 
+/** A command or a hash, with a button that the script shows. */
+export function copyable(text: string): Markup {
+  return html`<code class="copy">${shown(text, 1_000)}</code> <button type="button" class="copies">Copy</button>`;
+}
+
 export function instancePath(instance: string): string {
   return `/instances/${instance.split("/").map(encodeURIComponent).join("/")}`;
 }

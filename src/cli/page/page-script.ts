@@ -1,4 +1,5 @@
-// The only script of the page: it keeps the page up to date. Without it, the page shows the same content and reloads itself.
+// The only script of the page: it keeps the page up to date, and copies commands. Without it, the page shows the same content and
+// reloads itself.
 
 export const pageScript = `"use strict";
 const every = 5000;
@@ -42,6 +43,20 @@ async function poll() {
   }
   setTimeout(poll, every);
 }
+
+document.documentElement.classList.add("scripted");
+document.addEventListener("click", async ({ target }) => {
+  if (!target.matches(".copies")) return;
+  getSelection().selectAllChildren(target.previousElementSibling);
+  try {
+    await navigator.clipboard.writeText(target.previousElementSibling.textContent);
+  } catch {
+    document.execCommand("copy");
+  }
+  getSelection().removeAllRanges();
+  target.textContent = "Copied";
+  target.blur();
+});
 
 if (main) setTimeout(poll, every);
 `;

@@ -47,6 +47,9 @@ section, .tile { background: var(--card); border: 1px solid var(--line); border-
 .warning { border-color: var(--open); }
 .refusal { border-color: var(--bad); }
 .scroll { overflow-x: auto; }
+/* The newest end of a chart is on the right: a box that is too narrow starts there. */
+.scroll:has(> figure.wide) { direction: rtl; }
+.scroll > figure { direction: ltr; }
 table { border-collapse: collapse; width: 100%; }
 th { text-align: left; font-size: 13px; font-weight: 600; color: var(--quiet); white-space: nowrap; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
@@ -59,6 +62,8 @@ tbody th { font-size: 15px; font-weight: 400; color: var(--text); white-space: n
 code, pre, .path { font-family: ui-monospace, monospace; font-size: 13px; }
 .path { overflow-wrap: anywhere; min-width: 160px; }
 pre { margin: 0; padding: 12px 14px; background: var(--page); border: 1px solid var(--line); border-radius: 8px; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+.copies { display: none; min-height: 0; padding: 0 8px; font-size: 13px; }
+.scripted .copies { display: inline-block; }
 code.copy { user-select: all; overflow-wrap: anywhere; }
 .mark { border-radius: 999px; padding: 1px 10px; font-size: 13px; white-space: nowrap; display: inline-block; }
 .good { color: var(--good); background: var(--good-back); }

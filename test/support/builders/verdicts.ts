@@ -54,6 +54,7 @@ export const verdicts: readonly Verdict[] = [
   refused("192.0.2.1\n", "WhiteSpace", "write it without"),
   refused("192.0.2.0 /24", "WhiteSpace", "write it without"),
   refused("192.0.2.1 192.0.2.2", "WhiteSpace", "write one address for each item"),
+  refused("192.0.2.1 - 192.0.2.2", "WhiteSpace", "indent all items of the list alike"),
   refused("192.0.2.1 # office", "WhiteSpace", "write one address for each item"),
   refused("10.1", "ShortIPv4", "write four decimal numbers, such as 192.0.2.1"),
   refused("127.1", "ShortIPv4", "write four decimal numbers"),
