@@ -8,7 +8,7 @@ export function addPlanCommand(program: Command, setExitCode: SetExitCode): void
     .description("Show what would be changed, and why. Writes nothing.")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ wafsync plan -f waf/ && echo 'in sync'\n  $ wafsync plan -f waf/ --state /var/lib/wafsync -o json\n  $ wafsync plan -f waf/ -o markdown > comment.md\n\nExit codes: 0 nothing to do, 1 the WAF differs from the declared state, 2 error.\n",
+      "\nExamples:\n  $ wafsync plan -f waf/ && echo 'in sync'\n  $ wafsync plan -f waf/ --state /var/lib/wafsync -o json\n  $ wafsync plan -f waf/ -o markdown > comment.md\n\nExit codes: 0 nothing to do, 1 the WAF differs from the declared state or a feed has a problem, 2 error.\n",
     )
     .action(async (directory, options) => {
       const { runPlan } = await import("../plan-command.ts");
