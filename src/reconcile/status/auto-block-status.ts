@@ -1,6 +1,12 @@
 // The status of a WafAutoBlock, from the facts of a run: whether its clients are on the blocklist, and the evidence.
 import type { Condition } from "../../api/conditions.ts";
-import { findCondition, formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
+import {
+  findCondition,
+  formatTime,
+  removeCondition,
+  setCondition,
+  withTransitionTimesOf,
+} from "../../api/conditions.ts";
 import type { ReasonOf } from "../../api/reasons.ts";
 import type { WafAutoBlockStatus } from "../../api/waf-auto-block.ts";
 import { entriesShownMax } from "../../api/waf-auto-block.ts";
@@ -45,7 +51,8 @@ export function autoBlockStatus(
   return {
     ...before,
     observedGeneration: generation,
-    conditions: [...withReading(conditions, rule, judged, facts)],
+    // A condition that trouble with the logs sets back to its former status has not changed.
+    conditions: withTransitionTimesOf(withReading(conditions, rule, judged, facts), before.conditions ?? []),
     listed: listed.length,
     synced: isEnforced && progress !== undefined ? `${progress.synced}/${progress.desired}` : undefined,
     rows,

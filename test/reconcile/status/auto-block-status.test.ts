@@ -18,9 +18,14 @@ interface Told {
   readonly reading?: ReadingReport;
   readonly leftOut?: number;
   readonly others?: number;
+  readonly before?: Parameters<typeof autoBlockStatus>[0];
+  readonly atMs?: number;
 }
 
-function statusOf(overrides: AutoBlockOverrides = {}, { reading, leftOut = 0, others = 0 }: Told = {}) {
+function statusOf(
+  overrides: AutoBlockOverrides = {},
+  { reading, leftOut = 0, others = 0, before = {}, atMs = nowMs }: Told = {},
+) {
   const block = anAutoBlock(overrides);
   const older = Array.from({ length: others }, (_, index) => {
     return anAutoBlock({ name: `older-${index}`, meta: { createdAtMs: 0 } });
@@ -34,11 +39,14 @@ function statusOf(overrides: AutoBlockOverrides = {}, { reading, leftOut = 0, ot
   const desired = compileDesired(state, nowMs);
   const [inventory, seen] = [anInventory(), observed({ blocklist: ["203.0.113.7"] })];
   const plan = planInstance({ desired, observed: seen, inventory, nowMs });
-  const started = factsWithoutRead({ gathered: state, desired }, { phase: "Ended", nowMs, result: { kind: "Done" } });
+  const started = factsWithoutRead(
+    { gathered: state, desired },
+    { phase: "Ended", nowMs: atMs, result: { kind: "Done" } },
+  );
   const rule = desired.rules.find(({ rule: { meta } }) => meta.name === "scanners");
   const judged = state.rules.find(({ rule: { meta } }) => meta.name === "scanners")?.judged;
   if (rule === undefined || judged === undefined) throw new Error("the WafAutoBlock is missing");
-  const status = autoBlockStatus({}, rule, judged, { ...started, observed: seen, plan, inventory });
+  const status = autoBlockStatus(before, rule, judged, { ...started, observed: seen, plan, inventory });
   const conditions = (status.conditions ?? []) as readonly Condition[];
   for (const { type, reason, status: value } of conditions) {
     expect([type, reason, value, isPublished(type, reason, value)]).toStrictEqual([type, reason, value, true]);
@@ -71,6 +79,13 @@ test("a WafAutoBlock whose logs can't be read is not ready, and says why", () =>
     "False NoWaf",
     "True ProgressingWithRetry",
   ]);
+});
+
+test("while the logs can't be read, no transition time changes", () => {
+  const reading = { status: "False", reason: "NoWaf", message: "There is no WAF." } as const;
+  const { status: before } = statusOf({}, { reading });
+  const { status } = statusOf({}, { reading, before, atMs: nowMs + 10_000 });
+  expect(status.conditions).toStrictEqual(before.conditions);
 });
 
 test.each<[string, AutoBlockOverrides, Told]>([

@@ -19,7 +19,9 @@ const wafSteps = [
 ];
 const portSteps = ["gather", "confirm", "load", "save", "remove", "hold", "release", "removeObject"];
 const logSteps = ["loadLogs", "saveLogs", "write"];
-const statusSteps = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"].map((kind) => `status of ${kind}`);
+const statusSteps = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear", "WafAutoBlock"].map(
+  (kind) => `status of ${kind}`,
+);
 const feedSteps = ["load of feed", "save of feed", "fetch of feed"];
 
 function pairsOf(faults: readonly string[], steps: readonly string[]): string[] {

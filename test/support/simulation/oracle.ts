@@ -29,7 +29,8 @@ export interface Memory {
  * The entries that the rules declare for the lists at a time. If an entry is declared for both lists, the owner of the instance decides; otherwise
  * Block, if the blocklist shows it or it is recorded for it; then Allow likewise; then the oldest rule. Guests do not unblock entries of others.
  */
-export function wantedEntries(gathered: Gathered, nowMs: number, memory: Memory): Wanted {
+export function wantedEntries(declared: Gathered, nowMs: number, memory: Memory): Wanted {
+  const gathered = withJudgedClients(declared, nowMs);
   const { allowed, blocked } = memory;
   const holds = (list: ListName, entry: Entry): boolean => memory.shows(list, entry) || memory.isRecorded(list, entry);
   const claims: Claim[] = [];
@@ -82,6 +83,28 @@ export function wantedEntries(gathered: Gathered, nowMs: number, memory: Memory)
     for (const piece of pieces) if (piece === entry || !allowlist.has(piece)) blocklist.add(piece);
   }
   return { blocklist, allowlist };
+}
+
+/** Automatic blocks as plain rules: the clients that are listed at this time, and not exempt. */
+function withJudgedClients(gathered: Gathered, nowMs: number): Gathered {
+  if (!gathered.rules.some(({ judged }) => judged !== undefined)) return gathered;
+  const { namespace } = gathered.instance.meta;
+  const allows = gathered.rules.filter(({ rule }) => rule.action === "Allow" && rule.meta.namespace === namespace);
+  const allowed = allows
+    .filter((rule) => !isOver(rule, nowMs))
+    .flatMap((rule) => entriesOf(rule).filter((entry) => !isForbidden(gathered, "allowlist", entry)));
+  const rules = gathered.rules.map((rule): GatheredRule => {
+    if (rule.judged === undefined) return rule;
+    const { declared, judgement } = rule.judged;
+    const listed = declared.mode === "Suggest" ? [] : judgement.entries.filter(({ untilMs }) => untilMs > nowMs);
+    const exempt = [...declared.exempt, ...allowed];
+    const addresses = listed
+      .map(({ entry }) => entry)
+      .filter((entry) => !isForbidden(gathered, "blocklist", entry))
+      .filter((entry) => !exempt.some((other) => sharesAddress(other, entry)));
+    return { ...rule, rule: { ...rule.rule, addresses } };
+  });
+  return { ...gathered, rules };
 }
 
 function isBlock({ list }: Claim): boolean {

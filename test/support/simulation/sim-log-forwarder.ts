@@ -5,6 +5,8 @@ import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
+import { autoBlockPublisher } from "../../../src/reconcile/blocking/block-events.ts";
+import type { BlockBook } from "../../../src/reconcile/blocking/block-book.ts";
 import type { ForwardLogsPorts } from "../../../src/reconcile/logs/forward-ports.ts";
 import type { LogPort } from "../../../src/reconcile/logs/log-ports.ts";
 import type { SimProcess } from "./sim-process.ts";
@@ -18,6 +20,7 @@ interface ForwarderParts {
   readonly call: <T>(where: string, effect: () => T) => Promise<T>;
   readonly open: (instance: DeclaredInstance, key: ApiKey) => LogPort;
   readonly isPermitted: () => boolean;
+  readonly book: BlockBook;
   /** Starts a run: returns its signal, and the function to call at its end. */
   readonly begin: () => { readonly stopping: AbortSignal; readonly onEnd: () => void };
 }
@@ -36,7 +39,7 @@ export function logForwarder(world: SimWorld, process: SimProcess, parts: Forwar
         onError: (error) => world.defect(process, `Forwarding the logs of ${nameKey(instance)} threw ${String(error)}`),
       };
     },
-    concerns: (instance) => world.logs.isUsed && nameKey(instance) === shop,
+    concerns: (instance) => (world.logs.isUsed || world.blocks.isUsed) && nameKey(instance) === shop,
     clock,
     random: world.random,
   });
@@ -45,10 +48,16 @@ export function logForwarder(world: SimWorld, process: SimProcess, parts: Forwar
 function portsOf(
   world: SimWorld,
   process: SimProcess,
-  { clock, call, open, isPermitted }: ForwarderParts,
+  { clock, call, open, isPermitted, book }: ForwarderParts,
   stopping: AbortSignal,
 ): ForwardLogsPorts {
   const { logs, cluster } = world;
+  const status: Pick<ForwardLogsPorts["status"], "read" | "event"> = {
+    read: (object) => world.status.read(object),
+    event: (object, event) => {
+      if (process.life.alive) world.event(process, object, event);
+    },
+  };
   const metaOf = (instance: ObjectName): ResourceMeta => instance as ResourceMeta;
   return {
     source: {
@@ -66,17 +75,16 @@ function portsOf(
         await call("saveLogs", () => logs.save(process, metaOf(instance), record, revision)),
     },
     status: {
-      read: (object) => world.status.read(object),
-      event: (object, event) => {
-        if (process.life.alive) world.event(process, object, event);
-      },
+      ...status,
       // The log fields of the status are not simulated.
       update: async (_, change) => {
         await Promise.resolve();
         change({ conditions: [{ type: "Ready" }] });
       },
     },
-    blocks: { publish: () => undefined, report: () => undefined },
+    blocks: autoBlockPublisher(book, status, (instance, judgements) => {
+      if (process.life.alive) world.blocks.published(process, metaOf(instance), judgements);
+    }),
     clock,
     random: world.random,
     mayForward: () => isPermitted() && !stopping.aborted,

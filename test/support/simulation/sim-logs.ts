@@ -58,9 +58,9 @@ export class SimLogs {
 
   /** What the instance declares of it. */
   declared(): Partial<Pick<DeclaredInstance, "logs">> {
-    if (!this.isUsed) return {};
-    const intervalMs = this.#isQuiet ? 3_600_000 : 240_000;
-    return { logs: { enabled: true, intervalMs, lookbackMs, plan: undefined, output: "Stdout" } };
+    if (!this.isUsed && !this.#world.blocks.isUsed) return {};
+    const intervalMs = this.#isQuiet ? 3_600_000 : this.isUsed ? 240_000 : 60_000;
+    return { logs: { enabled: this.isUsed, intervalMs, lookbackMs, plan: undefined, output: "Stdout" } };
   }
 
   isLogCall({ path }: SimRequest): boolean {
@@ -83,8 +83,10 @@ export class SimLogs {
     const shown = this.#rows.filter(({ entry, visibleAtMs }) => {
       return visibleAtMs <= nowMs && dayOf(Date.parse(entry.timestamp)) === day;
     });
-    const rows = isSwapped ? [] : shown.map(({ entry }) => entry);
-    return this.#page(rows, rows.length, Math.min(pageSize, Number(parameters.get("per_page"))));
+    const own = shown.map(({ entry }) => entry);
+    const { rows, total } = this.#world.blocks.rowsOf((atMs) => dayOf(atMs) === day);
+    const all = isSwapped ? [] : [...own, ...rows];
+    return this.#page(all, isSwapped ? 0 : own.length + total, Math.min(pageSize, Number(parameters.get("per_page"))));
   }
 
   load(process: SimProcess, { uid }: ResourceMeta): LoadedLogRecord {
@@ -92,6 +94,14 @@ export class SimLogs {
     if (api !== undefined) return { state: "Unreachable", problem: api };
     const { oracle, record, revision } = this.#of(uid);
     oracle.loaded(process.id);
+    return { state: "Loaded", record: structuredClone(record), revision: `${uid} ${revision}` };
+  }
+
+  /** For the plans. */
+  peek({ uid }: ResourceMeta): LoadedLogRecord {
+    const { api } = this.#world.problems;
+    if (api !== undefined) return { state: "Unreachable", problem: api };
+    const { record, revision } = this.#of(uid);
     return { state: "Loaded", record: structuredClone(record), revision: `${uid} ${revision}` };
   }
 
@@ -125,14 +135,17 @@ export class SimLogs {
     this.#isQuiet = true;
   }
 
+  /** Of several instances with the same key, only the oldest one is active. */
+  isActive(): boolean {
+    const { instances } = this.#world.cluster.now;
+    const meta = instances.get(shop)?.meta;
+    if (meta === undefined || meta.deleting) return false;
+    return ![...instances.values()].some((other) => (other.meta.createdAtMs ?? 0) < (meta.createdAtMs ?? 0));
+  }
+
   /** In the end, every row was forwarded if the instance is active. */
   expectForwarded(): void {
-    const { instances } = this.#world.cluster.now;
-    const instance = instances.get(shop);
-    if (!this.isUsed || instance === undefined || instance.meta.deleting) return;
-    // Of several instances with the same key, only the oldest one is active.
-    const createdMs = instance.meta.createdAtMs ?? 0;
-    if ([...instances.values()].some(({ meta }) => (meta.createdAtMs ?? 0) < createdMs)) return;
+    if (!this.isUsed || !this.isActive()) return;
     const paths = this.#rows.map(({ entry }) => entry.request_path);
     const missed = paths.filter((path) => !this.#output.rows.has(path));
     if (missed.length > 0) this.#world.ledger.violation(`Log rows were never forwarded: ${missed.join(" ")}`);

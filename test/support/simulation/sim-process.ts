@@ -6,8 +6,10 @@ import type { LogForwardingController } from "../../../src/app/log-forwarding-co
 import type { Clock } from "../../../src/async/clock.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
-import type { ObjectName } from "../../../src/model/resource.ts";
+import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
+import { BlockBook } from "../../../src/reconcile/blocking/block-book.ts";
+import { withAutoBlocks } from "../../../src/reconcile/blocking/block-source.ts";
 import { FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
 import { withFeeds } from "../../../src/reconcile/feeds/feed-source.ts";
 import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../../../src/reconcile/ports.ts";
@@ -60,6 +62,7 @@ export class SimProcess {
   readonly #controller: InstanceController;
   readonly #book: FeedBook;
   readonly #feeds: FeedLoop;
+  readonly #blocks: BlockBook;
   readonly #logs: LogForwardingController;
   ended = false;
 
@@ -77,12 +80,20 @@ export class SimProcess {
       feeds: () => ({ used: world.feeds.declared(), unused: [] }),
       clock,
     });
+    this.#blocks = new BlockBook({
+      records: {
+        load: async (instance) => await this.#call("loadLogs", () => world.logs.peek(instance as ResourceMeta)),
+      },
+      clock,
+      onChange: (instance) => this.#controller.wake(instance, "automatic blocks changed"),
+    });
     this.#logs = logForwarder(world, this, {
       clock,
       elsewhereMs,
       call: async (where, effect) => await this.#call(where, effect),
       open: (instance, key) => this.#open(instance, key),
       isPermitted: () => this.#permission().permitted,
+      book: this.#blocks,
       begin: () => ({ stopping: this.#signals().stopping, onEnd: this.#begin() }),
     });
     const ports = this.#ports();
@@ -94,6 +105,7 @@ export class SimProcess {
           onEnd: this.#begin(),
           onOutcome: ({ result, facts }) => {
             world.note(this, `run of ${nameKey(instance)} ended: ${JSON.stringify(result)}`);
+            if (result.kind === "Gone") this.#blocks.forget(instance);
             if (facts !== undefined) world.ledger.reported(facts, this.wall);
           },
           onError: (error) => world.defect(this, `A run of ${nameKey(instance)} threw ${describeError(error)}`),
@@ -117,7 +129,7 @@ export class SimProcess {
         for (const name of this.#world.cluster.at(this.seen).instances.keys()) this.#wake(name, "feeds changed");
       });
     }
-    if (this.#world.logs.isUsed) void this.#logs.run(signal);
+    if (this.#world.logs.isUsed || this.#world.blocks.isUsed) void this.#logs.run(signal);
     await this.#controller.run(signal);
   }
 
@@ -151,6 +163,7 @@ export class SimProcess {
     for (const name of this.#names()) {
       this.#controller.forget(parsed(name));
       this.#logs.forget(parsed(name));
+      this.#blocks.forget(parsed(name));
     }
   }
 
@@ -261,14 +274,17 @@ export class SimProcess {
   /** What a run gets is what is known of the declared state, entries of feeds included. */
   #source(): SourcePort {
     const world = this.#world;
-    const fed = withFeeds(
-      {
-        gather: async (instance) => await this.#call("gather", () => world.cluster.gathered(this.seen, instance)),
-        confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),
-        version: () => this.seen + world.rollouts.seenBy(this) + this.#book.version(),
-        removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
-      },
-      this.#book,
+    const fed = withAutoBlocks(
+      withFeeds(
+        {
+          gather: async (instance) => await this.#call("gather", () => world.cluster.gathered(this.seen, instance)),
+          confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),
+          version: () => this.seen + world.rollouts.seenBy(this) + this.#book.version(),
+          removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
+        },
+        this.#book,
+      ),
+      this.#blocks,
     );
     return {
       ...fed,

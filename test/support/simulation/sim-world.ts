@@ -18,6 +18,7 @@ import type { ObjectEvent } from "../../../src/reconcile/ports.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { callMsMax, Ledger } from "./ledger.ts";
+import { SimBlocks } from "./sim-blocks.ts";
 import { SimCluster, watchLagMsMax } from "./sim-cluster.ts";
 import { SimFeeds } from "./sim-feeds.ts";
 import type { SimFault } from "./sim-faults.ts";
@@ -44,6 +45,7 @@ export interface SimOptions {
   readonly hasFeeds?: boolean;
   readonly hasRollouts?: boolean;
   readonly hasLogs?: boolean;
+  readonly hasBlocks?: boolean;
   /** Whether several processes share the work. `worker` names the active process. */
   readonly hasReplicas?: boolean;
 }
@@ -64,6 +66,7 @@ export class SimWorld {
   readonly feeds: SimFeeds;
   readonly rollouts: SimRollouts;
   readonly logs: SimLogs;
+  readonly blocks: SimBlocks;
   readonly status = new RecordedStatus();
   readonly trace: string[] = [];
   readonly calls: SimCall[] = [];
@@ -98,7 +101,7 @@ export class SimWorld {
 
   constructor(options: SimOptions) {
     const { seed, isDirectory = false, isSlow = false } = options;
-    const { hasFeeds = false, hasRollouts = false, hasLogs = false, hasReplicas = false } = options;
+    const { hasFeeds = false, hasRollouts = false, hasLogs = false, hasBlocks = false, hasReplicas = false } = options;
     this.hasReplicas = hasReplicas;
     this.random = seededRandom(seed);
     this.cluster = new SimCluster(isDirectory, () => this.time.nowMs());
@@ -106,6 +109,7 @@ export class SimWorld {
     this.feeds = new SimFeeds(this, hasFeeds);
     this.rollouts = new SimRollouts(this, seed, hasRollouts);
     this.logs = new SimLogs(this, seed, hasLogs);
+    this.blocks = new SimBlocks(this, seed, hasBlocks);
     this.ledger = new Ledger(
       this.waf,
       (instance) => (instance === undefined ? this.inventory() : this.inventoryOf(instance)),
@@ -178,6 +182,7 @@ export class SimWorld {
     this.counts.jumps += 1;
     this.interrupted(process, offsetMs > process.wall.offsetMs ? "clock set forward" : "clock set back");
     process.wall.set(offsetMs);
+    this.blocks.clockSet();
     this.note(process, `has a clock that is ${Math.round(offsetMs / 1000)} s ahead`);
   }
 
@@ -409,7 +414,10 @@ export class SimWorld {
     const [namespace = "", name = ""] = process.caller.split("/");
     const sinceMs = Math.max(process.startedMs, this.time.nowMs() - watchLagMsMax - callMsMax);
     const declared = this.cluster.declaredSince(sinceMs, { namespace, name });
-    return declared.flatMap((gathered) => this.feeds.extended(gathered, process));
+    const known = process.knowledge.get(process.caller)?.gathered;
+    return declared
+      .map((gathered) => this.blocks.extended(gathered, known))
+      .flatMap((gathered) => this.feeds.extended(gathered, process));
   }
 
   /** A write to the lists whose result no process receives. */

@@ -74,7 +74,9 @@ class Installation {
     const hasReplicas = seed % 3 === 2 && !isDirectory && !hasFeeds;
     const hasRollouts = seed % 11 < 3 && !isDirectory;
     const hasLogs = seed % 13 < 3 && !isDirectory;
-    this.#world = new SimWorld({ seed, isDirectory, isSlow: true, hasFeeds, hasRollouts, hasLogs, hasReplicas });
+    const hasBlocks = seed % 13 > 1 && seed % 13 < 6 && !isDirectory && !hasLogs;
+    const options = { seed, isDirectory, isSlow: true, hasFeeds, hasRollouts, hasLogs, hasBlocks, hasReplicas };
+    this.#world = new SimWorld(options);
     this.#users = new SimUsers(this.#world);
     const world = this.#world;
     world.waf.spell = spellings[world.pick(spellings.length)] ?? world.waf.spell;
@@ -316,6 +318,7 @@ class Installation {
     world.isSwapped = false;
     Object.assign(world.problems, { inventory: undefined, api: undefined, confirm: undefined, lifecycle: undefined });
     world.logs.settle();
+    world.blocks.settle();
     this.#users.settle();
     world.feeds.settle();
     world.rollouts.settle();
@@ -323,6 +326,7 @@ class Installation {
     if (!world.cluster.now.instances.has(shop)) this.#users.createInstance();
     this.#users.settle();
     const before = world.calls.length;
+    world.blocks.attackOnceMore();
     await this.#advance(quietMs);
     this.#callsToSettle = world.calls.length - before;
     if (this.#callsToSettle > callsToSettleMax)
@@ -331,6 +335,7 @@ class Installation {
     if (!this.#isBroken()) this.#expectDeclared();
     world.rollouts.expectCleared();
     world.logs.expectForwarded();
+    world.blocks.expectBlocked();
     await this.#expectQuiet();
   }
 
@@ -346,7 +351,9 @@ class Installation {
     const declared = writer === undefined ? undefined : cluster.gathered(cluster.latest, writer.meta);
     if (declared === undefined) return ledger.violation("There is no instance in the end");
     const gathered = this.#world.feeds.current(declared);
-    const wanted = wantedEntries(gathered, this.#wallMs(), ledger.memory);
+    const { worker = this.#process } = this.#world;
+    const known = worker?.knows(gathered.instance.meta).gathered;
+    const wanted = wantedEntries(this.#world.blocks.extended(gathered, known), this.#wallMs(), ledger.memory);
     // Entries that another instance has left on the WAF and still records belong to that instance.
     const own = this.#world.inventoryOf(gathered.instance.meta);
     const isOfOther = (list: ListName, entry: Entry): boolean =>

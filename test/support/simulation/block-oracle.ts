@@ -1,0 +1,52 @@
+// Judges automatic blocks as the documentation describes them: a client is listed only for requests that it really sent, each counted
+// once, within one window, and only for those after its former entry. Without code from src/plan.
+import type { DeclaredAutoBlock, JudgedEntry } from "../../../src/model/auto-block.ts";
+
+/** A request that a client really sent. */
+export interface SentRequest {
+  readonly client: string;
+  readonly atMs: number;
+  /** When the log began to show it. */
+  readonly visibleAtMs: number;
+  /** Whether `match` selects it. */
+  readonly isMatching: boolean;
+}
+
+/** The facts about the log and the clock when a listing is recorded. */
+interface Facts {
+  readonly declared: DeclaredAutoBlock;
+  readonly sent: readonly SentRequest[];
+  readonly nowMs: number;
+  /** When a clock was last set: listings from before may have ended early, and may be forgotten. */
+  readonly aheadMs: number;
+}
+
+/** The entries of one WafAutoBlock. */
+export class BlockOracle {
+  readonly #known = new Map<string, JudgedEntry>();
+  /** The requests of a client that its former entries have counted. */
+  readonly #spent = new Map<string, number>();
+
+  /** @returns the fault in a listing that wafsync has recorded, if any */
+  listed(judged: JudgedEntry, { declared, sent, nowMs, aheadMs }: Facts): string | undefined {
+    const { threshold, windowMs, ttlMs, repeatFactor, maxTtlMs } = declared;
+    const { entry, sinceMs, untilMs, times, requests } = judged;
+    const before = this.#known.get(entry);
+    this.#known.set(entry, judged);
+    const isNew = before?.sinceMs !== sinceMs;
+    if (isNew) this.#spent.set(entry, (this.#spent.get(entry) ?? 0) + (before?.requests ?? 0));
+    const own = sent.filter(
+      ({ client, visibleAtMs, isMatching }) => client === entry && isMatching && visibleAtMs <= nowMs,
+    );
+    const counted = requests + (this.#spent.get(entry) ?? 0);
+    if (counted > own.length) return `${entry} is listed for ${counted} requests: it sent ${own.length}`;
+    if (!isNew) return untilMs === before.untilMs ? undefined : `the time of ${entry} changed`;
+    const notBeforeMs = before === undefined || aheadMs > before.sinceMs ? 0 : before.untilMs;
+    const fresh = own.map(({ atMs }) => atMs).filter((atMs) => atMs >= notBeforeMs);
+    const most = Math.max(0, ...fresh.map((from) => fresh.filter((at) => at >= from && at - from <= windowMs).length));
+    if (most < threshold) return `${entry} is listed: at most ${most} of its requests are within the window`;
+    if (times > (before?.times ?? 0) + 1) return `${entry} is listed for the ${times}th time`;
+    const lastsMs = Math.min(maxTtlMs, ttlMs * repeatFactor ** (times - 1));
+    return untilMs - sinceMs === lastsMs ? undefined : `${entry} is listed for ${untilMs - sinceMs} ms, not ${lastsMs}`;
+  }
+}
