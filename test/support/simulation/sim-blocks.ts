@@ -26,8 +26,6 @@ const maxTtlMs = 10_800_000;
 const burstMsMax = 90_000;
 /** The clock is ahead for a read or two. */
 const aheadMsMax = 300_000;
-/** Which faults the log has; the clock that is ahead included. */
-const areFaultsOn = false;
 const aheadByMs = [600_000, 3 * 3_600_000, 4 * 86_400_000];
 
 /** A row of the log, and when it is completed. */
@@ -132,7 +130,7 @@ export class SimBlocks {
 
   #setAhead(): void {
     const world = this.#world;
-    if (this.#ahead.size > 0 || !areFaultsOn) return;
+    if (this.#ahead.size > 0) return;
     const aheadMs = aheadByMs[this.#pick(aheadByMs.length)] ?? 0;
     for (const process of world.processes.filter(({ life }) => life.alive)) {
       const { offsetMs } = process.wall;
@@ -150,11 +148,11 @@ export class SimBlocks {
     const nowMs = this.#world.time.nowMs();
     const shown = this.requests.filter(({ visibleAtMs }) => visibleAtMs <= nowMs);
     const asShown = ({ entry, completeAtMs }: BlockedRequest): LogEntry =>
-      completeAtMs <= nowMs || !areFaultsOn
+      completeAtMs <= nowMs
         ? { ...entry, timestamp: entry.timestamp.replace("Z", "+00:00"), response_size: 512 }
         : { ...entry, country: null, response_size: 0 };
     const rows = shown.filter(({ atMs }) => isOfDay(atMs)).map(asShown);
-    if (this.#isQuiet || !areFaultsOn) return { rows, total: rows.length };
+    if (this.#isQuiet) return { rows, total: rows.length };
     const choice = this.#pick(20);
     if (choice === 0) return { rows: rows.flatMap((row) => [row, row]), total: rows.length };
     if (choice === 1) return { rows: [...rows, ...rows.slice(0, 10)], total: rows.length };
