@@ -13,6 +13,10 @@ const invalidLinesShownMax = 10;
 /** The names of labels and records include the name of the feed. */
 const nameLengthMax = 63;
 const filtersMax = 32;
+/** As many as a /8 has. */
+const addressesDefault = 2 ** 24;
+/** All IPv6 networks of length 48. */
+const addressesMax = 2 ** 48;
 
 const secretKeyRef = (key: z.ZodType<string, string | undefined>) =>
   z.strictObject({
@@ -140,7 +144,7 @@ const guards = z.strictObject({
     .meta({ format: "int32" })
     .describe("New content with fewer entries is put on hold. Defaults to 1, or to 0 for `crowdsec`."),
   maxShrinkPercent: percent(30).describe(
-    "New content that lost a larger percentage of the entries is put on hold. Applies if the last good content has at least 10 entries.",
+    "New content that lacks a larger percentage of the last entries is put on hold. Applies if the last good content has at least 10 entries.",
   ),
   maxInvalidPercent: percent(5).describe(
     "New content with a larger percentage of invalid lines is put on hold. Applies to content with at least 10 lines.",
@@ -152,6 +156,15 @@ const guards = z.strictObject({
     .default(200_000)
     .meta({ format: "int32" })
     .describe("New content with more entries is put on hold."),
+  maxAddresses: z
+    .int()
+    .min(1)
+    .max(addressesMax)
+    .default(addressesDefault)
+    .meta({ format: "int64" })
+    .describe(
+      "New content whose entries together cover more IPv4 addresses, or more IPv6 networks of length 48, is put on hold. The default is the size of an IPv4 /8, and of an IPv6 /24. Special-purpose networks do not count.",
+    ),
 });
 
 export const wafFeedSpec = withRules(

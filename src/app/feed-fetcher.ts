@@ -105,7 +105,7 @@ async function pullDecisions(
   const client = known?.sourceKey === sourceKey ? known.client : newClient(options);
   clients.set(name, { sourceKey, client });
   const isCurrent = good !== undefined && held === undefined;
-  return await client.pull({ source, key: key.key, isCurrent, entriesMax: feed.guards.maxEntries }, signal);
+  return await client.pull({ source, key: key.key, isCurrent }, signal);
 }
 
 function newClient(options: FeedFetcherOptions): CrowdsecSource {

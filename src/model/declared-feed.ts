@@ -49,6 +49,8 @@ export interface FeedGuards {
   readonly maxShrinkPercent: number;
   readonly maxInvalidPercent: number;
   readonly maxEntries: number;
+  /** IPv4 addresses, and IPv6 networks of length 48. */
+  readonly maxAddresses: number;
 }
 
 export interface AllowedNamespaces {

@@ -111,7 +111,7 @@ class Installation {
   #feed(): DeclaredFeed {
     const { meta } = aFeed({ annotations: { "wafsync.dev/requested-at": String(this.#asked) } });
     const { maxShrinkPercent } = this;
-    const guards = { minEntries: 0, maxShrinkPercent, maxInvalidPercent: 5, maxEntries: 10_000 };
+    const guards = { minEntries: 0, maxShrinkPercent, maxInvalidPercent: 5, maxEntries: 10_000, maxAddresses: 2 ** 24 };
     return crowdsecFeed({ meta: { ...meta, ...name }, intervalMs: minuteMs, guards }, this.#server.url);
   }
 }

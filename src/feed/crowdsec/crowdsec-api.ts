@@ -32,12 +32,22 @@ export type CrowdsecQuery = Pick<CrowdsecFeed, "origins" | "scenariosContaining"
 /** All active decisions. Fails if the server's table is missing; the stream would report no decisions in this case. */
 export function decisionsPath(query: CrowdsecQuery): string {
   const [type, ...others] = query.types;
-  return `/v1/decisions${search({ ...filters(query), ...(others.length === 0 && type !== undefined && { type }) })}`;
+  const only = others.length === 0 && type !== undefined && { type: type.toLowerCase() };
+  return `/v1/decisions${search({ ...filters(query), ...only })}`;
 }
 
-/** The changes since the last call with this key from this address. */
+/**
+ * The changes since the last call with this key from this address. By default, the server reports only the longest decision for each
+ * value, which it chooses before it applies the filters.
+ */
 export function streamPath(query: CrowdsecQuery): string {
-  return `/v1/decisions/stream${search({ startup: "false", scopes: "ip,range", ...filters(query) })}`;
+  const every = hasFilters(query) && { dedup: "false" };
+  return `/v1/decisions/stream${search({ startup: "false", scopes: "ip,range", ...filters(query), ...every })}`;
+}
+
+/** Whether the server reports each decision, and not only the longest one for each value. */
+export function hasFilters(query: CrowdsecQuery): boolean {
+  return Object.keys(filters(query)).length > 0;
 }
 
 export const usageMetricsPath = "/v1/usage-metrics";

@@ -18,6 +18,7 @@ import {
   type CrowdsecAnswer,
   type CrowdsecApiOptions,
   decisionsPath,
+  hasFilters,
   streamPath,
   usageMetricsPath,
 } from "./crowdsec-api.ts";
@@ -40,7 +41,6 @@ export interface CrowdsecPull {
   readonly key: ApiKey;
   /** Whether the content in use comes from the last pull: changes can only be applied to it. */
   readonly isCurrent: boolean;
-  readonly entriesMax: number;
 }
 
 export class CrowdsecSource {
@@ -78,9 +78,7 @@ export class CrowdsecSource {
     this.#isInStep = true;
     await this.#reportUsage(pull, signal);
     const reading = readDecisions(active.decisions, this.#options.redact);
-    // Guards check complete content, and content that exceeds a limit.
-    if (isFull || reading.counts.valid > pull.entriesMax) return { kind: "Read", reading, facts: undefined };
-    return { kind: "Updated", reading };
+    return isFull ? { kind: "Read", reading, facts: undefined } : { kind: "Updated", reading };
   }
 
   async #readAll(pull: CrowdsecPull, signal: AbortSignal): Promise<{ decisions: ActiveDecisions } | FetchFault> {
@@ -90,7 +88,7 @@ export class CrowdsecSource {
     const answer = await this.#get(pull, decisionsPath(pull.source), signal);
     if (!answer.ok) return answer.fault;
     const nowMs = this.#options.clock.nowMs();
-    const decisions = parseDecisions(answer.body, nowMs);
+    const decisions = parseDecisions(answer.body, { nowMs, hasIds: hasFilters(pull.source) });
     if (decisions === undefined) return unexpected;
     this.#fullAtMs = this.#options.clock.monotonicMs();
     return { decisions: allDecisions(this.#active, decisions, pull.source.types, nowMs) };
@@ -100,7 +98,7 @@ export class CrowdsecSource {
     const answer = await this.#get(pull, streamPath(pull.source), signal);
     if (!answer.ok) return answer.fault;
     const nowMs = this.#options.clock.nowMs();
-    const changes = parseChanges(answer.body, nowMs);
+    const changes = parseChanges(answer.body, { nowMs, hasIds: hasFilters(pull.source) });
     return changes === undefined
       ? unexpected
       : { decisions: changedDecisions(this.#active, changes, pull.source.types, nowMs) };

@@ -8,6 +8,7 @@ export const decisionsMax = 1_000_000;
 const text = z.string().max(1024);
 
 const decision = z.object({
+  id: z.int().default(0),
   scope: text,
   type: text,
   value: text,
@@ -27,29 +28,39 @@ export interface Changes {
   readonly deleted: readonly Decision[];
 }
 
+export interface Reading {
+  readonly nowMs: number;
+  /** Whether each decision counts. Otherwise the server reports only the longest one for each value. */
+  readonly hasIds: boolean;
+}
+
 /** `GET /v1/decisions`; undefined for any other format. */
-export function parseDecisions(body: unknown, nowMs: number): readonly Decision[] | undefined {
+export function parseDecisions(body: unknown, reading: Reading): readonly Decision[] | undefined {
   const parsed = decisions.safeParse(body);
-  return parsed.success ? readAll(parsed.data, nowMs) : undefined;
+  return parsed.success ? readAll(parsed.data, reading) : undefined;
 }
 
 /** `GET /v1/decisions/stream`; undefined for any other format. */
-export function parseChanges(body: unknown, nowMs: number): Changes | undefined {
+export function parseChanges(body: unknown, reading: Reading): Changes | undefined {
   const parsed = changes.safeParse(body);
   if (!parsed.success) return undefined;
-  const added = readAll(parsed.data.new ?? [], nowMs);
+  const added = readAll(parsed.data.new ?? [], reading);
   // The duration of a deleted decision is meaningless.
-  const deleted = (parsed.data.deleted ?? []).map((one) => ({ ...one, endMs: nowMs }));
+  const deleted = (parsed.data.deleted ?? []).map((one) => ({
+    ...one,
+    id: reading.hasIds ? one.id : 0,
+    endMs: reading.nowMs,
+  }));
   return added === undefined ? undefined : { added, deleted };
 }
 
 /** Simulated decisions are only informational. */
-function readAll(all: readonly WireDecision[] | null, nowMs: number): readonly Decision[] | undefined {
+function readAll(all: readonly WireDecision[] | null, { nowMs, hasIds }: Reading): readonly Decision[] | undefined {
   const read: Decision[] = [];
   for (const { simulated, duration, ...rest } of all ?? []) {
     const durationMs = parseGoDuration(duration);
     if (durationMs === undefined) return undefined;
-    if (simulated !== true) read.push({ ...rest, endMs: nowMs + durationMs });
+    if (simulated !== true) read.push({ ...rest, id: hasIds ? rest.id : 0, endMs: nowMs + durationMs });
   }
   return read;
 }

@@ -41,15 +41,24 @@ export async function exchange(
   signal.throwIfAborted();
   const refused = refusedLiteral(request.url.hostname, network.isAllowed);
   if (refused !== undefined) throw refused;
-  const client = openClient(request.url, network);
+  const client = openClient(request.url, network, (error) => void (handler.connectionFault = error));
   const handler = new AnswerHandler(client, signal);
   client.dispatch(dispatchOptions(request), handler);
   return await handler.answer;
 }
 
-function openClient({ origin }: URL, { isAllowed, resolve }: NetworkOptions): Client {
+function openClient(
+  { origin }: URL,
+  { isAllowed, resolve }: NetworkOptions,
+  onConnectionFault: (error: Error) => void,
+): Client {
+  const connect = buildConnector({ allowH2: false, lookup: createCheckedLookup(isAllowed, resolve) });
   return new Client(origin, {
-    connect: buildConnector({ allowH2: false, lookup: createCheckedLookup(isAllowed, resolve) }),
+    connect: (options, callback) =>
+      connect(options, (...result) => {
+        result[1]?.once("error", onConnectionFault);
+        callback(...result);
+      }),
     pipelining: 1,
     allowH2: false,
     maxHeaderSize: headerBytesMax,
@@ -72,6 +81,8 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal;
   readonly #abort = (): void => this.#end(this.#signal.reason);
   #body: Readable | undefined;
+  /** undici takes a reset connection for the end of a body without a length. */
+  connectionFault: Error | undefined;
 
   constructor(client: Client, signal: AbortSignal) {
     const { promise, resolve, reject } = Promise.withResolvers<ExchangeAnswer>();
@@ -109,6 +120,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    if (this.connectionFault !== undefined) return this.#end(this.connectionFault);
     this.#body?.push(null);
     this.#close();
   }

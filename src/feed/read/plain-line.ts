@@ -14,6 +14,8 @@ const blank: PlainLine = { kind: "Blank" };
 /** A comment starts at the beginning of the line or after whitespace, so that it can't split an entry. */
 const comment = /(?:^|\s)[#;]/u;
 const separators = /[\t ,]+/u;
+/** `first - last`: its first column alone would block one address of the range. */
+const rangeEnd = /^\S+\s+(?:[-–—]|to\s)\s*([^\s,]+)/iu;
 const columnName = /^[a-z][a-z _-]*$/iu;
 
 export function readPlainLine(line: string): PlainLine {
@@ -21,6 +23,8 @@ export function readPlainLine(line: string): PlainLine {
   const text = (start < 0 ? line : line.slice(0, start)).trim();
   if (text === "") return blank;
   const [first = "", second, third] = text.split(separators, 3);
+  const end = rangeEnd.exec(text)?.[1];
+  if (end !== undefined && readAddress(end) !== undefined) return twoAddresses(text);
   if (second !== undefined && readAddress(second) !== undefined) return readRange(first, second, third);
   return readEntry(first);
 }
@@ -44,7 +48,11 @@ function readRange(first: string, last: string, prefix: string | undefined): Pla
   if (network !== undefined && end !== undefined && end.family === network.family) {
     if (lastAddress(network).every((part, place) => part === end.parts[place])) return readEntry(text);
   }
+  return twoAddresses(`${first} ${last}`);
+}
+
+function twoAddresses(text: string): PlainLine {
   const message =
     "the line has two addresses that are not the first and last address of one network: write one entry per line, or select a column with `format: Csv`";
-  return { kind: "Invalid", text: `${first} ${last}`, message };
+  return { kind: "Invalid", text, message };
 }

@@ -6,6 +6,8 @@ import { familyOf, parseDeclaredEntry } from "../../model/entry.ts";
 import type { FeedReading, InvalidLine } from "../../model/feed.ts";
 
 export interface Decision {
+  /** 0 if the server reports only the longest decision for each value. */
+  readonly id: number;
   /** Case-insensitive: `Ip`, `Range`, `Country` and so on. */
   readonly scope: string;
   readonly type: string;
@@ -27,7 +29,7 @@ export interface ActiveDecision {
   readonly endMs: number;
 }
 
-/** By type and value, which identify a decision on the server. */
+/** By type, value and ID. */
 export type ActiveDecisions = ReadonlyMap<string, ActiveDecision>;
 
 const usedScopes: ReadonlySet<string> = new Set(["ip", "range"]);
@@ -88,8 +90,8 @@ function activeDecision({ value, type, origin, scenario, endMs }: Decision, seen
   return { entry, value, type: type.toLowerCase(), origin: name, seenMs, endMs };
 }
 
-function keyOf({ type, value }: Decision): string {
-  return `${type.toLowerCase()} ${value.toLowerCase()}`;
+function keyOf({ type, value, id }: Decision): string {
+  return `${type.toLowerCase()} ${value.toLowerCase()} ${id}`;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { DeclaredFeed, FeedFormat } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading, InvalidLine } from "../../model/feed.ts";
 import { contentHash } from "./content-hash.ts";
 import type { FetchFault, FetchOutcome, TextFacts } from "./fetched-text.ts";
-import { type FeedDecision, type HoldReason, judgeContent } from "./guards.ts";
+import { type FeedDecision, type HoldReason, judgeChanges, judgeContent } from "./guards.ts";
 import { nextFetchMs } from "./schedule.ts";
 
 /** Durations are whole seconds, so each response that repeats one gives a slightly different end. */
@@ -140,20 +140,24 @@ export function afterFetch(
     case "Failed":
       return failed(common, feed, outcome.fault, moment);
     case "Read":
-      return afterReading(common, feed, outcome, moment);
     case "Updated":
-      return succeeded({ ...common, good: updated(state.good, outcome.reading, moment.nowMs) }, feed, moment);
+      return afterReading(common, feed, outcome, moment);
   }
 }
 
 function afterReading(
   state: FeedState,
   feed: DeclaredFeed,
-  { reading, facts }: Extract<FetchOutcome, { kind: "Read" }>,
+  outcome: Extract<FetchOutcome, { kind: "Read" | "Updated" }>,
   moment: FetchMoment,
 ): FeedState {
   const lastGood = state.good && withoutEnded(state.good.content, moment.nowMs);
-  const decision = judgeContent({ reading, facts, format: formatOf(feed) }, lastGood, feed.guards);
+  const { reading } = outcome;
+  const facts = outcome.kind === "Read" ? outcome.facts : undefined;
+  const decision =
+    outcome.kind === "Read"
+      ? judgeContent({ reading, facts, format: formatOf(feed) }, lastGood, feed.guards)
+      : judgeChanges(reading, feed.guards);
   if (decision.verdict === "Refuse") {
     return failed(state, feed, { code: decision.reason, message: decision.message }, moment);
   }
@@ -231,12 +235,6 @@ function heldContent(
 
 function confirmed(good: GoodContent | undefined, nowMs: number): GoodContent | undefined {
   return good === undefined ? undefined : { ...good, confirmedAtMs: nowMs };
-}
-
-function updated(before: GoodContent | undefined, reading: FeedReading, nowMs: number): GoodContent | undefined {
-  return before === undefined
-    ? undefined
-    : goodContent(reading, undefined, contentHash(reading.content), before, nowMs);
 }
 
 /** Whether the source responded, even if a guard put the content on hold. */

@@ -83,6 +83,7 @@ function howToApprove({ hash, reason }: HeldContent, { source }: DeclaredFeed): 
 const guardsOfReasons: Readonly<Partial<Record<HoldReason, keyof FeedGuards>>> = {
   TooFewEntries: "minEntries",
   TooManyEntries: "maxEntries",
+  TooManyAddresses: "maxAddresses",
   Shrunk: "maxShrinkPercent",
   TooManyInvalid: "maxInvalidPercent",
 };

@@ -41,6 +41,6 @@ export type FetchOutcome =
   | { readonly kind: "NotModified" }
   /** CrowdSec decisions have no facts, because they are not text. */
   | { readonly kind: "Read"; readonly reading: FeedReading; readonly facts: TextFacts | undefined }
-  /** The source reported individual changes, so no entries can be missing by mistake. */
+  /** The source reported individual changes, so no entries can be missing by mistake. Only for content that is in use. */
   | { readonly kind: "Updated"; readonly reading: FeedReading }
   | { readonly kind: "Failed"; readonly fault: FetchFault };

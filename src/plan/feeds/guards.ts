@@ -1,6 +1,11 @@
 // Decides whether new content of a feed may replace the last good content. Suspicious content is put on hold until a user
 // accepts it by its hash; content that is definitely not a list is rejected.
 import type { FeedFormat, FeedGuards } from "../../model/declared-feed.ts";
+import type { Entry } from "../../model/entry.ts";
+import { headOf } from "../../model/entry-head.ts";
+import { narrowestContainers } from "../../model/entry-set.ts";
+import type { AddressFamily } from "../../model/network.ts";
+import { specialPurposeObjection } from "../lists/special-purpose.ts";
 import type { FeedContent, FeedCounts, FeedReading } from "../../model/feed.ts";
 import type { TextFacts } from "./fetched-text.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
@@ -10,7 +15,13 @@ export const shrinkGuardEntriesMin = 10;
 /** The same for invalid lines. */
 export const invalidGuardLinesMin = 10;
 
-export type HoldReason = "TooFewEntries" | "TooManyEntries" | "Shrunk" | "TooManyInvalid" | "UnexpectedContentType";
+export type HoldReason =
+  | "TooFewEntries"
+  | "TooManyEntries"
+  | "TooManyAddresses"
+  | "Shrunk"
+  | "TooManyInvalid"
+  | "UnexpectedContentType";
 
 export type FeedDecision =
   | { readonly verdict: "Accept" }
@@ -31,15 +42,20 @@ export function judgeContent(
   lastGood: FeedContent | undefined,
   guards: FeedGuards,
 ): FeedDecision {
-  const { counts } = judged.reading;
+  const { counts, content } = judged.reading;
   return (
     refusal(judged) ??
     tooFew(counts, guards) ??
-    tooMany(counts, guards) ??
+    tooLarge(judged.reading, guards) ??
     tooManyInvalid(counts, guards) ??
-    shrunk(counts, lastGood, guards) ??
+    shrunk(content, lastGood, guards) ??
     contentType(judged) ?? { verdict: "Accept" }
   );
+}
+
+/** The same for content that results from individual changes: what is missing was deleted explicitly. */
+export function judgeChanges(reading: FeedReading, guards: FeedGuards): FeedDecision {
+  return tooLarge(reading, guards) ?? { verdict: "Accept" };
 }
 
 function refusal({ facts, reading }: JudgedContent): FeedDecision | undefined {
@@ -63,12 +79,46 @@ function tooFew({ valid }: FeedCounts, { minEntries }: FeedGuards): FeedDecision
   );
 }
 
-function tooMany({ valid }: FeedCounts, { maxEntries }: FeedGuards): FeedDecision | undefined {
+function tooLarge({ counts: { valid }, content }: FeedReading, guards: FeedGuards): FeedDecision | undefined {
+  return tooMany(valid, guards) ?? tooWide(content, guards);
+}
+
+function tooMany(valid: number, { maxEntries }: FeedGuards): FeedDecision | undefined {
   if (valid <= maxEntries) return undefined;
   return hold(
     "TooManyEntries",
     `The feed has ${counted(valid, "entry", "entries")}, but spec.guards.maxEntries allows ${inThousands(maxEntries)}.`,
   );
+}
+
+function tooWide({ entries }: FeedContent, { maxAddresses }: FeedGuards): FeedDecision | undefined {
+  const isWithin = ({ ipv4, ipv6 }: Covered): boolean => ipv4 <= maxAddresses && ipv6 <= maxAddresses;
+  if (isWithin(covered(entries))) return undefined;
+  const inside = narrowestContainers(entries);
+  const together = covered(entries.filter((entry) => !inside.has(entry)));
+  if (isWithin(together)) return undefined;
+  const what =
+    together.ipv4 > maxAddresses
+      ? `${inThousands(together.ipv4)} IPv4 addresses`
+      : `${inThousands(Math.ceil(together.ipv6))} IPv6 networks of length 48`;
+  return hold(
+    "TooManyAddresses",
+    `The entries of the feed cover ${what}, but spec.guards.maxAddresses allows ${inThousands(maxAddresses)}.`,
+  );
+}
+
+type Covered = Readonly<Record<AddressFamily, number>>;
+
+/** Special-purpose networks do not count: many lists contain them, and rules skip them. */
+function covered(entries: readonly Entry[]): Covered {
+  const sizes = { ipv4: 0, ipv6: 0 };
+  for (const entry of entries) {
+    const head = headOf(entry);
+    const { family, prefixLength } = head;
+    if (specialPurposeObjection(entry, head) === undefined)
+      sizes[family] += 2 ** ((family === "ipv4" ? 32 : 48) - prefixLength);
+  }
+  return sizes;
 }
 
 function tooManyInvalid({ invalid, total }: FeedCounts, { maxInvalidPercent }: FeedGuards): FeedDecision | undefined {
@@ -78,14 +128,19 @@ function tooManyInvalid({ invalid, total }: FeedCounts, { maxInvalidPercent }: F
 }
 
 function shrunk(
-  { valid }: FeedCounts,
+  { entries }: FeedContent,
   lastGood: FeedContent | undefined,
   { maxShrinkPercent }: FeedGuards,
 ): FeedDecision | undefined {
   const before = lastGood?.entries.length ?? 0;
-  const lost = before - valid;
+  const current = new Set(entries);
+  const lost = (lastGood?.entries ?? []).filter((entry) => !current.has(entry)).length;
   if (before < shrinkGuardEntriesMin || lost * 100 <= before * maxShrinkPercent) return undefined;
-  const message = `The feed shrank from ${inThousands(before)} to ${counted(valid, "entry", "entries")}, but spec.guards.maxShrinkPercent allows ${maxShrinkPercent} %.`;
+  const what =
+    lost === before - entries.length
+      ? `The feed shrank from ${inThousands(before)} to ${counted(entries.length, "entry", "entries")}`
+      : `${inThousands(lost)} of the last ${inThousands(before)} entries are missing from the feed`;
+  const message = `${what}, but spec.guards.maxShrinkPercent allows ${maxShrinkPercent} %.`;
   return hold("Shrunk", message);
 }
 

@@ -46,7 +46,7 @@ async function pull({ key = crowdsec.key, isCurrent = true, source = {} }: PullO
     types: ["ban"],
     ...source,
   };
-  const pulling = { source: feed, key: new ApiKey(key), isCurrent, entriesMax: 1000 };
+  const pulling = { source: feed, key: new ApiKey(key), isCurrent };
   return await client.pull(pulling, new AbortController().signal);
 }
 
@@ -97,10 +97,26 @@ describe("The decisions of CrowdSec", () => {
     expect(await pull()).toMatchObject({
       reading: { content: { entries: ["192.0.2.1"] }, counts: { total: 2, valid: 1, invalid: 1, duplicates: 0 } },
     });
-    expect(shown(await pull({ isCurrent: false, source: { types: ["Ban", "captcha"], origins: ["a", "b"] } }))).toBe(
-      "Read 192.0.2.1 192.0.2.2",
-    );
-    expect(crowdsec.calls.at(-1)).toBe("/v1/decisions?origins=a%2Cb");
+    expect(
+      shown(await pull({ isCurrent: false, source: { types: ["Ban", "captcha"], origins: ["cscli", "b"] } })),
+    ).toBe("Read 192.0.2.1 192.0.2.2");
+    expect(crowdsec.calls.at(-1)).toBe("/v1/decisions?origins=cscli%2Cb");
+    expect(shown(await pull({ isCurrent: false, source: { types: ["Ban"] } }))).toBe("Read 192.0.2.1");
+    expect(crowdsec.calls.at(-1)).toBe("/v1/decisions?type=ban");
+  });
+
+  test("of a filter are complete, whatever other decisions for the same value the server knows", async () => {
+    const source = { origins: ["crowdsec"] };
+    crowdsec.add({ value: "192.0.2.1", seconds: 900, origin: "crowdsec" });
+    crowdsec.add({ value: "192.0.2.2", seconds: 90_000, origin: "lists" });
+    expect(shown(await pull({ source }))).toBe("Read 192.0.2.1");
+    crowdsec.add({ value: "192.0.2.2", seconds: 600, origin: "crowdsec" });
+    crowdsec.add({ value: "192.0.2.2", seconds: 60, origin: "crowdsec" });
+    expect(shown(await pull({ source }))).toBe("Updated 192.0.2.1 192.0.2.2");
+    crowdsec.remove("192.0.2.2", 60);
+    expect(shown(await pull({ source }))).toBe("Updated 192.0.2.1 192.0.2.2");
+    crowdsec.remove("192.0.2.2", 600);
+    expect(shown(await pull({ source }))).toBe("Updated 192.0.2.1");
   });
 
   test("may be empty: this is a valid response, and a guard judges it", async () => {

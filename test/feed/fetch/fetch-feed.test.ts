@@ -153,6 +153,15 @@ describe("A fetch fails without treating the response as a list", () => {
     expect(entriesOf(await get())).toMatch(/^Truncated: /);
   });
 
+  test("if the connection is reset while a body without a length is sent", async () => {
+    server.answers(({ socket }) => {
+      socket.write(`HTTP/1.1 200 OK\r\n\r\n${list}192.0.2.12`, () => setImmediate(() => socket.resetAndDestroy()));
+    });
+    expect(entriesOf(await get())).toMatch(/^Truncated: /);
+    server.answers(({ socket }) => void socket.end(`HTTP/1.1 200 OK\r\n\r\n${list}`));
+    expect(entriesOf(await get())).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
+  });
+
   test.each([{ "content-encoding": "gzip" }, {}])("if gzip data is truncated: %j", async (headers) => {
     const packed = gzipSync("192.0.2.1\n".repeat(1000));
     server.serves(packed.subarray(0, packed.length - 12), headers);

@@ -91,6 +91,17 @@ describe("A plain list", () => {
     ]);
   });
 
+  test.each([
+    "192.0.2.1 - 192.0.2.9",
+    "192.0.2.1\t-192.0.2.9",
+    "192.0.2.1 – 192.0.2.9",
+    "192.0.2.1 to 192.0.2.9 # lab",
+  ])("does not take the range %s for its first address", async (line) => {
+    const { content, invalidLines } = await read(`${line}\n192.0.2.20 - a note\n`);
+    expect(content.entries).toStrictEqual(["192.0.2.20"]);
+    expect(invalidLines).toMatchObject([{ line: 1, message: expect.stringContaining("two addresses") }]);
+  });
+
   test("counts a line of any length as one invalid entry, without keeping it", async () => {
     const long = "1".repeat(5 * lineBytesMax);
     const { content, counts, invalidLines } = await read(`192.0.2.1\n${long}\n192.0.2.2\n`, 1000);

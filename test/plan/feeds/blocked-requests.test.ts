@@ -6,7 +6,7 @@ const endMs = 1_000_000;
 
 function decision(value: string, change: Partial<Decision> = {}): Decision {
   const scope = value.includes("/") ? "Range" : "Ip";
-  return { scope, type: "ban", value, origin: "crowdsec", scenario: "test/ssh", endMs, ...change };
+  return { id: 0, scope, type: "ban", value, origin: "crowdsec", scenario: "test/ssh", endMs, ...change };
 }
 
 const active = allDecisions(

@@ -177,10 +177,16 @@ describe("A fetch is due", () => {
   });
 });
 
-test("Individually reported changes are not subject to the guard against shrinking, and need existing content", () => {
-  const update: FetchOutcome = { kind: "Updated", reading: aReading(someAddresses(1)) };
-  expect(after([update]).good).toBeUndefined();
-  expect(after([read(100), update]).good?.content.entries).toHaveLength(1);
+test("Individually reported changes may remove everything, but not add more than the guards allow", () => {
+  const updated = (texts: readonly string[]): FetchOutcome => ({ kind: "Updated", reading: aReading(texts) });
+  expect(after([read(100), updated(someAddresses(1))]).good?.content.entries).toHaveLength(1);
+  const many = after([read(100), updated(someAddresses(1001))]);
+  expect(many).toMatchObject({
+    held: { reason: "TooManyEntries" },
+    good: { content: { entries: someAddresses(100) } },
+  });
+  const wide = after([read(100), updated([...someAddresses(100), "23.0.0.0/8"])]);
+  expect(wide).toMatchObject({ held: { reason: "TooManyAddresses" } });
 });
 
 test("Entries that have expired are no loss, and are known for a week, unless the source lists them again", () => {

@@ -25,6 +25,10 @@ describe("New content of a feed", () => {
     expect(judge(0, { limits: { ...guards, minEntries: 0 } })).toMatch(
       /^Hold Shrunk: The feed shrank from 100 to 0 entries/,
     );
+    const others = feedContent(someAddresses(140).slice(40));
+    expect(judge(100, { before: others })).toBe(
+      "Hold Shrunk: 40 of the last 100 entries are missing from the feed, but spec.guards.maxShrinkPercent allows 30 %.",
+    );
     expect(judge(3, { before: feedContent(someAddresses(9)) })).toBe("Accept");
   });
 
@@ -32,6 +36,22 @@ describe("New content of a feed", () => {
     expect(judge(0)).toBe("Hold TooFewEntries: The feed has 0 entries, but spec.guards.minEntries requires 1.");
     expect(judge(1001)).toBe(
       "Hold TooManyEntries: The feed has 1,001 entries, but spec.guards.maxEntries allows 1,000.",
+    );
+  });
+
+  test.each<[string, readonly string[], string]>([
+    ["an IPv4 /8", ["23.0.0.0/8"], "Accept"],
+    ["networks inside it", ["23.0.0.0/8", "23.5.0.0/16", "23.5.6.7"], "Accept"],
+    ["special-purpose networks", ["10.0.0.0/8", "224.0.0.0/3", "23.0.0.0/8"], "Accept"],
+    ["more IPv4 addresses", ["23.0.0.0/8", "24.1.0.0"], "16,777,217 IPv4 addresses"],
+    ["an IPv6 /24", ["2a00::/24"], "Accept"],
+    ["more IPv6 addresses", ["2a00::/24", "2a01::/48"], "16,777,217 IPv6 networks of length 48"],
+  ])("may cover a number of addresses: %s", (_, texts, result) => {
+    const judged = { reading: aReading(texts), facts: textFacts(), format: "Plain" } as const;
+    const decision = judgeContent(judged, undefined, guards);
+    const held = `The entries of the feed cover ${result}, but spec.guards.maxAddresses allows 16,777,216.`;
+    expect(decision).toStrictEqual(
+      result === "Accept" ? { verdict: "Accept" } : { verdict: "Hold", reason: "TooManyAddresses", message: held },
     );
   });
 

@@ -23,7 +23,7 @@ export function aFeed({
     },
     source: { type: "Http", url: "https://lists.example/threats.txt", headersFrom: [], format: { type: "Plain" } },
     intervalMs: 3_600_000,
-    guards: { minEntries: 1, maxShrinkPercent: 30, maxInvalidPercent: 5, maxEntries: 1000 },
+    guards: { minEntries: 1, maxShrinkPercent: 30, maxInvalidPercent: 5, maxEntries: 1000, maxAddresses: 2 ** 24 },
     staleAfterMs: 86_400_000,
     suspend: false,
     allowedNamespaces: { from: "Same", selector: undefined },

@@ -419,12 +419,15 @@ const feedCases: FaultyCase[] = [
   },
   {
     title: "guards of a feed beyond their bounds",
-    document: feedDocument({ guards: { minEntries: -1, maxShrinkPercent: 101, maxInvalidPercent: -1, maxEntries: 0 } }),
+    document: feedDocument({
+      guards: { minEntries: -1, maxShrinkPercent: 101, maxInvalidPercent: -1, maxEntries: 0, maxAddresses: 0 },
+    }),
     faults: [
       "spec.guards.minEntries: must be at least 0",
       "spec.guards.maxShrinkPercent: must be at most 100",
       "spec.guards.maxInvalidPercent: must be at least 0",
       "spec.guards.maxEntries: must be at least 1",
+      "spec.guards.maxAddresses: must be at least 1",
     ],
   },
   {
@@ -604,7 +607,7 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
         csv: { column: "dst_ip", delimiter: ";", header: true },
       },
       interval: "6h",
-      guards: { minEntries: 10, maxShrinkPercent: 50, maxInvalidPercent: 0, maxEntries: 5000 },
+      guards: { minEntries: 10, maxShrinkPercent: 50, maxInvalidPercent: 0, maxEntries: 5000, maxAddresses: 70_000 },
       staleAfter: "2d",
       suspend: true,
       allowedNamespaces: {

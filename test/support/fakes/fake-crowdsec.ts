@@ -45,11 +45,25 @@ export class FakeCrowdsec {
     this.#added.push(...decisions);
   }
 
-  /** Like the real server: reports a decision as deleted only if no other decision for the value is active. */
-  remove(value: string): void {
-    const at = this.decisions.findIndex((one) => one.value === value);
-    const [gone] = this.decisions.splice(at, 1);
-    if (gone !== undefined && !this.decisions.some((one) => one.value === value)) this.#deleted.push(gone);
+  /** @param seconds identifies one of several decisions */
+  remove(value: string, seconds?: number): void {
+    const at = this.decisions.findIndex(
+      (one) => one.value === value && (seconds === undefined || one.seconds === seconds),
+    );
+    this.#deleted.push(...this.decisions.splice(at, 1));
+  }
+
+  /** Like the real server: filters after it has chosen the longest decision for each value, unless `dedup` is false. */
+  #changes({ searchParams }: URL) {
+    const isLongest = (one: FakeDecision): boolean =>
+      !this.decisions.some(({ value, seconds }) => value === one.value && seconds > one.seconds);
+    const isOther = (one: FakeDecision): boolean => !this.decisions.some(({ value }) => value === one.value);
+    const dedup = searchParams.get("dedup") !== "false";
+    const added = this.#added.filter((one) => !dedup || isLongest(one));
+    const deleted = this.#deleted.filter((one) => !dedup || isOther(one));
+    this.#added = [];
+    this.#deleted = [];
+    return { new: filtered(added, searchParams), deleted: filtered(deleted, searchParams) };
   }
 
   works(): void {
@@ -62,13 +76,12 @@ export class FakeCrowdsec {
         return json(201, null);
       }
       if (url.startsWith("/v1/decisions/stream")) {
-        const changes = { new: this.#added.map(wire), deleted: this.#deleted.map(wire) };
-        this.#added = [];
-        this.#deleted = [];
+        const changes = this.#changes(new URL(url, this.url));
         return json(200, this.isTableGone ? { new: [], deleted: [] } : changes);
       }
       if (this.isTableGone) return json(500, { message: "no such table: decisions" });
-      return json(200, this.decisions.length === 0 ? null : this.decisions.map(wire));
+      const all = filtered(this.decisions, new URL(url, this.url).searchParams);
+      return json(200, all.length === 0 ? null : all);
     });
   }
 
@@ -77,7 +90,16 @@ export class FakeCrowdsec {
   }
 }
 
+/** Types are compared exactly. */
+function filtered(decisions: readonly FakeDecision[], parameters: URLSearchParams) {
+  const [origins, type] = [parameters.get("origins")?.split(","), parameters.get("type")];
+  return decisions.flatMap((one) => {
+    const wired = wire(one);
+    return (origins?.includes(wired.origin) ?? true) && (type ?? wired.type) === wired.type ? [wired] : [];
+  });
+}
+
 function wire({ value, scope = "Ip", type = "ban", origin = "cscli", scenario = "manual", seconds }: FakeDecision) {
   const duration = `${seconds < 0 ? "-" : ""}${Math.floor(Math.abs(seconds) / 60)}m${Math.abs(seconds) % 60}s`;
-  return { id: 1, uuid: "u", origin, type, scope, value, duration, scenario, simulated: false };
+  return { id: seconds, uuid: "u", origin, type, scope, value, duration, scenario, simulated: false };
 }

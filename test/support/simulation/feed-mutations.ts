@@ -23,6 +23,27 @@ export const feedMutations: readonly Mutation[] = [
     foundBy: "simulation",
   },
   {
+    guard: "`maxAddresses` puts content of a feed on hold",
+    file: guards,
+    from: "ipv4 <= maxAddresses && ipv6 <= maxAddresses;",
+    to: "ipv4 + ipv6 < Infinity;",
+    foundBy: "test/plan/feeds/guards.test.ts",
+  },
+  {
+    guard: "changes of a feed that are reported individually obey `maxEntries` and `maxAddresses`",
+    file: guards,
+    from: 'return tooLarge(reading, guards) ?? { verdict: "Accept" };',
+    to: 'return guards.maxEntries < 0 ? tooLarge(reading, guards)! : { verdict: "Accept" };',
+    foundBy: stateTest,
+  },
+  {
+    guard: "`maxShrinkPercent` compares entries and not only their number",
+    file: guards,
+    from: "(lastGood?.entries ?? []).filter((entry) => !current.has(entry)).length;",
+    to: "Math.max(0, before - current.size);",
+    foundBy: "test/plan/feeds/guards.test.ts",
+  },
+  {
     guard: "`maxShrinkPercent` puts content of a feed on hold",
     file: guards,
     from: "if (before < shrinkGuardEntriesMin || lost * 100 <= before * maxShrinkPercent) return undefined;",
@@ -112,6 +133,20 @@ export const feedMutations: readonly Mutation[] = [
     from: "this.#body.destroy(error as Error);",
     to: "this.#body.push(null);",
     foundBy: fetchTest,
+  },
+  {
+    guard: "a reset connection is not the end of a response without a length",
+    file: "src/feed/fetch/exchange.ts",
+    from: "if (this.connectionFault !== undefined) return",
+    to: "if (this.connectionFault?.name === '') return",
+    foundBy: fetchTest,
+  },
+  {
+    guard: "with filters, CrowdSec reports every decision and not only the longest for each value",
+    file: "src/feed/crowdsec/crowdsec-api.ts",
+    from: 'hasFilters(query) && { dedup: "false" };',
+    to: "hasFilters(query) && {};",
+    foundBy: crowdsecTest,
   },
   {
     guard: "feeds are fetched only from checked addresses",

@@ -44,7 +44,8 @@ export function judgeServed(
 ): Judged {
   if (served === undefined) return { verdict: "Refuse", why: "nothing was fetched" };
   if (served.kind !== "Text") return { verdict: "Refuse", why: `the answer was no list: ${served.kind}` };
-  const count = spokenEntries(served).length;
+  const spoken = spokenEntries(served);
+  const count = spoken.length;
   const lineCount = served.lines.length;
   const invalid = served.lines.filter((line) => !parseDeclaredEntry(line).ok).length;
   const last = before?.length ?? 0;
@@ -52,8 +53,9 @@ export function judgeServed(
   if (count > maxEntries) return { verdict: "Hold", why: `it has ${count} entries` };
   if (lineCount >= 10 && (invalid / lineCount) * 100 > maxInvalidPercent)
     return { verdict: "Hold", why: `${invalid} of ${lineCount} lines are invalid` };
-  if (last >= 10 && ((last - count) / last) * 100 > maxShrinkPercent)
-    return { verdict: "Hold", why: `it shrank from ${last} to ${count} entries` };
+  const lost = (before ?? []).filter((entry) => !spoken.includes(entry)).length;
+  if (last >= 10 && (lost / last) * 100 > maxShrinkPercent)
+    return { verdict: "Hold", why: `it lacks ${lost} of ${last} entries` };
   return { verdict: "Good" };
 }
 

@@ -28,8 +28,20 @@ const addresses: readonly string[] = [
   "10.1.2.0/24",
 ];
 const intervalMs = 1_800_000;
-const strict: FeedGuards = { minEntries: 5, maxShrinkPercent: 30, maxInvalidPercent: 5, maxEntries: 22 };
-const loose: FeedGuards = { minEntries: 0, maxShrinkPercent: 100, maxInvalidPercent: 100, maxEntries: 1000 };
+const strict: FeedGuards = {
+  minEntries: 5,
+  maxShrinkPercent: 30,
+  maxInvalidPercent: 5,
+  maxEntries: 22,
+  maxAddresses: 2 ** 24,
+};
+const loose: FeedGuards = {
+  minEntries: 0,
+  maxShrinkPercent: 100,
+  maxInvalidPercent: 100,
+  maxEntries: 1000,
+  maxAddresses: 2 ** 24,
+};
 /** What a process has in its hands may be replaced meanwhile, for as long as a call and its turn take. */
 const replacedMsMax = 60_000;
 
