@@ -1,6 +1,7 @@
 // Stores feeds in WafRecords next to them: `<feed>-feed` contains the state, and refers to the parts with the entries by their
 // digest. The parts are written first, then the first object is switched to them with its resourceVersion as a precondition, so
-// that a process that lost its Lease can't restore old content. The feed owns its records.
+// that a process that lost its Lease can't restore old content. The feed owns its records: those of a former feed of the same name,
+// and damaged ones, count as absent, because the feed can be fetched again.
 import { feedSourceName } from "../../model/feed.ts";
 import { apiGroup, apiVersion, recordKind } from "../../api/kinds.ts";
 import type { RecordType } from "../../api/waf-record.ts";
@@ -54,12 +55,16 @@ export class FeedRecords {
       return { ok: true, state: undefined };
     }
     const { metadata, spec } = read.value;
+    const { resourceVersion } = metadata;
+    this.#heads.set(nameKey(feed), { resourceVersion, digest: undefined });
     const decoded = decodeFeedState(spec?.data?.["state"] ?? "");
-    if (!decoded.ok) return unreadable(feed, decoded.problem);
+    if (!decoded.ok || spec?.feed?.uid !== this.#options.uidOf(feed)) return { ok: true, state: undefined };
     const { state, contentDigest: digest } = decoded;
-    const whole = digest === undefined ? state : await this.#loadContent(feed, state, digest, spec?.parts ?? 1);
-    if (typeof whole === "string") return unreadable(feed, whole);
-    this.#heads.set(nameKey(feed), { resourceVersion: metadata.resourceVersion, digest });
+    if (digest === undefined) return { ok: true, state };
+    const text = await this.#loadContent(feed, digest, spec?.parts ?? 1);
+    if (typeof text !== "string") return unreadable(feed, text.message);
+    const whole = withContent(state, digest, text);
+    if (whole !== undefined) this.#heads.set(nameKey(feed), { resourceVersion, digest });
     return { ok: true, state: whole };
   }
 
@@ -94,14 +99,15 @@ export class FeedRecords {
     return undefined;
   }
 
-  async #loadContent(feed: ObjectName, state: FeedState, digest: string, parts: number): Promise<FeedState | string> {
+  /** Without missing parts. */
+  async #loadContent(feed: ObjectName, digest: string, parts: number): Promise<string | ApiFault> {
     const texts: string[] = [];
     for (let part = 2; part <= Math.min(parts, partsMax + 1); part += 1) {
       const read = await this.#get(feed, partName(feed, digest, part));
-      if (!read.ok) return read.fault.message;
-      texts.push(read.value.spec?.data?.["entries"] ?? "");
+      if (!read.ok && read.fault.code !== "NotFound") return read.fault;
+      texts.push((read.ok && read.value.spec?.data?.["entries"]) || "");
     }
-    return withContent(state, digest, texts.join("")) ?? "the entries are damaged";
+    return texts.join("");
   }
 
   async #writeContent(feed: ObjectName, content: Content): Promise<ApiFault | undefined> {
@@ -110,10 +116,16 @@ export class FeedRecords {
       const part = index + 2;
       const name = partName(feed, content.digest, part);
       const body = this.#body(feed, name, { part, parts: texts.length + 1, data: { entries } }, undefined);
+      const { api } = this.#options;
       const options = { timeoutMs: requestTimeoutMs };
-      const created = await createObject(this.#options.api, recordResource, feed.namespace, body, options);
-      // The name contains the digest, so an existing object has the same content.
-      if (!created.ok && created.fault.code !== "AlreadyExists") return created.fault;
+      const create = async () => await createObject(api, recordResource, feed.namespace, body, options);
+      let created = await create();
+      // No stored content refers to an existing part. It may be damaged, or belong to a former feed, with which it would be deleted.
+      if (!created.ok && created.fault.code === "AlreadyExists") {
+        await deleteObject(api, recordResource, addressOf(feed, name), options);
+        created = await create();
+      }
+      if (!created.ok) return created.fault;
     }
     return undefined;
   }

@@ -44,6 +44,7 @@ export type RecordData = Readonly<Record<string, string>>;
 export interface RecordObject extends KubeObject {
   readonly spec?: {
     readonly instance?: { readonly name?: string; readonly uid?: string };
+    readonly feed?: { readonly uid?: string };
     readonly type?: string;
     readonly part?: number;
     readonly parts?: number;

@@ -68,15 +68,12 @@ async function loadFeed(directory: StateDirectory, feed: ObjectName): Promise<Lo
   if (!read.ok) return read;
   if (read.value === undefined) return { ok: true, state: undefined };
   const decoded = decodeFeedState(read.value);
-  if (!decoded.ok) return { ok: false, problem: `${directory.pathOf(file)}: ${decoded.problem}.` };
+  // A damaged file counts as absent, because the feed can be fetched again.
+  if (!decoded.ok) return { ok: true, state: undefined };
   const { state, contentDigest } = decoded;
   if (contentDigest === undefined) return { ok: true, state };
-  const contentFile = fileOf(feed, contentName(contentDigest));
-  const text = await directory.read(contentFile, contentBytesMax);
-  if (!text.ok) return text;
-  const whole = text.value === undefined ? undefined : withContent(state, contentDigest, text.value);
-  if (whole !== undefined) return { ok: true, state: whole };
-  return { ok: false, problem: `${directory.pathOf(contentFile)} is missing or damaged.` };
+  const text = await directory.read(fileOf(feed, contentName(contentDigest)), contentBytesMax);
+  return text.ok ? { ok: true, state: withContent(state, contentDigest, text.value ?? "") } : text;
 }
 
 async function saveFeed(directory: StateDirectory, feed: ObjectName, state: FeedState): Promise<string | undefined> {
@@ -84,9 +81,11 @@ async function saveFeed(directory: StateDirectory, feed: ObjectName, state: Feed
   const before = await directory.list(fileOf(feed));
   if (!before.ok) return before.problem;
   const kept = content === undefined ? undefined : contentName(content.digest);
-  if (content !== undefined && kept !== undefined && !before.value.includes(kept)) {
-    const written = await directory.write(fileOf(feed, kept), content.text);
-    if (!written.ok) return written.problem;
+  if (content !== undefined && kept !== undefined) {
+    const known = await directory.read(fileOf(feed, kept), contentBytesMax);
+    const isWhole = known.ok && known.value === content.text;
+    const written = isWhole ? undefined : await directory.write(fileOf(feed, kept), content.text);
+    if (written?.ok === false) return written.problem;
   }
   const written = await directory.write(fileOf(feed, stateFile), stateText);
   if (!written.ok) return written.problem;

@@ -121,6 +121,20 @@ export const feedMutations: readonly Mutation[] = [
     foundBy: "simulation",
   },
   {
+    guard: "the record of a former feed of the same name counts as absent",
+    file: "src/source/cluster/feed-records.ts",
+    from: "spec?.feed?.uid !== this.#options.uidOf(feed)",
+    to: "spec?.feed?.uid === ''",
+    foundBy: "test/source/cluster/feed-records.test.ts",
+  },
+  {
+    guard: "the content of a feed that is created again survives the deletion of the former one's",
+    file: "src/source/cluster/feed-records.ts",
+    from: 'if (!created.ok && created.fault.code === "AlreadyExists") {',
+    to: 'if (!created.ok && created.fault.code === "AlreadyExists") continue;\n      if (!created.ok && created.fault.code === "AlreadyExists") {',
+    foundBy: "test/source/cluster/feed-records.test.ts",
+  },
+  {
     guard: "content is stored before it is used",
     file: "src/reconcile/feeds/feed-book.ts",
     from: "if (problem !== undefined) {",
