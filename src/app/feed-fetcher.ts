@@ -12,7 +12,7 @@ import { CrowdsecSource } from "../feed/crowdsec/crowdsec-source.ts";
 import { isPublicAddress } from "../net/address-policy.ts";
 import type { BlockedRequest } from "../plan/feeds/blocked-requests.ts";
 import type { FeedState } from "../plan/feeds/feed-state.ts";
-import type { FetchOutcome } from "../plan/feeds/fetched-text.ts";
+import type { FetchOutcome, InTurn } from "../plan/feeds/fetched-text.ts";
 import type { FetchFeed } from "../reconcile/feeds/feed-ports.ts";
 
 export interface FeedPolicy {
@@ -53,9 +53,11 @@ export function createFeedFetcher(options: FeedFetcherOptions): FeedFetcher {
 }
 
 function fetching(options: FeedFetcherOptions, crowdsecs: Map<string, CrowdsecClient>): FetchFeed {
-  return async (feed, { validators, state }, signal) => {
+  return async (feed, { validators, state }, signal, inTurn) => {
     const { source } = feed;
-    if (source.type === "Crowdsec") return await pullDecisions(crowdsecs, options, feed, source, state, signal);
+    if (source.type === "Crowdsec") {
+      return await pullDecisions(crowdsecs, options, feed, source, { state, signal, inTurn });
+    }
     const headers = await readHeaders(feed, source, options);
     if (!headers.ok) return headers.outcome;
     const request = {
@@ -66,7 +68,7 @@ function fetching(options: FeedFetcherOptions, crowdsecs: Map<string, CrowdsecCl
       // One entry above the limit of the guard is sufficient to detect that there are too many.
       entriesMax: Math.max(feed.guards.maxEntries, 1),
     };
-    return await fetchFeed(request, { ...networkOptions(options), signal });
+    return await fetchFeed(request, { ...networkOptions(options), inTurn, signal });
   };
 }
 
@@ -92,8 +94,7 @@ async function pullDecisions(
   options: FeedFetcherOptions,
   feed: DeclaredFeed,
   source: CrowdsecFeed,
-  { good, held, sourceKey }: FeedState,
-  signal: AbortSignal,
+  { state, signal, inTurn }: { readonly state: FeedState; readonly signal: AbortSignal; readonly inTurn: InTurn },
 ): Promise<FetchOutcome> {
   const secret = await options.readSecret(feed.meta.namespace, source.apiKeySecretRef);
   if (!secret.ok) return missing(secret.problem).outcome;
@@ -102,10 +103,11 @@ async function pullDecisions(
   const name = nameKey(feed.meta);
   options.redactor.add(key.key, ownerOf(feed.meta, "key"));
   const known = clients.get(name);
+  const { good, held, sourceKey } = state;
   const client = known?.sourceKey === sourceKey ? known.client : newClient(options);
   clients.set(name, { sourceKey, client });
   const isCurrent = good !== undefined && held === undefined;
-  return await client.pull({ source, key: key.key, isCurrent }, signal);
+  return await client.pull({ source, key: key.key, isCurrent, inTurn }, signal);
 }
 
 function newClient(options: FeedFetcherOptions): CrowdsecSource {

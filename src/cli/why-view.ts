@@ -168,7 +168,7 @@ function placesOf(meta: ResourceMeta, sources: readonly string[], { placeOf }: I
   return sources.map((source) => {
     const place = placeOf(meta, source);
     if (place === undefined) return source;
-    return source.startsWith("ConfigMap ") ? `${place} (${source})` : place;
+    return /^(?:ConfigMap|WafFeed) /u.test(source) ? `${place} (${source})` : place;
   });
 }
 

@@ -104,7 +104,12 @@ async function fetchWithHeader(value: string, redactor: Redactor) {
   const headersFrom = [{ name: "X-Words", secretKeyRef: { name: "words", key: "words" } }];
   const feed = aFeed({ source: { type: "Http", url: server.url(), headersFrom, format: { type: "Plain" } } });
   const state = initialFeedState(feed);
-  return await fetch(feed, { validators: { etag: undefined, lastModified: undefined }, state }, never);
+  return await fetch(
+    feed,
+    { validators: { etag: undefined, lastModified: undefined }, state },
+    never,
+    async (read) => await read(),
+  );
 }
 
 test("Headers with many words do not displace other keys from the redactor", async () => {

@@ -271,6 +271,9 @@ test("two feeds on one list: while one fails, what the other no longer lists is 
   await declare("1");
   const apply = ["apply", ...folder.from, "--allow-private-feeds"];
   expect((await runWafsync(apply)).code).toBe(0);
+  const why = await runWafsync(["why", "192.0.2.3", ...folder.from, "--allow-private-feeds"]);
+  expect(why.stdout).toContain("(WafFeed shop/other)");
+  expect(why.stdout).not.toContain("(WafFeed shop/one)");
   one.fails(500);
   other.serves("192.0.2.2\n192.0.2.3\n");
   await declare("2");
@@ -329,7 +332,7 @@ test("a plan fetches feeds and stores nothing; without the flag, internal addres
   await folder.files.write("feed.yaml", feedDocument(server.url()));
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
   const refused = await runWafsync(["plan", ...folder.from]);
-  expect(refused.stderr).toContain("not on the public Internet");
+  expect(refused.stderr).toContain("not on the public Internet, which requires --allow-private-feeds");
   expect(server.requests).toStrictEqual([]);
   const planned = await runWafsync(["plan", ...folder.from, "--allow-private-feeds"]);
   expect(planned.stdout).toContain("192.0.2.1");

@@ -13,6 +13,7 @@ import { createWafClient } from "../../src/waf/client.ts";
 import { checkedClients, openClient } from "../../src/waf/connection.ts";
 import type { OpenTransport } from "../../src/waf/connection.ts";
 import { LaneRegistry } from "../../src/waf/lane-registry.ts";
+import type { InTurn } from "../../src/plan/feeds/fetched-text.ts";
 import { firstCertificate } from "../support/builders/test-certificates.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
@@ -84,15 +85,20 @@ describe("A server with a certificate of an unknown issuer gets no request", () 
     expect(server.requests).toStrictEqual([]);
   });
 
+  const inTurn: InTurn = async (read) => await read();
+
   test("from the client of a feed", async () => {
     const validators = { etag: undefined, lastModified: undefined };
     const request = { url: server.url, headers: {}, format: { type: "Plain" }, validators, entriesMax: 10 } as const;
-    expect(await fetchFeed(request, network)).toMatchObject({ kind: "Failed", fault: { code: "Unreachable" } });
+    expect(await fetchFeed(request, { ...network, inTurn })).toMatchObject({
+      kind: "Failed",
+      fault: { code: "Unreachable" },
+    });
     expect(server.requests).toStrictEqual([]);
   });
 
   test("from the client of CrowdSec", async () => {
-    const call = callCrowdsec({ url: server.url, key }, "/v1/decisions", network, new AbortController().signal);
+    const call = callCrowdsec({ url: server.url, key, inTurn }, "/v1/decisions", network, new AbortController().signal);
     expect(await call).toMatchObject({ ok: false, fault: { code: "Unreachable" } });
     expect(server.requests).toStrictEqual([]);
   });

@@ -2,7 +2,7 @@
 import type { Clock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { CrowdsecFeed } from "../../model/declared-feed.ts";
-import type { FetchFault } from "../../plan/feeds/fetched-text.ts";
+import type { FetchFault, InTurn } from "../../plan/feeds/fetched-text.ts";
 import { DecodedBody } from "../fetch/decoded-body.ts";
 import { type ExchangeAnswer, type ExchangeRequest, type NetworkOptions, exchange } from "../fetch/exchange.ts";
 import { type FeedUrlPolicy, checkFeedUrl } from "../fetch/feed-url.ts";
@@ -67,7 +67,7 @@ function search(parameters: Readonly<Record<string, string>>): string {
 
 /** Never rejects. @param post the body; without it, the call is a GET */
 export async function callCrowdsec(
-  { url, key }: { readonly url: string; readonly key: ApiKey },
+  { url, key, inTurn }: { readonly url: string; readonly key: ApiKey; readonly inTurn: InTurn },
   path: string,
   options: CrowdsecApiOptions,
   signal: AbortSignal,
@@ -75,12 +75,13 @@ export async function callCrowdsec(
 ): Promise<CrowdsecAnswer> {
   const checked = checkFeedUrl(`${url}${path}`, options);
   if (!checked.ok) return failed({ code: "UrlNotAllowed", message: `spec.crowdsec.url ${checked.problem}.` });
-  const deadline = startDeadline(options.clock, timeoutMs, signal);
+  const deadline = startDeadline({ clock: options.clock, inTurn }, timeoutMs, signal);
   let answer: ExchangeAnswer | undefined;
   try {
     const request = requestOf(checked.url, key, options.userAgent, post);
-    answer = await exchange(request, options, deadline.signal);
-    return await readAnswer(answer, checked.url.origin, options);
+    const received = await exchange(request, options, deadline.signal);
+    answer = received;
+    return await deadline.read(async () => await readAnswer(received, checked.url.origin, options));
   } catch (error) {
     const context = { origin: checked.url.origin, timeoutMs, bytesMax, isPublicOnly: options.isPublicOnly };
     return failed(networkFault(error, answer !== undefined, context));

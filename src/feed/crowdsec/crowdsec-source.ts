@@ -12,7 +12,7 @@ import {
   countByOrigin,
   readDecisions,
 } from "../../plan/feeds/crowdsec-decisions.ts";
-import type { FetchFault, FetchOutcome } from "../../plan/feeds/fetched-text.ts";
+import type { FetchFault, FetchOutcome, InTurn } from "../../plan/feeds/fetched-text.ts";
 import {
   callCrowdsec,
   type CrowdsecAnswer,
@@ -41,6 +41,7 @@ export interface CrowdsecPull {
   readonly key: ApiKey;
   /** Whether the content in use comes from the last pull: changes can only be applied to it. */
   readonly isCurrent: boolean;
+  readonly inTurn: InTurn;
 }
 
 export class CrowdsecSource {
@@ -104,12 +105,12 @@ export class CrowdsecSource {
       : { decisions: changedDecisions(this.#active, changes, pull.source.types, nowMs) };
   }
 
-  async #get({ source, key }: CrowdsecPull, path: string, signal: AbortSignal): Promise<CrowdsecAnswer> {
-    return await callCrowdsec({ url: source.url, key }, path, this.#options, signal);
+  async #get({ source, key, inTurn }: CrowdsecPull, path: string, signal: AbortSignal): Promise<CrowdsecAnswer> {
+    return await callCrowdsec({ url: source.url, key, inTurn }, path, this.#options, signal);
   }
 
   /** A failed report is included in the next one, because it does not affect traffic. */
-  async #reportUsage({ source, key }: CrowdsecPull, signal: AbortSignal): Promise<void> {
+  async #reportUsage({ source, key, inTurn }: CrowdsecPull, signal: AbortSignal): Promise<void> {
     const { clock, version, operatingSystem } = this.#options;
     const nowMs = clock.nowMs();
     const monotonicMs = clock.monotonicMs();
@@ -119,7 +120,7 @@ export class CrowdsecSource {
     const dropped = this.#dropped.take();
     const startedAtMs = this.#startedAtMs;
     const report = usageMetrics({ version, operatingSystem, startedAtMs, nowMs, windowMs, active, dropped });
-    const sent = await callCrowdsec({ url: source.url, key }, usageMetricsPath, this.#options, signal, report);
+    const sent = await callCrowdsec({ url: source.url, key, inTurn }, usageMetricsPath, this.#options, signal, report);
     if (sent.ok) this.#usageAtMs = monotonicMs;
     else for (const count of dropped) this.#dropped.add(count);
   }

@@ -2,12 +2,12 @@
 // all failures are in the outcome. Keeps no state.
 import type { Clock } from "../../async/clock.ts";
 import type { FeedFormat } from "../../model/declared-feed.ts";
-import type { FetchFault, FetchOutcome, TextFacts } from "../../plan/feeds/fetched-text.ts";
+import type { FetchFault, FetchOutcome, InTurn, TextFacts } from "../../plan/feeds/fetched-text.ts";
 import { readFeed } from "../read/read-feed.ts";
 import { DecodedBody } from "./decoded-body.ts";
 import { type ExchangeAnswer, type NetworkOptions, exchange } from "./exchange.ts";
 import { type FeedUrlPolicy, checkFeedUrl, shownUrl } from "./feed-url.ts";
-import { startDeadline } from "./deadline.ts";
+import { type Deadline, startDeadline } from "./deadline.ts";
 import { type FaultContext, networkFault } from "./network-fault.ts";
 import { statusFault } from "./status-fault.ts";
 
@@ -31,15 +31,16 @@ export interface FetchOptions extends NetworkOptions, FeedUrlPolicy {
   readonly userAgent: string;
   /** Removes a feed's secrets from a string, because servers may echo them. */
   readonly redact: (text: string) => string;
+  readonly inTurn: InTurn;
   readonly signal?: AbortSignal;
 }
 
 type Step = FetchOutcome | { readonly kind: "Redirect"; readonly location: string };
 
 export async function fetchFeed(request: FetchRequest, options: FetchOptions): Promise<FetchOutcome> {
-  const deadline = startDeadline(options.clock, timeoutMs, options.signal);
+  const deadline = startDeadline(options, timeoutMs, options.signal);
   try {
-    const outcome = await followRedirects(request, options, deadline.signal);
+    const outcome = await followRedirects(request, options, deadline);
     if (outcome.kind !== "Failed") return outcome;
     return { ...outcome, fault: { ...outcome.fault, message: options.redact(outcome.fault.message) } };
   } finally {
@@ -50,7 +51,7 @@ export async function fetchFeed(request: FetchRequest, options: FetchOptions): P
 async function followRedirects(
   request: FetchRequest,
   options: FetchOptions,
-  signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<FetchOutcome> {
   let checked = checkFeedUrl(request.url, options);
   if (!checked.ok) return failed("UrlNotAllowed", `spec.http.url ${checked.problem}.`);
@@ -60,7 +61,7 @@ async function followRedirects(
     // A redirect to another host and back does not restore the headers, because the other host has chosen the path.
     isHome = isHome && checked.url.origin === home;
     const { url } = checked;
-    const step = await askOnce(url, isHome ? request.headers : {}, request, options, signal);
+    const step = await askOnce(url, isHome ? request.headers : {}, request, options, deadline);
     if (step.kind !== "Redirect") return step;
     checked = checkFeedUrl(step.location, options, url);
     if (!checked.ok)
@@ -77,14 +78,14 @@ async function askOnce(
   ownHeaders: Readonly<Record<string, string>>,
   request: FetchRequest,
   options: FetchOptions,
-  signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<Step> {
   const context: FaultContext = { origin: url.origin, timeoutMs, bytesMax, isPublicOnly: options.isPublicOnly };
   let answer: ExchangeAnswer | undefined;
   try {
     const headers = { ...standardHeaders(request, options), ...ownHeaders };
-    answer = await exchange({ method: "GET", url, headers }, options, signal);
-    return await readAnswer(answer, url, request, options);
+    answer = await exchange({ method: "GET", url, headers }, options, deadline.signal);
+    return await readAnswer(answer, url, request, options, deadline);
   } catch (error) {
     return { kind: "Failed", fault: networkFault(error, answer !== undefined, context) };
   } finally {
@@ -108,6 +109,7 @@ async function readAnswer(
   url: URL,
   request: FetchRequest,
   options: FetchOptions,
+  deadline: Deadline,
 ): Promise<Step> {
   const { status, headers } = answer;
   if (status === 304) return notModified(url, request, options);
@@ -117,7 +119,7 @@ async function readAnswer(
   if (status !== 200) {
     return { kind: "Failed", fault: statusFault(shownUrl(url, options), answer, options.clock.nowMs()) };
   }
-  return await readText(answer, url, request, options);
+  return await deadline.read(async () => await readText(answer, url, request, options));
 }
 
 async function readText(

@@ -35,7 +35,7 @@ export function networkFault(error: unknown, hasAnswer: boolean, context: FaultC
 function unreachable(code: string, { origin, isPublicOnly }: FaultContext): FetchFault {
   if (code === addressRefused || code === "ENOTFOUND" || code === "EAI_AGAIN" || !isPublicOnly) {
     const reason = isPublicOnly
-      ? "the host has no address, or one that is not on the public Internet"
+      ? "the host has no address, or one that is not on the public Internet, which requires --allow-private-feeds"
       : "check the URL, the certificate and the network";
     return { code: "Unreachable", message: `Cannot connect to ${origin}: ${reason}.` };
   }

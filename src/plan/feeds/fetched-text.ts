@@ -14,6 +14,9 @@ export interface TextFacts {
   readonly bytes: number;
 }
 
+/** Reads a response when it is its turn, because it can fill a lot of memory. Waiting for a response fills none. */
+export type InTurn = <T>(read: () => Promise<T>) => Promise<T>;
+
 export type FetchFaultCode =
   | "Unreachable"
   | "UrlNotAllowed"

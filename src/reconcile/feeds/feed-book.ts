@@ -245,7 +245,9 @@ export class FeedBook {
     if (current === undefined || current.storeProblem !== undefined) return;
     const isForgotten = (): boolean => this.#known.get(nameKey(feed.meta)) !== current;
     const { feed, state: before } = current;
-    const fetched = await fetch(feed, { validators: validatorsOf(before), state: before }, signal);
+    const fetched = await fetch(feed, { validators: validatorsOf(before), state: before }, signal, async (read) => {
+      return await this.#turns.read(feed.meta, read);
+    });
     if (signal.aborted || isForgotten()) return;
     const outcome = withinLimit(feed, fetched, this.#counted());
     const state = afterFetch(before, feed, outcome, { nowMs: clock.nowMs(), random: random() });

@@ -2,7 +2,7 @@
 import type { Clock } from "../../async/clock.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import type { FetchOutcome, TextFacts } from "../../plan/feeds/fetched-text.ts";
+import type { FetchOutcome, InTurn, TextFacts } from "../../plan/feeds/fetched-text.ts";
 import type { FetchedReason } from "../../plan/feeds/feed-verdict.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
 import type { StatusPort } from "../ports.ts";
@@ -26,6 +26,7 @@ export type FetchFeed = (
   feed: DeclaredFeed,
   known: { readonly validators: Pick<TextFacts, "etag" | "lastModified">; readonly state: FeedState },
   signal: AbortSignal,
+  inTurn: InTurn,
 ) => Promise<FetchOutcome>;
 
 /** Observes feeds, for metrics. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { CrowdsecSource } from "../../../src/feed/crowdsec/crowdsec-source.ts";
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { CrowdsecFeed } from "../../../src/model/declared-feed.ts";
-import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
+import type { FetchOutcome, InTurn } from "../../../src/plan/feeds/fetched-text.ts";
 import { FakeCrowdsec } from "../../support/fakes/fake-crowdsec.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/fakes/virtual-clock.ts";
 
@@ -29,6 +29,8 @@ afterEach(async () => {
   await crowdsec.stop();
 });
 
+const inTurn: InTurn = async (read) => await read();
+
 interface PullOptions {
   readonly key?: string;
   readonly isCurrent?: boolean;
@@ -46,7 +48,7 @@ async function pull({ key = crowdsec.key, isCurrent = true, source = {} }: PullO
     types: ["ban"],
     ...source,
   };
-  const pulling = { source: feed, key: new ApiKey(key), isCurrent };
+  const pulling = { source: feed, key: new ApiKey(key), isCurrent, inTurn };
   return await client.pull(pulling, new AbortController().signal);
 }
 

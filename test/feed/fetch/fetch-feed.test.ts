@@ -32,6 +32,7 @@ const open: FetchOptions = {
   allowInsecureHttp: true,
   userAgent: "wafsync/0.0.0",
   redact: (text) => text,
+  inTurn: async (read) => await read(),
 };
 
 async function get(change: Partial<FetchRequest> = {}, options: Partial<FetchOptions> = {}): Promise<FetchOutcome> {
@@ -111,6 +112,16 @@ describe("A fetch", () => {
       facts: { looksLikeMarkup: true },
     });
   });
+});
+
+test("The time limit of a fetch does not include the wait for its turn to read", async () => {
+  server.serves(list);
+  const clock = createVirtualClock();
+  const inTurn: FetchOptions["inTurn"] = async (read) => {
+    await clock.advance(2 * timeoutMs);
+    return await read();
+  };
+  expect(entriesOf(await get({}, { clock, inTurn }))).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
 });
 
 describe("A fetch fails without treating the response as a list", () => {

@@ -4,7 +4,7 @@ import { FeedLoop } from "../../../src/app/feed-loop.ts";
 import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
 import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import type { FeedState } from "../../../src/plan/feeds/feed-state.ts";
-import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
+import type { FetchOutcome, InTurn } from "../../../src/plan/feeds/fetched-text.ts";
 import { FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
 import { entriesOfNamespaceMax } from "../../../src/reconcile/feeds/namespace-limit.ts";
 import { aFeed, aReading, feedContent, someAddresses, textFacts } from "../../support/builders/declare-feed.ts";
@@ -19,7 +19,7 @@ let clock: VirtualClock;
 let status: RecordedStatus;
 let stored: Map<string, FeedState>;
 let fetched: string[];
-let answer: (feed: DeclaredFeed, signal: AbortSignal) => Promise<FetchOutcome>;
+let answer: (feed: DeclaredFeed, signal: AbortSignal, inTurn: InTurn) => Promise<FetchOutcome>;
 let book: FeedBook;
 
 function feed(name: string, change: Partial<DeclaredFeed> = {}, namespace = "shop"): DeclaredFeed {
@@ -45,9 +45,9 @@ function aBook(): FeedBook {
       load: async (name) => ({ ok: true, state: stored.get(nameKey(name)) }),
       save: async (name, state) => void stored.set(nameKey(name), state),
     },
-    fetch: async (asked, _, signal) => {
+    fetch: async (asked, _, signal, inTurn) => {
       fetched.push(nameKey(asked.meta));
-      return await answer(asked, signal);
+      return await answer(asked, signal, inTurn);
     },
     status,
     clock,
@@ -167,8 +167,12 @@ describe("The feeds of a namespace", () => {
 });
 
 describe("A feed whose server does not respond", () => {
-  const stop = new AbortController();
+  let stop = new AbortController();
   let running: Promise<void> = Promise.resolve();
+
+  beforeEach(() => {
+    stop = new AbortController();
+  });
 
   afterEach(async () => {
     stop.abort();
@@ -199,12 +203,32 @@ describe("A feed whose server does not respond", () => {
     await clock.advance(2_000);
     expect([entries("one"), told]).toStrictEqual([20, ["shop/one"]]);
     answer = (
-      (former) => async (asked, signal) =>
-        asked.meta.namespace === "shop" ? content(some.slice(1)) : await former(asked, signal)
+      (former) => async (asked, signal, inTurn) =>
+        asked.meta.namespace === "shop" ? content(some.slice(1)) : await former(asked, signal, inTurn)
     )(answer);
     await clock.advance(hourMs);
     expect(entries("one")).toBe(19);
-    expect(mostAtOnce).toBe(3);
+    expect(mostAtOnce).toBe(64);
+  });
+
+  test("delays no other feed of its namespace, while only a few responses are read at the same time", async () => {
+    let [reading, mostReading] = [0, 0];
+    answer = async ({ meta }, signal, inTurn) => {
+      if (meta.name.startsWith("hanging")) await clock.sleep(30_000, signal);
+      return await inTurn(async () => {
+        reading += 1;
+        mostReading = Math.max(mostReading, reading);
+        await clock.sleep(100, signal);
+        reading -= 1;
+        return content(some);
+      });
+    };
+    const names = [...Array.from({ length: 20 }, (_, index) => `hanging-${index}`), "one", "two", "three", "four"];
+    await book.declare(names.map((name) => feed(name)));
+    running = book.refresh(stop.signal);
+    await clock.advance(1_000);
+    expect(["one", "two", "three", "four"].map(entries)).toStrictEqual([20, 20, 20, 20]);
+    expect(mostReading).toBe(3);
   });
 
   /** A fetch of the feed `one` that ends when the test responds. */

@@ -139,10 +139,17 @@ export const networkMutations: readonly Mutation[] = [
     foundBy: "test/reconcile/feeds/feed-limits.test.ts",
   },
   {
-    guard: "a namespace whose servers do not respond leaves fetches to the others",
+    guard: "a namespace whose servers do not respond takes a limited number of connections",
     file: "src/reconcile/feeds/fetch-turns.ts",
     from: "new FairGate(fetchesOfNamespaceMax)",
-    to: "new FairGate(fetchesMax)",
+    to: "new FairGate(1_000)",
+    foundBy: "test/reconcile/feeds/feed-limits.test.ts",
+  },
+  {
+    guard: "a namespace leaves reading responses of feeds to the others",
+    file: "src/reconcile/feeds/fetch-turns.ts",
+    from: "new FairGate(readsOfNamespaceMax)",
+    to: "new FairGate(readsMax)",
     foundBy: "test/reconcile/feeds/feed-limits.test.ts",
   },
   {
