@@ -271,7 +271,7 @@ test("two feeds on one list: while one fails, what the other no longer lists is 
   await declare("1");
   const apply = ["apply", ...folder.from, "--allow-private-feeds"];
   expect((await runWafsync(apply)).code).toBe(0);
-  const why = await runWafsync(["why", "192.0.2.3", ...folder.from, "--allow-private-feeds"]);
+  const why = await runWafsync(["why", "192.0.2.3", ...folder.from]);
   expect(why.stdout).toContain("(WafFeed shop/other)");
   expect(why.stdout).not.toContain("(WafFeed shop/one)");
   one.fails(500);
