@@ -54,7 +54,7 @@ export const layers: readonly Layer[] = [
       { name: "plan/logs", mayImport: ["model"], duty: "how to read logs without gaps and duplicates" },
       {
         name: "plan/feeds",
-        mayImport: ["model"],
+        mayImport: ["model", "plan/lists"],
         duty: "which content of a feed to use, and when to fetch it",
       },
       {
