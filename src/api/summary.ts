@@ -19,6 +19,7 @@ const name = z.string().describe("The name, as `namespace/name`.");
 const objectSummary = z.object({
   kind: z.string().describe("The kind, for example `WafIpRule`."),
   name,
+  description: z.string().optional().describe("The description of the rule, for example the reason of a block."),
   progress: z.string().describe("The progress, for example `120/10000`; empty if unknown."),
   ready,
   reason,

@@ -67,7 +67,8 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
     const outcome = await target.change({ instance, put, remove, staying: staying(allowing, remove) }, wait);
     // Otherwise the message of the outcome says what is wrong, and another read of a failing API would only take time.
     const live = outcome.state === "Settled";
-    const after = await viewAll(put, await target.look(instance, { live }));
+    // The block took effect: what cannot be read again must not turn it into an error.
+    const after = await viewAll(put, await target.look(instance, { live }).catch(() => sight));
     const blocked = put.map((rule, at) => blockedBy(rule, places[at] ?? "", after[at], remove));
     print(session, options, { blocked, outcome, sight });
     for (const { meta } of remove) notes.line(`The exception WafIpRule ${nameKey(meta)} is removed.`);

@@ -148,10 +148,11 @@ function detailsOf(instance: InstanceSummary, paint: Paint): string[] {
 }
 
 function objectLines(objects: readonly ObjectSummary[], count: number): string[] {
-  const lines = objects.flatMap(({ kind, name, progress, reason, message }) => [
+  const lines = objects.flatMap(({ kind, name, description, progress, reason, message }) => [
     "",
     `${kind} ${name}: ${reason === "" ? "Unknown" : reason}${progress === "" ? "" : ` (${progress})`}`,
     `  ${message}`,
+    ...(description === undefined ? [] : [`  Description: ${description}`]),
   ]);
   const left = count - objects.length;
   return left > 0 ? [...lines, "", `… and ${inThousands(left)} more objects that are not Ready`] : lines;

@@ -69,11 +69,12 @@ function notReady(objects: readonly SeenAttached[]): ObjectSummary[] {
 }
 
 function summarizeObject(object: SeenAttached): ObjectSummary {
-  const { kind, status = {} } = object;
+  const { kind, status = {}, description = "" } = object;
   const progress = status["progress"] ?? status["state"] ?? "";
   return {
     kind,
     name: nameKey(object),
+    ...(description === "" ? {} : { description }),
     progress: typeof progress === "string" ? progress : "",
     ...readyOf(status["conditions"] as readonly Condition[] | undefined),
   };

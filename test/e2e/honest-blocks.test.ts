@@ -1,5 +1,6 @@
 // What `block` and `unblock` promise in a folder: an end that comes, a block that is one, and the true cause of one that stays.
 import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { builtProgram } from "../support/processes/built-program.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
@@ -124,6 +125,10 @@ describe("block", () => {
     }
     await run(folder, `unblock ${address}`);
     expect((await run(folder, "history")).stdout).toContain(reason);
+    await runWafsync(["block", address, ...folder.from, "--reason", reason, "--no-wait"], { program: program() });
+    for (const output of ["table", "json"]) {
+      expect((await run(folder, `status -o ${output}`, "--state", join(folder.path, "new"))).stdout).toContain(reason);
+    }
   });
 });
 

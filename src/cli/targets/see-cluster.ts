@@ -95,7 +95,9 @@ function seenInstance(object: ClusterObject): SeenInstance {
 }
 
 function seenAttached(kind: (typeof attachedKinds)[number], object: ClusterObject): SeenAttached {
-  return { ...seenObject(kind, object), instance: instanceNameOf(object) };
+  const { description } = (object.spec ?? {}) as { readonly description?: unknown };
+  const words = typeof description === "string" ? { description } : {};
+  return { ...seenObject(kind, object), instance: instanceNameOf(object), ...words };
 }
 
 async function list(

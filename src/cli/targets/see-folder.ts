@@ -74,7 +74,10 @@ export async function seeFolder(
         isSuspended: suspend,
       })),
     ),
-    attached: attached.map(({ meta, instance }) => ({ ...seen(meta), ...unattached.get(resourceKey(meta)), instance })),
+    attached: attached.map(({ meta, instance, ...spec }) => {
+      const description = "description" in spec ? spec.description : undefined;
+      return { ...seen(meta), ...unattached.get(resourceKey(meta)), instance, description };
+    }),
     feeds: byName(feeds.map(({ meta }) => seen(meta))),
     refused: undefined,
     gaps: faults.flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : [])),

@@ -17,6 +17,8 @@ export interface SeenInstance extends SeenObject {
 export interface SeenAttached extends SeenObject {
   /** Undefined if the reference can't be read. */
   readonly instance: ObjectName | undefined;
+  /** Why the rule exists, in its author's words. */
+  readonly description?: string | undefined;
 }
 
 export interface Seen {
