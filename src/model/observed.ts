@@ -15,10 +15,16 @@ export interface SeenLists {
   readonly lists: Readonly<Record<ListName, ShownEntries>>;
 }
 
-export interface Observed {
+/** What the desired state depends on: which of two rules has an entry, and whom automatic blocks exempt. */
+export interface Shown {
+  readonly lists: Readonly<Record<ListName, ObservedEntries>>;
+  /** The host of the current primary origin; undefined if it was not read. */
+  readonly primaryOrigin?: string;
+}
+
+export interface Observed extends Shown {
   readonly domain: string;
   readonly primaryOrigin: string;
-  readonly lists: Readonly<Record<ListName, ObservedEntries>>;
   /** When the read of each list started: its content may be older. */
   readonly readAtMs: Readonly<Record<ListName, number>>;
 }

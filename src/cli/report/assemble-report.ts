@@ -2,6 +2,8 @@
 import type { Entry } from "../../model/entry.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { ClientLists, addressesToBlock } from "./report-clients.ts";
+import { observeSpellings } from "../../model/entry-set.ts";
+import type { Shown } from "../../model/observed.ts";
 import type { LiveLists } from "../targets/target.ts";
 import type { CollectedReport } from "./collect-report.ts";
 import { primaryOriginExemption } from "./exempt-hosts.ts";
@@ -57,7 +59,7 @@ export async function assembleReport(end: CollectedReport, context: ReportContex
     domain: domain === undefined ? undefined : redact(domain),
     madeAtMs,
     suggestedRule: suggestRule(addressesToBlock(clients), instance, summary.period, madeAtMs),
-    suggestions: (folder?.suggestions ?? []).map((one) => ({ ...one, rule: redact(one.rule) })),
+    suggestions: (folder?.suggestions(shownIn(end)) ?? []).map((one) => ({ ...one, rule: redact(one.rule) })),
     warnings: context.warnings.map(redact),
     notes: [...before.notes, ...(folder?.notes ?? [])].map(redact),
     version,
@@ -85,6 +87,12 @@ function comparisonOf(
       `This report has no comparison with the previous period (${previousPeriod}), because the WAF returned no such requests for it. Either none were blocked, or the plan of the WAF no longer keeps these logs.`,
     ],
   };
+}
+
+function shownIn({ blocklist, allowlist, primaryOrigin }: CollectedReport): Shown | undefined {
+  if (!blocklist.ok || !allowlist.ok) return undefined;
+  const lists = { blocklist: observeSpellings(blocklist.value), allowlist: observeSpellings(allowlist.value) };
+  return { lists, ...(primaryOrigin !== undefined && { primaryOrigin }) };
 }
 
 function liveListsOf({ blocklist, allowlist }: CollectedReport): LiveLists {

@@ -5,6 +5,7 @@ import type { Entry } from "../../model/entry.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
+import type { Shown } from "../../model/observed.ts";
 import { compileDesired } from "../../plan/instance/desired.ts";
 import type { Exemption } from "./report-clients.ts";
 import type { Period } from "./time-bars.ts";
@@ -23,7 +24,8 @@ export interface ReportFolder {
   /** Undefined if it can't be read. */
   readonly changes: readonly HistoryEvent[] | undefined;
   readonly notes: readonly string[];
-  readonly suggestions: readonly BlockSuggestions[];
+  /** @param shown whom the WAF itself exempts, if it was read */
+  suggestions(shown: Shown | undefined): readonly BlockSuggestions[];
   /** The lines of `wafsync why`. */
   whyLines(entry: Entry, live: LiveLists): Promise<readonly string[]>;
 }
@@ -45,7 +47,7 @@ export async function readReportFolder(
       declared: new NetworkIndex(desired.lists.blocklist.keys()),
       changes: history.events?.filter(({ atMs }) => atMs >= period.startMs && atMs < period.endMs),
       notes: [...sight.gaps, ...(history.problem === undefined ? [] : [history.problem])],
-      suggestions: suggestionsIn(desired),
+      suggestions: (shown) => suggestionsIn(compileDesired(sight.gathered, nowMs, sight.inventory?.entries, shown)),
       whyLines: async (entry, live) =>
         whyLines(entry, await viewWhy(entry, { ...sight, live }, nowMs), (_style, text) => text),
     };

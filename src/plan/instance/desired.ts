@@ -9,7 +9,7 @@ import { readOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import type { Observed } from "../../model/observed.ts";
+import type { Shown } from "../../model/observed.ts";
 import { byAge } from "../../model/resource.ts";
 import { finished } from "../../model/finished.ts";
 import { ruleIdOf } from "../../model/rule-id.ts";
@@ -64,13 +64,13 @@ export interface DesiredState {
 
 /**
  * Computes the desired state from the gathered objects. `nowMs` determines which rules have expired. `managed` and `shown`
- * determine which rule wins a conflict: they matter only if the result `dependsOnManaged`.
+ * determine which rule wins a conflict, and whom automatic blocks exempt: they matter only if the result `dependsOnManaged`.
  */
 export function compileDesired(
   gathered: Gathered,
   nowMs: number,
   managed?: Inventory["entries"],
-  shown?: Observed["lists"],
+  shown?: Shown,
 ): DesiredState {
   return finished(compileInSlices(gathered, nowMs, managed, shown));
 }
@@ -80,7 +80,7 @@ export function* compileInSlices(
   gathered: Gathered,
   nowMs: number,
   managed?: Inventory["entries"],
-  shown?: Observed["lists"],
+  shown?: Shown,
 ): Generator<undefined, DesiredState> {
   const { instance } = gathered;
   const origins = compileOrigins(gathered);
@@ -91,9 +91,9 @@ export function* compileInSlices(
     reason,
   }));
   if (gathered.unconfirmed !== undefined) holds.push({ scope: { kind: "Unconfirmed" }, reason: gathered.unconfirmed });
-  const drafting = { gathered, guards, quota, nowMs, holds, managed };
+  const drafting = { gathered, guards, quota, nowMs, holds, managed, shown };
   const drafts = yield* draftsInSlices(gathered, drafting);
-  const holders = { managed, shown, awaiting: awaitingOf(holds, gathered, managed) };
+  const holders = { managed, shown: shown?.lists, awaiting: awaitingOf(holds, gathered, managed) };
   yield;
   const settled = settleConflicts(drafts, holders);
   yield;
@@ -102,7 +102,7 @@ export function* compileInSlices(
   const held = heldBlocks({ holds, ofObjects }, gathered, managed);
   yield;
   const { namespace: home } = instance.meta;
-  const protectedRules = protectOthers(settled.rules, { home, managed, shown, held });
+  const protectedRules = protectOthers(settled.rules, { home, managed, shown: shown?.lists, held });
   yield;
   const rules = replaceCarved(protectedRules);
   yield;
@@ -122,7 +122,11 @@ export function* compileInSlices(
     compiledOrigins: origins.compiled,
     holds,
     ofObjects,
-    dependsOnManaged: settled.hasConflicts || guestsAllow || holds.some(({ scope }) => scope.kind === "Source"),
+    dependsOnManaged:
+      settled.hasConflicts ||
+      guestsAllow ||
+      holds.some(({ scope }) => scope.kind === "Source") ||
+      gathered.rules.some(({ judged }) => judged !== undefined && judged.judgement.entries.length > 0),
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),

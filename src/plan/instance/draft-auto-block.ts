@@ -4,12 +4,13 @@ import type { JudgedEntry, JudgedRule } from "../../model/auto-block.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
+import type { Shown } from "../../model/observed.ts";
 import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import { compileExemptions } from "../lists/exemptions.ts";
 import { limitedRule, ungrantedAction } from "../lists/guest-limits.ts";
-import { countingNow, exemptingAllows } from "../lists/judged-entries.ts";
+import { countingNow, exemptingAllows, othersAllows } from "../lists/judged-entries.ts";
 import { evidenceOf } from "../lists/judged-evidence.ts";
 import { isOwnersOf } from "./draft-rule.ts";
 import type { Drafting } from "./draft-rule.ts";
@@ -18,6 +19,7 @@ const list = "blocklist";
 
 export interface AutoBlockDrafting extends Drafting {
   readonly managed: Inventory["entries"] | undefined;
+  readonly shown: Shown | undefined;
 }
 
 /** @param allowing the compiled rules, whose Allow entries are exempt */
@@ -25,7 +27,7 @@ export function draftAutoBlock(
   { rule: given, texts }: GatheredRule,
   judged: JudgedRule,
   allowing: readonly CompiledRule[],
-  { gathered, guards, quota, nowMs, holds, managed }: AutoBlockDrafting,
+  { gathered, guards, quota, nowMs, holds, managed, shown }: AutoBlockDrafting,
 ): CompiledRule {
   const { instance, namespaceLabels } = gathered;
   const { meta } = given;
@@ -49,13 +51,14 @@ export function draftAutoBlock(
     hold(`${ruleLabel(id)}: ${missing}`);
     return { ...nothing, verdict: "SourceMissing", message: missing };
   }
+  const { entries: clients } = judged.judgement;
   const exemptions = compileExemptions({
     guards,
     exempt: judged.declared.exempt,
-    allowed: exemptingAllows(allowing, namespace, managed),
-    origins: originsOf(gathered, namespace),
+    allowed: [...exemptingAllows(allowing, namespace, managed), ...othersAllows(clients, managed, shown)],
+    origins: [...originsOf(gathered, namespace), ...(shown?.primaryOrigin === undefined ? [] : [shown.primaryOrigin])],
   });
-  const counting = countingNow(judged.judgement.entries, exemptions, grant, nowMs);
+  const counting = countingNow(clients, exemptions, grant, nowMs);
   const draft = compiled(rule, id, nothing.isOwners, counting);
   if (judged.declared.mode === "Suggest") return { ...draft, entries: new Set() };
   if (grant === undefined) return draft;

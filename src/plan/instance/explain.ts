@@ -8,6 +8,7 @@ import type { Entry } from "../../model/entry.ts";
 import { prefixLengthOf } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory, Manner } from "../../model/inventory.ts";
+import { observeSpellings } from "../../model/entry-set.ts";
 import { ruleIdOf } from "../../model/rule-id.ts";
 import { sentAs } from "../lists/managed-parts.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
@@ -87,7 +88,15 @@ export function explainAddress({ address, gathered, live, inventory, nowMs }: Ex
     blocklist: spellingsOn(live?.blocklist ?? [], cover),
     allowlist: spellingsOn(live?.allowlist ?? [], cover),
   };
-  const desired = compileDesired(narrowed.gathered, nowMs, inventory?.entries, live === undefined ? undefined : shown);
+  // A whole network may be exempt from automatic blocks, so these depend on more entries than those that cover the address.
+  const isJudged = narrowed.gathered.rules.some(({ judged }) => judged !== undefined);
+  const allowlist = isJudged && live !== undefined ? observeSpellings(live.allowlist) : shown.allowlist;
+  const desired = compileDesired(
+    narrowed.gathered,
+    nowMs,
+    inventory?.entries,
+    live === undefined ? undefined : { lists: { ...shown, allowlist } },
+  );
   const coverings = listNames.flatMap((list) => {
     const spellings = shown[list];
     const wanted = [...desired.declared[list].keys()].filter((entry) => cover.has(entry));

@@ -1,9 +1,11 @@
 // The current entries of a WafAutoBlock: not expired, not exempt, and within the grant of its namespace.
 import type { JudgedEntry } from "../../model/auto-block.ts";
 import type { Grant } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import { type Entry, isOpaque } from "../../model/entry.ts";
+import { headOf } from "../../model/entry-head.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
+import type { Shown } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { exemptionOf } from "./exemptions.ts";
 import type { Exemptions } from "./exemptions.ts";
@@ -48,4 +50,17 @@ export function exemptingAllows(
     (entry) => managed?.allowlist.has(entry) === true || blocked.overlaps(entry) === undefined,
   );
   return [...trusted, ...counting];
+}
+
+/** The entries that other writers have put on the WAF's allowlist, as far as they may overlap these clients. */
+export function othersAllows(
+  clients: readonly JudgedEntry[],
+  managed: Inventory["entries"] | undefined,
+  shown: Shown | undefined,
+): Entry[] {
+  if (clients.length === 0 || shown === undefined) return [];
+  const index = new NetworkIndex(clients.map(({ entry }) => entry));
+  return [...shown.lists.allowlist.keys()].filter(
+    (entry) => managed?.allowlist.has(entry) !== true && !isOpaque(entry) && index.mayOverlap(headOf(entry)),
+  );
 }

@@ -137,7 +137,7 @@ export class Run {
   *#compileInSlices(learned: Learned, nowMs: number): Generator<undefined, DesiredState> {
     const { desired, gathered, inventory, observed } = { ...this.#view, ...learned };
     if (learned.gathered === undefined && !desired.dependsOnManaged) return desired;
-    return yield* compileInSlices(gathered, nowMs, inventory.entries, this.ledger.shown(observed).lists);
+    return yield* compileInSlices(gathered, nowMs, inventory.entries, this.ledger.shown(observed));
   }
 
   /** True if the declared state may be newer than the view, or a rule has expired since. */

@@ -116,7 +116,7 @@ async function compiled(
   version: number,
   gathered: Gathered,
 ): Promise<Declared> {
-  const compiling = compileInSlices(gathered, ports.clock.nowMs(), memory.managed, memory.lastObserved?.lists);
+  const compiling = compileInSlices(gathered, ports.clock.nowMs(), memory.managed, memory.lastObserved);
   return { version, gathered, desired: await inSlices(ports.clock, compiling) };
 }
 
@@ -191,7 +191,7 @@ async function begin(
   ): Promise<Declared> => {
     memory.managed = before.desired.dependsOnManaged ? managed : undefined;
     if (memory.managed === undefined) return before;
-    const compiling = compileInSlices(before.gathered, startedMs, managed, observed?.lists);
+    const compiling = compileInSlices(before.gathered, startedMs, managed, observed);
     return { ...before, desired: await inSlices(ports.clock, compiling) };
   };
   // Check that the WAF may be called at all.

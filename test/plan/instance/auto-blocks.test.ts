@@ -8,7 +8,7 @@ import type { AutoBlockOverrides } from "../../support/builders/declare-auto-blo
 import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance, anOrigin, aRule } from "../../support/builders/declare.ts";
 import type { InventoryOverrides } from "../../support/builders/gathered.ts";
-import { anInventory, desiredOf, entry, gathered, nowMs, planOf } from "../../support/builders/gathered.ts";
+import { anInventory, desiredOf, entry, gathered, nowMs, observed, planOf } from "../../support/builders/gathered.ts";
 import { compileDesired } from "../../../src/plan/instance/desired.ts";
 
 const hourMs = 3_600_000;
@@ -146,6 +146,24 @@ describe("exempt from automatic blocks is", () => {
 
   test("a special-purpose network", () => {
     expect(blocked([judged("10.0.0.9"), judged("192.168.0.0/24"), judged("fe80::1")])).toStrictEqual([]);
+  });
+
+  test.each([
+    ["what another writer has put on the WAF's allowlist", { allowlist: ["192.0.2.1", "203.0.113.9", "opaque"] }],
+    ["a network on the WAF's allowlist around it", { allowlist: ["203.0.112.0/20"] }],
+    ["the current primary origin", { primary: "203.0.113.9" }],
+  ])("%s, declared or not", (_, shown) => {
+    const state = declared([network, judged("198.51.100.7")]);
+    const before = compileDesired(state, nowMs, anInventory(held).entries);
+    expect([before.lists.blocklist.size, before.dependsOnManaged]).toStrictEqual([2, true]);
+    const { lists, dependsOnManaged } = compileDesired(state, nowMs, anInventory(held).entries, observed(shown));
+    expect([[...lists.blocklist.keys()], dependsOnManaged]).toStrictEqual([["198.51.100.7"], true]);
+  });
+
+  test("nothing that only a managed entry of the allowlist allows, because it will be removed", () => {
+    const managed = anInventory({ ...held, allowlist: ["203.0.113.9"] }).entries;
+    const { lists } = compileDesired(declared([network]), nowMs, managed, observed({ allowlist: ["203.0.113.9"] }));
+    expect([...lists.blocklist.keys()]).toStrictEqual(["203.0.113.0/24"]);
   });
 
   test("nothing that only an expired rule allows", () => {

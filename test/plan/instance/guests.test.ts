@@ -260,8 +260,8 @@ describe("Only the owner overrides what another namespace declared:", () => {
     const rules = [blocking("team-b/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])];
     const managed = anInventory({ allowlist: ["203.0.113.7"] }).entries;
     const allowedIf = (allowlist: readonly string[]) => {
-      const { lists } = observed({ allowlist });
-      const state = compileDesired(gathered({ instance: instanceWith(everything), rules }), nowMs, managed, lists);
+      const scene = gathered({ instance: instanceWith(everything), rules });
+      const state = compileDesired(scene, nowMs, managed, observed({ allowlist }));
       return [...state.lists.allowlist.keys()];
     };
     expect([allowedIf(["203.0.113.7"]), allowedIf([])]).toStrictEqual([["203.0.113.7"], []]);
@@ -285,7 +285,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
 
   test("a guest's existing exception survives a later block of another guest, but not one of the owner", () => {
     const managed = anInventory({ allowlist: [ownedBy("203.0.113.7", ["team-a/one"])] }).entries;
-    const shown = observed({ allowlist: ["203.0.113.7"] }).lists;
+    const shown = observed({ allowlist: ["203.0.113.7"] });
     const allowedBeside = (block: GatheredRule) => {
       const rules = [allowing("team-a/one", ["203.0.113.7"]), block];
       const scene = gathered({ instance: instanceWith(everything), rules });
@@ -304,7 +304,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
       brokenReferences: { objects, existing: undefined },
     });
     const managed = anInventory({ blocklist: [ownedBy("192.0.2.7", ["edge/scanners"])] }).entries;
-    const { lists } = compileDesired(scene, nowMs, managed, observed({ blocklist: ["192.0.2.7"] }).lists);
+    const { lists } = compileDesired(scene, nowMs, managed, observed({ blocklist: ["192.0.2.7"] }));
     expect([...lists.allowlist.keys()]).toStrictEqual([]);
   });
 

@@ -9,8 +9,7 @@ const older = { meta: { createdAtMs: createdMs - 1 } };
 const list = "ConfigMap edge/list, key list";
 
 function desiredWith(rules: Parameters<typeof gathered>[0], managed: InventoryOverrides, shown?: ObservedOverrides) {
-  const lists = shown === undefined ? undefined : observed(shown).lists;
-  return compileDesired(gathered(rules), nowMs, anInventory(managed).entries, lists);
+  return compileDesired(gathered(rules), nowMs, anInventory(managed).entries, shown && observed(shown));
 }
 
 describe("An entry in Block and in Allow", () => {

@@ -98,6 +98,20 @@ export const logMutations: readonly Mutation[] = [
     foundBy: judgingTest,
   },
   {
+    guard: "automatic blocks exempt what the WAF's own allowlist shows",
+    file: "src/plan/lists/judged-entries.ts",
+    from: "if (clients.length === 0 || shown === undefined) return [];",
+    to: "if (clients.length >= 0 || shown === undefined) return [];",
+    foundBy: "test/plan/instance/auto-blocks.test.ts",
+  },
+  {
+    guard: "automatic blocks exempt the current primary origin",
+    file: "src/plan/instance/draft-auto-block.ts",
+    from: "...(shown?.primaryOrigin === undefined ? [] : [shown.primaryOrigin])]",
+    to: "]",
+    foundBy: "test/plan/instance/auto-blocks.test.ts",
+  },
+  {
     guard: "requests that automatic blocks counted stay counted for their window",
     file: "src/plan/blocking/judge.ts",
     from: "this.#oldestMs(nowMs) - this.#declared.windowMs",
