@@ -13,6 +13,13 @@ export class CommandError extends Error {
   }
 }
 
+/** For `catch`: throws a CommandError with the message of the error, which is a sentence for users. */
+export function asCommandError(hint?: string): (error: Error) => never {
+  return ({ message }) => {
+    throw new CommandError(message, hint);
+  };
+}
+
 /** The same error with all keys redacted. An unexpected error may contain anything. */
 export function redactError(error: unknown, redact: (text: string) => string): unknown {
   if (!Error.isError(error)) return typeof error === "string" ? redact(error) : error;

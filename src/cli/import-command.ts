@@ -2,7 +2,7 @@
 // objects or none.
 import { isNameOfNamespace, isNameOfObject } from "../model/resource.ts";
 import { counted, inThousands } from "../model/sentence.ts";
-import { mkdir, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { ApiKey } from "../model/api-key.ts";
@@ -80,14 +80,18 @@ async function requireNew(out: string): Promise<void> {
 
 /** Writes to a temporary folder first, and then renames it, so that readers see either all files or none. */
 async function writeFiles(out: string, files: readonly ImportedFile[]): Promise<void> {
-  const place = resolve(out);
+  const place = await realpath(out).catch(() => resolve(out));
+  const known = await stat(place).catch(() => undefined);
   await mkdir(dirname(place), { recursive: true });
   // With the default permissions, because a service that runs as another user may have to read the folder.
   const temporary = join(dirname(place), `.${basename(place)}-${process.pid}`);
   try {
     await mkdir(temporary);
     for (const file of files) await writeFile(join(temporary, file.name), textOf(file), { mode: 0o644 });
-    await rmdir(place).catch(() => undefined);
+    if (known !== undefined) {
+      await chown(temporary, known.uid, known.gid);
+      await chmod(temporary, known.mode & 0o7777);
+    }
     await rename(temporary, place);
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });

@@ -1,12 +1,12 @@
 // `wafsync logs`: prints the requests that the WAF blocked, or writes them to a file.
 import { inThousands } from "../model/sentence.ts";
-import { access } from "node:fs/promises";
 import { realClock } from "../async/clock.ts";
 import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
 import { countLogs } from "../reconcile/logs/read-logs.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
-import { CommandError } from "./describe-error.ts";
+import { statUserFile } from "../source/directory/atomic-file.ts";
+import { asCommandError, CommandError } from "./describe-error.ts";
 import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-checkpoint.ts";
 import type { LogCheckpoint } from "./logs/log-checkpoint.ts";
 import { collectRange, followLogs } from "./logs/collect-logs.ts";
@@ -53,6 +53,7 @@ export async function runLogs(options: LogsOptions): Promise<number> {
 /** Only one process at a time may write a file. */
 async function withOutput<T>({ file }: LogRequest, work: () => Promise<T>): Promise<T> {
   if (file === undefined) return await work();
+  await statUserFile(file).catch(asCommandError());
   const unlock = await lockOutput(file, realClock);
   try {
     return await work();
@@ -129,11 +130,7 @@ async function findCheckpoint({ file, isResuming }: LogRequest): Promise<LogChec
   if (checkpoint !== undefined && !isResuming) {
     throw new CommandError(`${file} is an unfinished download`, "Add --resume to continue it, or remove it first.");
   }
-  const isThere = await access(file).then(
-    () => true,
-    () => false,
-  );
-  if (checkpoint === undefined && isThere) {
+  if (checkpoint === undefined && (await statUserFile(file)) !== undefined) {
     throw new CommandError(
       isResuming ? `${file} exists and is not an unfinished download` : `${file} exists already`,
       "Choose another name, or remove it first.",

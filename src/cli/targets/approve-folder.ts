@@ -1,18 +1,23 @@
-// Writes an approval into the file that declares an instance. Only that document is rewritten, and its comments are kept.
+// Writes an approval into the file that declares an instance. Only the annotation is inserted: comments, line ends and JSON stay.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Document } from "yaml";
-import { isMap, isSeq, parseAllDocuments, parseDocument } from "yaml";
+import { isDeepStrictEqual } from "node:util";
+import type { Document, YAMLMap } from "yaml";
+import { isMap, isNode, isScalar, parseAllDocuments } from "yaml";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
-import { writeFileAtomically } from "../../source/directory/atomic-file.ts";
-import { CommandError } from "../describe-error.ts";
+import { writeUserFile } from "../../source/directory/atomic-file.ts";
+import { asCommandError, CommandError } from "../describe-error.ts";
 
 const fileMode = 0o644;
-/** The library compares each key with every other key; the folder was checked for duplicates when it was read. */
-const parseOptions = { uniqueKeys: false } as const;
 const defaultNamespace = "default";
+/** The fields of an instance that are needed here; any of them may be missing. */
+interface Fields {
+  readonly kind?: unknown;
+  readonly metadata?: { readonly name?: unknown; readonly namespace?: unknown; annotations?: Record<string, unknown> };
+  readonly items?: unknown;
+}
 
 /** @returns the path of the file. @throws CommandError if it can't be edited */
 export async function approveInFile(directory: string, meta: ResourceMeta, hash: string): Promise<string> {
@@ -21,58 +26,94 @@ export async function approveInFile(directory: string, meta: ResourceMeta, hash:
     throw new CommandError(`${path} cannot be read: ${error.code ?? error.message}`);
   });
   const edited = withApproval(text, meta, hash);
-  const annotation = `${approvalAnnotation}: "${hash}"`;
+  const hint = `Add this line to its metadata.annotations: ${approvalAnnotation}: "${hash}"`;
   if (edited === undefined) {
-    throw new CommandError(
-      `WafInstance ${nameKey(meta)} was not found in ${path}`,
-      `Add this line to its metadata.annotations: ${annotation}`,
-    );
+    throw new CommandError(`WafInstance ${nameKey(meta)} in ${path} cannot be edited by wafsync`, hint);
   }
-  await writeFileAtomically(path, edited, fileMode).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandError(
-      `${path} cannot be written: ${error.code ?? error.message}`,
-      `Add this annotation to it: ${annotation}`,
-    );
-  });
+  await writeUserFile(path, edited, fileMode).catch(asCommandError(hint));
   return path;
 }
 
-/** The text with the annotation in place; undefined if it declares no such instance. */
+/** The text with the annotation in place; undefined if wafsync can't insert it without changing anything else. */
 export function withApproval(text: string, name: ObjectName, hash: string): string | undefined {
-  const documents = parseAllDocuments(text, parseOptions);
-  if (!Array.isArray(documents)) return undefined;
-  for (const { contents } of documents) {
-    const [start, , end] = contents?.range ?? [];
-    if (start === undefined || end === undefined) continue;
-    // Edited separately, so that all other bytes of the file stay unchanged.
-    const own = text.slice(start, end);
-    const document = parseDocument(own, parseOptions);
+  const documents = documentsOf(text);
+  for (const [index, document] of documents.entries()) {
     const path = pathOfInstance(document, name);
-    if (path === undefined) continue;
-    const value = document.createNode(hash);
-    // Twelve digits without quotes would be parsed as a number.
-    value.type = "QUOTE_DOUBLE";
-    document.setIn([...path, "metadata", "annotations", approvalAnnotation], value);
-    const indentSeq = !/^( *)\S.*:[ \t]*\n\1- /m.test(own);
-    return `${text.slice(0, start)}${document.toString({ lineWidth: 0, indentSeq })}${text.slice(end)}`;
+    const metadata = path && document.getIn([...path, "metadata"], true);
+    if (path === undefined || !isMap(metadata)) continue;
+    const edited = inserted(text, metadata, hash);
+    const wanted = valueOf(document);
+    const { metadata: fields = {} } = (path.length === 0 ? wanted : (wanted.items as Fields[])[path[1]]) ?? {};
+    fields.annotations = { ...fields.annotations, [approvalAnnotation]: hash };
+    const after = edited === undefined ? [] : documentsOf(edited);
+    const result = after.length === documents.length ? after[index] : undefined;
+    return result !== undefined && isDeepStrictEqual(valueOf(result), wanted) ? edited : undefined;
   }
   return undefined;
 }
 
+/** With the options that files are read with. */
+function documentsOf(text: string): readonly Document[] {
+  const documents = parseAllDocuments(text, { merge: true, uniqueKeys: false, logLevel: "silent" });
+  return Array.isArray(documents) ? documents : [];
+}
+
+function valueOf(document: Document): Fields {
+  try {
+    // A copy, because aliases of one node have the same value.
+    return (JSON.parse(JSON.stringify(document.toJS())) as Fields | null) ?? {};
+  } catch {
+    return {};
+  }
+}
+
 /** The path of the instance in the document, which may be a List. */
-function pathOfInstance(document: Document, name: ObjectName): (string | number)[] | undefined {
-  if (isInstance(document, [], name)) return [];
-  const items = document.get("items", true);
-  if (!isSeq(items)) return undefined;
-  const index = items.items.findIndex((item, place) => isMap(item) && isInstance(document, ["items", place], name));
+function pathOfInstance(document: Document, name: ObjectName): readonly [] | readonly ["items", number] | undefined {
+  const value = valueOf(document);
+  if (isInstance(value, name)) return [];
+  const index = Array.isArray(value.items) ? value.items.findIndex((item: Fields) => isInstance(item, name)) : -1;
   return index === -1 ? undefined : ["items", index];
 }
 
-function isInstance(document: Document, path: readonly (string | number)[], { namespace, name }: ObjectName): boolean {
-  const at = (...fields: string[]): unknown => document.getIn([...path, ...fields]);
-  return (
-    at("kind") === "WafInstance" &&
-    at("metadata", "name") === name &&
-    (at("metadata", "namespace") ?? defaultNamespace) === namespace
-  );
+function isInstance(value: Fields | null | undefined, { namespace, name }: ObjectName): boolean {
+  const { kind, metadata } = value ?? {};
+  return kind === "WafInstance" && metadata?.name === name && (metadata.namespace ?? defaultNamespace) === namespace;
+}
+
+function inserted(text: string, metadata: YAMLMap, hash: string): string | undefined {
+  const value = `"${hash}"`;
+  const pair = `"${approvalAnnotation}": ${value}`;
+  const annotations = metadata.get("annotations", true);
+  if (annotations === undefined) {
+    const lines = ["annotations:", `  ${approvalAnnotation}: ${value}`];
+    return insertedFirst(text, metadata, `"annotations": {${pair}}`, lines);
+  }
+  if (isMap(annotations)) {
+    const former = annotations.get(approvalAnnotation, true);
+    if (former === undefined) return insertedFirst(text, annotations, pair, [`${approvalAnnotation}: ${value}`]);
+    return replaced(text, former, value);
+  }
+  return isScalar(annotations) && annotations.value === null ? replaced(text, annotations, ` {${pair}}`) : undefined;
+}
+
+function replaced(text: string, node: unknown, by: string): string | undefined {
+  if (!isNode(node) || !node.range) return undefined;
+  const [start, end] = node.range;
+  return `${text.slice(0, start)}${by}${text.slice(end)}`;
+}
+
+/** @param lines the same as `flow`, in the style with indentation */
+function insertedFirst(text: string, map: YAMLMap, flow: string, lines: readonly string[]): string | undefined {
+  const [first] = map.items;
+  if (map.flow === true) {
+    const start = (map.range?.[0] ?? 0) + 1;
+    const gap = /^\s*/.exec(text.slice(start))?.[0] ?? "";
+    const own = first === undefined ? flow : `${gap}${flow},${gap === "" ? " " : ""}`;
+    return `${text.slice(0, start)}${own}${text.slice(start)}`;
+  }
+  const start = isNode(first?.key) ? first.key.range?.[0] : undefined;
+  if (start === undefined) return undefined;
+  const lineEnd = text.includes("\r\n") ? "\r\n" : "\n";
+  const indent = " ".repeat(start - (text.lastIndexOf("\n", start - 1) + 1));
+  return `${text.slice(0, start)}${lines.map((line) => `${line}${lineEnd}${indent}`).join("")}${text.slice(start)}`;
 }

@@ -1,8 +1,10 @@
 // Writes files so that a reader, or the next start after a crash, sees either the whole old or the whole new content:
 // temporary file, fsync, rename, fsync of the folder. Expected failures have Node's error codes.
 import { randomUUID } from "node:crypto";
+import type { Stats } from "node:fs";
 import { lstatSync } from "node:fs";
-import { lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** Files with this ending are removed at the next start. */
@@ -12,11 +14,15 @@ const leftOversMax = 100_000;
 /** Readable only by its owner by default. */
 const privateMode = 0o600;
 
-/** Replaces the file, and creates its folders if they do not exist. Rejects with Node's error. */
+/**
+ * Replaces the file, and creates its folders if they do not exist. Rejects with Node's error.
+ * @param prepare called with the new file before it has a content
+ */
 export async function writeFileAtomically(
   path: string,
   content: string | Uint8Array,
   mode: number = privateMode,
+  prepare?: (file: FileHandle) => Promise<void>,
 ): Promise<void> {
   const folder = dirname(path);
   await makeFolder(folder);
@@ -25,6 +31,7 @@ export async function writeFileAtomically(
   try {
     {
       await using file = await open(temporary, "wx", mode);
+      await prepare?.(file);
       await file.writeFile(content);
       await file.sync();
     }
@@ -34,6 +41,53 @@ export async function writeFileAtomically(
     throw error;
   }
   await syncFolder(folder);
+}
+
+/**
+ * Writes a file of the user. An existing one keeps its mode and its owner, and a link to it stays a link. It is written in place
+ * if a new file could not have the same owner or the same names. Rejects with a sentence that says why it can't be written.
+ * @param newMode the mode of a file that does not exist
+ */
+export async function writeUserFile(path: string, content: string, newMode: number): Promise<void> {
+  const known = await statUserFile(path);
+  try {
+    if (known === undefined) return await writeFileAtomically(path, content, newMode);
+    const target = await realpath(path);
+    if (known.nlink === 1 && (await replaceAlike(target, content, known))) return;
+    await using file = await open(target, "r+");
+    await file.writeFile(content);
+    await file.truncate(Buffer.byteLength(content));
+    await file.sync();
+  } catch (error) {
+    throw new Error(`${path} cannot be written: ${fileProblem(error)}`, { cause: error });
+  }
+}
+
+/** Undefined if the file does not exist. Rejects with a sentence if it is a device, a pipe, a folder, or a link to nothing. */
+export async function statUserFile(path: string): Promise<Stats | undefined> {
+  const ifFound = (stats: Promise<Stats>): Promise<Stats | undefined> =>
+    stats.catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined;
+      throw new Error(`${path} cannot be written: ${fileProblem(error)}`, { cause: error });
+    });
+  const known = (await ifFound(stat(path))) ?? (await ifFound(lstat(path)));
+  if (known?.isFile() === false) throw new Error(`${path} cannot be written: it is not a regular file`);
+  return known;
+}
+
+/** Returns false if this user may not create such a file. */
+async function replaceAlike(path: string, content: string, { mode, uid, gid }: Stats): Promise<boolean> {
+  const prepare = async (file: FileHandle): Promise<void> => {
+    await file.chown(uid, gid);
+    await file.chmod(mode & 0o7777);
+  };
+  try {
+    await writeFileAtomically(path, content, privateMode, prepare);
+    return true;
+  } catch (error) {
+    if (["EPERM", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) return false;
+    throw error;
+  }
 }
 
 /** Removes the file durably. It is not an error if the file does not exist. */
@@ -90,4 +144,32 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.sync().catch((error: NodeJS.ErrnoException) => {
     if (!["EINVAL", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(error.code ?? "")) throw error;
   });
+}
+
+/** Why a file cannot be used, without the file. */
+export function fileProblem(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+  switch (code) {
+    case "EACCES":
+    case "EPERM":
+      return "permission denied";
+    case "EROFS":
+      return "the file system is read-only";
+    case "ENOENT":
+      return "it, or its folder, does not exist";
+    case "ENOSPC":
+    case "EDQUOT":
+      return "no space is left";
+    case "ENOTSUP":
+      return "it is not a regular file";
+    case "EFBIG":
+      return "it is too large";
+    case "ELOOP":
+      return `${(error as NodeJS.ErrnoException).path ?? "it"} is a symbolic link, which wafsync does not follow: replace it with a folder or file`;
+    case "ENOTDIR":
+    case "EEXIST":
+      return "a file exists where a folder is needed";
+    default:
+      return code;
+  }
 }

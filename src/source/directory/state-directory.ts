@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
 import { visibleText } from "../../model/visible-text.ts";
 import {
+  fileProblem,
   makeFolder,
   refuseLinks,
   refuseLinksSync,
@@ -77,7 +78,7 @@ export async function openStateDirectory(options: {
     if (isNew) await writeFileAtomically(join(path, ".gitignore"), ignoreAll);
     return { ok: true, state: new LockedDirectory(path, { lock, ...options }) };
   } catch (error) {
-    return { ok: false, problem: `The state directory ${path} cannot be used: ${reasonOf(error)}${wayOut(error)}.` };
+    return { ok: false, problem: `The state directory ${path} cannot be used: ${fileProblem(error)}${wayOut(error)}.` };
   }
 }
 
@@ -202,7 +203,7 @@ class LockedDirectory implements StateDirectory {
       return { ok: true, value: await act(path) };
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      return { ok: false, problem: `${path} ${what}: ${reasonOf(error)}.`, code };
+      return { ok: false, problem: `${path} ${what}: ${fileProblem(error)}.`, code };
     }
   }
 }
@@ -227,29 +228,4 @@ function wayOut(error: unknown): string {
   return ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ELOOP"].includes(code)
     ? ": set --state to a directory that wafsync can write to"
     : "";
-}
-
-function reasonOf(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-  switch (code) {
-    case "EACCES":
-    case "EPERM":
-      return "permission denied";
-    case "EROFS":
-      return "the file system is read-only";
-    case "ENOSPC":
-    case "EDQUOT":
-      return "no space is left";
-    case "ENOTSUP":
-      return "it is not a regular file";
-    case "EFBIG":
-      return "it is too large";
-    case "ELOOP":
-      return `${(error as NodeJS.ErrnoException).path ?? "it"} is a symbolic link, which wafsync does not follow: replace it with a folder or file`;
-    case "ENOTDIR":
-    case "EEXIST":
-      return "a file exists where a folder is needed";
-    default:
-      return code;
-  }
 }
