@@ -9,6 +9,7 @@ import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ReconcileObserver } from "../../reconcile/ports.ts";
 import { troubleOf } from "../../reconcile/status/trouble.ts";
+import { isFolderInUse } from "../../source/directory/process-lock.ts";
 import { viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
@@ -35,17 +36,21 @@ export async function settleFolder(work: FolderWork, wait: WaitOptions): Promise
   const stop = (): void => stopping.begin("stopped");
   wait.stop.addEventListener("abort", stop, { once: true });
   const cancel = realClock.schedule(wait.timeoutMs, () => stopping.begin("timed out"));
-  const opened = await openFolderStandalone(work, {
-    isDryRun: false,
-    command: "wafsync block",
-    stopping,
-    observer: endingObserver(work.expected, wait, () => stopping.begin("done")),
-  });
+  const observer = endingObserver(work.expected, wait, () => stopping.begin("done"));
+  const printed = new Set<string>();
   try {
-    if (!opened.ok && opened.isInUse !== true) throw new CommandError(opened.problem);
-    if (!opened.ok) return await followStatus(work, wait);
-    const trouble = await applyOne(opened.standalone, work.instance);
-    return await judge(work, wait, trouble);
+    for (;;) {
+      const opened = await openFolderStandalone(work, {
+        isDryRun: false,
+        command: "wafsync block",
+        stopping,
+        observer,
+      });
+      if (opened.ok) return await judge(work, wait, await applyOne(opened.standalone, work.instance));
+      if (opened.isInUse !== true) throw new CommandError(opened.problem);
+      const followed = await followStatus(work, wait, { ended: stopping.stop, printed });
+      if (followed !== "Free") return followed;
+    }
   } finally {
     cancel();
     wait.stop.removeEventListener("abort", stop);
@@ -93,19 +98,29 @@ async function judge(work: FolderWork, wait: WaitOptions, trouble: string | unde
   return { state: "Left", message: trouble ?? message, isFollowed: false };
 }
 
-/** Another process does the work and reports on the rules: reading the WAF as well would cause a concurrent call. */
-async function followStatus(work: FolderWork, wait: WaitOptions): Promise<ChangeOutcome> {
-  const giveUpMs = realClock.monotonicMs() + wait.timeoutMs;
-  const printed = new Set<string>();
-  wait.onMessage(`another process is using ${work.stateDirectory}: waiting for it`);
-  for (;;) {
-    const { state, message } = reportedProgress(work);
-    if (state !== "Open") return { state, message, isFollowed: true };
-    if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: true };
-    if (realClock.monotonicMs() >= giveUpMs) return { state: "TimedOut", message, isFollowed: true };
+/**
+ * Another process does the work and reports on the rules: reading the WAF as well would cause a concurrent call. `Free`: it has
+ * ended before the rules were settled, for example because it is another `block`, which applies only its own rules.
+ */
+async function followStatus(
+  work: FolderWork,
+  wait: WaitOptions,
+  { ended, printed }: { readonly ended: AbortSignal; readonly printed: Set<string> },
+): Promise<ChangeOutcome | "Free"> {
+  const print = (message: string): void => {
     if (!printed.has(message)) wait.onMessage(message);
     printed.add(message);
-    await realClock.sleep(pollMs, wait.stop);
+  };
+  print(`another process is using ${work.stateDirectory}: waiting for it`);
+  for (;;) {
+    // In this order, so that the report of a process that has ended meanwhile is read.
+    const isInUse = await isFolderInUse(work.stateDirectory);
+    const { state, message } = reportedProgress(work);
+    if (state !== "Open") return { state, message, isFollowed: isInUse };
+    if (ended.aborted) return { state: wait.stop.aborted ? "Stopped" : "TimedOut", message, isFollowed: isInUse };
+    if (!isInUse) return "Free";
+    print(message);
+    await realClock.sleep(pollMs, ended);
   }
 }
 
