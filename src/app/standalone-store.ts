@@ -34,6 +34,8 @@ export interface StoreOptions {
   readonly stateDirectory: string;
   readonly isDryRun: boolean;
   readonly clock: Clock;
+  readonly command: string;
+  readonly onLost: () => void;
 }
 
 /** Further problems are not kept, because the first ones show the cause. */
@@ -43,12 +45,12 @@ export async function openStore(
   options: StoreOptions,
 ): Promise<OpenedStore | { readonly ok: false; readonly problem: string; readonly isInUse?: true }> {
   if (options.isDryRun) return dryStore(options);
-  const { stateDirectory: path, clock } = options;
+  const { stateDirectory: path, clock, command, onLost } = options;
   const problems: string[] = [];
   const onProblem = (problem: string): void => {
     if (problems.length < problemsMax) problems.push(problem);
   };
-  const opened = await openStateDirectory({ path, processId: process.pid, clock, onRestored: onProblem });
+  const opened = await openStateDirectory({ path, clock, command, onLost });
   if (!opened.ok) return opened;
   const files = createInventoryFiles(opened.state);
   const status = createStatusFiles({ state: opened.state, clock, onProblem });

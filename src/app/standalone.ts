@@ -33,7 +33,8 @@ import { memoryFor, SeenKeeper } from "./seen-keeper.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 import { openSource } from "./standalone-source.ts";
 import { openStore } from "./standalone-store.ts";
-import type { Stopping } from "./stopping.ts";
+import type { StoppingControl } from "./stopping.ts";
+import type { Permission } from "../waf/client.ts";
 import type { KeyLocks } from "../waf/key-lock.ts";
 import { WafClients } from "./waf-clients.ts";
 
@@ -51,9 +52,11 @@ export interface StandaloneOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly redactor: Redactor;
+  /** Shown by other processes that wait for this one. */
+  readonly command: string;
   /** Coordinates with other processes on this machine that use the same API key. */
   readonly locks?: KeyLocks | undefined;
-  readonly stopping: Stopping;
+  readonly stopping: StoppingControl;
   readonly observer: ReconcileObserver;
   /** Called for every event. */
   readonly onEvent?: StatusPort["event"];
@@ -78,7 +81,8 @@ export type OpenedStandalone =
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
   const source = openSource(options);
-  const [store] = await Promise.all([openStore(options), source.load()]);
+  const onLost = (): void => options.stopping.begin("The state directory was lost.");
+  const [store] = await Promise.all([openStore({ ...options, onLost }), source.load()]);
   if (!store.ok) {
     await source.close();
     return store;
@@ -112,8 +116,9 @@ export class Standalone {
       permit: () => {
         if (isDryRun) return { permitted: false, reason: "A dry run writes nothing." };
         if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." };
-        return { permitted: true };
+        return this.#mayCall();
       },
+      permitRead: () => this.#mayCall(),
       onCall: () => this.#called.resolve(),
     });
     const ports = standalonePorts(options, source, store, this.#wafClients);
@@ -132,6 +137,11 @@ export class Standalone {
       status,
     });
     this.#ports = { ...ports, source: withAutoBlocks(fed, this.#blocks) };
+  }
+
+  /** Why the state directory can't be used any longer, in a sentence. */
+  lost(): string | undefined {
+    return this.#store.state.lost();
   }
 
   /** The faults of the files, and everything that refers to an instance that is not declared. */
@@ -259,6 +269,12 @@ export class Standalone {
     await this.#forgetting;
     await this.#wafClients.close();
     await this.#store.close();
+  }
+
+  /** Looked at before each call: another process that has the state directory now must not find this one at work. */
+  #mayCall(): Permission {
+    const lost = this.lost();
+    return lost === undefined ? { permitted: true } : { permitted: false, reason: lost };
   }
 
   /** Applies changed request intervals: with a shorter one, a waiting call starts earlier. */

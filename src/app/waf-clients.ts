@@ -45,6 +45,8 @@ export interface WafClientsOptions {
   readonly hidesCause: boolean;
   /** Called immediately before every write of any instance. */
   readonly permit: (operation: WriteName) => Permission;
+  /** Called immediately before every read of any instance; undefined if every read is permitted. */
+  readonly permitRead?: (() => Permission) | undefined;
   /** Set if several processes divide the keys among themselves. */
   readonly share?: CallShare | undefined;
   readonly onCall?: (instance: string, call: CallRecord) => void;
@@ -108,7 +110,7 @@ export class WafClients {
     const { baseUrl, requestTimeoutMs } = instance;
     const name = nameKey(instance.meta);
     const minRequestIntervalMs = this.#intervals.get(name) ?? instance.minRequestIntervalMs;
-    const { clock, permit, share, onCall, hidesCause, redactor, limits } = this.#options;
+    const { clock, permit, permitRead, share, onCall, hidesCause, redactor, limits } = this.#options;
     const { namespace, name: plainName } = instance.meta;
     const own: ObjectName = { namespace, name: plainName };
     const acquired = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs, after });
@@ -122,7 +124,7 @@ export class WafClients {
       requestTimeoutMs,
       lane,
       permit: share === undefined ? permit : () => share.permit(own, key),
-      permitRead: share === undefined ? undefined : () => share.permit(own, key),
+      permitRead: share === undefined ? permitRead : () => share.permit(own, key),
       limits,
       clock,
       hidesCause,

@@ -61,7 +61,7 @@ export async function runApply(options: ApplyOptions): Promise<number> {
     }));
     printResults(session, options, views);
     printTroubles(session, views);
-    if (session.stopping.stop.aborted) {
+    if (session.stopping.stop.aborted && session.standalone.lost() === undefined) {
       session.notes.line("Stopped. Completed changes are recorded: run the command again to continue.");
       return 130;
     }

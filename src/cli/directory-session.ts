@@ -64,7 +64,6 @@ export async function withSession(
   const redact = (text: string): string => redactor.redact(text);
   const out = editedTerminal(terminalOn(process.stdout), redact);
   const notes = editedTerminal(terminalOn(process.stderr), redact);
-  const environment = readEnvironment();
   const allowedBaseUrls = readAllowedBaseUrls(options.allowedBaseUrls);
   const opened = await openStandalone({
     directory: options.from,
@@ -77,11 +76,12 @@ export async function withSession(
     },
     feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
     version: packageJson.version,
-    environmentKey: environmentKeyOf(environment, allowedBaseUrls),
+    environmentKey: environmentKeyOf(readEnvironment(), allowedBaseUrls),
     isDryRun: how.isDryRun,
     clock: realClock,
     random: Math.random,
     redactor,
+    command: how.command,
     locks: processLocks(how.command, notes),
     stopping,
     observer: how.observer?.(notes) ?? {},
@@ -90,14 +90,10 @@ export async function withSession(
   if (!opened.ok) throw new CommandError(opened.problem);
   const removeHandlers = stopOnSignals(stopping);
   try {
-    return await work({
-      standalone: opened.standalone,
-      stopping,
-      out,
-      notes,
-      paint: (style, text) => colour(process.stdout, style, text),
-      paintNotes: (style, text) => colour(process.stderr, style, text),
-    });
+    const paint: Paint = (style, text) => colour(process.stdout, style, text);
+    const paintNotes: Paint = (style, text) => colour(process.stderr, style, text);
+    const { standalone } = opened;
+    return unlessLost(standalone, await work({ standalone, stopping, out, notes, paint, paintNotes }));
   } catch (error) {
     throw redactError(error, redact);
   } finally {
@@ -108,6 +104,13 @@ export async function withSession(
     }
     stopping.done();
   }
+}
+
+/** @throws CommandError if the state directory was lost */
+function unlessLost(standalone: Standalone, code: number): number {
+  const lost = standalone.lost();
+  if (lost !== undefined) throw new CommandError(lost);
+  return code;
 }
 
 /**

@@ -5,7 +5,8 @@ import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
 import { countLogs } from "../reconcile/logs/read-logs.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
-import { statUserFile } from "../source/directory/atomic-file.ts";
+import { fileProblem, statUserFile } from "../source/directory/atomic-file.ts";
+import { LockFile } from "../source/directory/lock-file.ts";
 import { asCommandError, CommandError } from "./describe-error.ts";
 import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-checkpoint.ts";
 import type { LogCheckpoint } from "./logs/log-checkpoint.ts";
@@ -14,7 +15,6 @@ import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
 import { logFaultError } from "./logs/log-faults.ts";
 import { createLogFormat } from "./logs/log-format.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
-import { lockOutput } from "./logs/output-lock.ts";
 import { describeRange, retentionWarning } from "./logs/log-range.ts";
 import { readLogRequest, resumeQuestion, rowFilter } from "./logs/log-request.ts";
 import type { LogRequest, LogsOptions } from "./logs/log-request.ts";
@@ -54,11 +54,20 @@ export async function runLogs(options: LogsOptions): Promise<number> {
 async function withOutput<T>({ file }: LogRequest, work: () => Promise<T>): Promise<T> {
   if (file === undefined) return await work();
   await statUserFile(file).catch(asCommandError());
-  const unlock = await lockOutput(file, realClock);
+  const lock = new LockFile(`${file}.wafsync-lock`, { clock: realClock, command: "wafsync logs" });
+  const locked = await lock.acquire().catch((error: unknown) => {
+    throw new CommandError(`${file} cannot be written: ${fileProblem(error)}`);
+  });
+  if (locked.state === "Busy") {
+    throw new CommandError(
+      `${file} is being written by ${locked.holder.by}`,
+      "Wait until that process has ended, or choose another file.",
+    );
+  }
   try {
     return await work();
   } finally {
-    await unlock();
+    lock.release();
   }
 }
 

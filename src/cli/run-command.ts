@@ -43,7 +43,8 @@ export async function runFollow(options: DirectoryOptions): Promise<number> {
         out.line(text);
       },
     );
-    notes.line(`${time()}  Stopped. Completed changes are recorded: the next run continues from here.`);
+    if (standalone.lost() === undefined)
+      notes.line(`${time()}  Stopped. Completed changes are recorded: the next run continues from here.`);
     return 0;
   });
 }

@@ -4,7 +4,6 @@
 import type { Clock } from "../async/clock.ts";
 import { LaneConnection } from "./connection.ts";
 import type { Connection, OpenTransport } from "./connection.ts";
-import { KeptLock } from "./kept-lock.ts";
 import type { KeyLock } from "./key-lock.ts";
 import { TurnQueue } from "./turn-queue.ts";
 import type { Urgency } from "./turn-queue.ts";
@@ -59,7 +58,7 @@ export class SerialLane {
   readonly #clock: Clock;
   readonly #waitingMax: number;
   readonly #open: OpenTransport;
-  readonly #lock: KeptLock | undefined;
+  readonly #lock: KeyLock | undefined;
   readonly #connections = new Map<string, LaneConnection>();
   readonly #queue = new TurnQueue<QueuedTurn>();
   readonly #holders = new Set<LaneHolder>();
@@ -73,7 +72,7 @@ export class SerialLane {
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor({ open, clock, waitingMax, lock }: LaneOptions) {
-    this.#lock = lock && new KeptLock(lock, clock);
+    this.#lock = lock;
     this.#clock = clock;
     this.#waitingMax = waitingMax;
     this.#open = open;
@@ -140,17 +139,18 @@ export class SerialLane {
     this.#closing.abort();
     for (const turn of this.#queue.removeAll(() => true)) turn.refuse("Closed");
     await this.#running;
-    await this.#lock?.release();
+    this.#lock?.leave();
     await Promise.all([...this.#connections.values()].map(async (connection) => await connection.close()));
   }
 
   async #locked<T>(signal: AbortSignal | undefined, act: () => Promise<TurnResult<T>>): Promise<TurnResult<T>> {
     if (this.#lock === undefined) return await act();
-    const stop = (): AbortSignal =>
-      signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
-    return await this.#lock.during(stop, act, (why) =>
-      why.state === "Busy" ? { ran: false, refusal: "Busy", by: why.by } : { ran: false, refusal: "Aborted" },
-    );
+    const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
+    const entered = await this.#lock.enter(stop);
+    if (entered.state === "Held") return await act();
+    return entered.state === "Busy"
+      ? { ran: false, refusal: "Busy", by: entered.by }
+      : { ran: false, refusal: "Aborted" };
   }
 
   #connectionTo(origin: string): LaneConnection {
@@ -179,7 +179,7 @@ export class SerialLane {
 
   #sleep(waitMs: number): void {
     this.#isAwake = false;
-    void this.#lock?.release();
+    this.#lock?.leave();
     const sleeping = new AbortController();
     this.#sleeping = sleeping;
     void this.#clock.sleep(waitMs, AbortSignal.any([this.#closing.signal, sleeping.signal])).then(() => this.#wake());
@@ -187,9 +187,9 @@ export class SerialLane {
 
   /** A caller with sequential calls requests the next one immediately, so the lock of the key is kept for it. */
   #releaseWhenIdle(): void {
-    if (this.#lock?.isHeld !== true) return;
+    if (this.#lock === undefined) return;
     setImmediate(() => {
-      if (this.#running === undefined && this.#queue.length === 0) void this.#lock?.release();
+      if (this.#running === undefined && this.#queue.length === 0) this.#lock?.leave();
     });
   }
 

@@ -117,6 +117,7 @@ async function applyOnce(files: ScratchDirectory): Promise<InstanceResult> {
     version: "0.0.0",
     environmentKey: undefined,
     isDryRun: false,
+    command: "wafsync run --once",
     clock,
     random: () => 0.5,
     redactor: new Redactor(),

@@ -1,18 +1,22 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
+import { stringify } from "yaml";
 import { parseResource } from "../../src/api/parse-resource.ts";
 import type { CommandRule } from "../../src/cli/command-rule.ts";
 import { commandRule, declaredRule, ruleDocument, ruleName } from "../../src/cli/command-rule.ts";
 import { withApproval } from "../../src/cli/targets/approve-folder.ts";
+import { fileOfRule } from "../../src/cli/targets/rule-files.ts";
 import type { UnblockPlan } from "../../src/cli/unblock-plan.ts";
 import { planUnblock } from "../../src/cli/unblock-plan.ts";
 import { NetworkIndex } from "../../src/model/entry-set.ts";
 import type { Entry } from "../../src/model/entry.ts";
 import { readObservedEntry } from "../../src/model/entry.ts";
+import type { DirectorySnapshot } from "../../src/source/directory/snapshot.ts";
 import { anyNetwork, spelling } from "../support/builders/arbitraries.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 import { instanceName } from "../support/builders/declare.ts";
 import { entry, nowMs } from "../support/builders/gathered.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 
 const fields = {
   namespace: "edge",
@@ -106,8 +110,29 @@ describe("An approval in a file", () => {
     for (const line of lines) expect(edited.split("\n")).toContain(line);
   });
 
+  test.each([
+    ["its annotations are those of another field", "labels: &same {a: b}, annotations: *same"],
+    ["another field has its annotations", "annotations: &same {a: b}, labels: *same"],
+    ["its annotations are merged into it", "<<: {annotations: {a: b}}"],
+  ])("is not written if that would change something else, because %s", (_, fields) => {
+    const text = `kind: WafInstance\nmetadata: {name: main, namespace: shop, ${fields}}\n`;
+    expect(withApproval(text, name, hash)).toBeUndefined();
+  });
+
   test("is not written for an instance that the file does not declare", () => {
     expect(withApproval("kind: WafInstance\nmetadata: {name: main}\n", name, hash)).toBeUndefined();
     expect(withApproval("", name, hash)).toBeUndefined();
   });
+});
+
+test("The file of a rule is written again only if nothing else is in it", async () => {
+  const rule = commandRule(fields, entry("192.0.2.7"));
+  const text = stringify(ruleDocument(rule));
+  await using scratch = await scratchDirectory({ "rule.yaml": text });
+  const { namespace, name } = rule;
+  const item = { file: "rule.yaml", declared: declaredRule(rule, nowMs) };
+  const snapshot = { items: new Map([[`WafIpRule ${namespace}/${name}`, item]]) } as unknown as DirectorySnapshot;
+  expect(await fileOfRule(scratch.path, snapshot, rule)).toBe("rule.yaml");
+  await scratch.write("rule.yaml", `${text}---\nkind: Deployment\n`);
+  await expect(fileOfRule(scratch.path, snapshot, rule)).rejects.toThrow("not only by this command");
 });

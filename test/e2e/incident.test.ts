@@ -126,15 +126,6 @@ describe("An urgent address", () => {
     expect((parse(file) as { spec: { expiresAt: string } }).spec.expiresAt).toMatch(/^\d{4}-.*Z$/);
   });
 
-  test("of each of several people at once is blocked, although no process is running", async () => {
-    await using folder = await wafFolder({ overlap: "Record", latencyMs: 50 });
-    const all = [1, 2, 3, 4].map((last) => `203.0.113.${last}`);
-    const ends = await Promise.all(all.map(async (address) => await run(folder, `block ${address} --for 1h`)));
-    expect(ends.map(({ code }) => code)).toStrictEqual([0, 0, 0, 0]);
-    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(all);
-    expect(folder.simulator.waf(testKey).overlaps).toBe(0);
-  });
-
   test("that a guard protects, or that is misspelled, writes nothing", async () => {
     await using folder = await wafFolder({}, "  guards: {neverBlock: [203.0.113.0/24]}\n");
     for (const [address, message] of [

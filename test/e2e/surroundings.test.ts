@@ -1,7 +1,8 @@
 // Failures of the environment: full disks, folders that can't be written, a state directory that is deleted or taken over. Each
 // is reported in one clear sentence, without a stack trace, and never loses a record.
-import { open, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { addresses } from "../support/builders/declare.ts";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
@@ -74,19 +75,45 @@ describe("The state directory", () => {
     ]);
   });
 
-  test("that is deleted while run uses it is written again with the record: entries stay managed", async () => {
+  test("that is deleted while run uses it ends run with an error, and the WAF is no longer called", async () => {
     const state = join(world.path, ".wafsync");
     await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.2"));
     const running = startWafsync(["run", ...world.from]);
     await running.hasPrinted(/2 managed|Watching[^]*managed/);
     await rm(state, { recursive: true });
-    await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.3"));
-    while (blocked().join() !== "192.0.2.1,192.0.2.3") await new Promise((resolve) => setTimeout(resolve, 20));
-    running.child.kill("SIGTERM");
     const { code, stderr } = await running.ended;
-    expect(code).toBe(0);
-    expect(stderr).toContain(`The state directory ${state} was deleted while wafsync used it`);
-    expect(await readFile(join(state, "inventory/shop/main.yaml"), "utf8")).toContain("192.0.2.1");
+    expect(code).toBe(2);
+    expect(stderr).toContain(`error: The state directory ${state} was deleted while wafsync used it`);
+    expect(stderr).not.toContain("Completed changes are recorded");
+    await expect(stat(state)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test("that is deleted during a long load leaves no two processes at work: the second one goes on alone", async () => {
+    await using folder = await wafFolder({ overlap: "Record", latencyMs: 20 });
+    const waf = folder.simulator.waf(testKey);
+    await folder.files.write("rule.yaml", ruleDocument("many", { addresses: addresses(200) }));
+    const first = startWafsync(["apply", ...folder.from]);
+    while (waf.blocklist.length < 20) await new Promise((resolve) => setTimeout(resolve, 20));
+    await rm(join(folder.path, ".wafsync"), { recursive: true });
+    const second = await runWafsync(["apply", ...folder.from]);
+    expect([second.code, (await first.ended).code]).toStrictEqual([0, 2]);
+    expect(waf.blocklist).toHaveLength(200);
+    // The first one sent at most the call that it had begun.
+    const writes = folder.simulator.requests().filter(({ method }) => method === "POST");
+    expect(writes.length).toBeLessThanOrEqual(201);
+    expect(waf.overlaps).toBe(0);
+  });
+
+  test("that several commands need at once serves one after the other: each address is blocked", async () => {
+    await using folder = await wafFolder({ overlap: "Record", latencyMs: 50 });
+    const all = [1, 2, 3, 4].map((last) => `203.0.113.${last}`);
+    const ends = await Promise.all(
+      all.map(async (address) => await runWafsync(["block", address, "--for", "1h", ...folder.from])),
+    );
+    expect(ends.map(({ code }) => code)).toStrictEqual([0, 0, 0, 0]);
+    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(all);
+    expect(folder.simulator.waf(testKey).overlaps).toBe(0);
+    for (const { stderr } of ends) expect(stderr).toContain("note: no process is watching this folder");
   });
 
   test("that another container takes over while run uses it is no longer written, and neither is the WAF", async () => {
@@ -94,15 +121,17 @@ describe("The state directory", () => {
     await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.3"));
     const running = startWafsync(["run", ...world.from]);
     await running.hasPrinted(/managed/);
-    const claim = (await readdir(state)).find((name) => name.startsWith("lock."));
-    await rename(join(state, String(claim)), join(state, "lock.1.4711-0badcafe"));
+    const before = blocked();
+    const lock = await readFile(join(state, "lock"), "utf8");
+    await rm(join(state, "lock"));
+    await writeFile(join(state, "lock"), lock.replace(/"id":"[^"]*"/, '"id":"another"'));
     await world.files.write("rule.yaml", rule("192.0.2.1", "192.0.2.3", "192.0.2.4"));
-    await running.hasPrinted(/in use by another process, perhaps in another container/);
-    running.child.kill("SIGTERM");
-    await running.ended;
-    expect(blocked()).toStrictEqual(["192.0.2.1", "192.0.2.3"]);
-    await rm(join(state, "lock.1.4711-0badcafe"));
-    await writeFile(join(world.path, "rule.yaml"), rule("192.0.2.1"));
+    expect(await running.ended).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/error: .* in use by another process, perhaps in another container/),
+    });
+    expect(blocked()).toStrictEqual(before);
+    await rm(join(state, "lock"));
   });
 });
 

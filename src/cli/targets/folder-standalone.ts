@@ -21,10 +21,9 @@ export async function openFolderStandalone(
   { directory, stateDirectory, options, redactor }: FolderPlace,
   how: Pick<StandaloneOptions, "isDryRun" | "stopping" | "observer"> & { readonly command: string },
 ): Promise<OpenedStandalone> {
-  const { command, ...rest } = how;
   const baseUrls = policyOf(options);
   return await openStandalone({
-    ...rest,
+    ...how,
     directory,
     stateDirectory,
     baseUrls,
@@ -34,6 +33,6 @@ export async function openFolderStandalone(
     clock: realClock,
     random: Math.random,
     redactor,
-    locks: processLocks(command),
+    locks: processLocks(how.command),
   });
 }

@@ -13,10 +13,9 @@ import { createFeedFiles } from "../../source/directory/feed-files.ts";
 import { createHistoryFiles } from "../../source/directory/history-files.ts";
 import { createInventoryFiles } from "../../source/directory/inventory-files.ts";
 import { createLogFiles } from "../../source/directory/log-files.ts";
-import { isFolderInUse } from "../../source/directory/process-lock.ts";
 import { placeOfSource } from "../../source/directory/place-of-field.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
-import { viewStateDirectory } from "../../source/directory/state-directory.ts";
+import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { statusFilesIn } from "../../source/directory/status-files.ts";
 import { expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
@@ -27,7 +26,7 @@ import { lastCommitOf } from "./git-author.ts";
 import { withRecordedBlocks } from "./judged-rules.ts";
 import { commandCalls, readLists } from "./live-lists.ts";
 import { previewHolds } from "./preview-holds.ts";
-import { settleFolder } from "./settle-folder.ts";
+import { isFollowed, settleFolder } from "./settle-folder.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 import { expectedEntries, keptOnSuccess } from "./rule-changes.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
@@ -115,7 +114,9 @@ class FolderTarget implements Target {
   async callWaf<T>({ gathered, statusOf }: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>> {
     const { key, instance } = gathered;
     if (key.state === "Missing") return { ok: false, problem: key.problem };
-    const isWriting = isReconciling(statusOf(instance.meta)) && (await isFolderInUse(this.#folder.stateDirectory));
+    const isWriting =
+      isReconciling(statusOf(instance.meta)) &&
+      (await userOfState(this.#folder.stateDirectory, realClock)) !== undefined;
     return isWriting ? busy : await this.#call(instance, key.key, work);
   }
 
@@ -141,7 +142,7 @@ class FolderTarget implements Target {
     await source.load();
     if (wait === undefined) {
       for (const file of files) await removeRuleFile(directory, file);
-      return { state: "NotWaited", message: "", isFollowed: await isFolderInUse(stateDirectory) };
+      return { state: "NotWaited", message: "", isFollowed: await isFollowed(stateDirectory) };
     }
     const outcome = await settleFolder(
       {
@@ -170,7 +171,7 @@ class FolderTarget implements Target {
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
     const { directory, stateDirectory } = this.#folder;
-    if (await isFolderInUse(stateDirectory)) {
+    if ((await userOfState(stateDirectory, realClock)) !== undefined) {
       const { gathered, statusOf } = await this.look(instance, { live: false });
       return onHoldIn(statusOf(gathered.instance.meta));
     }

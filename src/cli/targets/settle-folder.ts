@@ -9,8 +9,8 @@ import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ReconcileObserver } from "../../reconcile/ports.ts";
 import { troubleOf } from "../../reconcile/status/trouble.ts";
-import { isFolderInUse } from "../../source/directory/process-lock.ts";
-import { viewStateDirectory } from "../../source/directory/state-directory.ts";
+import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
+import type { LockHolder } from "../../source/directory/lock-file.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
@@ -65,7 +65,7 @@ async function applyOne(standalone: Standalone, instance: ObjectName): Promise<s
     const facts = result?.outcome.facts;
     const trouble = facts === undefined ? undefined : troubleOf(facts);
     // The message of a trouble that passes ends with the promise to retry, but this process ends now.
-    return trouble?.cause ?? trouble?.message;
+    return standalone.lost() ?? trouble?.cause ?? trouble?.message;
   } finally {
     await standalone.close();
   }
@@ -114,14 +114,24 @@ async function followStatus(
   print(`another process is using ${work.stateDirectory}: waiting for it`);
   for (;;) {
     // In this order, so that the report of a process that has ended meanwhile is read.
-    const isInUse = await isFolderInUse(work.stateDirectory);
+    const holder = await userOfState(work.stateDirectory, realClock);
     const { state, message } = reportedProgress(work);
-    if (state !== "Open") return { state, message, isFollowed: isInUse };
-    if (ended.aborted) return { state: wait.stop.aborted ? "Stopped" : "TimedOut", message, isFollowed: isInUse };
-    if (!isInUse) return "Free";
+    if (state !== "Open") return { state, message, isFollowed: follows(holder) };
+    if (ended.aborted)
+      return { state: wait.stop.aborted ? "Stopped" : "TimedOut", message, isFollowed: follows(holder) };
+    if (holder === undefined) return "Free";
     print(message);
     await realClock.sleep(pollMs, ended);
   }
+}
+
+/** Whether a process that keeps running uses the folder. */
+export async function isFollowed(stateDirectory: string): Promise<boolean> {
+  return follows(await userOfState(stateDirectory, realClock));
+}
+
+function follows(holder: LockHolder | undefined): boolean {
+  return holder?.command === "wafsync run";
 }
 
 /** The first rule whose status is not current. A status with a different number of entries belongs to an earlier version. */

@@ -161,7 +161,7 @@ export function fileProblem(error: unknown): string {
     case "EDQUOT":
       return "no space is left";
     case "ENOTSUP":
-      return "it is not a regular file";
+      return `${(error as NodeJS.ErrnoException).path ?? "it"} is not a regular file`;
     case "EFBIG":
       return "it is too large";
     case "ELOOP":

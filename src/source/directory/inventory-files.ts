@@ -35,7 +35,6 @@ export function createInventoryFiles(state: StateDirectory): InventoryFiles {
     save: async (instance, inventory, revision) =>
       await turns.run(async () => await saveInventory(state, instance, inventory, revision)),
     remove: async (instance) => {
-      state.keep(fileOf(instance), undefined);
       const result = await turns.run(async () => await state.remove(fileOf(instance)));
       return result.ok ? undefined : result.problem;
     },
@@ -54,7 +53,6 @@ async function loadInventory(state: StateDirectory, instance: ObjectName): Promi
   if (parsed.ok && parsed.instance !== nameKey(instance)) {
     return { state: "Unreadable", problem: `${state.pathOf(file)} belongs to another instance.` };
   }
-  state.keep(file, read.value);
   return { state: "Loaded", inventory: decoded.inventory, revision: revisionOf(read.value) };
 }
 
@@ -74,7 +72,6 @@ async function saveInventory(
   const text = formatFile(instance, inventory);
   if (text === stored.value) return { state: "Saved", revision };
   const written = await state.write(file, text);
-  if (written.ok) state.keep(file, text);
   return written.ok ? { state: "Saved", revision: revisionOf(text) } : { state: "Failed", problem: written.problem };
 }
 

@@ -15,8 +15,8 @@ import {
   removeLeftOvers,
   writeFileAtomically,
 } from "./atomic-file.ts";
-import { type ClaimOptions, FolderClaim } from "./folder-claim.ts";
-import { lockFolder } from "./process-lock.ts";
+import type { LockHolder } from "./lock-file.ts";
+import { holderOfLock, LockFile } from "./lock-file.ts";
 
 const nameLengthMax = 255;
 /** The state belongs to one machine, and its folder is usually under version control. */
@@ -37,8 +37,8 @@ export interface StateDirectory {
   /** Atomic and durable when it resolves. */
   write(file: FilePath, content: string): Promise<FileResult<void>>;
   remove(file: FilePath): Promise<FileResult<void>>;
-  /** The file is written again if the directory is deleted while this process uses it. Undefined drops the file. */
-  keep(file: FilePath, content: string | undefined): void;
+  /** Why the directory can't be used any longer, in a sentence; undefined if it can. */
+  lost(): string | undefined;
   /** Appends without flushing to disk. If the file would exceed `bytesMax`, it is moved to `moveTo` first. */
   append(file: FilePath, content: string, bytesMax: number, moveTo: FilePath): Promise<FileResult<void>>;
   /** The files and folders in a folder, ordered by name; empty if the folder does not exist. */
@@ -54,32 +54,45 @@ export type OpenedState =
   /** `isInUse`: another process has locked it. */
   | { readonly ok: false; readonly problem: string; readonly isInUse?: true };
 
-/** Creates the directory with mode 0700 if it does not exist, locks it, and cleans up after a killed process. */
-export async function openStateDirectory(options: {
+export interface StateOptions {
   readonly path: string;
-  readonly processId: number;
   readonly clock: Clock;
-  /** Called with a sentence if the directory was deleted and created again. */
-  readonly onRestored?: (problem: string) => void;
-}): Promise<OpenedState> {
+  /** Shown by other processes, for example `wafsync run`. */
+  readonly command: string;
+  /** Called once, within a second, if the directory was deleted or another process has taken it over. */
+  readonly onLost?: () => void;
+}
+
+/** Creates the directory with mode 0700 if it does not exist, locks it, and cleans up after a killed process. */
+export async function openStateDirectory(options: StateOptions): Promise<OpenedState> {
   const path = resolve(options.path);
   try {
     await refuseLinks([path]);
     const isNew = await isMissing(path);
     await makeFolder(path);
-    const lock = await lockFolder(path, options.processId, options.clock);
-    if (!lock.ok) {
-      const who = lock.heldBy === options.processId ? "this process" : `process ${lock.heldBy}`;
+    const lock = new LockFile(lockOf(path), options);
+    const locked = await lock.acquire();
+    if (locked.state === "Busy") {
       const hint = "stop that process, or use a different state directory";
-      return { ok: false, isInUse: true, problem: `The state directory ${path} is in use by ${who}: ${hint}.` };
+      const problem = `The state directory ${path} is in use by ${locked.holder.by}: ${hint}.`;
+      return { ok: false, isInUse: true, problem };
     }
     await removeLeftOvers(path);
     // Created only together with the folder: users who want the state in Git can delete the file.
     if (isNew) await writeFileAtomically(join(path, ".gitignore"), ignoreAll);
-    return { ok: true, state: new LockedDirectory(path, { lock, ...options }) };
+    return { ok: true, state: new LockedDirectory(path, lock) };
   } catch (error) {
     return { ok: false, problem: `The state directory ${path} cannot be used: ${fileProblem(error)}${wayOut(error)}.` };
   }
+}
+
+/** The living process that uses the directory. */
+export async function userOfState(path: string, clock: Clock): Promise<LockHolder | undefined> {
+  return await holderOfLock(lockOf(path), clock);
+}
+
+function lockOf(path: string): string {
+  return join(path, "lock");
 }
 
 async function isMissing(path: string): Promise<boolean> {
@@ -97,15 +110,21 @@ export function viewStateDirectory(path: string): StateDirectory {
 class LockedDirectory implements StateDirectory {
   readonly path: string;
   /** Undefined if it is read-only. */
-  readonly #claim: FolderClaim | undefined;
+  readonly #lock: LockFile | undefined;
   readonly #running = new Set<Promise<unknown>>();
-  readonly #kept = new Map<string, string>();
   #released: boolean;
+  #lost: string | undefined;
 
-  constructor(path: string, claim: ClaimOptions | undefined) {
+  constructor(path: string, lock: LockFile | undefined) {
     this.path = path;
-    this.#claim = claim && new FolderClaim(path, claim, async () => await this.#restore());
-    this.#released = claim === undefined;
+    this.#lock = lock;
+    this.#released = lock === undefined;
+  }
+
+  lost(): string | undefined {
+    if (this.#lock === undefined || this.#released) return this.#lost;
+    // Once lost, a lock that is there again is not this one's.
+    return (this.#lost ??= lossOf(this.path, this.#lock));
   }
 
   async read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>> {
@@ -162,12 +181,7 @@ class LockedDirectory implements StateDirectory {
     this.#released = true;
     // A write that continued after the release would have no lock.
     await Promise.allSettled(this.#running);
-    await this.#claim?.release();
-  }
-
-  keep(file: FilePath, content: string | undefined): void {
-    if (content === undefined) this.#kept.delete(this.pathOf(file));
-    else this.#kept.set(this.pathOf(file), content);
+    this.#lock?.release();
   }
 
   /** The directory, the folders below it, and the file. */
@@ -175,15 +189,11 @@ class LockedDirectory implements StateDirectory {
     return [this.path, ...file.map((_, index) => this.pathOf(file.slice(0, index + 1)))];
   }
 
-  async #restore(): Promise<void> {
-    for (const [path, content] of this.#kept) await writeFileAtomically(path, content);
-  }
-
   async #change(file: FilePath, act: (path: string) => Promise<void>): Promise<FileResult<void>> {
     if (this.#released)
       return {
         ok: false,
-        problem: `${this.pathOf(file)} cannot be written: ${this.#claim === undefined ? "it was opened for reading" : "the process is ending"}.`,
+        problem: `${this.pathOf(file)} cannot be written: ${this.#lock === undefined ? "it was opened for reading" : "the process is ending"}.`,
       };
     const running = this.#attempt("cannot be written", file, act);
     this.#running.add(running);
@@ -198,13 +208,25 @@ class LockedDirectory implements StateDirectory {
     const path = this.pathOf(file);
     try {
       await refuseLinks(this.#partsOf(file));
-      const lost = this.#released ? undefined : await this.#claim?.lost();
+      const lost = this.lost();
       if (lost !== undefined) return { ok: false, problem: lost, code: undefined };
       return { ok: true, value: await act(path) };
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       return { ok: false, problem: `${path} ${what}: ${fileProblem(error)}.`, code };
     }
+  }
+}
+
+function lossOf(path: string, lock: LockFile): string | undefined {
+  try {
+    const sight = lock.look();
+    if (sight === "Held") return undefined;
+    return sight === "Gone"
+      ? `The state directory ${path} was deleted while wafsync used it: restore it from a backup if you can, and start wafsync again. Without its inventories, wafsync does not know which entries it added.`
+      : `The state directory ${path} is in use by another process, perhaps in another container: stop one of them, and start this one again.`;
+  } catch (error) {
+    return `The state directory ${path} cannot be used: ${fileProblem(error)}.`;
   }
 }
 

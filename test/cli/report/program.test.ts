@@ -225,7 +225,10 @@ describe("the file", () => {
     expect(await readFile(other, "utf8")).toBe("kind: WafInstance\n");
     const lost = join(files.path, "no-folder", "report.html");
     const failed = await runWafsync(report(world.simulator, "--out", lost), { environment });
-    expect([failed.code, failed.stderr]).toStrictEqual([2, `error: ${lost} cannot be written: it, or its folder, does not exist\n`]);
+    expect([failed.code, failed.stderr]).toStrictEqual([
+      2,
+      `error: ${lost} cannot be written: it, or its folder, does not exist\n`,
+    ]);
     const folder = await runWafsync(report(world.simulator, "--out", files.path), { environment });
     expect([folder.code, folder.stderr]).toStrictEqual([2, expect.stringContaining("is not a regular file")]);
     expect(world.simulator.requests()).toHaveLength(calls);

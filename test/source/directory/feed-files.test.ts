@@ -17,7 +17,11 @@ test.each(["state.json", "entries-"])(
   "A damaged file %s counts as absent, so that the feed is fetched and stored again",
   async (damaged) => {
     await using scratch = await scratchDirectory();
-    const opened = await openStateDirectory({ path: scratch.path, processId: 1, clock: createVirtualClock() });
+    const opened = await openStateDirectory({
+      path: scratch.path,
+      command: "wafsync run",
+      clock: createVirtualClock(),
+    });
     if (!opened.ok) throw new Error(opened.problem);
     const { meta } = aFeed();
     const files = createFeedFiles(opened.state);

@@ -18,7 +18,7 @@ function anEvent(values: readonly string[], atMs = nowMs): HistoryEvent {
 }
 
 async function open(scratch: ScratchDirectory): Promise<HistoryFiles> {
-  const opened = await openStateDirectory({ path: scratch.path, processId: 1, clock: createVirtualClock() });
+  const opened = await openStateDirectory({ path: scratch.path, command: "wafsync run", clock: createVirtualClock() });
   if (!opened.ok) throw new Error(opened.problem);
   return createHistoryFiles(opened.state);
 }

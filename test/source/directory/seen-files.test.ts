@@ -16,7 +16,11 @@ const seen: SeenLists = {
 describe("The stored contents of the lists", () => {
   test("are kept for the next command, and dropped before anything is written", async () => {
     await using scratch = await scratchDirectory();
-    const opened = await openStateDirectory({ path: scratch.path, processId: 1, clock: createVirtualClock() });
+    const opened = await openStateDirectory({
+      path: scratch.path,
+      command: "wafsync run",
+      clock: createVirtualClock(),
+    });
     if (!opened.ok) throw new Error(opened.problem);
     const files = createSeenFiles(opened.state);
     expect(await files.read(main)).toBeUndefined();
@@ -30,7 +34,11 @@ describe("The stored contents of the lists", () => {
 
   test("count as unknown if the file is damaged, or belongs to another instance", async () => {
     await using scratch = await scratchDirectory();
-    const opened = await openStateDirectory({ path: scratch.path, processId: 1, clock: createVirtualClock() });
+    const opened = await openStateDirectory({
+      path: scratch.path,
+      command: "wafsync run",
+      clock: createVirtualClock(),
+    });
     if (!opened.ok) throw new Error(opened.problem);
     const files = createSeenFiles(opened.state);
     await files.write(main, seen);

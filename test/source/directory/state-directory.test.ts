@@ -1,21 +1,21 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { FileHandle } from "node:fs/promises";
-import { mkdir, open as openFile, readFile, readdir, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, open as openFile, readFile, readdir, rename, rm, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import { removeFileDurably } from "../../../src/source/directory/atomic-file.ts";
-import { isFolderInUse } from "../../../src/source/directory/process-lock.ts";
 import {
   type StateDirectory,
   openStateDirectory,
+  userOfState,
   viewStateDirectory,
 } from "../../../src/source/directory/state-directory.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 
-async function open(path: string, processId = process.pid): ReturnType<typeof openStateDirectory> {
-  return await openStateDirectory({ path, processId, clock: realClock });
+async function open(path: string, onLost?: () => void): ReturnType<typeof openStateDirectory> {
+  return await openStateDirectory({ path, command: "wafsync run", clock: realClock, ...(onLost && { onLost }) });
 }
 
 async function opened(path: string): Promise<StateDirectory> {
@@ -48,7 +48,7 @@ function opener(path: string): ReturnType<typeof spawn> {
   return start(`
     const { openStateDirectory } = await import(${JSON.stringify(openModule)});
     const { realClock } = await import(${JSON.stringify(clockModule)});
-    const result = await openStateDirectory({ path: ${JSON.stringify(path)}, processId: process.pid, clock: realClock });
+    const result = await openStateDirectory({ path: ${JSON.stringify(path)}, command: "wafsync run", clock: realClock });
     console.log(JSON.stringify({ ok: result.ok, problem: result.problem }));
     setInterval(() => {}, 1000);
   `);
@@ -267,37 +267,41 @@ describe("a state directory that disappears while it is used", () => {
       async (path: string) => await Promise.all((await readdir(path)).map((name) => rm(join(path, name)))),
     ],
     ["is moved away", async (path: string) => await rename(path, `${path}-moved`)],
-  ])("is created and locked again, with the files that must not be lost, if it %s", async (_, strike) => {
+  ])("can't be used any longer if it %s, and says so within a second", async (_, strike) => {
     await using scratch = await scratchDirectory();
     const path = join(scratch.path, "state");
-    const told: string[] = [];
-    const onRestored = (problem: string): void => void told.push(problem);
-    const result = await openStateDirectory({ path, processId: process.pid, clock: realClock, onRestored });
+    const { promise: lost, resolve: onLost } = Promise.withResolvers<void>();
+    const result = await open(path, onLost);
     if (!result.ok) throw new Error(result.problem);
     const { state } = result;
-    state.keep(["record"], "precious");
+    expect(state.lost()).toBeUndefined();
     await strike(path);
-    expect(await Promise.all([state.read(["record"], 100), state.write(["more"], "new")])).toStrictEqual([
-      { ok: true, value: "precious" },
-      { ok: true, value: undefined },
-    ]);
-    expect(told).toStrictEqual([expect.stringContaining(`${path} was deleted while wafsync used it`)]);
-    expect(await open(path)).toMatchObject({ ok: false, isInUse: true });
+    const problem = expect.stringContaining(`The state directory ${path} was deleted while wafsync used it`);
+    expect(state.lost()).toStrictEqual(problem);
+    expect(await state.read(["record"], 100)).toMatchObject({ ok: false, problem });
+    expect(await state.write(["record"], "new")).toMatchObject({ ok: false, problem });
+    await lost;
+    const next = await opened(path);
+    expect(state.lost()).toStrictEqual(problem);
     await state.release();
-    expect((await readdir(path)).toSorted()).toStrictEqual(["more", "record"]);
+    expect(next.lost()).toBeUndefined();
+    await next.release();
   });
 
-  test("is left to a process in another container that has claimed it", async () => {
+  test("is left to a process in another container that has taken it over", async () => {
     await using scratch = await scratchDirectory();
-    const state = await opened(scratch.path);
-    const claim = (await readdir(scratch.path)).find((name) => name.startsWith("lock."));
-    await scratch.remove(String(claim));
-    await scratch.write("lock.1.4711-0badcafe", "held");
+    const { promise: lost, resolve: onLost } = Promise.withResolvers<void>();
+    const result = await open(scratch.path, onLost);
+    if (!result.ok) throw new Error(result.problem);
+    const { state } = result;
+    await scratch.remove("lock");
+    await scratch.write("lock", "another");
     const problem = `The state directory ${scratch.path} is in use by another process, perhaps in another container: stop one of them, and start this one again.`;
     expect(await state.write(["a"], "")).toMatchObject({ ok: false, problem });
     expect(await state.read(["a"], 100)).toMatchObject({ ok: false, problem });
-    expect(await readdir(scratch.path)).toStrictEqual(["lock.1.4711-0badcafe"]);
+    await lost;
     await state.release();
+    expect(await readFile(join(scratch.path, "lock"), "utf8")).toBe("another");
   });
 });
 
@@ -305,10 +309,8 @@ describe("the lock of the state directory", () => {
   test("keeps a second use in the same process out until it is released", async () => {
     await using scratch = await scratchDirectory();
     const state = await opened(scratch.path);
-    expect(await open(scratch.path)).toMatchObject({
-      ok: false,
-      problem: expect.stringContaining("in use by this process"),
-    });
+    const problem = expect.stringContaining(`in use by process ${process.pid} (wafsync run)`);
+    expect(await open(scratch.path)).toMatchObject({ ok: false, isInUse: true, problem });
     await state.release();
     await (await opened(scratch.path)).release();
   });
@@ -320,29 +322,25 @@ describe("the lock of the state directory", () => {
     expect(await open(scratch.path)).toStrictEqual({
       ok: false,
       isInUse: true,
-      problem: `The state directory ${scratch.path} is in use by process ${first.pid}: stop that process, or use a different state directory.`,
+      problem: `The state directory ${scratch.path} is in use by process ${first.pid} (wafsync run): stop that process, or use a different state directory.`,
     });
+    expect(await userOfState(scratch.path, realClock)).toMatchObject({ command: "wafsync run" });
     await end(first);
+    expect(await userOfState(scratch.path, realClock)).toBeUndefined();
     await (await opened(scratch.path)).release();
   });
 
-  test("does not count as held if its process ID now belongs to another process", async () => {
+  test("is neither a link nor a pipe, because a repository can contain links to anything", async () => {
     await using scratch = await scratchDirectory();
-    const other = start("setInterval(() => {}, 1000)");
-    await writeFile(join(scratch.path, `lock.${other.pid}.12345-abcdef01`), "");
-    await (await opened(scratch.path)).release();
-    await end(other);
-  });
-
-  test("ignores links with the name of a claim, because a repository can contain links to anything", async () => {
-    await using scratch = await scratchDirectory();
-    const pipe = join(scratch.path, "pipe");
-    execFileSync("mkfifo", [pipe]);
-    await symlink(pipe, join(scratch.path, "lock.1.unknown"));
-    const state = await opened(scratch.path);
-    expect(await isFolderInUse(scratch.path)).toBe(true);
-    await state.release();
-    expect(await isFolderInUse(scratch.path)).toBe(false);
+    const lock = join(scratch.path, "lock");
+    await symlink("elsewhere", lock);
+    expect(await open(scratch.path)).toMatchObject({ problem: expect.stringContaining(`${lock} is a symbolic link`) });
+    await scratch.remove("lock");
+    execFileSync("mkfifo", [lock]);
+    expect(await open(scratch.path)).toMatchObject({
+      problem: expect.stringContaining(`${lock} is not a regular file`),
+    });
+    expect(await readdir(scratch.path)).toStrictEqual(["lock"]);
   });
 
   test("does not touch other files", async () => {
@@ -361,7 +359,8 @@ describe("the lock of the state directory", () => {
     const results = await Promise.all(racers.map(firstLine));
     expect(results.filter(({ ok }) => ok)).toHaveLength(1);
     const winner = racers[results.findIndex(({ ok }) => ok)];
-    for (const { ok, problem } of results) if (!ok) expect(problem).toContain(`in use by process ${winner?.pid}`);
+    for (const { ok, problem } of results)
+      if (!ok) expect(problem).toContain(`in use by process ${winner?.pid} (wafsync run)`);
     await Promise.all(racers.map(end));
   });
 });

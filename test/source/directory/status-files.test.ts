@@ -26,7 +26,7 @@ interface Opened extends AsyncDisposable {
 
 async function openStatus(): Promise<Opened> {
   const scratch = await scratchDirectory();
-  const opened = await openStateDirectory({ path: scratch.path, processId: process.pid, clock: realClock });
+  const opened = await openStateDirectory({ path: scratch.path, command: "wafsync run", clock: realClock });
   if (!opened.ok) throw new Error(opened.problem);
   const { state } = opened;
   const problems: string[] = [];

@@ -2,6 +2,7 @@
 import type { Mutation } from "./mutations.ts";
 
 const stateTest = "test/source/directory/state-directory.test.ts";
+const lockTest = "test/source/directory/lock-file.test.ts";
 const clockTest = "test/reconcile/converge/clock-jumps.test.ts";
 
 export const surroundingsMutations: readonly Mutation[] = [
@@ -49,17 +50,59 @@ export const surroundingsMutations: readonly Mutation[] = [
   },
   {
     guard: "a state directory is used only while the process holds its lock",
-    file: "src/source/directory/process-lock.ts",
-    from: 'if (names.includes(own)) return "Held";',
-    to: 'return "Held";',
+    file: "src/source/directory/lock-file.ts",
+    from: 'if (text === undefined) return "Gone";',
+    to: 'if (text === undefined) return "Held";',
     foundBy: stateTest,
   },
   {
-    guard: "a state directory that is deleted during use is restored with its inventories",
-    file: "src/source/directory/folder-claim.ts",
-    from: "await this.#restore();",
+    guard: "a lock whose process can't be seen is removed only after ten seconds without a change",
+    file: "src/source/directory/lock-file.ts",
+    from: '(life === "Unknown" && isSilent)',
+    to: 'life === "Unknown"',
+    foundBy: lockTest,
+  },
+  {
+    guard: "a dead lock is removed by one process at a time",
+    file: "src/source/directory/lock-file.ts",
+    from: "if (readLock(this.#path) === text) rmSync",
+    to: "rmSync",
+    foundBy: lockTest,
+  },
+  {
+    guard: "a process with many calls lets others use the key now and then",
+    file: "src/app/machine-locks.ts",
+    from: "if (!isOver || !existsSync(this.#wanted))",
+    to: "if (true)",
+    foundBy: "test/app/machine-locks.test.ts",
+  },
+  {
+    guard: "no call of the WAF without the lock of the state directory",
+    file: "src/app/standalone.ts",
+    from: "const lost = this.lost();",
+    to: "const lost = undefined;",
+    foundBy: "test/app/lost-state.test.ts",
+  },
+  {
+    guard: "a file of the user keeps its mode and its owner",
+    file: "src/source/directory/atomic-file.ts",
+    from: "await file.chmod(mode & 0o7777);",
+    to: "await file.chmod(0o644);",
+    foundBy: "test/source/directory/atomic-file.test.ts",
+  },
+  {
+    guard: "an approval changes nothing else in its file",
+    file: "src/cli/targets/approve-folder.ts",
+    from: "isDeepStrictEqual(valueOf(result), wanted)",
+    to: "true",
+    foundBy: "test/cli/command-rule.test.ts",
+  },
+  {
+    guard: "a rule's file with another document is not overwritten",
+    file: "src/cli/targets/rule-files.ts",
+    from: "documents.length === 1 &&",
     to: "",
-    foundBy: stateTest,
+    foundBy: "test/cli/command-rule.test.ts",
   },
   {
     guard: "a state directory is never read as declarations, however its path is spelled",
@@ -85,8 +128,8 @@ export const surroundingsMutations: readonly Mutation[] = [
   {
     guard: "a file that can't be flushed to the disk does not replace the former one",
     file: "src/source/directory/atomic-file.ts",
-    from: "await file.sync();",
-    to: "await file.sync().catch(() => undefined);",
+    from: "await file.writeFile(content);\n      await file.sync();",
+    to: "await file.writeFile(content);\n      await file.sync().catch(() => undefined);",
     foundBy: stateTest,
   },
   {

@@ -289,6 +289,7 @@ export const layers: readonly Layer[] = [
           "plan/logs",
           "plan/lists",
           "plan/instance",
+          "source/directory",
           "reconcile/ports.ts",
           "reconcile/logs",
           "cli/*.ts",

@@ -1,0 +1,38 @@
+// A process whose state directory is deleted makes no further call.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { openStandalone } from "../../src/app/standalone.ts";
+import { createStopping } from "../../src/app/stopping.ts";
+import { realClock } from "../../src/async/clock.ts";
+import { Redactor } from "../../src/model/redactor.ts";
+import { ruleDocument, wafFolder } from "../support/worlds/waf-folder.ts";
+
+test("A process whose state directory was deleted calls no WAF, and stops by itself", async () => {
+  await using folder = await wafFolder();
+  await folder.files.write("rule.yaml", ruleDocument("rule", { addresses: ["192.0.2.1"] }));
+  const stopping = createStopping(realClock);
+  const opened = await openStandalone({
+    directory: folder.path,
+    stateDirectory: join(folder.path, ".wafsync"),
+    baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: true },
+    feedPolicy: { allowInsecureHttp: true, allowPrivateFeeds: true },
+    version: "0.0.0",
+    environmentKey: undefined,
+    isDryRun: false,
+    command: "wafsync run",
+    clock: realClock,
+    random: () => 0.5,
+    redactor: new Redactor(),
+    stopping,
+    observer: {},
+  });
+  if (!opened.ok) throw new Error(opened.problem);
+  await rm(join(folder.path, ".wafsync"), { recursive: true });
+  await opened.standalone.applyOnce(async () => undefined);
+  expect(folder.simulator.requests()).toStrictEqual([]);
+  expect(opened.standalone.lost()).toContain("was deleted while wafsync used it");
+  while (!stopping.stop.aborted) await realClock.sleep(10);
+  await opened.standalone.close();
+  stopping.done();
+});
