@@ -85,7 +85,7 @@ export class LogCursor {
 
   /** The clock was ahead at an earlier read: the days after the latest one with rows were read too early. */
   #goBack(today: number, lookbackDays: number): void {
-    const newest = this.#newestDay();
+    const newest = this.#newestDay(today);
     if (newest === undefined) {
       const first = Math.max(today - lookbackDays, this.#closedThrough + 1);
       this.#firstDay = Math.min(this.#firstDay, first);
@@ -94,9 +94,9 @@ export class LogCursor {
     this.#openDay = Math.min(this.#openDay, this.#nextDay - lookbackDays);
   }
 
-  /** The latest day with rows. */
-  #newestDay(): number | undefined {
-    const days = [...this.#marks].flatMap(([day, { forwarded }]) => (forwarded.size > 0 ? [day] : []));
+  /** The latest day with rows. For a day in the future, the API may have returned rows of other days. */
+  #newestDay(today: number): number | undefined {
+    const days = [...this.#marks].flatMap(([day, { forwarded }]) => (forwarded.size > 0 && day <= today ? [day] : []));
     return days.length === 0 ? undefined : Math.max(...days);
   }
 
@@ -121,7 +121,7 @@ export class LogCursor {
 
   /** Drops the days that will not be read again. */
   forget(today: number, lookbackDays: number): void {
-    const newest = this.#newestDay() ?? today;
+    const newest = this.#newestDay(today) ?? today;
     const first = Math.min(today, newest, this.#nextDay - 1) - lookbackDays;
     for (const [day, { forwarded }] of this.#marks) {
       if (day < first || (forwarded.size === 0 && day < today - lookbackDays)) this.#marks.delete(day);

@@ -65,6 +65,15 @@ describe("a day with rows", () => {
     expect(cursor.nextDay).toBe(101);
   });
 
+  test("in the future does not stop the reading once the clock is right", () => {
+    const cursor = new LogCursor(102, seed);
+    // The API returned rows of other days.
+    cursor.markOf(103).forwarded.set(1, 1);
+    for (const day of [102, 103, 104]) cursor.dayDone(day, 1);
+    cursor.forget(104, 2);
+    expect(cursor.daysToRead(100, 2)).toStrictEqual({ firstDay: 98, lastDay: 100 });
+  });
+
   test("is not read again after it was closed, even if the clock was ahead", () => {
     const cursor = new LogCursor(100, seed);
     cursor.dayDone(100, 1);
