@@ -23,7 +23,7 @@ export const logMutations: readonly Mutation[] = [
   {
     guard: "the latest days with log rows stay known, whatever the clock says",
     file: "src/plan/logs/cursor.ts",
-    from: "const newest = this.#newestDay() ?? today;",
+    from: "const newest = this.#newestDay(today) ?? today;",
     to: "const newest = today;",
     foundBy: "test/reconcile/logs/forward-logs.test.ts",
   },
