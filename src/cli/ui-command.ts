@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { realClock } from "../async/clock.ts";
 import { CommandError, redactError } from "./describe-error.ts";
-import { parseBindAddress } from "./page/bind-address.ts";
+import { isLoopback, parseBindAddress } from "./page/bind-address.ts";
 import { createPageApp } from "./page/page-app.ts";
 import { startPageServer } from "./page/page-server.ts";
 import type { PageServer } from "./page/page-server.ts";
@@ -47,6 +47,8 @@ export async function runUi(options: UiOptions): Promise<number> {
         const { code = "unknown error" } = error as NodeJS.ErrnoException;
         throw new CommandError(`cannot listen on ${options.bindAddress} (${code})`, "Choose another --bind-address.");
       });
+      if (!isLoopback(bind))
+        notes.line(`warning: there is no login: everyone who can reach ${options.bindAddress} can see the page.`);
       terminalOn(process.stdout).line(`The page is at ${server.url} until you press Ctrl-C.`);
       if (!stop.aborted) await once(stop, "abort");
       return 0;

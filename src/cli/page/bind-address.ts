@@ -23,6 +23,11 @@ export function parseBindAddress(option: string, text: string): BindAddress | un
   return { host, port: Number(port) };
 }
 
+/** Whether only this machine can reach the address. */
+export function isLoopback({ host }: BindAddress): boolean {
+  return host === "::1" || host.startsWith("127.");
+}
+
 export function urlOf({ host, port }: BindAddress): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
 }

@@ -5,7 +5,7 @@ import type { InstanceSummary, Summary } from "../../api/summary.ts";
 import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/turns.ts";
 import { AddressCover } from "../../model/address-cover.ts";
-import type { ObjectName } from "../../model/resource.ts";
+import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { asSentence } from "../../model/sentence.ts";
 import { CommandError } from "../describe-error.ts";
 import { parseInstanceName } from "../instance-name.ts";
@@ -17,6 +17,7 @@ import type { Target } from "../targets/target.ts";
 import { summarize } from "../summarize.ts";
 import { explainOn } from "../why-command.ts";
 import type { WhyView } from "../why-view.ts";
+import type { BlockedRequests } from "./blocked-requests.ts";
 import { historyPage } from "./history-page.ts";
 import type { ReadHistory } from "./instance-page.ts";
 import { KeptRequests } from "./kept-requests.ts";
@@ -42,6 +43,8 @@ const searchedMax = 10;
 /** Further searches are rejected while this many are waiting. */
 const waitingMax = 8;
 
+class TooBusy extends CommandError {}
+
 export interface PreparedPageApp extends PageApp {
   /** Reads everything once, before the first request. Returns the reason if nothing may be read. */
   prepare(): Promise<string | undefined>;
@@ -58,6 +61,10 @@ class App implements PreparedPageApp {
   readonly #requests: KeptRequests;
   /** Pages that were rendered from a summary: several users may look at the same WAF. */
   readonly #pages = new WeakMap<Summary, Map<string, Promise<string>>>();
+  /** The reads of blocked requests in progress, by instance: all users who want to see the same wait for one read. */
+  readonly #reading = new Map<string, Promise<BlockedRequests>>();
+  /** The last page about blocked requests: many users may look at it at once. */
+  #shownRequests: { readonly of: readonly unknown[]; readonly body: Buffer } | undefined;
   #waiting = 0;
 
   constructor(parts: PageParts) {
@@ -87,8 +94,9 @@ class App implements PreparedPageApp {
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
       const problem = this.#redact(problemOf(error));
-      if (isJson) return json(400, { error: problem });
-      return page(400, errorPage(summary, problem));
+      const status = error instanceof TooBusy ? 503 : 400;
+      if (isJson) return json(status, { error: problem });
+      return page(status, errorPage(summary, problem));
     }
   }
 
@@ -142,11 +150,27 @@ class App implements PreparedPageApp {
         path: [],
       });
       if (!parsed.ok) throw new CommandError(`${JSON.stringify(client)} is not a valid client`, `${parsed.problem}.`);
-      const requests = this.#requests.get(name) ?? (await this.#inTurn(async () => await this.#requests.read(name)));
+      const requests = await this.#blockedRequests(name);
       const { requestsPage } = await import("./requests-page.ts");
-      return page(200, requestsPage(summary, requests, { instance: instance.instance, client, fits: parsed.filter }));
+      const of = [summary, requests, client];
+      if (this.#shownRequests?.of.every((part, place) => part === of[place]) !== true) {
+        const body = requestsPage(summary, requests, { instance: instance.instance, client, fits: parsed.filter });
+        this.#shownRequests = { of, body: Buffer.from(body) };
+      }
+      return page(200, this.#shownRequests.body);
     }
     return page(404, errorPage(summary, "This page does not exist."));
+  }
+
+  async #blockedRequests(name: ObjectName): Promise<BlockedRequests> {
+    const kept = this.#requests.get(name);
+    if (kept !== undefined) return kept;
+    const key = nameKey(name);
+    const reading =
+      this.#reading.get(key) ??
+      this.#inTurn(async () => await this.#requests.read(name)).finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    return await reading;
   }
 
   async #instancePage(name: ObjectName, instance: InstanceSummary, summary: Summary): Promise<string> {
@@ -189,9 +213,9 @@ class App implements PreparedPageApp {
     );
   }
 
-  /** Calls one WAF at a time, however many users search. @throws CommandError if too many searches are waiting */
+  /** Calls one WAF at a time, however many users search. @throws TooBusy if too many searches are waiting */
   async #inTurn<T>(act: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= waitingMax) throw new CommandError("too many searches are waiting", "Try again in a moment.");
+    if (this.#waiting >= waitingMax) throw new TooBusy("too many searches are waiting", "Try again in a moment.");
     this.#waiting += 1;
     return await this.#turns.run(act).finally(() => {
       this.#waiting -= 1;
@@ -250,7 +274,7 @@ function errorPage(summary: Summary | undefined, problem: string): string {
   return framed({ ...frame, title, body: [body] });
 }
 
-function page(status: number, body: string): PageResponse {
+function page(status: number, body: string | Buffer): PageResponse {
   return { status, type: "text/html; charset=utf-8", body };
 }
 

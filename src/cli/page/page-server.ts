@@ -2,7 +2,7 @@
 // first request, so a page that nobody opens uses no memory.
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { BindAddress } from "./bind-address.ts";
 import { isOwnHost, urlOf } from "./bind-address.ts";
 
@@ -14,7 +14,7 @@ export interface PageRequest {
 export interface PageResponse {
   readonly status: number;
   readonly type: string;
-  readonly body: string;
+  readonly body: string | Buffer;
   /** The content at this path never changes. */
   readonly isImmutable?: boolean;
 }
@@ -72,7 +72,13 @@ export async function startPageServer({ bind, load, onProblem }: PageServerOptio
     loading ??= load();
     return await (await loading).handle({ path: url.pathname, query: url.searchParams });
   };
-  const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
+  /** In the order of their arrival. */
+  const sockets = new Set<Socket>();
+  const busy = new Set<Socket>();
+  const options = { requestTimeout: requestTimeoutMs, connectionsCheckingInterval: 1_000 };
+  const server = createServer(options, (request, response) => {
+    busy.add(request.socket);
+    response.once("close", () => busy.delete(request.socket));
     answer(request)
       .catch((error: unknown) => {
         onProblem(error);
@@ -80,7 +86,12 @@ export async function startPageServer({ bind, load, onProblem }: PageServerOptio
       })
       .then((found) => send(request, response, found), onProblem);
   });
-  server.maxConnections = connectionsMax;
+  // A new connection takes the place of the oldest one without a complete request, so idle clients keep nobody out.
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    if (sockets.size > connectionsMax) ([...sockets].find((one) => !busy.has(one)) ?? socket).destroy();
+  });
   const listening = Promise.withResolvers<void>();
   server.once("error", listening.reject);
   server.listen({ host: bind.host, port: bind.port }, () => listening.resolve());
@@ -121,7 +132,7 @@ function send({ method }: IncomingMessage, response: ServerResponse, found: Page
     "cache-control": isImmutable === true ? "private, max-age=31536000, immutable" : "no-store",
     ...(status === 405 ? { allow: "GET, HEAD" } : {}),
   };
-  const bytes = Buffer.from(body);
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
   response.writeHead(status, { ...common, "content-type": type, "content-length": bytes.length });
   response.end(method === "HEAD" ? undefined : bytes);
 }

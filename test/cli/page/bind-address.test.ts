@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { isOwnHost, parseBindAddress, urlOf } from "../../../src/cli/page/bind-address.ts";
+import { isLoopback, isOwnHost, parseBindAddress, urlOf } from "../../../src/cli/page/bind-address.ts";
 
 describe("An address to serve a page at", () => {
   test.each([
@@ -28,6 +28,16 @@ describe("An address to serve a page at", () => {
   ])("%j is rejected", (text) => {
     expect(() => parseBindAddress("--bind-address", text)).toThrow("is not an address with a port");
   });
+});
+
+test.each([
+  ["127.0.0.1:80", true],
+  ["[::1]:80", true],
+  ["0.0.0.0:80", false],
+  ["[::]:80", false],
+  ["192.0.2.1:80", false],
+])("whether only this machine can reach %s: %s", (text, expected) => {
+  expect(isLoopback(parseBindAddress("--bind-address", text)!)).toBe(expected);
 });
 
 describe("The host of a request", () => {

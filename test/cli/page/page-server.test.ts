@@ -1,5 +1,7 @@
 // The page server over real sockets: which requests it rejects, which headers it sends, and when it loads the page.
+import { once } from "node:events";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { PageRequest, PageServer } from "../../../src/cli/page/page-server.ts";
 import { startPageServer } from "../../../src/cli/page/page-server.ts";
@@ -63,6 +65,22 @@ describe("The page server", () => {
     await Promise.all([ask("/"), ask("/"), ask("/why?address=1")]);
     expect(loads).toBe(1);
     expect(seen.at(-1)?.query.get("address")).toBe("1");
+  });
+
+  test("serves a page although 100 connections are idle and 100 have sent half a request", async () => {
+    const { hostname, port } = new URL(server.url);
+    const sockets = await Promise.all(
+      Array.from({ length: 200 }, async (_, place) => {
+        const socket = connect(Number(port), hostname);
+        socket.on("error", () => undefined);
+        await once(socket, "connect");
+        if (place % 2 === 0) socket.write("GET / HTTP/1.1\r\nHost: local");
+        return socket;
+      }),
+    );
+    const answers = await Promise.all([ask("/"), ask("/"), ask("/")]);
+    for (const socket of sockets) socket.destroy();
+    expect(answers.map(({ status }) => status)).toStrictEqual([200, 200, 200]);
   });
 
   test.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])("rejects %s", async (method) => {
