@@ -113,8 +113,11 @@ describe("wafsync ui of a folder", () => {
     const queries = (): number => waf.counters.byEndpoint["GET /api/logs/query"] ?? 0;
     const before = queries();
     const viewers = Array.from({ length: 20 }, async () => await get("/instances/shop/main/requests"));
-    const [{ text = "" } = {}, ...others] = await Promise.all(viewers);
-    expect(new Set(others.map((other) => `${other.status} ${other.text === text}`))).toStrictEqual(new Set(["200 true"]));
+    const [first, ...others] = await Promise.all(viewers);
+    const text = first?.text ?? "";
+    expect(new Set(others.map((other) => `${other.status} ${other.text === text}`))).toStrictEqual(
+      new Set(["200 true"]),
+    );
     expect(queries() - before).toBeLessThanOrEqual(2);
     expect(text.length).toBeLessThan(300_000);
     const tags = new Set([...text.matchAll(/<(?<tag>[a-z]+)/gi)].map(({ groups }) => groups?.["tag"] ?? ""));
