@@ -76,11 +76,13 @@ export interface Approval {
   readonly holds: ReadonlySet<string>;
 }
 
-/** A removal that was allowed and counts for the guards. */
-export interface RemovalCount {
-  readonly atMs: number;
-  /** The number of declared entries that it removed. */
-  readonly weight: number;
+/** The removals from one list that the guards allowed. */
+export interface AllowedRemovals {
+  /** Those that are not done yet: the guards do not judge them again. */
+  readonly pending: ReadonlySet<Entry>;
+  /** The number of declared entries that were removed since then, for `guards.window`. */
+  readonly count: number;
+  readonly sinceMs: number;
 }
 
 /** What is managed on one WAF. */
@@ -113,9 +115,11 @@ export interface Inventory extends Managed {
   readonly approval: Approval | undefined;
   /** The number of used approvals, which is part of each hash, so that no hash works twice. */
   readonly approvals: number;
-  /** The removals that count for `guards.window`, recorded ahead of their calls. */
-  readonly counted: Readonly<Record<ListName, ReadonlyMap<Entry, RemovalCount>>>;
+  /** Recorded ahead of their calls. */
+  readonly allowed: Readonly<Record<ListName, AllowedRemovals>>;
 }
+
+const nothingAllowed: AllowedRemovals = { pending: new Set(), count: 0, sinceMs: 0 };
 
 export const emptyInventory: Inventory = {
   domain: undefined,
@@ -130,7 +134,7 @@ export const emptyInventory: Inventory = {
   rollouts: [],
   approval: undefined,
   approvals: 0,
-  counted: { blocklist: new Map(), allowlist: new Map() },
+  allowed: { blocklist: nothingAllowed, allowlist: nothingAllowed },
 };
 
 /** `revision` is the precondition of the next save: an opaque string, empty if nothing is stored yet. */

@@ -16,7 +16,6 @@ import {
 } from "./inventory-domains.ts";
 import { decodeEntry, EntryReader, EntryWriter } from "./inventory-entries.ts";
 import { decodeJsonLine, decodeTime, encodeJsonLine, encodeTime } from "./inventory-lines.ts";
-import { countedLines, countedPrefix, type MutableCounted, readCounted } from "./inventory-counted.ts";
 import { addParts, type EntryParts, partLines, readPartLine } from "./inventory-parts.ts";
 import { originLine, readOriginLine } from "./inventory-origins.ts";
 import { readTriggerLine, rolloutLine, triggerLine } from "./inventory-triggers.ts";
@@ -159,7 +158,7 @@ interface MutableInventory {
   /** By hash. */
   readonly approved: Map<string, MutableApproval>;
   approvals: number;
-  readonly counted: MutableCounted;
+  readonly allowed: Record<ListName, { readonly pending: Set<Entry>; count: number; sinceMs: number }>;
   readonly otherDomains: Map<string, MutableManaged>;
   readonly parts: EntryParts;
 }
@@ -191,7 +190,10 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
     rollouts: [],
     approved: new Map(),
     approvals: 0,
-    counted: { blocklist: new Map(), allowlist: new Map() },
+    allowed: {
+      blocklist: { pending: new Set(), count: 0, sinceMs: 0 },
+      allowlist: { pending: new Set(), count: 0, sinceMs: 0 },
+    },
     otherDomains: new Map(),
     parts: { blocklist: new Map(), allowlist: new Map() },
   };
@@ -236,9 +238,14 @@ function readDispute(line: string, { disputes }: MutableInventory): boolean {
   return true;
 }
 
-function* approvalLines({ approval, approvals, counted }: Inventory): Iterable<string> {
+/** No approval hash is one of these words. */
+function* approvalLines({ approval, approvals, allowed }: Inventory): Iterable<string> {
   if (approvals > 0) yield `used ${approvals}`;
-  yield* countedLines(counted);
+  for (const list of listNames) {
+    const { pending, count, sinceMs } = allowed[list];
+    if (count > 0) yield `removed ${list} ${count} ${encodeTime(sinceMs)}`;
+    for (const entry of pending) yield `removing ${list} ${encodeWord(entry)}`;
+  }
   if (approval === undefined) return;
   const hash = encodeWord(approval.hash);
   yield hash;
@@ -255,7 +262,7 @@ function readApproval(line: string, into: MutableInventory): boolean {
     into.approvals = Math.max(into.approvals, Number(used));
     return true;
   }
-  if (line.startsWith(countedPrefix)) return readCounted(line, into.counted);
+  if (line.startsWith("removed ") || line.startsWith("removing ")) return readAllowed(line, into.allowed);
   const [hashWord, list, word, ...more] = line.split(" ");
   const hash = decodeWord(hashWord);
   if (typeof hash !== "string" || more.length > 0) return false;
@@ -274,6 +281,23 @@ function readApproval(line: string, into: MutableInventory): boolean {
   const entry = decodeEntry(word);
   if (!isListName(list) || entry === undefined) return false;
   approval.removals[list].add(entry);
+  return true;
+}
+
+/** A crash between two shards can leave two counts: the higher one counts. */
+function readAllowed(line: string, allowed: MutableInventory["allowed"]): boolean {
+  const [what, list, word, time, ...more] = line.split(" ");
+  if (!isListName(list) || more.length > 0) return false;
+  const of = allowed[list];
+  if (what === "removing") {
+    const entry = time === undefined ? decodeEntry(word) : undefined;
+    if (entry !== undefined) of.pending.add(entry);
+    return entry !== undefined;
+  }
+  const sinceMs = decodeTime(time);
+  if (sinceMs === null || !/^[1-9][0-9]{0,8}$/.test(word ?? "")) return false;
+  of.count = Math.max(of.count, Number(word));
+  of.sinceMs = Math.max(of.sinceMs, sinceMs);
   return true;
 }
 

@@ -72,8 +72,9 @@ const anyManaged = recordOf({
   entries: recordOf({ blocklist: entryMap, allowlist: entryMap }),
   origins: originMap,
 }).filter((managed) => countManaged(managed) > 0);
-const anyCount = recordOf({ atMs: anyTime, weight: fc.integer({ min: 1, max: 999_999_999 }) });
-const countMap = fc.array(fc.tuple(anyEntry, anyCount), { maxLength: 5 }).map((pairs) => new Map(pairs));
+const anyAllowed = fc
+  .tuple(fc.array(anyEntry, { maxLength: 5 }), fc.nat({ max: 999_999_999 }), anyTime)
+  .map(([pending, count, sinceMs]) => ({ pending: new Set(pending), count, sinceMs: count === 0 ? 0 : sinceMs }));
 const anyInventory: fc.Arbitrary<Inventory> = recordOf({
   domain: maybe(fc.domain()),
   waf: maybe(recordOf({ baseUrl: fc.webUrl(), keyMark: fc.stringMatching(/^[0-9a-f]{10}$/) })),
@@ -116,7 +117,7 @@ const anyInventory: fc.Arbitrary<Inventory> = recordOf({
     }),
   ),
   approvals: fc.nat({ max: 999_999_999 }),
-  counted: recordOf({ blocklist: countMap, allowlist: countMap }),
+  allowed: recordOf({ blocklist: anyAllowed, allowlist: anyAllowed }),
 });
 
 /** Refusals, disputes and triggers are sets: their order and duplicates have no meaning. */
@@ -191,9 +192,9 @@ const sample: Inventory = {
     holds: new Set(["c0ffee"]),
   },
   approvals: 3,
-  counted: {
-    blocklist: new Map([[entry("203.0.113.9"), { atMs: 0, weight: 2 }]]),
-    allowlist: new Map(),
+  allowed: {
+    blocklist: { pending: new Set([entry("203.0.113.9")]), count: 2, sinceMs: 0 },
+    allowlist: { pending: new Set(), count: 0, sinceMs: 0 },
   },
 };
 
@@ -218,7 +219,7 @@ describe("the text of an inventory", () => {
         '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n' +
         '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","begun":"true","clearedAt":"1970-01-01T00:00:00.000Z","attempts":"1","attemptedAt":""}\n',
       approval:
-        "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nf00d origins standby.example\nremoved blocklist 203.0.113.9 1970-01-01T00:00:00.000Z 2\nused 3\n",
+        "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nf00d origins standby.example\nremoved blocklist 2 1970-01-01T00:00:00.000Z\nremoving blocklist 203.0.113.9\nused 3\n",
       "other-domains": "staging.example.com blocklist 203.0.113.99 gw7es57ubw\n",
     });
   });

@@ -4,7 +4,7 @@
 // base URL returns the same domain, it has verified the key.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import type { HandledTrigger, Inventory, Managed } from "../../model/inventory.ts";
+import type { AllowedRemovals, HandledTrigger, Inventory, Managed } from "../../model/inventory.ts";
 import { listNames } from "../../model/declared.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -50,10 +50,18 @@ export function joinRecords(own: Inventory, former: Inventory, formerName: Objec
     rollouts: [...own.rollouts, ...rollouts],
     // A hash that was used for either instance must not work again.
     approvals: own.approvals + former.approvals,
-    counted: {
-      blocklist: new Map([...former.counted.blocklist, ...own.counted.blocklist]),
-      allowlist: new Map([...former.counted.allowlist, ...own.counted.allowlist]),
+    allowed: {
+      blocklist: joinAllowed(former.allowed.blocklist, own.allowed.blocklist),
+      allowlist: joinAllowed(former.allowed.allowlist, own.allowed.allowlist),
     },
+  };
+}
+
+function joinAllowed(former: AllowedRemovals, own: AllowedRemovals): AllowedRemovals {
+  return {
+    pending: new Set([...former.pending, ...own.pending]),
+    count: former.count + own.count,
+    sinceMs: Math.max(former.sinceMs, own.sinceMs),
   };
 }
 

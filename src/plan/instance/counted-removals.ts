@@ -6,7 +6,6 @@ import type { Entry } from "../../model/entry.ts";
 import { feedSourceName } from "../../model/feed.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";
-import { withCounted } from "../lists/removal-window.ts";
 import type { DesiredState } from "./desired.ts";
 
 /**
@@ -39,16 +38,4 @@ export function countsOverTime(
     known.set(owners, counts);
     return counts;
   };
-}
-
-/** The counted removals on the list, including newly allowed ones. The same map if there are none. */
-export function countedOn(
-  list: ListName,
-  { counted }: Pick<Inventory, "counted">,
-  { instance }: Pick<DesiredState, "instance">,
-  nowMs: number,
-  { allowed, weights }: { readonly allowed: readonly Entry[]; readonly weights: ReadonlyMap<Entry, number> },
-): Inventory["counted"][ListName] {
-  const window = { windowMs: instance.removalWindowMs, counted: counted[list], nowMs };
-  return withCounted(window, allowed, (entry) => weights.get(entry) ?? 1);
 }

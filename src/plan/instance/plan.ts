@@ -20,7 +20,7 @@ import type { DesiredState } from "./desired.ts";
 import { existingRulesOf } from "./desired.ts";
 import type { ListSummary } from "./progress.ts";
 import { countAwaited, countCovered, summarizeLists } from "./progress.ts";
-import { countedOn, countsOverTime } from "./counted-removals.ts";
+import { countsOverTime } from "./counted-removals.ts";
 import { draftList, type ListDraft } from "./list-draft.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { contestedNow } from "../lists/disputes.ts";
@@ -108,6 +108,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const decision = decideRemovals(
     { ...removalRequests(drafts, input, { holds, existingRules }), origins: originRemovals(originsInput) },
     desired.removalGuards,
+    { windowMs: desired.instance.removalWindowMs, nowMs },
     desired.instance.meta.annotations[approvalAnnotation],
     inventory,
   );
@@ -143,7 +144,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
 
 function removalRequests(
   drafts: Readonly<Record<ListName, ListDraft>>,
-  { desired, inventory, nowMs }: PlanInput,
+  { desired, inventory }: PlanInput,
   { holds, existingRules }: { readonly holds: HoldIndex; readonly existingRules: ReadonlySet<string> },
 ) {
   return eachList((list) => ({
@@ -156,7 +157,7 @@ function removalRequests(
     endsByItself: (entry: Entry) =>
       hasEnded(entry, inventory.entries[list].get(entry)?.owners, existingRules, desired.ended),
     countsOverTime: countsOverTime(list, desired, inventory),
-    window: { windowMs: desired.instance.removalWindowMs, counted: inventory.counted[list], nowMs },
+    before: inventory.allowed[list],
   }));
 }
 
@@ -284,12 +285,10 @@ function nextInventory(
   const refusals = withoutEnded(inventory.refusals, nowMs);
   const originChange = writesTo("origins") ? origins.change : "None";
   const others = refusals !== inventory.refusals || !isSameApproval(decision.approval, inventory.approval);
-  const counted = eachList((list) =>
-    countsRemovals && writesTo(list)
-      ? countedOn(list, inventory, desired, nowMs, { allowed: decision.counting[list], weights: drafts[list].weights })
-      : inventory.counted[list],
+  const allowed = eachList(
+    (list) => decision.record[list][countsRemovals && writesTo(list) ? "confirmed" : "unconfirmed"],
   );
-  const counts = listNames.some((list) => counted[list] !== inventory.counted[list]);
+  const counts = listNames.some((list) => allowed[list] !== inventory.allowed[list]);
   const otherChange = others ? "Entries" : counts ? "Owners" : "None";
   const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, otherChange];
   const looks = listNames.flatMap((list) => ownership[list].lookAgainMs ?? []);
@@ -303,7 +302,7 @@ function nextInventory(
       refusals,
       approval: decision.approval,
       approvals: decision.approvals,
-      counted,
+      allowed,
     },
     change: changes.includes("Entries") ? "Entries" : "Owners",
     adoptions: listNames.flatMap((list) => adoptionsOf(list, ownership[list].adopted, desired)),

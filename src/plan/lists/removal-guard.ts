@@ -8,11 +8,9 @@ import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners, unknownOwners } from "../../model/entry-owners.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { Approval, Inventory, RemovalCount } from "../../model/inventory.ts";
+import type { AllowedRemovals, Approval, Inventory } from "../../model/inventory.ts";
 import type { Hold } from "./holds.ts";
 import { holdKey } from "./holds.ts";
-import type { RemovalWindow } from "./removal-window.ts";
-import { recentRemovals, weightOfAll } from "./removal-window.ts";
 
 /** The percentage guard applies to lists of at least this size: one of three entries is 33 %. */
 const shareCountsFrom = 10;
@@ -26,8 +24,9 @@ export interface RemovalRequest {
   /** Whether the entry ended by itself. The guards do not count it. */
   readonly endsByItself?: (entry: Entry) => boolean;
   /** Whether it counts together with the removals of earlier plans. */
-  readonly countsOverTime?: (entry: Entry) => boolean;
-  readonly window?: RemovalWindow;
+  readonly countsOverTime: (entry: Entry) => boolean;
+  /** What earlier plans allowed. */
+  readonly before: AllowedRemovals;
   /**
    * How many declared entries the list represents after the additions of the plan. Additions go first, so any other size
    * would change the result halfway.
@@ -61,7 +60,7 @@ export interface HeldRemovals {
   readonly hash: string | undefined;
   /** The approval on the instance if it does not match: stale, or mistyped. */
   readonly mismatch: string | undefined;
-  /** The number of entries that were removed within the guards' time window and are still missing. */
+  /** The number of entries that were removed within the guards' time window. */
   readonly recent: Readonly<Record<ListName, number>>;
 }
 
@@ -75,8 +74,10 @@ export interface RemovalDecision {
   readonly approval: Approval | undefined;
   /** The number of used approvals. */
   readonly approvals: number;
-  /** Allowed removals that count together with those of later plans. */
-  readonly counting: Readonly<Record<ListName, readonly Entry[]>>;
+  /** What is recorded once the declared state is confirmed; until then, only that some removals are no longer pending. */
+  readonly record: Readonly<
+    Record<ListName, { readonly confirmed: AllowedRemovals; readonly unconfirmed: AllowedRemovals }>
+  >;
 }
 
 type ByList<T> = Record<ListName, T>;
@@ -89,36 +90,48 @@ type ByList<T> = Record<ListName, T>;
 export function decideRemovals(
   requests: Readonly<ByList<RemovalRequest>> & { readonly origins: readonly OriginRemoval[] },
   guards: Guards | undefined,
+  time: { readonly windowMs: number; readonly nowMs: number },
   annotation: string | undefined,
   { approval, approvals }: Pick<Inventory, "approval" | "approvals">,
 ): RemovalDecision {
   const allowed: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   const removals: ByList<HeldRemoval[]> = { blocklist: [], allowlist: [] };
   const approved: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
-  const guarded: ByList<Guarded> = { blocklist: nothingGuarded, allowlist: nothingGuarded };
+  const asBefore = (list: ListName) => ({ confirmed: requests[list].before, unconfirmed: requests[list].before });
+  const record: ByList<RemovalDecision["record"][ListName]> = {
+    blocklist: asBefore("blocklist"),
+    allowlist: asBefore("allowlist"),
+  };
+  const recent = { blocklist: 0, allowlist: 0 };
   const isUncovered = (hold: Hold): boolean =>
     hold.scope.kind === "Unconfirmed" || approval?.holds.has(holdKey(hold)) !== true;
   for (const list of listNames) {
-    const { holdsOn, ownersOf, endsByItself } = requests[list];
+    const { holdsOn, ownersOf, endsByItself, before } = requests[list];
     const fresh: HeldRemoval[] = [];
     for (const entry of requests[list].removals) {
       const isApproved = approval?.removals[list].has(entry) === true;
       if (isApproved) approved[list].add(entry);
       const holds = isApproved ? holdsOn(entry).filter(isUncovered) : holdsOn(entry);
       if (holds.length > 0) removals[list].push({ entry, holds, owners: ownersOf(entry) });
-      else if (isApproved || endsByItself?.(entry) === true) allowed[list].add(entry);
+      else if (isApproved || before.pending.has(entry) || endsByItself?.(entry) === true) allowed[list].add(entry);
       else fresh.push({ entry, holds, owners: ownersOf(entry) });
     }
-    guarded[list] = guardRemovals(fresh, requests[list], guards);
-    removals[list] = [...guarded[list].held, ...removals[list]];
-    for (const entry of guarded[list].allowed) allowed[list].add(entry);
+    const guarded = guardRemovals(fresh, requests[list], guards, time);
+    removals[list] = [...guarded.held, ...removals[list]];
+    for (const entry of guarded.allowed) allowed[list].add(entry);
+    const pending = requests[list].removals.filter((entry) => before.pending.has(entry));
+    const left = pending.length === before.pending.size ? before : { ...before, pending: new Set(pending) };
+    const { count, sinceMs } = guarded;
+    const isSame = guarded.allowed.length === 0;
+    const confirmed = isSame ? left : { pending: new Set([...pending, ...guarded.allowed]), count, sinceMs };
+    record[list] = { confirmed, unconfirmed: left };
+    recent[list] = guarded.recent;
   }
   const approvedOrigins = new Set(requests.origins.flatMap(({ host }) => (approval?.origins.has(host) ? host : [])));
   const origins = requests.origins.filter(({ host, holds }) =>
     holds.some((hold) => !approvedOrigins.has(host) || isUncovered(hold)),
   );
-  const counting = { blocklist: guarded.blocklist.counting, allowlist: guarded.allowlist.counting };
-  const held = { removals, origins, recent: recentOf(guarded) };
+  const held = { removals, origins, recent };
   const hash = hashRemovals(held, approvals);
   const isGranted = hash !== undefined && hash === annotation;
   const isHeld = (host: string): boolean => !isGranted && origins.some((origin) => origin.host === host);
@@ -133,7 +146,7 @@ export function decideRemovals(
     }
     for (const { host } of origins) approvedOrigins.add(host);
     const given = { hash, removals: approved, origins: approvedOrigins, holds };
-    return { allowed, allowedOrigins, held: undefined, approval: given, counting, approvals: approvals + 1 };
+    return { allowed, allowedOrigins, held: undefined, approval: given, record, approvals: approvals + 1 };
   }
   const isLeft = approved.blocklist.size + approved.allowlist.size + approvedOrigins.size > 0;
   return {
@@ -143,7 +156,7 @@ export function decideRemovals(
     approval:
       isLeft && approval !== undefined ? { ...approval, removals: approved, origins: approvedOrigins } : undefined,
     approvals,
-    counting,
+    record,
   };
 }
 
@@ -192,37 +205,34 @@ function holdsOf({ removals, origins }: Pick<HeldRemovals, "removals" | "origins
   return new Set([...removals.blocklist, ...removals.allowlist, ...origins].flatMap(({ holds }) => holds));
 }
 
-interface Guarded {
+interface Guarded extends Pick<AllowedRemovals, "count" | "sinceMs"> {
   readonly allowed: readonly Entry[];
   readonly held: readonly HeldRemoval[];
-  readonly counting: readonly Entry[];
+  /** The count of earlier plans. */
   readonly recent: number;
 }
 
-/** Neither a plan nor several plans within the window may remove too much. Removals that are already counted continue. */
-function guardRemovals(fresh: readonly HeldRemoval[], request: RemovalRequest, guards: Guards | undefined): Guarded {
-  const { weightOf, countsOverTime = () => false, window, size, sizeMax } = request;
+/** Neither a plan nor several plans within the window may remove too much. */
+function guardRemovals(
+  fresh: readonly HeldRemoval[],
+  request: RemovalRequest,
+  guards: Guards | undefined,
+  { windowMs, nowMs }: { readonly windowMs: number; readonly nowMs: number },
+): Guarded {
+  const { weightOf, countsOverTime, before } = request;
   const weigh = (removals: readonly HeldRemoval[]): number =>
     removals.reduce((sum, { entry }) => sum + weightOf(entry), 0);
-  const counted = window === undefined ? noneCounted : recentRemovals(window);
-  const isCounted = ({ entry }: HeldRemoval): boolean => counted.has(entry);
-  const gone = weightOfAll(counted) - weigh(fresh.filter(isCounted));
-  if (exceeds(weigh(fresh), request, guards)) return { allowed: [], held: fresh, counting: [], recent: gone };
-  const added = fresh.filter((removal) => !isCounted(removal) && countsOverTime(removal.entry));
-  const sizes = { size: size + gone, sizeMax: sizeMax + gone };
-  const isHeld = added.length > 0 && exceeds(weightOfAll(counted) + weigh(added), sizes, guards);
-  const held = isHeld ? added : [];
+  // A time in the future means that the clock was set back.
+  const isOver = Math.abs(nowMs - before.sinceMs) >= windowMs;
+  const { count: recent, sinceMs } = isOver ? { count: 0, sinceMs: nowMs } : before;
+  const counting = fresh.filter(({ entry }) => countsOverTime(entry));
+  const count = recent + weigh(counting);
+  const all = exceeds(weigh(fresh), request, guards);
+  const held = all ? fresh : counting.length > 0 && exceeds(count, request, guards) ? counting : [];
   const holding = new Set(held);
   const allowed = fresh.flatMap((removal) => (holding.has(removal) ? [] : [removal.entry]));
-  return { allowed, held, counting: isHeld ? [] : added.map(({ entry }) => entry), recent: gone };
+  return { allowed, held, recent, count: held.length > 0 ? recent : count, sinceMs };
 }
-
-function recentOf({ blocklist, allowlist }: ByList<Guarded>): HeldRemovals["recent"] {
-  return { blocklist: blocklist.recent, allowlist: allowlist.recent };
-}
-
-const nothingGuarded: Guarded = { allowed: [], held: [], counting: [], recent: 0 };
-const noneCounted: ReadonlyMap<Entry, RemovalCount> = new Map();
 
 function exceeds(
   count: number,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Dispute, Refusal } from "../../../src/model/inventory.ts";
+import { emptyInventory } from "../../../src/model/inventory.ts";
 import { operationKey } from "../../../src/model/operation.ts";
 import { contestedNow, disputesMax, noteDisputes } from "../../../src/plan/lists/disputes.ts";
 import { ApiKey } from "../../../src/model/api-key.ts";
@@ -163,7 +164,7 @@ describe("The domain", () => {
     blocklist: [one],
     handledTriggers: [{ cacheClear: "edge/c", trigger: "1", handledAtMs: 1 }],
     approvals: 3,
-    counted: { blocklist: new Map([[one, { atMs: 1, weight: 1 }]]), allowlist: new Map() },
+    allowed: { ...emptyInventory.allowed, blocklist: { pending: new Set(), count: 1, sinceMs: 1 } },
   });
 
   test("is recorded at the first sync", () => {
@@ -197,7 +198,7 @@ describe("The domain", () => {
       inventory: { domain: "other.example", handledTriggers: [{ trigger: "1" }], approvals: 3 },
     });
     // A used approval never acts again, and the guards' window continues.
-    expect(decision).toMatchObject({ inventory: { counted: inventory.counted } });
+    expect(decision).toMatchObject({ inventory: { allowed: inventory.allowed } });
     expect(decision.state === "Known" && decision.inventory.entries.blocklist.size).toBe(0);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { unknownOwners } from "../../../src/model/entry-owners.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
+import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { Approval } from "../../../src/model/inventory.ts";
 import { versionOfRules } from "../../../src/plan/lists/refusals.ts";
 import type { HeldRemoval, OriginRemoval } from "../../../src/plan/lists/removal-guard.ts";
@@ -85,16 +86,15 @@ describe("The guard on plans", () => {
 });
 
 /** The plan of a confirmed run, after these earlier removals. */
-function windowed(situation: Situation, { gone = 0, minutesAgo = 1, windowMs = 3_600_000, isCounted = false } = {}) {
-  const atMs = nowMs - minutesAgo * 60_000;
-  const before = isCounted ? addresses(gone, 10_000) : addresses(gone, 20_000);
-  const counted = {
-    blocklist: new Map(before.map((text) => [entry(text), { atMs, weight: 1 }])),
-    allowlist: new Map(),
+function windowed(situation: Situation, { gone = 0, minutesAgo = 1, windowMs = 3_600_000, pending = 0 } = {}) {
+  const sinceMs = nowMs - minutesAgo * 60_000;
+  const allowed = {
+    ...emptyInventory.allowed,
+    blocklist: { pending: new Set(addresses(pending, 10_000).map(entry)), count: gone, sinceMs },
   };
   const instance = { ...situation.gathered?.instance, removalWindowMs: windowMs };
   const gathered = { ...situation.gathered, instance: anInstance(instance) };
-  return planOf({ ...situation, gathered, inventory: { ...situation.inventory, counted }, countsRemovals: true });
+  return planOf({ ...situation, gathered, inventory: { ...situation.inventory, allowed }, countsRemovals: true });
 }
 
 describe("Entries that end by themselves", () => {
@@ -128,33 +128,42 @@ describe("The window of the guards", () => {
     ["ignores older removals", 60, { gone: 60, minutesAgo: 60 }, undefined],
     ["lasts just as long if the clock was set back", 60, { gone: 60, minutesAgo: -59 }, 60],
     ["counts no earlier removals if it is 0s", 60, { gone: 60, windowMs: 0 }, undefined],
-    ["lets removals continue that it has already counted", 60, { gone: 60, isCounted: true }, undefined],
+    ["lets removals continue that were allowed before", 60, { gone: 100, pending: 60 }, undefined],
+    ["judges only the others", 160, { gone: 60, pending: 60 }, 100],
+    ["lets others continue with them as far as they fit", 100, { gone: 60, pending: 60 }, undefined],
   ] as const)("%s", (_what, removed, options, held) => {
     const plan = windowed(removing(removed, 2_000), options);
     expect(plan.held?.removals.blocklist.length).toBe(held);
-    expect(plan.operations).toHaveLength(held === undefined ? removed : 0);
+    expect(plan.operations).toHaveLength(removed - (held ?? 0));
   });
 
-  test("applies the percentage to the former size of the list", () => {
-    expect(windowed(removing(3, 10), { gone: 2 }).operations).toStrictEqual([]);
-    expect(windowed(removing(2, 11), { gone: 2 }).operations).toHaveLength(2);
+  test("applies the percentage to the size of the list", () => {
+    expect(windowed(removing(3, 10), { gone: 1 }).operations).toStrictEqual([]);
+    expect(windowed(removing(2, 11), { gone: 1 }).operations).toHaveLength(2);
   });
 
   test("is recorded before the removals, once they are confirmed", () => {
     const situation = removing(3, 30);
-    expect(planOf(situation).inventory.counted.blocklist.size).toBe(0);
+    expect(planOf(situation).inventory.allowed).toStrictEqual(emptyInventory.allowed);
     const plan = windowed(situation);
     expect(plan.inventoryChanged).toBe(true);
-    expect([...plan.inventory.counted.blocklist]).toStrictEqual(
-      addresses(3, 10_000).map((text) => [entry(text), { atMs: nowMs, weight: 1 }]),
-    );
-    const next = planOf({ ...situation, inventory: { ...situation.inventory, counted: plan.inventory.counted } });
-    expect(next.inventory.counted.blocklist).toBe(plan.inventory.counted.blocklist);
+    const { allowed } = plan.inventory;
+    const sinceMs = nowMs - 60_000;
+    expect(allowed.blocklist).toStrictEqual({ pending: new Set(addresses(3, 10_000)), count: 3, sinceMs });
+    const next = planOf({ ...situation, inventory: { ...situation.inventory, allowed } });
+    expect(next.inventory.allowed.blocklist).toBe(allowed.blocklist);
+    // A removal that is done or no longer wanted is judged again if it is planned again.
+    const later = planOf({ ...removing(2, 30), inventory: { ...removing(2, 30).inventory, allowed } });
+    expect(later.inventory.allowed.blocklist).toStrictEqual({
+      pending: new Set(addresses(2, 10_000)),
+      count: 3,
+      sinceMs,
+    });
   });
 
   test("does not count approved removals", () => {
     const approved = planOf(approving(removing(150, 1), planOf(removing(150, 1)).held!.hash)).inventory.approval;
-    expect(windowed(approving(removing(150, 1), "", approved)).inventory.counted.blocklist.size).toBe(0);
+    expect(windowed(approving(removing(150, 1), "", approved)).inventory.allowed.blocklist.count).toBe(0);
   });
 
   test("does not count expired entries or those that left a feed, which has its own guards", () => {
@@ -176,7 +185,7 @@ describe("The window of the guards", () => {
     });
     const plan = windowed(situation([expired, fed]), { gone: 90 });
     expect(plan.operations).toHaveLength(40);
-    expect(plan.inventory.counted.blocklist.size).toBe(90);
+    expect(plan.inventory.allowed.blocklist.count).toBe(90);
     // Entries of a rule that is deleted before it expires count, and so do those of a feed that a rule no longer uses.
     expect(windowed(situation([]), { gone: 90 }).held?.removals.blocklist).toHaveLength(40);
     expect(windowed(situation([fed]), { gone: 90 }).held?.removals.blocklist).toHaveLength(20);

@@ -335,6 +335,22 @@ describe("More removals than the guards allow", () => {
     expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
   });
 
+  test("that were allowed continue, although a rule expires before they are done", async () => {
+    const all = addresses(400);
+    const world = new ConvergeWorld();
+    const expiresAtMs = world.clock.nowMs() + 60_000;
+    const temporary = blocking("temporary", addresses(70, 1_000), { expiresAtMs });
+    world.declare({ rules: [blocking("feed", all), temporary] });
+    await world.passesUntilDone();
+    world.declare({ rules: [blocking("feed", all.slice(100)), temporary] });
+    world.waf.failOn({ on: "RemoveEntry", nth: 40, effect: "After", fault: "Crash" });
+    expect(await world.passOrCrash()).toBeUndefined();
+    await world.clock.advance(60_000);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(300);
+    expect(world.owned().allowed.blocklist).toMatchObject({ pending: new Set(), count: 100 });
+  });
+
   test("do not include planned removals that a fresh read does not confirm", async () => {
     const all = addresses(400);
     const urgent = blocking("urgent", ["192.0.2.1"]);

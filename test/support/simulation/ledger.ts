@@ -258,8 +258,9 @@ export class Ledger {
     // The guards do not count the end of an automatic block.
     if (endsByItself(confirmed, this.#inventory(), entry)) return;
     const objections = moments.map((atMs) =>
-      this.#countObjection(list, entry, knowledge, { confirmed, moments, atMs }),
+      this.#countObjection(list, [entry], knowledge, { confirmed, moments, atMs }),
     );
+    if (this.#inventory().allowed[list].pending.has(entry)) objections.length = 0;
     if (objections[0] !== undefined && !objections.includes(undefined)) complain(objections[0]);
     // Several plans within the window must not remove more than one plan may.
     const owners = this.#inventory().entries[list].get(entry)?.owners ?? unknownOwners;
@@ -305,17 +306,33 @@ export class Ledger {
     );
   }
 
+  /** Removals are judged when they are recorded as allowed, before the first one. Those that are recorded do not count again. */
+  #judgeAllowed(before: Inventory, after: Inventory, knowledge: Knowledge, wall: SimWall): void {
+    const { confirmed, confirmedAtMs = 0 } = knowledge;
+    for (const list of listNames) {
+      const fresh = [...after.allowed[list].pending].filter((entry) => !before.allowed[list].pending.has(entry));
+      if (fresh.length === 0 || confirmed?.instance.meta.deleting === true) continue;
+      if (confirmed === undefined) return this.violation("Removals were allowed without a fresh read");
+      const moments = wall.shownSince(confirmedAtMs);
+      const objections = moments.map((atMs) =>
+        this.#countObjection(list, fresh, knowledge, { confirmed, moments, atMs }, before),
+      );
+      if (objections[0] !== undefined && !objections.includes(undefined)) this.violation(`${list}: ${objections[0]}`);
+    }
+  }
+
   /** While a plan is applied, its removals and the list get shorter: a plan that was allowed stays allowed. */
   #countObjection(
     list: ListName,
-    entry: Entry,
+    entries: readonly Entry[],
     { seen }: Knowledge,
     { confirmed, moments, atMs }: Basis & { readonly atMs: number },
+    { allowed }: Pick<Inventory, "allowed"> = this.#inventory(),
   ): string | undefined {
     const { maxRemovals, maxRemovalPercent } = confirmed.instance.guards;
     const wanted = [...this.#wanted(confirmed, atMs)[list]];
     // Guards do not count entries that other entries replace: `#uncoveredBy` checks these.
-    if (isCoveredBy(entry, wanted)) return undefined;
+    if (entries.every((entry) => isCoveredBy(entry, wanted))) return undefined;
     const { refusals, disputes } = this.#inventory();
     // These are paused, so they are not part of the plan.
     const waits = (other: Entry): boolean =>
@@ -328,10 +345,11 @@ export class Ledger {
       (other) =>
         seen[list]?.has(other) === true &&
         !this.#approved[list].has(other) &&
+        !allowed[list].pending.has(other) &&
         !waits(other) &&
         !endsByItself(confirmed, this.#inventory(), other),
     );
-    const count = new Set([...left, entry]).size;
+    const count = new Set([...left, ...entries]).size;
     if (count > maxRemovals) return `${count} entries would be removed at once, and ${maxRemovals} may be`;
     // Entries that a missing source keeps on the other list are not added to this list.
     const opposite = list === "blocklist" ? "allowlist" : "blocklist";
@@ -348,7 +366,7 @@ export class Ledger {
       const counted = declared(entries);
       const isCounted = new Set(counted);
       const size = countsBoth ? counted.length : isCounted.size;
-      return size + new Set([...adds, entry].filter((other) => !isCounted.has(other))).size;
+      return size + new Set([...adds, ...entries].filter((other) => !isCounted.has(other))).size;
     };
     const stillListed = known.filter((other) => this.#waf.has(list, other));
     const isTooMany = [wanted, added].every((adds) =>
@@ -481,9 +499,11 @@ export class Ledger {
   }
 
   /** Entries that may leave the record: missing ones, unmanaged ones, and those that a deleted rule or origin retains. */
-  saved(before: Inventory, after: Inventory, { gathered, seen }: Knowledge): void {
+  saved(before: Inventory, after: Inventory, knowledge: Knowledge, wall: SimWall): void {
+    const { gathered, seen } = knowledge;
     this.#formerInventory = before;
     this.#judgeApproval(before, after);
+    this.#judgeAllowed(before, after, knowledge, wall);
     // All objects that refer to the instance are released with it.
     const isGoing = gathered?.instance.meta.deleting === true;
     const rules = new Set(gathered?.rules.flatMap(({ rule }) => (rule.meta.deleting ? [] : [nameKey(rule.meta)])));

@@ -47,8 +47,22 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "`window` adds up the removals of several plans",
     file: "src/plan/lists/removal-guard.ts",
-    from: "const isHeld = added.length > 0 && exceeds(weightOfAll(counted) + weigh(added), sizes, guards);",
-    to: "const isHeld = added.length > 0 && exceeds(weigh(added), sizes, guards);",
+    from: "const count = recent + weigh(counting);",
+    to: "const count = weigh(counting);",
+    foundBy: "test/plan/lists/removal-guard.test.ts",
+  },
+  {
+    guard: "removals that were allowed are not judged again",
+    file: "src/plan/lists/removal-guard.ts",
+    from: "isApproved || before.pending.has(entry) || endsByItself",
+    to: "isApproved || endsByItself",
+    foundBy: "test/reconcile/converge/safety.test.ts",
+  },
+  {
+    guard: "a removal is judged again after its entry is declared again",
+    file: "src/plan/lists/removal-guard.ts",
+    from: "const pending = requests[list].removals.filter((entry) => before.pending.has(entry));",
+    to: "const pending = [...before.pending];",
     foundBy: "test/plan/lists/removal-guard.test.ts",
   },
   {

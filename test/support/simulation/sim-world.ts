@@ -269,7 +269,7 @@ export class SimWorld {
     this.#revision += 1;
     const before = stored?.inventory ?? emptyInventory;
     this.#inventories.set(name, { inventory: structuredClone(inventory), revision: this.#revision });
-    this.ledger.saved(before, inventory, process.knows(instance));
+    this.ledger.saved(before, inventory, process.knows(instance), process.wall);
     this.printed(process, describeInventory(inventory));
     this.note(process, `saves the inventory of ${name}: ${describeInventory(inventory)}`);
     return { state: "Saved", revision: String(this.#revision) };
