@@ -151,6 +151,13 @@ export const removalsHeldFact = {
       action:
         "Fix what the message names. If the removals are correct anyway, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
     },
+    InventoryRestored: {
+      statuses: ["True"],
+      meaning:
+        "The inventory is older than the one that the status describes, probably because it was restored from a backup. wafsync removes nothing.",
+      action:
+        "Restore the newer inventory. If there is none, accept this one: annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
+    },
     ApprovalMismatch: {
       statuses: ["True"],
       meaning:

@@ -239,6 +239,14 @@ export const wafInstanceStatus = z
     attachedRules: count.optional().describe("The number of attached WafIpRules."),
     attachedOrigins: count.optional().describe("The number of attached WafOrigins."),
     lastSyncTime: dateTime.optional().describe("When the last complete read of the WAF finished."),
+    inventoryVersion: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({ format: "int64" })
+      .describe(
+        "The version of the inventory, which each save increases. If the inventory has a lower one, it was restored from a backup, and wafsync removes nothing until you accept it.",
+      ),
     heldPlan: z
       .string()
       .max(128)

@@ -40,7 +40,7 @@ export async function runApprove(options: ApproveOptions): Promise<number> {
     else if (place !== undefined) out.line(approved(place, options));
     else if (hash !== undefined) out.line("Nothing was approved.");
     if (confirmed === "Stopped") return 130;
-    return isApproved || onHold.groups.length === 0 ? 0 : 1;
+    return isApproved || (hash === undefined && onHold.groups.length === 0) ? 0 : 1;
   } catch (error) {
     throw redactError(error, redact);
   } finally {
@@ -50,6 +50,11 @@ export async function runApprove(options: ApproveOptions): Promise<number> {
 
 function describe(instance: string, { hash, groups }: OnHold, { list }: ApproveOptions): string[] {
   if (groups.length === 0 && hash === undefined) return [`Nothing is on hold on ${instance}.`];
+  if (groups.length === 0) {
+    return [
+      `No removal is on hold on ${instance}, but its inventory is older than its status: see \`wafsync status\`.`,
+    ];
+  }
   const count = groups.reduce((sum, group) => sum + group.count, 0);
   const title = counted(count, "removal is", "removals are");
   const shownMax = list || count <= listedMax ? count : undefined;

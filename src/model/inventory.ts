@@ -100,6 +100,8 @@ export interface WafIdentity {
 }
 
 export interface Inventory extends Managed {
+  /** Increased by each save, so that a record that was restored from a backup is recognized: the status shows a higher one. */
+  readonly version: number;
   /** The domain of the WAF that the entries were added to; undefined before the first sync. */
   readonly domain: string | undefined;
   /** Undefined before the first sync. */
@@ -122,6 +124,7 @@ export interface Inventory extends Managed {
 const nothingAllowed: AllowedRemovals = { pending: new Set(), count: 0, sinceMs: 0 };
 
 export const emptyInventory: Inventory = {
+  version: 0,
   domain: undefined,
   waf: undefined,
   continued: undefined,

@@ -158,6 +158,7 @@ interface MutableInventory {
   /** By hash. */
   readonly approved: Map<string, MutableApproval>;
   approvals: number;
+  version: number;
   readonly allowed: Record<ListName, { readonly pending: Set<Entry>; count: number; sinceMs: number }>;
   readonly otherDomains: Map<string, MutableManaged>;
   readonly parts: EntryParts;
@@ -190,6 +191,7 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
     rollouts: [],
     approved: new Map(),
     approvals: 0,
+    version: 0,
     allowed: {
       blocklist: { pending: new Set(), count: 0, sinceMs: 0 },
       allowlist: { pending: new Set(), count: 0, sinceMs: 0 },
@@ -239,7 +241,8 @@ function readDispute(line: string, { disputes }: MutableInventory): boolean {
 }
 
 /** No approval hash is one of these words. */
-function* approvalLines({ approval, approvals, allowed }: Inventory): Iterable<string> {
+function* approvalLines({ version, approval, approvals, allowed }: Inventory): Iterable<string> {
+  if (version > 0) yield `version ${version}`;
   if (approvals > 0) yield `used ${approvals}`;
   for (const list of listNames) {
     const { pending, count, sinceMs } = allowed[list];
@@ -256,10 +259,11 @@ function* approvalLines({ approval, approvals, allowed }: Inventory): Iterable<s
 }
 
 function readApproval(line: string, into: MutableInventory): boolean {
-  const used = /^used (?<count>[1-9][0-9]{0,8})$/.exec(line)?.groups?.["count"];
-  if (used !== undefined) {
+  const [, what, count] = /^(used|version) ([1-9][0-9]{0,8})$/.exec(line) ?? [];
+  if (what !== undefined) {
+    const field = what === "used" ? "approvals" : "version";
     // A crash between two shards leaves two numbers.
-    into.approvals = Math.max(into.approvals, Number(used));
+    into[field] = Math.max(into[field], Number(count));
     return true;
   }
   if (line.startsWith("removed ") || line.startsWith("removing ")) return readAllowed(line, into.allowed);

@@ -76,6 +76,7 @@ const anyAllowed = fc
   .tuple(fc.array(anyEntry, { maxLength: 5 }), fc.nat({ max: 999_999_999 }), anyTime)
   .map(([pending, count, sinceMs]) => ({ pending: new Set(pending), count, sinceMs: count === 0 ? 0 : sinceMs }));
 const anyInventory: fc.Arbitrary<Inventory> = recordOf({
+  version: fc.nat({ max: 999_999_999 }),
   domain: maybe(fc.domain()),
   waf: maybe(recordOf({ baseUrl: fc.webUrl(), keyMark: fc.stringMatching(/^[0-9a-f]{10}$/) })),
   continued: maybe(anyName),
@@ -192,6 +193,7 @@ const sample: Inventory = {
     holds: new Set(["c0ffee"]),
   },
   approvals: 3,
+  version: 7,
   allowed: {
     blocklist: { pending: new Set([entry("203.0.113.9")]), count: 2, sinceMs: 0 },
     allowlist: { pending: new Set(), count: 0, sinceMs: 0 },
@@ -219,7 +221,7 @@ describe("the text of an inventory", () => {
         '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n' +
         '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","begun":"true","clearedAt":"1970-01-01T00:00:00.000Z","attempts":"1","attemptedAt":""}\n',
       approval:
-        "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nf00d origins standby.example\nremoved blocklist 2 1970-01-01T00:00:00.000Z\nremoving blocklist 203.0.113.9\nused 3\n",
+        "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nf00d origins standby.example\nremoved blocklist 2 1970-01-01T00:00:00.000Z\nremoving blocklist 203.0.113.9\nused 3\nversion 7\n",
       "other-domains": "staging.example.com blocklist 203.0.113.99 gw7es57ubw\n",
     });
   });

@@ -37,7 +37,7 @@ import { asksToAdopt, ownEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
 import { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
-import { decideRemovals, hasEnded, isSameApproval } from "../lists/removal-guard.ts";
+import { decideRemovals, hasEnded, isSameApproval, restoredInventory } from "../lists/removal-guard.ts";
 
 export interface Plan {
   /** In the order of execution. */
@@ -74,6 +74,8 @@ export interface PlanInput {
   readonly inventory: Inventory;
   /** Refusals that the inventory has no room for, by `operationKey`. */
   readonly olderRefusals?: ReadonlyMap<string, Refusal>;
+  /** The version of the inventory that the status describes: an older one was restored from a backup. */
+  readonly reportedVersion?: number;
   /** Whether its removals count for `guards.window` from now on: the declared state was confirmed, so they will be executed. */
   readonly countsRemovals?: boolean;
   readonly nowMs: number;
@@ -89,7 +91,9 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const contested = contestedNow(inventory.disputes, nowMs);
   const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
   const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
-  const holds = new HoldIndex(desired, inventory, existingRules);
+  const { hold, isAccepted } = checkVersion(input);
+  const held = hold === undefined ? desired.holds : [...desired.holds, hold.hold];
+  const holds = new HoldIndex({ ...desired, holds: held }, inventory, existingRules);
   yield;
   const drafting = { ...input, contested, refusals, existingRules, holds };
   const blocklist = draftList("blocklist", drafting);
@@ -111,13 +115,14 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     { windowMs: desired.instance.removalWindowMs, nowMs },
     desired.instance.meta.annotations[approvalAnnotation],
     inventory,
+    hold,
   );
   yield;
   const origins = planOrigins({ ...originsInput, allowed: decision.allowedOrigins });
   const split = splitByPolicy(input, drafts, decision, origins);
   yield;
   const fitting = eachList((list) => withoutRoomFor(split.noRoom, list, drafts[list]));
-  const next = nextInventory(input, fitting, { ...split, decision, origins, holds, existingRules });
+  const next = nextInventory(input, fitting, { ...split, decision, origins, holds, existingRules, isAccepted });
   yield;
   return {
     operations: split.operations,
@@ -246,7 +251,15 @@ function adoptionsOf(list: ListName, adopted: readonly Entry[], desired: Desired
   });
 }
 
+/** A user accepts an inventory that was restored from a backup: then its version continues behind the one in the status. */
+function checkVersion({ desired, inventory, reportedVersion = 0 }: PlanInput) {
+  const hold = restoredInventory(inventory.version, reportedVersion);
+  const isAccepted = hold !== undefined && desired.instance.meta.annotations[approvalAnnotation] === hold.hash;
+  return isAccepted ? { hold: undefined, isAccepted } : { hold, isAccepted };
+}
+
 interface Decided extends Pick<Split, "writesTo"> {
+  readonly isAccepted: boolean;
   readonly decision: RemovalDecision;
   readonly origins: OriginPlan;
   readonly holds: HoldIndex;
@@ -256,7 +269,7 @@ interface Decided extends Pick<Split, "writesTo"> {
 function nextInventory(
   { desired, observed, inventory, nowMs, countsRemovals = false }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
-  { writesTo, decision, origins, holds, existingRules }: Decided,
+  { writesTo, decision, origins, holds, existingRules, isAccepted }: Decided,
 ): {
   readonly inventory: Inventory;
   readonly change: ListOwnership["change"];
@@ -284,7 +297,8 @@ function nextInventory(
   );
   const refusals = withoutEnded(inventory.refusals, nowMs);
   const originChange = writesTo("origins") ? origins.change : "None";
-  const others = refusals !== inventory.refusals || !isSameApproval(decision.approval, inventory.approval);
+  const others =
+    isAccepted || refusals !== inventory.refusals || !isSameApproval(decision.approval, inventory.approval);
   const allowed = eachList(
     (list) => decision.record[list][countsRemovals && writesTo(list) ? "confirmed" : "unconfirmed"],
   );

@@ -4,6 +4,7 @@
 // -----------  --------------------------------------------------------------------------------------------------
 // Unconfirmed  all, and an approval is impossible: the declared state could not be read before the removal
 // All          all: an unparsable file or an unlisted kind can declare anything
+// Restored     all, until the inventory is accepted: it is older than the one that the status describes
 // Rule         that the rule last declared
 // Source       that the source last declared, for any rule. If none are recorded, its entries are unknown: then those of its
 //              own rule, and those of deleted rules in its namespace, because a rule may have been renamed
@@ -22,6 +23,7 @@ import type { Inventory, OwnedEntry, OwnedOrigin } from "../../model/inventory.t
 export type HoldScope =
   | { readonly kind: "Unconfirmed" }
   | { readonly kind: "All" }
+  | { readonly kind: "Restored" }
   | { readonly kind: "Rule"; readonly list: ListName; readonly rule: string }
   | { readonly kind: "Source"; readonly list: ListName; readonly rule: string; readonly source: string }
   /** `object` is the `resourceKey` of a rule or an origin. */
@@ -47,7 +49,7 @@ type SourceHold = Hold & { readonly scope: Extract<HoldScope, { kind: "Source" }
 
 /** True for holds on the removals of both lists and of origins. */
 export function holdsEverything({ scope }: Hold): boolean {
-  return scope.kind === "All" || scope.kind === "Unconfirmed";
+  return scope.kind === "All" || scope.kind === "Unconfirmed" || scope.kind === "Restored";
 }
 
 // The key of a hold is computed once, because each removal on hold needs it.

@@ -60,6 +60,8 @@ export interface HeldRemovals {
   readonly hash: string | undefined;
   /** The approval on the instance if it does not match: stale, or mistyped. */
   readonly mismatch: string | undefined;
+  /** Why all removals are on hold until the inventory is accepted; undefined unless it is older than the status. */
+  readonly restored: string | undefined;
   /** The number of entries that were removed within the guards' time window. */
   readonly recent: Readonly<Record<ListName, number>>;
 }
@@ -93,6 +95,7 @@ export function decideRemovals(
   time: { readonly windowMs: number; readonly nowMs: number },
   annotation: string | undefined,
   { approval, approvals }: Pick<Inventory, "approval" | "approvals">,
+  restored?: RestoredInventory,
 ): RemovalDecision {
   const allowed: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   const removals: ByList<HeldRemoval[]> = { blocklist: [], allowlist: [] };
@@ -104,7 +107,7 @@ export function decideRemovals(
   };
   const recent = { blocklist: 0, allowlist: 0 };
   const isUncovered = (hold: Hold): boolean =>
-    hold.scope.kind === "Unconfirmed" || approval?.holds.has(holdKey(hold)) !== true;
+    hold.scope.kind === "Unconfirmed" || hold.scope.kind === "Restored" || approval?.holds.has(holdKey(hold)) !== true;
   for (const list of listNames) {
     const { holdsOn, ownersOf, endsByItself, before } = requests[list];
     const fresh: HeldRemoval[] = [];
@@ -131,8 +134,8 @@ export function decideRemovals(
   const origins = requests.origins.filter(({ host, holds }) =>
     holds.some((hold) => !approvedOrigins.has(host) || isUncovered(hold)),
   );
-  const held = { removals, origins, recent };
-  const hash = hashRemovals(held, approvals);
+  const held = { removals, origins, restored: restored?.hold.reason, recent };
+  const hash = restored?.hash ?? hashRemovals(held, approvals);
   const isGranted = hash !== undefined && hash === annotation;
   const isHeld = (host: string): boolean => !isGranted && origins.some((origin) => origin.host === host);
   const allowedOrigins = new Set(requests.origins.flatMap(({ host }) => (isHeld(host) ? [] : host)));
@@ -181,6 +184,20 @@ export function hasEnded(
   );
 }
 
+/** An inventory that is older than the one that the status of the instance describes. */
+export interface RestoredInventory {
+  /** Accepts it. */
+  readonly hash: string;
+  readonly hold: Hold;
+}
+
+/** Undefined unless the inventory is older than `reported`, the version that the status describes. */
+export function restoredInventory(version: number, reported: number): RestoredInventory | undefined {
+  if (version >= reported) return undefined;
+  const reason = `The inventory has version ${version}, but the status describes version ${reported}: it was probably restored from a backup, and may contain entries that wafsync has removed since then, and lack those that it has added.`;
+  return { hash: hexDigest(`inventory ${version} for ${reported}`, 12), hold: { scope: { kind: "Restored" }, reason } };
+}
+
 /** Also false if the approval contains fewer removals: entries that were removed or are wanted again are no longer approved. */
 export function isSameApproval(next: Approval | undefined, before: Approval | undefined): boolean {
   if (next === undefined || before === undefined) return next === before;
@@ -190,12 +207,13 @@ export function isSameApproval(next: Approval | undefined, before: Approval | un
 }
 
 function heldRemovals(
-  held: Pick<HeldRemovals, "removals" | "origins" | "recent">,
+  held: Omit<HeldRemovals, "hash" | "mismatch">,
   hash: string | undefined,
   annotation: string | undefined,
 ): HeldRemovals | undefined {
-  const { removals, origins } = held;
-  if (removals.blocklist.length + removals.allowlist.length + origins.length === 0) return undefined;
+  const { removals, origins, restored } = held;
+  const isEmpty = removals.blocklist.length + removals.allowlist.length + origins.length === 0;
+  if (isEmpty && restored === undefined) return undefined;
   const isGiven = annotation !== undefined && annotation !== "" && hash !== undefined;
   return { ...held, hash, mismatch: isGiven ? annotation : undefined };
 }

@@ -273,8 +273,11 @@ export class Run {
         ? await this.domain.ensure(this.#view.observed, { signal: this.ports.abandon })
         : undefined);
     if (ended !== undefined) return ended;
-    const { inventory: before, observed } = this.#view;
-    const next = this.#plan.inventory;
+    const { inventory: before, observed, reportedVersion } = this.#view;
+    const { inventory, held } = this.#plan;
+    // A restored inventory stays recognizable until it is accepted.
+    const version = held?.restored === undefined ? Math.max(inventory.version, reportedVersion) + 1 : inventory.version;
+    const next = { ...inventory, version };
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
     if (saved.state === "Conflict") return { kind: "Blocked", blocker: "InventoryConflict", message: saved.problem };
     if (saved.state === "Failed") return { kind: "Blocked", blocker: "InventoryUnwritable", message: saved.problem };

@@ -224,7 +224,12 @@ async function begin(
   emitDomainMove(ports.status, memory.emitted, instance.meta, domain.told);
   declared = await compiledFor(declared, domain.inventory.entries, read.value);
   // Plan, with drift taken into account.
-  const view = withDrift(ports, memory, { ...declared, observed: read.value, inventory: domain.inventory });
+  // An inventory that was restored from a backup is older than the status. A missing one is not, and neither matters in a deletion.
+  const reported = ports.status.read(instance.meta)?.["inventoryVersion"];
+  const reportedVersion = followsSource && typeof reported === "number" ? reported : 0;
+  const isMissing = stored.revision === "" && reportedVersion > 0;
+  const inventory = isMissing ? { ...domain.inventory, version: reportedVersion } : domain.inventory;
+  const view = withDrift(ports, memory, { ...declared, observed: read.value, inventory, reportedVersion });
   const run = await Run.begin({ name, ports, memory, waf, startedMs, beganMs, view, stored, followsSource });
   ports.observer.planned?.(name, run.plan);
   return { kind: "Begun", run };

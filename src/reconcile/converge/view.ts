@@ -24,6 +24,8 @@ export interface View extends Declared {
   /** The WAF as last read. Later writes are in the ledger. */
   readonly observed: Observed;
   readonly inventory: Inventory;
+  /** The version of the inventory that the status of the instance describes. */
+  readonly reportedVersion: number;
   /** Changes by another writer at the start of the run. */
   readonly drift: readonly DriftedEntry[];
 }

@@ -18,7 +18,9 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
   const held = facts.plan?.held;
   if (held === undefined) return "";
   const { guards } = facts.gathered.instance;
-  const parts = [mismatchSentence(held)];
+  const isRestored = held.restored !== undefined;
+  const untilAccepted = "wafsync removes nothing until you restore the newer inventory, or accept this one.";
+  const parts = [isRestored ? `${held.restored} ${untilAccepted}` : mismatchSentence(held)];
   for (const list of listNames) {
     const byGuards = held.removals[list].filter(({ holds }) => holds.length === 0);
     const bySources = held.removals[list].filter(({ holds }) => holds.length > 0);
@@ -28,10 +30,14 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
     }
     if (bySources.length > 0) {
       const what = `${countAndExamples(bySources, list)} on hold ${occasionOf(bySources)}`;
-      parts.push(`${what}: ${reasonsOf(bySources)}${ownersSentence(bySources)}`);
+      parts.push(
+        isRestored
+          ? `${countAndExamples(bySources, list)} on hold.`
+          : `${what}: ${reasonsOf(bySources)}${ownersSentence(bySources)}`,
+      );
     }
   }
-  if (held.origins.length > 0) parts.push(originsSentence(held.origins));
+  if (held.origins.length > 0 && !isRestored) parts.push(originsSentence(held.origins));
   return [...parts, approvalSentence(facts, held)].filter((part) => part !== "").join(" ");
 }
 
@@ -86,13 +92,14 @@ function reasonsOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
 }
 
 /** How to approve the removals: with a command or, in a directory, also with a change to a file, for a pull request. */
-function approvalSentence({ gathered }: Pick<RunFacts, "gathered">, { hash }: HeldRemovals): string {
+function approvalSentence({ gathered }: Pick<RunFacts, "gathered">, { hash, restored }: HeldRemovals): string {
   if (hash === undefined) return "";
+  const goal = restored === undefined ? "approve exactly these removals" : "accept this inventory";
   const { meta } = gathered.instance;
   if (meta.location !== "") {
-    return `To approve exactly these removals, run \`wafsync approve\`, or add to metadata.annotations of WafInstance ${nameKey(meta)} (${meta.location}): ${approvalAnnotation}: "${hash}"`;
+    return `To ${goal}, run \`wafsync approve\`, or add to metadata.annotations of WafInstance ${nameKey(meta)} (${meta.location}): ${approvalAnnotation}: "${hash}"`;
   }
-  return `To approve exactly these removals: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${hash}`;
+  return `To ${goal}: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${hash}`;
 }
 
 function countAndExamples(removals: readonly HeldRemoval[], list: ListName): string {

@@ -58,6 +58,7 @@ function observedPart(before: Partial<WafInstanceStatus>, facts: RunFacts): Part
     primaryOrigin: observed.primaryOrigin,
     blocklist: listCounts(lists.blocklist),
     allowlist: listCounts(lists.allowlist),
+    inventoryVersion: Math.max(before.inventoryVersion ?? 0, inventory?.version ?? 0),
     heldPlan: plan.held?.hash,
     removalsOnHold: plan.held === undefined ? undefined : heldGroups(plan.held).slice(0, heldGroupsMax),
     plan:
@@ -169,7 +170,8 @@ function withRemovalsHeld(conditions: readonly Condition[], facts: RunFacts): re
   const { held } = plan;
   if (held === undefined) return removeCondition(conditions, "RemovalsHeld");
   const isByGuards = listNames.some((list) => held.removals[list].some(({ holds }) => holds.length === 0));
-  const reason = isByGuards ? "TooManyRemovals" : "SourceBroken";
+  const isRestored = held.restored !== undefined;
+  const reason = isRestored ? "InventoryRestored" : isByGuards ? "TooManyRemovals" : "SourceBroken";
   const shown = held.mismatch === undefined ? reason : "ApprovalMismatch";
   return setCondition(conditions, { ...common, reason: shown, message: heldMessage(facts) }, facts.nowMs);
 }

@@ -10,6 +10,7 @@ import {
   aRule,
   blocking,
   createdMs,
+  instanceName,
 } from "../../support/builders/declare.ts";
 import { disputesMax } from "../../../src/plan/lists/disputes.ts";
 import { anInventory, entry } from "../../support/builders/gathered.ts";
@@ -943,5 +944,92 @@ describe("A stale cache", () => {
     expect(result).toStrictEqual({ kind: "Outdated" });
     expect(wakeAtMs).toBe(world.clock.nowMs() + 1_000);
     expect(world.waf.lists.blocklist).toHaveLength(3);
+  });
+});
+
+describe("An inventory that is older than the status", () => {
+  const all = addresses(6);
+
+  /** After an older inventory was restored and two addresses are no longer declared. */
+  async function restored() {
+    const world = new ConvergeWorld();
+    world.declare({ rules: [blocking("feed", all.slice(0, 4))] });
+    await world.pass();
+    const backup = world.owned();
+    world.declare({ rules: [blocking("feed", all)] });
+    await world.pass();
+    world.inventory.put(instanceName, backup);
+    world.declare({ rules: [blocking("feed", [...all.slice(2), "192.0.2.1"])] });
+    return world;
+  }
+
+  const accept = (world: ConvergeWorld, hash: unknown) =>
+    world.declare({
+      instance: anInstance({ meta: { annotations: { "wafsync.dev/approve-removals": String(hash) } } }),
+    });
+
+  test("puts all removals on hold until it is accepted, and nothing else", async () => {
+    const world = await restored();
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([...all, "192.0.2.1"]);
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True InventoryRestored");
+    const message = world.status.message(world.instance, "RemovalsHeld") ?? "";
+    expect(message).toMatch(
+      /^The inventory has version \d+, but the status describes version \d+: .* accept this one\./,
+    );
+    const { heldPlan } = world.status.read(world.instance) as { heldPlan: string };
+    expect(message).toContain(
+      `To accept this inventory: kubectl annotate --overwrite wafinstance -n edge shop wafsync.dev/approve-removals=${heldPlan}`,
+    );
+    // Neither more runs nor a restart make it any newer.
+    world.restart();
+    for (let run = 0; run < 5; run += 1) {
+      world.declare({ rules: [blocking("feed", [...all.slice(2), "192.0.2.1", `192.0.2.${run + 2}`])] });
+      await world.pass();
+    }
+    expect(world.status.read(world.instance)).toHaveProperty("heldPlan", heldPlan);
+    world.declare({ rules: [blocking("feed", [...all.slice(2), "192.0.2.1"])] });
+    accept(world, heldPlan);
+    await world.pass();
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([...all.slice(2), "192.0.2.1"]);
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    // The same hash accepts no other inventory.
+    const backup = { ...world.owned(), version: world.owned().version - 1 };
+    world.inventory.put(instanceName, backup);
+    await world.pass();
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True InventoryRestored");
+  });
+
+  test("is reported even if there is nothing to remove", async () => {
+    const world = await restored();
+    world.declare({ rules: [blocking("feed", all)] });
+    await world.pass();
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Held");
+    expect(world.status.eventReasons()).toContain("RemovalsHeld");
+  });
+
+  test.each([
+    ["a lost status", (world: ConvergeWorld) => world.status.forget(world.instance)],
+    ["a missing inventory", (world: ConvergeWorld) => void world.inventory.remove(instanceName)],
+    [
+      "a status that was not written because of a crash",
+      (world: ConvergeWorld) => world.inventory.put(instanceName, { ...world.owned(), version: 99 }),
+    ],
+  ])("is not confused with %s", async (_what, lose) => {
+    const world = await restored();
+    lose(world);
+    for (let run = 0; run < 2; run += 1) {
+      await world.pass();
+      expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
+      expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    }
+  });
+
+  test("does not prevent the deletion of the instance", async () => {
+    const world = await restored();
+    world.declare({ instance: anInstance({ deletionPolicy: "Delete", meta: { deleting: true } }) });
+    await world.passesUntilGone();
+    expect(world.waf.lists.blocklist).toStrictEqual(all.slice(4));
   });
 });

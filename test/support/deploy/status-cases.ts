@@ -85,6 +85,7 @@ type HeldCase = readonly [SyncedReason, Next, Verdict];
 const removalsHeldVerdicts: Readonly<Record<ReasonOf<"RemovalsHeld">, HeldCase>> = {
   TooManyRemovals: ["Held", "Person", held],
   SourceBroken: ["Held", "Person", held],
+  InventoryRestored: ["Held", "Person", held],
   ApprovalMismatch: ["Held", "Person", held],
   InventoryUnreadable: ["InventoryUnreadable", "Person", failed],
 };

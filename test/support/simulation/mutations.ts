@@ -59,6 +59,20 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
+    guard: "an inventory that is older than the status puts removals on hold",
+    file: "src/plan/lists/removal-guard.ts",
+    from: "if (version >= reported) return undefined;",
+    to: "if (version >= 0) return undefined;",
+    foundBy: "test/reconcile/converge/safety.test.ts",
+  },
+  {
+    guard: "a restored inventory stays recognizable until it is accepted",
+    file: "src/reconcile/converge/run-state.ts",
+    from: "const version = held?.restored === undefined ? Math.max",
+    to: "const version = held?.restored !== null ? Math.max",
+    foundBy: "test/reconcile/converge/safety.test.ts",
+  },
+  {
     guard: "a removal is judged again after its entry is declared again",
     file: "src/plan/lists/removal-guard.ts",
     from: "const pending = requests[list].removals.filter((entry) => before.pending.has(entry));",

@@ -1,0 +1,37 @@
+// An inventory in a folder that was restored from a backup: nothing is removed until a person accepts it, as the messages say.
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+
+test("A restored inventory puts removals on hold until `wafsync approve` accepts it", async () => {
+  await using folder = await wafFolder();
+  const { files, from, path, simulator } = folder;
+  const declare = async (...addresses: string[]) =>
+    await files.write("rule.yaml", ruleDocument("hosts", { addresses }));
+  const run = async (...words: string[]) => await runWafsync([...words, ...from]);
+  await declare("192.0.2.1", "192.0.2.2");
+  expect((await run("apply")).code).toBe(0);
+  const inventory = join(path, ".wafsync/inventory/shop/main.yaml");
+  await cp(inventory, join(path, "backup.txt"));
+  await declare("192.0.2.1", "192.0.2.2", "192.0.2.3");
+  expect((await run("apply")).code).toBe(0);
+  await cp(join(path, "backup.txt"), inventory);
+
+  await declare("192.0.2.1", "192.0.2.3", "192.0.2.4");
+  const reason = "it was probably restored from a backup";
+  const planned = await run("plan");
+  expect([planned.code, planned.stdout]).toStrictEqual([1, expect.stringContaining(reason)]);
+  const applied = await run("apply");
+  expect([applied.code, applied.stdout]).toStrictEqual([1, expect.stringContaining(reason)]);
+  const { blocklist } = simulator.waf(testKey);
+  expect(blocklist).toStrictEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]);
+  const status = await run("status");
+  expect(status.stdout).toContain(`To see and approve them: wafsync approve ${from.join(" ")} --instance shop/main`);
+
+  expect((await run("approve", "--yes")).code).toBe(0);
+  expect((await run("apply")).code).toBe(0);
+  expect(simulator.waf(testKey).blocklist).toStrictEqual(["192.0.2.1", "192.0.2.3", "192.0.2.4"]);
+  expect((await run("plan")).stdout).toContain("Nothing to do: the WAF matches the declared state.");
+});
