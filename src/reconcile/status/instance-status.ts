@@ -172,6 +172,6 @@ function withRemovalsHeld(conditions: readonly Condition[], facts: RunFacts): re
   const isByGuards = listNames.some((list) => held.removals[list].some(({ holds }) => holds.length === 0));
   const isRestored = held.restored !== undefined;
   const reason = isRestored ? "InventoryRestored" : isByGuards ? "TooManyRemovals" : "SourceBroken";
-  const shown = held.mismatch === undefined ? reason : "ApprovalMismatch";
+  const shown = held.mismatch === undefined || isRestored ? reason : "ApprovalMismatch";
   return setCondition(conditions, { ...common, reason: shown, message: heldMessage(facts) }, facts.nowMs);
 }

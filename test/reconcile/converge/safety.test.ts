@@ -965,7 +965,10 @@ describe("An inventory that is older than the status", () => {
 
   const accept = (world: ConvergeWorld, hash: unknown) =>
     world.declare({
-      instance: anInstance({ meta: { annotations: { "wafsync.dev/approve-removals": String(hash) } } }),
+      instance: anInstance({
+        guards: { maxRemovalPercent: 100 },
+        meta: { annotations: { "wafsync.dev/approve-removals": String(hash) } },
+      }),
     });
 
   test("puts all removals on hold until it is accepted, and nothing else", async () => {

@@ -306,8 +306,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "approvals do not apply to unconfirmed removals",
     file: "src/plan/lists/removal-guard.ts",
-    from: 'hold.scope.kind === "Unconfirmed" || approval?.holds.has(holdKey(hold)) !== true;',
-    to: "approval?.holds.has(holdKey(hold)) !== true;",
+    from: 'hold.scope.kind === "Unconfirmed" || hold.scope.kind === "Restored" || approval',
+    to: 'hold.scope.kind === "Restored" || approval',
     foundBy: "test/plan/lists/holds.test.ts",
   },
   {
