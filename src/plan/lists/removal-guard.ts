@@ -8,7 +8,7 @@ import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners, unknownOwners } from "../../model/entry-owners.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { AllowedRemovals, Approval, Inventory } from "../../model/inventory.ts";
+import { type AllowedRemovals, type Approval, emptyInventory, type Inventory } from "../../model/inventory.ts";
 import type { Hold } from "./holds.ts";
 import { holdKey } from "./holds.ts";
 
@@ -100,39 +100,28 @@ export function decideRemovals(
   const allowed: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   const removals: ByList<HeldRemoval[]> = { blocklist: [], allowlist: [] };
   const approved: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
-  const asBefore = (list: ListName) => ({ confirmed: requests[list].before, unconfirmed: requests[list].before });
-  const record: ByList<RemovalDecision["record"][ListName]> = {
-    blocklist: asBefore("blocklist"),
-    allowlist: asBefore("allowlist"),
-  };
-  const recent = { blocklist: 0, allowlist: 0 };
-  const isUncovered = (hold: Hold): boolean =>
-    hold.scope.kind === "Unconfirmed" || hold.scope.kind === "Restored" || approval?.holds.has(holdKey(hold)) !== true;
+  const guarded: ByList<Guarded> = { blocklist: nothingGuarded, allowlist: nothingGuarded };
   for (const list of listNames) {
     const { holdsOn, ownersOf, endsByItself, before } = requests[list];
     const fresh: HeldRemoval[] = [];
     for (const entry of requests[list].removals) {
       const isApproved = approval?.removals[list].has(entry) === true;
       if (isApproved) approved[list].add(entry);
-      const holds = isApproved ? holdsOn(entry).filter(isUncovered) : holdsOn(entry);
+      const holds = isApproved ? holdsOn(entry).filter((hold) => isUncovered(hold, approval)) : holdsOn(entry);
       if (holds.length > 0) removals[list].push({ entry, holds, owners: ownersOf(entry) });
       else if (isApproved || before.pending.has(entry) || endsByItself?.(entry) === true) allowed[list].add(entry);
       else fresh.push({ entry, holds, owners: ownersOf(entry) });
     }
-    const guarded = guardRemovals(fresh, requests[list], guards, time);
-    removals[list] = [...guarded.held, ...removals[list]];
-    for (const entry of guarded.allowed) allowed[list].add(entry);
-    const pending = requests[list].removals.filter((entry) => before.pending.has(entry));
-    const left = pending.length === before.pending.size ? before : { ...before, pending: new Set(pending) };
-    const { count, sinceMs } = guarded;
-    const isSame = guarded.allowed.length === 0;
-    const confirmed = isSame ? left : { pending: new Set([...pending, ...guarded.allowed]), count, sinceMs };
-    record[list] = { confirmed, unconfirmed: left };
-    recent[list] = guarded.recent;
+    guarded[list] = guardRemovals(fresh, requests[list], guards, time);
+    removals[list] = [...guarded[list].held, ...removals[list]];
+    for (const entry of guarded[list].allowed) allowed[list].add(entry);
   }
+  const { blocklist, allowlist } = guarded;
+  const recent = { blocklist: blocklist.recent, allowlist: allowlist.recent };
+  const record = { blocklist: blocklist.record, allowlist: allowlist.record };
   const approvedOrigins = new Set(requests.origins.flatMap(({ host }) => (approval?.origins.has(host) ? host : [])));
   const origins = requests.origins.filter(({ host, holds }) =>
-    holds.some((hold) => !approvedOrigins.has(host) || isUncovered(hold)),
+    holds.some((hold) => !approvedOrigins.has(host) || isUncovered(hold, approval)),
   );
   const held = { removals, origins, restored: restored?.hold.reason, recent };
   const hash = restored?.hash ?? hashRemovals(held, approvals);
@@ -152,15 +141,9 @@ export function decideRemovals(
     return { allowed, allowedOrigins, held: undefined, approval: given, record, approvals: approvals + 1 };
   }
   const isLeft = approved.blocklist.size + approved.allowlist.size + approvedOrigins.size > 0;
-  return {
-    allowed,
-    allowedOrigins,
-    held: heldRemovals(held, hash, annotation),
-    approval:
-      isLeft && approval !== undefined ? { ...approval, removals: approved, origins: approvedOrigins } : undefined,
-    approvals,
-    record,
-  };
+  const left = isLeft && approval ? { ...approval, removals: approved, origins: approvedOrigins } : undefined;
+  const stillHeld = heldRemovals(held, hash, annotation);
+  return { allowed, allowedOrigins, held: stillHeld, approval: left, approvals, record };
 }
 
 /**
@@ -223,12 +206,26 @@ function holdsOf({ removals, origins }: Pick<HeldRemovals, "removals" | "origins
   return new Set([...removals.blocklist, ...removals.allowlist, ...origins].flatMap(({ holds }) => holds));
 }
 
-interface Guarded extends Pick<AllowedRemovals, "count" | "sinceMs"> {
+function isUncovered(hold: Hold, approval: Approval | undefined): boolean {
+  const { kind } = hold.scope;
+  return kind === "Unconfirmed" || kind === "Restored" || approval?.holds.has(holdKey(hold)) !== true;
+}
+
+interface Guarded {
   readonly allowed: readonly Entry[];
   readonly held: readonly HeldRemoval[];
   /** The count of earlier plans. */
   readonly recent: number;
+  readonly record: RemovalDecision["record"][ListName];
 }
+
+const noRemovals = emptyInventory.allowed.blocklist;
+const nothingGuarded: Guarded = {
+  allowed: [],
+  held: [],
+  recent: 0,
+  record: { confirmed: noRemovals, unconfirmed: noRemovals },
+};
 
 /** Neither a plan nor several plans within the window may remove too much. */
 function guardRemovals(
@@ -249,7 +246,10 @@ function guardRemovals(
   const held = all ? fresh : counting.length > 0 && exceeds(count, request, guards) ? counting : [];
   const holding = new Set(held);
   const allowed = fresh.flatMap((removal) => (holding.has(removal) ? [] : [removal.entry]));
-  return { allowed, held, recent, count: held.length > 0 ? recent : count, sinceMs };
+  const pending = request.removals.filter((entry) => before.pending.has(entry));
+  const unconfirmed = pending.length === before.pending.size ? before : { ...before, pending: new Set(pending) };
+  const next = { pending: new Set([...pending, ...allowed]), count: held.length > 0 ? recent : count, sinceMs };
+  return { allowed, held, recent, record: { confirmed: allowed.length === 0 ? unconfirmed : next, unconfirmed } };
 }
 
 function exceeds(

@@ -75,7 +75,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a removal is judged again after its entry is declared again",
     file: "src/plan/lists/removal-guard.ts",
-    from: "const pending = requests[list].removals.filter((entry) => before.pending.has(entry));",
+    from: "const pending = request.removals.filter((entry) => before.pending.has(entry));",
     to: "const pending = [...before.pending];",
     foundBy: "test/plan/lists/removal-guard.test.ts",
   },
@@ -306,8 +306,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "approvals do not apply to unconfirmed removals",
     file: "src/plan/lists/removal-guard.ts",
-    from: 'hold.scope.kind === "Unconfirmed" || hold.scope.kind === "Restored" || approval',
-    to: 'hold.scope.kind === "Restored" || approval',
+    from: 'return kind === "Unconfirmed" || kind === "Restored" || approval',
+    to: 'return kind === "Restored" || approval',
     foundBy: "test/plan/lists/holds.test.ts",
   },
   {
