@@ -3,11 +3,13 @@
 // known whatever the clock says, so that a clock that was ahead for a while neither repeats nor loses a row.
 // Days are whole numbers, counted from 1970.
 import { finished } from "../../model/finished.ts";
-import type { LogEntry } from "../../model/log-entry.ts";
+import { type LogEntry, logTimeMs } from "../../model/log-entry.ts";
 import { isRecord } from "../../model/record.ts";
 import { createRowIdentity } from "./row-identity.ts";
 import type { IdentitySeed, RowIdentity } from "./row-identity.ts";
 import { decodeTally, encodeTally, type RowTally } from "./tally.ts";
+
+const dayMs = 86_400_000;
 
 /** The state of one day. */
 export interface DayMark {
@@ -25,6 +27,7 @@ export interface SavedLogCursor {
   readonly firstDay: number;
   readonly nextDay: number;
   readonly openDay: number;
+  readonly newestDay: number;
   readonly closedThrough: number;
   /** The tallies are encoded. */
   readonly days: readonly SavedDay[];
@@ -51,6 +54,8 @@ export class LogCursor {
   #nextDay: number;
   /** The first day that accepted late rows when the logs were last read. */
   #openDay: number;
+  /** The latest day with rows, by their times: the API may return rows of other days. 0 if there was none. */
+  #newestDay = 0;
   /** The last day that was closed because it had too many rows. */
   #closedThrough = 0;
 
@@ -85,19 +90,12 @@ export class LogCursor {
 
   /** The clock was ahead at an earlier read: the days after the latest one with rows were read too early. */
   #goBack(today: number, lookbackDays: number): void {
-    const newest = this.#newestDay(today);
-    if (newest === undefined) {
+    if (this.#newestDay === 0) {
       const first = Math.max(today - lookbackDays, this.#closedThrough + 1);
       this.#firstDay = Math.min(this.#firstDay, first);
     }
-    this.#nextDay = Math.max(this.#firstDay, (newest ?? 0) + 1);
+    this.#nextDay = Math.max(this.#firstDay, this.#newestDay + 1);
     this.#openDay = Math.min(this.#openDay, this.#nextDay - lookbackDays);
-  }
-
-  /** The latest day with rows. For a day in the future, the API may have returned rows of other days. */
-  #newestDay(today: number): number | undefined {
-    const days = [...this.#marks].flatMap(([day, { forwarded }]) => (forwarded.size > 0 && day <= today ? [day] : []));
-    return days.length === 0 ? undefined : Math.max(...days);
   }
 
   /** The number of distinct rows that are known across all days. */
@@ -113,6 +111,14 @@ export class LogCursor {
     return mark;
   }
 
+  /** Notes the rows that were read for a day. */
+  noteRows(day: number, entries: readonly LogEntry[]): void {
+    for (const { timestamp } of entries) {
+      const own = Math.floor(logTimeMs(timestamp) / dayMs);
+      if (own > this.#newestDay && own <= day) this.#newestDay = own;
+    }
+  }
+
   /** Marks the day as read completely. @param total undefined if it must be read again even without new rows */
   dayDone(day: number, total: number | undefined): void {
     this.#marks.set(day, { ...this.markOf(day), total });
@@ -121,7 +127,7 @@ export class LogCursor {
 
   /** Drops the days that will not be read again. */
   forget(today: number, lookbackDays: number): void {
-    const newest = this.#newestDay(today) ?? today;
+    const newest = this.#newestDay === 0 ? today : this.#newestDay;
     const first = Math.min(today, newest, this.#nextDay - 1) - lookbackDays;
     for (const [day, { forwarded }] of this.#marks) {
       if (day < first || (forwarded.size === 0 && day < today - lookbackDays)) this.#marks.delete(day);
@@ -175,7 +181,8 @@ export class LogCursor {
       days.push({ day, ...(total !== undefined && { total }), ...tallies });
     }
     const position = { firstDay: this.#firstDay, nextDay: this.#nextDay, openDay: this.#openDay };
-    return { version: 1, seed: this.seed, ...position, closedThrough: this.#closedThrough, days };
+    const [newestDay, closedThrough] = [this.#newestDay, this.#closedThrough];
+    return { version: 1, seed: this.seed, ...position, newestDay, closedThrough, days };
   }
 
   /** Restores a saved cursor; undefined if it is missing or invalid. */
@@ -183,6 +190,7 @@ export class LogCursor {
     if (!isSavedCursor(saved)) return undefined;
     const cursor = new LogCursor(saved.firstDay, saved.seed, saved.nextDay);
     cursor.#openDay = saved.openDay;
+    cursor.#newestDay = saved.newestDay;
     cursor.#closedThrough = saved.closedThrough;
     for (const { day, total, ...texts } of saved.days) {
       const [forwarded, judged] = [decodeTally(texts.forwarded), decodeTally(texts.judged)];
@@ -195,9 +203,9 @@ export class LogCursor {
 
 function isSavedCursor(value: unknown): value is SavedLogCursor {
   if (!isRecord(value)) return false;
-  const { version, seed, firstDay, nextDay, openDay, closedThrough, days } = value;
+  const { version, seed, firstDay, nextDay, openDay, newestDay, closedThrough, days } = value;
   const isSeed = isRecord(seed) && isWhole(seed["low"]) && isWhole(seed["high"]);
-  const isPosition = version === 1 && [firstDay, nextDay, openDay, closedThrough].every(isWhole);
+  const isPosition = version === 1 && [firstDay, nextDay, openDay, newestDay, closedThrough].every(isWhole);
   return isSeed && isPosition && Array.isArray(days) && days.every(isSavedDay);
 }
 

@@ -133,6 +133,7 @@ class DayReader {
         onPage?.({ day, entries: page.value.entries, isFirst, isDoubtful: reading.isDoubtful });
       }
       if (verdict.rows.length > 0) this.#failures = 0;
+      cursor?.noteRows(day, verdict.rows);
       request = verdict.next === "Page" ? { stage: "Scroll", scrollId: verdict.scrollId } : { stage: "Query", day };
       if (verdict.rows.length > 0) yield { kind: "Rows", day, entries: verdict.rows };
       if (verdict.next === "Failed") return yield { kind: "Failed", day, fault: contractFault(verdict.problem) };

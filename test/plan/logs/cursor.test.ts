@@ -5,7 +5,7 @@ import { firstKeptDay, logPlans } from "../../../src/plan/logs/retention.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
 const seed = { low: 1, high: 2 };
-const position = { firstDay: 1, nextDay: 1, openDay: 1, closedThrough: 0 };
+const position = { firstDay: 1, nextDay: 1, openDay: 1, newestDay: 0, closedThrough: 0 };
 const identityOf = createRowIdentity(seed);
 
 describe("a saved cursor", () => {
@@ -38,25 +38,31 @@ describe("a saved cursor", () => {
   });
 });
 
+function addRow(cursor: LogCursor, day: number): void {
+  const entry = row("/a", { timestamp: new Date(day * 86_400_000).toISOString() });
+  cursor.markOf(day).forwarded.set(identityOf(entry), 1);
+  cursor.noteRows(day + 1, [entry]);
+}
+
 describe("a day with rows", () => {
   test("is kept until it was read completely, and then as long as no later day has rows", () => {
     const cursor = new LogCursor(100, seed);
     const keptDays = (): number[] => cursor.save().days.map(({ day }) => day);
-    cursor.markOf(100).forwarded.set(1, 1);
+    addRow(cursor, 100);
     cursor.forget(200, 2);
     expect(keptDays()).toStrictEqual([100]);
     expect(cursor.daysToRead(200, 2)).toStrictEqual({ firstDay: 100, lastDay: 200 });
     cursor.dayDone(200, 1);
     cursor.forget(200, 2);
     expect(keptDays()).toStrictEqual([100, 200]);
-    cursor.markOf(200).forwarded.set(1, 1);
+    addRow(cursor, 200);
     cursor.forget(200, 2);
     expect(keptDays()).toStrictEqual([200]);
   });
 
   test("is the last one that counts as read if the clock was ahead since", () => {
     const cursor = new LogCursor(100, seed);
-    cursor.markOf(100).forwarded.set(1, 1);
+    addRow(cursor, 100);
     for (const day of [100, 140]) {
       cursor.dayDone(day, 1);
       cursor.forget(day, 2);

@@ -201,6 +201,20 @@ describe("rows that the client did not send do not count", () => {
     expect(world.reading).toBe("True Judged");
   });
 
+  test("the clock is ahead for one read, and every day is answered with the same rows", async () => {
+    six();
+    world.distort = () => world.rows.map(({ entry }) => entry);
+    world.total = 6;
+    await lookOften(1);
+    world.clock.jumpWallClock(4 * 24 * 60 * minuteMs);
+    await lookOften(1);
+    world.clock.jumpWallClock(-4 * 24 * 60 * minuteMs);
+    attack("203.0.113.7", 1, "2026-03-10T12:00:00Z", "2026-03-10T11:58:00Z");
+    world.total = 7;
+    await lookOften();
+    expect(counted()).toStrictEqual({ listed: [], rows: 7 });
+  });
+
   test("rows are missing: the day waits until it is complete", async () => {
     attack("203.0.113.7", 12, "2026-03-10T11:55:00Z");
     world.distort = (rows) => rows.slice(1);

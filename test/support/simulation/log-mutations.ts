@@ -23,9 +23,16 @@ export const logMutations: readonly Mutation[] = [
   {
     guard: "the latest days with log rows stay known, whatever the clock says",
     file: "src/plan/logs/cursor.ts",
-    from: "const newest = this.#newestDay(today) ?? today;",
+    from: "const newest = this.#newestDay === 0 ? today : this.#newestDay;",
     to: "const newest = today;",
     foundBy: "test/reconcile/logs/forward-logs.test.ts",
+  },
+  {
+    guard: "the latest day with log rows is one of their own times",
+    file: "src/plan/logs/cursor.ts",
+    from: "const own = Math.floor(logTimeMs(timestamp) / dayMs);",
+    to: 'const own = timestamp === "" ? Math.floor(logTimeMs(timestamp) / dayMs) : day;',
+    foundBy: "test/reconcile/logs/judge-logs.test.ts",
   },
   {
     guard: "the time of a log row without a zone is in UTC",
