@@ -126,6 +126,22 @@ describe("A lock", () => {
     expect(await readdir(scratch.path)).toStrictEqual([]);
   });
 
+  test("stays with the process that took it while another one waited for the right to remove it", async () => {
+    await using scratch = await scratchDirectory();
+    const path = join(scratch.path, "lock");
+    const dead = await claimOf(scratch.path, { pid: 2 ** 30 });
+    const [right, living] = [await claimOf(scratch.path, { scope: "elsewhere" }), await claimOf(scratch.path, {})];
+    await writeFile(path, dead);
+    await writeFile(`${path}.${hexDigest(dead, 16)}${temporarySuffix}`, right);
+    const clock = createVirtualClock();
+    const outcome = new LockFile(path, { clock, command }).acquire();
+    await clock.advance(1000);
+    await writeFile(path, living);
+    await advanceUntil(clock, outcome);
+    expect(await outcome).toMatchObject({ state: "Busy" });
+    expect(await readFile(path, "utf8")).toBe(living);
+  });
+
   test("is held by one process at a time, although its holders are killed again and again", async () => {
     await using scratch = await scratchDirectory();
     const module = new URL("../../../src/source/directory/lock-file.ts", import.meta.url).href;
