@@ -34,6 +34,7 @@ import { SimWaf } from "./sim-waf.ts";
 /** Contains every character that is encoded anywhere. */
 export const simKey = "sim+key/with=odd&chars%20é";
 
+const backupsMax = 10;
 /** How long after its timeout a write may still take effect. */
 const lateMsMax = 2_000;
 
@@ -92,6 +93,8 @@ export class SimWorld {
   /** Successful writes to the other WAF since the key belonged to it. */
   #strayWrites = 0;
   readonly #inventories = new Map<string, { readonly inventory: Inventory; readonly revision: number }>();
+  /** Earlier records of each instance. */
+  readonly #backups = new Map<string, Inventory[]>();
   #revision = 0;
   readonly hasReplicas: boolean;
   /** The replica that holds the shard of the key. */
@@ -269,15 +272,31 @@ export class SimWorld {
     this.#revision += 1;
     const before = stored?.inventory ?? emptyInventory;
     this.#inventories.set(name, { inventory: structuredClone(inventory), revision: this.#revision });
+    const backups = this.#backups.get(name) ?? [];
+    this.#backups.set(name, [...backups, structuredClone(inventory)].slice(-backupsMax));
     this.ledger.saved(before, inventory, process.knows(instance), process.wall);
     this.printed(process, describeInventory(inventory));
     this.note(process, `saves the inventory of ${name}: ${describeInventory(inventory)}`);
     return { state: "Saved", revision: String(this.#revision) };
   }
 
+  /** A person puts an earlier record back while no process runs. */
+  restoreInventory(instance: ResourceMeta): void {
+    const name = nameKey(instance);
+    const backups = this.#backups.get(name) ?? [];
+    const inventory = backups[this.pick(backups.length)];
+    if (inventory === undefined) return;
+    this.#revision += 1;
+    this.#inventories.set(name, { inventory: structuredClone(inventory), revision: this.#revision });
+    const reported = this.status.read(instance)?.["inventoryVersion"];
+    this.ledger.restored(inventory, typeof reported === "number" && reported > inventory.version);
+    this.note(undefined, `restores the inventory of ${name} from a backup: ${describeInventory(inventory)}`);
+  }
+
   removeInventory(process: SimProcess, instance: ObjectName): string | undefined {
     const stored = this.#inventories.get(nameKey(instance));
     this.#inventories.delete(nameKey(instance));
+    this.#backups.delete(nameKey(instance));
     this.note(process, `deletes the inventory of ${nameKey(instance)}`);
     this.rollouts.forgotten(instance);
     if (stored !== undefined) this.ledger.forgotten(stored.inventory, process.knows(instance));

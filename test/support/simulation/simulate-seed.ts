@@ -66,6 +66,8 @@ class Installation {
   #isQuiet = false;
   #callsToSettle = 0;
   #isHandingOver = false;
+  /** Whether a person sometimes puts an old inventory back. */
+  readonly #hasRestores: boolean;
 
   constructor(seed: number) {
     this.#seed = seed;
@@ -74,6 +76,7 @@ class Installation {
     const hasReplicas = seed % 3 === 2 && !isDirectory && !hasFeeds;
     const hasRollouts = seed % 11 < 3 && !isDirectory;
     const hasLogs = seed % 13 < 3 && !isDirectory;
+    this.#hasRestores = seed % 17 === 4 && !hasReplicas;
     const hasBlocks = seed % 13 > 1 && seed % 13 < 6 && !isDirectory && !hasLogs;
     const options = { seed, isDirectory, isSlow: true, hasFeeds, hasRollouts, hasLogs, hasBlocks, hasReplicas };
     this.#world = new SimWorld(options);
@@ -158,6 +161,7 @@ class Installation {
     const world = this.#world;
     if (world.feeds.isUsed && world.chance(0.3)) return world.feeds.doSomething();
     if (this.#hasJumps && world.chance(0.12)) return this.#setClocks();
+    if (this.#hasRestores && world.chance(0.08)) return this.#restore();
     const choice = world.pick(20);
     if (choice < 9) this.#users.declareSomething();
     else if (choice < 12) this.#users.changeByHand();
@@ -214,6 +218,15 @@ class Installation {
     problems.confirm = chance(0.3) ? "The API server can't be reached." : undefined;
     problems.lifecycle = chance(0.2) ? "The finalizer can't be written." : undefined;
     this.#world.note(undefined, `broken ports: ${Object.values(problems).join(" ")}`);
+  }
+
+  /** While the process is stopped, a person puts an old inventory back. */
+  #restore(): void {
+    const world = this.#world;
+    const instance = world.cluster.now.instances.get(shop);
+    if (instance === undefined || this.#process?.life.alive !== true) return;
+    world.killed(this.#process, "to restore an inventory");
+    world.restoreInventory(instance.meta);
   }
 
   /** A process is killed, is asked to stop, or loses the Lease. */
@@ -326,6 +339,10 @@ class Installation {
     if (!world.cluster.now.instances.has(shop)) this.#users.createInstance();
     this.#users.settle();
     const before = world.calls.length;
+    if (this.#hasRestores) {
+      await this.#advance(hourMs);
+      this.#users.accept();
+    }
     world.blocks.attackOnceMore();
     await this.#advance(quietMs);
     this.#callsToSettle = world.calls.length - before;
