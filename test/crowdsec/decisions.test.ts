@@ -4,7 +4,7 @@ import { createFeedFetcher, type FeedFetcher } from "../../src/app/feed-fetcher.
 import { countBlocked } from "../../src/app/operator-feeds.ts";
 import { type Clock, realClock } from "../../src/async/clock.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
-import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
+import type { CrowdsecFeed, DeclaredFeed } from "../../src/model/declared-feed.ts";
 import { Redactor } from "../../src/model/redactor.ts";
 import type { FeedState } from "../../src/plan/feeds/feed-state.ts";
 import { FeedBook } from "../../src/reconcile/feeds/feed-book.ts";
@@ -36,6 +36,7 @@ class Installation {
   /** Deadlines pass this much faster than they do outside. */
   haste = 1;
   maxShrinkPercent = 30;
+  source: Partial<CrowdsecFeed> = {};
   readonly #server: CrowdsecProcess;
   #stored: FeedState | undefined;
   #laterMs = 0;
@@ -112,7 +113,8 @@ class Installation {
     const { meta } = aFeed({ annotations: { "wafsync.dev/requested-at": String(this.#asked) } });
     const { maxShrinkPercent } = this;
     const guards = { minEntries: 0, maxShrinkPercent, maxInvalidPercent: 5, maxEntries: 10_000, maxAddresses: 2 ** 24 };
-    return crowdsecFeed({ meta: { ...meta, ...name }, intervalMs: minuteMs, guards }, this.#server.url);
+    const feed = crowdsecFeed({ meta: { ...meta, ...name }, intervalMs: minuteMs, guards }, this.#server.url);
+    return { ...feed, source: { ...feed.source, ...this.source } as CrowdsecFeed };
   }
 }
 
@@ -158,6 +160,17 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       await server.end("203.0.113.1");
       expect(await installation.pull()).toStrictEqual(["198.51.100.0/24", "2001:db8::1"]);
       expect(installation.problems).toBe("");
+    });
+
+    test("names each decision that a filter selects, although a longer one for the same value is not selected", async () => {
+      installation.source = { scenariosContaining: ["own"] };
+      await server.add({ value: "203.0.113.1", seconds: 6000, scenario: "lists/other" });
+      expect(await installation.pull()).toStrictEqual([]);
+      const own = { value: "203.0.113.1", scenario: "team/own" };
+      await server.add({ ...own, seconds: 600 }, { ...own, seconds: 60 }, { value: "203.0.113.2", seconds: 600 });
+      expect(await installation.pull()).toStrictEqual(["203.0.113.1"]);
+      await server.end("203.0.113.1");
+      expect(await installation.pull()).toStrictEqual([]);
     });
 
     test("is read completely by a new leader, whatever the previous one received and could not store", async () => {
