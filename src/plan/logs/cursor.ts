@@ -90,7 +90,8 @@ export class LogCursor {
 
   /** The clock was ahead at an earlier read: the days after the latest one with rows were read too early. */
   #goBack(today: number, lookbackDays: number): void {
-    if (this.#newestDay === 0) {
+    // Days without rows were dropped at that read.
+    if (this.#newestDay < this.#firstDay) {
       const first = Math.max(today - lookbackDays, this.#closedThrough + 1);
       this.#firstDay = Math.min(this.#firstDay, first);
     }

@@ -80,6 +80,14 @@ describe("a day with rows", () => {
     expect(cursor.daysToRead(100, 2)).toStrictEqual({ firstDay: 98, lastDay: 100 });
   });
 
+  test("does not stop the reading if the API returned it for a day in the future", () => {
+    const cursor = new LogCursor(102, seed);
+    cursor.dayDone(104, 0);
+    cursor.forget(104, 2);
+    cursor.noteRows(104, [row("/a", { timestamp: new Date(100 * 86_400_000).toISOString() })]);
+    expect(cursor.daysToRead(100, 2)).toStrictEqual({ firstDay: 98, lastDay: 100 });
+  });
+
   test("is not read again after it was closed, even if the clock was ahead", () => {
     const cursor = new LogCursor(100, seed);
     cursor.dayDone(100, 1);
