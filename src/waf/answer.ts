@@ -4,7 +4,6 @@
 import { logEntryFields } from "../model/log-entry.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
-import { isRawNumber, parseExactly } from "./exact-numbers.ts";
 import { printable } from "./exchange-fault.ts";
 import { logAnswer } from "./log-wire.ts";
 import type { OwnKeys } from "./own-keys.ts";
@@ -15,7 +14,6 @@ import type { Parsed } from "./wire.ts";
 export type AnswerReader<T> = (text: string, keys: OwnKeys, redact: (text: string) => string) => Parsed<T>;
 
 const documentedFields: ReadonlySet<string> = new Set(logEntryFields);
-const calculatedFields: ReadonlySet<string> = new Set(["http_status", "response_size"]);
 
 const keyAsData: Parsed<never> = { ok: false, problem: "it contains the API key where other data belongs" };
 
@@ -53,7 +51,7 @@ function writeAccepted(domain: string, message: string, redact: (text: string) =
 }
 
 export const readLogAnswer: AnswerReader<LogPage> = (text, keys) => {
-  const answer = parseAnswer(logAnswer, text, (body) => parseExactly(body, calculatedFields));
+  const answer = parseAnswer(logAnswer, text);
   if (!answer.ok || !keys.occursIn(text)) return answer;
   const entries = answer.value.entries.map((entry) => redactEntry(entry, keys));
   return { ok: true, value: { ...answer.value, entries } };
@@ -67,7 +65,6 @@ function redactEntry(entry: LogEntry, keys: OwnKeys): LogEntry {
 function redactValue(value: unknown, keys: OwnKeys): unknown {
   if (typeof value === "string") return keys.redact(value);
   if (typeof value !== "object" || value === null) return value;
-  if (isRawNumber(value)) return keys.occursIn(value.rawJSON) ? keys.redact(value.rawJSON) : value;
   if (Array.isArray(value)) return value.map((item) => redactValue(item, keys));
   const fields = Object.entries(value).map(([name, field]) => [
     documentedFields.has(name) ? name : keys.redact(name),

@@ -74,12 +74,8 @@ export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok
  * Parses the text of a body with `schema`. `problem` describes the first fault and contains no part of the body.
  * @param parse returns the value of the text, or throws
  */
-export function parseAnswer<T>(
-  schema: z.ZodType<T>,
-  text: string,
-  parse: (text: string) => unknown = JSON.parse,
-): Parsed<T> {
-  const json = parseJson(text, parse);
+export function parseAnswer<T>(schema: z.ZodType<T>, text: string): Parsed<T> {
+  const json = parseJson(text);
   if (!json.ok) return json;
   const parsed = schema.safeParse(json.value);
   if (parsed.success) return { ok: true, value: parsed.data };
@@ -88,9 +84,9 @@ export function parseAnswer<T>(
   return { ok: false, problem: `${path}: ${issue?.message ?? "has another shape"}` };
 }
 
-function parseJson(text: string, parse: (text: string) => unknown = JSON.parse): Parsed<unknown> {
+function parseJson(text: string): Parsed<unknown> {
   try {
-    return { ok: true, value: parse(text) };
+    return { ok: true, value: JSON.parse(text) as unknown };
   } catch {
     return { ok: false, problem: text.trimStart().startsWith("<") ? "it is an HTML page" : "it is not JSON" };
   }
