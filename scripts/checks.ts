@@ -42,7 +42,6 @@ export const fastTests: readonly string[] = [
  */
 export const thoroughTests: readonly string[] = [
   "test/app/faults.test.ts",
-  "test/app/shards-simulation.test.ts",
   "test/async/keyed-queue.test.ts",
   "test/cli/command-rule.test.ts",
   "test/cli/import-documents.test.ts",

@@ -200,7 +200,6 @@ const deployPaths = [
   "test/operator/moving",
   "test/operator/records",
   "test/operator/replicas",
-  "test/operator/shards",
   "test/operator/sigkill",
   "test/package",
   "test/pages",

@@ -3,10 +3,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
-import { dashboard, dashboardQueries } from "../../scripts/generate-deploy-dashboard.ts";
 import { generatedDeployFiles } from "../../scripts/generate-deploy-files.ts";
 import type { DescribedMetric } from "../../scripts/generate-deploy-metrics.ts";
 import { describeMetrics } from "../../scripts/generate-deploy-metrics.ts";
+import { dashboardPanels, dashboardQueries } from "../support/deploy/dashboard.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const chart = join(root, "deploy", "helm", "wafsync");
@@ -134,14 +134,14 @@ describe("every query", () => {
 
   test("asks for metrics and labels that the operator serves", async () => {
     const metrics = await describeMetrics();
-    const faults = [...alerts, ...dashboardQueries()].flatMap((query) => faultsIn(query, metrics));
+    const faults = [...alerts, ...(await dashboardQueries())].flatMap((query) => faultsIn(query, metrics));
     expect(faults).toStrictEqual([]);
   });
 
   test("groups by labels that one of its metrics has", async () => {
     const known = new Set((await describeMetrics()).flatMap(({ labels }) => labels));
     for (const label of ["le", "namespace", "job", "instance"]) known.add(label);
-    const groupings = [...alerts, ...dashboardQueries()].flatMap((query) =>
+    const groupings = [...alerts, ...(await dashboardQueries())].flatMap((query) =>
       [...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, labels = ""]) => labels.split(", ")),
     );
     expect(groupings.filter((label) => !known.has(label) && !words.has(label))).toStrictEqual([]);
@@ -155,15 +155,13 @@ describe("every query", () => {
 });
 
 test("every metric of wafsync is on the dashboard or in an alert", async () => {
-  const queries = [...dashboardQueries(), JSON.stringify(alertRules)].join("\n");
+  const queries = [...(await dashboardQueries()), JSON.stringify(alertRules)].join("\n");
   const own = (await describeMetrics()).filter(({ name }) => name.startsWith("wafsync_"));
   expect(own.filter(({ name }) => !queries.includes(name)).map(({ name }) => name)).toStrictEqual([]);
 });
 
-test("no two panels of the dashboard overlap, and none is beyond its columns", () => {
-  const { panels } = dashboard() as {
-    panels: { title: string; gridPos: { x: number; y: number; w: number; h: number } }[];
-  };
+test("no two panels of the dashboard overlap, and none is beyond its columns", async () => {
+  const panels = await dashboardPanels();
   const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, place) => `${x + (place % w)},${y + Math.floor(place / w)}`),
   );

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
-import { dashboardQueries } from "../../../scripts/generate-deploy-dashboard.ts";
+import { dashboardQueries } from "../../support/deploy/dashboard.ts";
 import { createMetrics } from "../../../src/telemetry/metrics.ts";
 import type { Metrics } from "../../../src/telemetry/metrics.ts";
 import { waitFor } from "../../support/builders/cluster-objects.ts";
@@ -100,7 +100,7 @@ await describeWithTools("the monitoring", ["promtool", "prometheus"], ({ files }
   });
 
   test("every query of the dashboard returns data", async () => {
-    const queries = dashboardQueries().map((query) =>
+    const queries = (await dashboardQueries()).map((query) =>
       query.replaceAll("$__rate_interval", "10s").replaceAll("$waf_instance", ".*"),
     );
     expect(queries.length).toBeGreaterThan(30);
