@@ -17,6 +17,8 @@ export interface FeedLoopOptions {
   /** The current declarations. */
   readonly feeds: () => DeclaredFeeds;
   readonly clock: Clock;
+  /** Whether other processes fetch some of the feeds. */
+  readonly followsOthers?: boolean;
 }
 
 /** Called with the changed feeds, as `namespace/name`. */
@@ -49,25 +51,15 @@ export class FeedLoop {
     if (!signal.aborted) await book.report();
   }
 
-  /** Loads the content that another process fetches and stores. Never rejects. */
-  async follow(signal: AbortSignal, onChange: OnFeedsChanged): Promise<void> {
-    const { book } = this.#options;
-    while (!signal.aborted) {
-      const changedAt = this.#changed.version;
-      await this.#declare();
-      await book.follow(signal);
-      this.#tell(onChange);
-      await this.#wait(changedAt, followMs, signal);
-    }
-  }
-
   /** @param onChange called when the entries of rules may have changed */
   async run(signal: AbortSignal, onChange: OnFeedsChanged): Promise<void> {
-    const { book, clock } = this.#options;
+    const { book, clock, followsOthers } = this.#options;
+    const waitMsMax = followsOthers === true ? followMs : idleMsMax;
     let fetching: Promise<void> = Promise.resolve();
     while (!signal.aborted) {
       const changedAt = this.#changed.version;
       await this.#declare();
+      if (followsOthers === true) await book.follow(signal);
       let isWaiting = true;
       fetching = book.refresh(signal, () => {
         if (!isWaiting) this.#changed.notify();
@@ -78,7 +70,7 @@ export class FeedLoop {
       if (!signal.aborted) await book.report();
       this.#tell(onChange);
       const dueInMs = (book.nextMs() ?? Number.POSITIVE_INFINITY) - clock.nowMs();
-      await this.#wait(changedAt, Math.min(Math.max(dueInMs, pauseMsMin), idleMsMax), signal);
+      await this.#wait(changedAt, Math.min(Math.max(dueInMs, pauseMsMin), waitMsMax), signal);
     }
     await fetching;
   }

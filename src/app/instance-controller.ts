@@ -15,14 +15,11 @@ import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { reconcileInstance } from "../reconcile/converge/run.ts";
 import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
-import { writesOf } from "../reconcile/facts.ts";
 import { progressIntervalMsMin } from "../reconcile/converge/progress-reporter.ts";
 import type { ReconcilePorts } from "../reconcile/ports.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
-import { garbageCollector, IdleCollection } from "./idle-collection.ts";
 import { parkingPorts } from "./parked-waits.ts";
 import { reconcileResult } from "./reconcile-result.ts";
-import { endingRun, type RunElsewhere, type StartedRun } from "./started-run.ts";
 
 /** Runs mostly wait for the WAF, so many may be in progress; the calls with one key still follow one another. */
 const workersDefault = 64;
@@ -35,7 +32,7 @@ const progressIntervalMsOfRun = 1_000;
 const requeueBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
 
 /** What one run works with, created when it starts. */
-export interface InstanceRun extends StartedRun {
+export interface InstanceRun {
   readonly ports: ReconcilePorts;
   /** Called at the end of the run. Must not throw. */
   readonly onOutcome?: (outcome: ReconcileOutcome, result: ReconcileResult, durationMs: number) => void;
@@ -45,10 +42,7 @@ export interface InstanceRun extends StartedRun {
 
 export interface InstanceControllerOptions {
   /** Called at the start of every run, with the reasons for which the instance was woken. */
-  readonly startRun: (
-    instance: ObjectName,
-    reasons: readonly string[],
-  ) => InstanceRun | Promise<InstanceRun | RunElsewhere>;
+  readonly startRun: (instance: ObjectName, reasons: readonly string[]) => InstanceRun;
   /** Increases whenever something that concerns the instance has changed. */
   readonly version: (instance: ObjectName) => number;
   /** The initial memory of an instance; empty by default. */
@@ -58,8 +52,6 @@ export interface InstanceControllerOptions {
   readonly workers?: number;
   readonly queueObserver?: QueueObserver;
   readonly measured?: MeasuredReconciles;
-  /** Called some seconds after work that left garbage behind. By default, this is V8's collector if it is accessible. */
-  readonly collectGarbage?: () => void;
 }
 
 export class InstanceController {
@@ -74,13 +66,10 @@ export class InstanceController {
   readonly #settled = new Map<string, { readonly version: number; readonly untilMs: number }>();
   /** The number of runs in progress. */
   #running = 0;
-  readonly #collection: IdleCollection | undefined;
 
   constructor(options: InstanceControllerOptions) {
     this.#options = options;
-    const { clock, random, queueObserver, collectGarbage: collect = garbageCollector() } = options;
-    const isIdle = (): boolean => this.#running === 0;
-    if (collect !== undefined) this.#collection = new IdleCollection({ clock, isIdle, collect });
+    const { clock, random, queueObserver } = options;
     this.#queue = new KeyedQueue<string>({
       clock,
       random,
@@ -126,7 +115,6 @@ export class InstanceController {
       signal,
       handle: async (key, reasons, _signal, park) => await this.#handle(key, reasons, park),
     });
-    this.#collection?.stop();
     await this.#queue.shutDown();
   }
 
@@ -137,10 +125,7 @@ export class InstanceController {
     if (settled !== undefined && settled.version === version(name) && clock.monotonicMs() < settled.untilMs) {
       return { kind: "Settled", wakeAtMs: wallTimeOf(clock, settled.untilMs) };
     }
-    return await endingRun(this.#options.startRun(name, reasons), {
-      carryOut: async (run) => await this.#carryOut(key, name, run, park),
-      forget: () => this.forget(name),
-    });
+    return await this.#carryOut(key, name, this.#options.startRun(name, reasons), park);
   }
 
   async #carryOut(key: string, name: ObjectName, run: InstanceRun, park: Park): Promise<WorkResult> {
@@ -164,7 +149,6 @@ export class InstanceController {
       throw error;
     } finally {
       this.#running -= 1;
-      this.#collection?.ended(outcome?.facts === undefined ? 0 : writesOf(outcome.facts.done));
     }
     const durationMs = clock.monotonicMs() - startMs;
     // A run during the backoff of an earlier one only reports; a run that fails begins a new backoff.

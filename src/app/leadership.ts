@@ -3,12 +3,9 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../async/clock.ts";
 import { LeaseElector, leaseIdentity } from "../kube/lease.ts";
 import type { LeaseApi, LeaseStanding } from "../kube/lease.ts";
-import type { ShardLayout } from "./shard-layout.ts";
 import { defaultLeaseTimings, type LeaseTimings } from "../kube/lease-decision.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Logger } from "../telemetry/log.ts";
-
-const agreementPollMs = 500;
 
 export interface Leadership {
   /** Competes for the leadership. Resolves with true as soon as this process leads, or with false if it never will. */
@@ -49,11 +46,10 @@ export function electedLeadership(options: {
   readonly podName: string;
   readonly lease: ObjectAddress;
   readonly timings?: LeaseTimings;
-  readonly layout: ShardLayout;
   readonly log: Logger;
   readonly onStanding: (standing: LeaseStanding) => void;
 }): Leadership {
-  const { api, clock, random, podName, lease, timings = defaultLeaseTimings, layout, log, onStanding } = options;
+  const { api, clock, random, podName, lease, timings = defaultLeaseTimings, log, onStanding } = options;
   const identity = leaseIdentity(podName, randomBytes(6).toString("hex"));
   const elector = new LeaseElector({
     api,
@@ -62,8 +58,6 @@ export function electedLeadership(options: {
     identity,
     lease,
     timings,
-    onSeen: (seen, started) => layout.see(seen, started),
-    annotate: (seen) => layout.annotate(seen, identity),
     onStanding: (standing, detail) => {
       log.info("leadership changed", { standing, ...(detail === "" ? {} : { detail }) });
       onStanding(standing);
@@ -73,16 +67,10 @@ export function electedLeadership(options: {
   return {
     begin: async () => {
       void elector.run();
-      if (!(await elector.whenLeading())) return false;
-      if (!layout.isAgreed()) log.info("waiting until the replicas agree on the number of shards");
-      while (!layout.isAgreed()) {
-        await clock.sleep(agreementPollMs);
-        if (elector.standing !== "Leading") return false;
-      }
-      return true;
+      return await elector.whenLeading();
     },
-    mayWrite: () => elector.mayWrite() && layout.isAgreed(),
-    mayRecord: () => elector.mayRecord() && layout.isAgreed(),
+    mayWrite: () => elector.mayWrite(),
+    mayRecord: () => elector.mayRecord(),
     lost: elector.lost,
     end: async (workEnded) => {
       log.info("lease released", { result: await elector.release(workEnded) });

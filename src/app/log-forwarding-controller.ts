@@ -12,14 +12,13 @@ import type { ForwardOutcome } from "../reconcile/logs/forward-logs.ts";
 import type { ForwardLogsPorts, ForwardMemory } from "../reconcile/logs/forward-ports.ts";
 import { newForwardMemory } from "../reconcile/logs/forward-ports.ts";
 import { parkingLogPorts } from "./parked-waits.ts";
-import { endingRun, type RunElsewhere, type StartedRun } from "./started-run.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
 
 /** The maximum number of concurrent runs. Each keeps a page or two in memory. */
 const workers = 8;
 
 /** What one run works with, created when it starts. */
-export interface ForwardRun extends StartedRun {
+export interface ForwardRun {
   readonly ports: ForwardLogsPorts;
   /** Called if the run threw, which is a bug in wafsync. Must not throw. */
   readonly onError?: (error: unknown) => void;
@@ -27,10 +26,7 @@ export interface ForwardRun extends StartedRun {
 
 export interface LogForwardingOptions {
   /** Called at the start of every run, with the reasons for which the instance was woken. */
-  readonly startRun: (
-    instance: ObjectName,
-    reasons: readonly string[],
-  ) => ForwardRun | Promise<ForwardRun | RunElsewhere>;
+  readonly startRun: (instance: ObjectName, reasons: readonly string[]) => ForwardRun;
   /** Whether the instance forwards logs, or its status says so. Must be cheap, because it is called at every change. */
   readonly concerns: (instance: ObjectName) => boolean;
   readonly clock: Clock;
@@ -80,10 +76,7 @@ export class LogForwardingController {
 
   async #handle(key: string, reasons: readonly string[], park: Park): Promise<WorkResult> {
     const name = nameOfKey(key);
-    return await endingRun(this.#options.startRun(name, reasons), {
-      carryOut: async (run) => await this.#carryOut(key, name, run, park),
-      forget: () => this.forget(name),
-    });
+    return await this.#carryOut(key, name, this.#options.startRun(name, reasons), park);
   }
 
   async #carryOut(key: string, name: ObjectName, run: ForwardRun, park: Park): Promise<WorkResult> {

@@ -1,11 +1,13 @@
 // The feeds of a cluster: declared as WafFeeds, with Secrets in their namespaces, and stored in WafRecords. Only the leader
 // fetches, because only one process may advance the CrowdSec cursor.
 import type { ApiServer } from "../kube/api-server.ts";
+import type { LabelSelector } from "../model/declared.ts";
 import type { SecretKeyRef } from "../model/declared-feed.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import { blockingFeeds } from "../plan/feeds/blocking-feeds.ts";
 import { FeedBook } from "../reconcile/feeds/feed-book.ts";
+import type { ObjectName } from "../model/resource.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { FeedRecords } from "../source/cluster/feed-records.ts";
@@ -21,6 +23,10 @@ export interface OperatorFeedsOptions extends Omit<FeedFetcherOptions, "policy" 
   readonly source: ClusterSource;
   readonly status: StatusPort;
   readonly mayWrite: () => boolean;
+  /** Whether this operator fetches the feed. It only loads what others fetch and store. */
+  readonly isOwn: (feed: ObjectName) => boolean;
+  /** Undefined if this operator fetches all feeds. */
+  readonly selector?: LabelSelector | undefined;
   readonly random: () => number;
   readonly metrics: FeedMetrics;
 }
@@ -33,7 +39,20 @@ export interface OperatorFeeds {
 }
 
 export function createOperatorFeeds(options: OperatorFeedsOptions): OperatorFeeds {
-  const { api, source, status, mayWrite, clock, random, feedPolicy: policy, redactor, version, metrics } = options;
+  const {
+    api,
+    source,
+    status,
+    mayWrite,
+    isOwn,
+    selector,
+    clock,
+    random,
+    feedPolicy: policy,
+    redactor,
+    version,
+    metrics,
+  } = options;
   const uidOf = (feed: { readonly namespace: string; readonly name: string }): string | undefined =>
     source.objectOf({ kind: "WafFeed", ...feed })?.metadata.uid;
   const store = new FeedRecords({ api, mayWrite, uidOf });
@@ -41,10 +60,10 @@ export function createOperatorFeeds(options: OperatorFeedsOptions): OperatorFeed
   const fetcher = createFeedFetcher({ policy, readSecret, clock, redactor, version });
   const { fetch, forget } = fetcher;
   const observer = measuringFeedObserver(metrics);
-  const book = new FeedBook({ store, fetch, forget, status, clock, random, observer });
+  const book = new FeedBook({ store, fetch, forget, status, clock, random, observer, isOwn });
   return {
     book,
-    loop: new FeedLoop({ book, feeds: () => source.feeds.declared(), clock }),
+    loop: new FeedLoop({ book, feeds: () => source.feeds.declared(), clock, followsOthers: selector !== undefined }),
     countBlocked: (gathered, entries) => countBlocked(gathered, entries, book, fetcher),
   };
 }

@@ -1,6 +1,7 @@
 // The interface by which the operator's work is started and stopped, and the options of this work.
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
+import type { LabelSelector } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -8,7 +9,6 @@ import type { AnswerLimits } from "../waf/client.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { Leadership } from "./leadership.ts";
-import type { OperatorShards, ShardingOptions } from "./operator-shards.ts";
 import type { OperatorSight } from "./operator-sight.ts";
 import type { Stopping } from "./stopping.ts";
 
@@ -19,10 +19,6 @@ export interface OperatorWork {
   whenSynced(signal: AbortSignal): Promise<void>;
   /** Reconciles until the signal aborts and the current runs have ended. */
   run(signal: AbortSignal): Promise<void>;
-  /** With shards, does the work that belongs to no shard, until the signal aborts. Without shards, `run` includes this work. */
-  lead(signal: AbortSignal): Promise<void>;
-  /** Undefined if the leader does everything. */
-  readonly shards: OperatorShards | undefined;
   /** Resolves when no work is in progress. */
   ended(): Promise<void>;
   /** What a page may see of the operator. */
@@ -34,8 +30,8 @@ export interface OperatorWorkOptions {
   readonly api: ApiServer;
   readonly metrics: Metrics;
   readonly leadership: Leadership;
-  /** Undefined if the leader does everything. */
-  readonly sharding?: ShardingOptions | undefined;
+  /** The labels of the instances and feeds of this operator; undefined for all. */
+  readonly selector?: LabelSelector | undefined;
   readonly namespace: string | undefined;
   readonly podName: string;
   readonly version: string;

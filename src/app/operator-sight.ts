@@ -5,7 +5,7 @@ import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { type BaseUrlPolicy, baseUrlObjection } from "./base-url-policy.ts";
 import type { CallWaf } from "./call-waf.ts";
 import type { Leadership } from "./leadership.ts";
-import type { OperatorShards } from "./operator-shards.ts";
+import type { SelectedInstances } from "./selected-instances.ts";
 import type { Stopping } from "./stopping.ts";
 import type { WafClients } from "./waf-clients.ts";
 import { writePermission } from "./write-permission.ts";
@@ -34,8 +34,7 @@ export interface SightParts {
   readonly stopping: Stopping;
   readonly source: ClusterSource;
   readonly wafClients: WafClients;
-  /** Undefined if the leader does everything. */
-  readonly shards: OperatorShards | undefined;
+  readonly selected: SelectedInstances;
 }
 
 export function operatorSight(parts: SightParts): OperatorSight {
@@ -50,16 +49,13 @@ export function operatorSight(parts: SightParts): OperatorSight {
   };
 }
 
-function callsOf({ baseUrls, leadership, stopping, wafClients, shards }: SightParts): CallWaf {
+function callsOf({ baseUrls, leadership, stopping, wafClients, selected }: SightParts): CallWaf {
   return async (instance, key, work) => {
     const objection = baseUrlObjection(baseUrls, instance.baseUrl);
     if (objection !== undefined) return { ok: false, problem: objection };
-    // The API accepts one call at a time, and only the lane of one replica knows of its calls.
-    if (shards !== undefined) {
-      const end = await shards.beginCalls(instance.meta, key);
-      const problem = "Another replica works on this instance, and only that replica calls the WAF.";
-      if (end === undefined) return { ok: false, problem };
-      return { ok: true, value: await work(wafClients.open(instance, key)).finally(end) };
+    // The API accepts one call at a time, and only the lane of one process knows of its calls.
+    if (!selected.has(instance.meta)) {
+      return { ok: false, problem: "Another operator works on this instance, and only that operator calls the WAF." };
     }
     if (!writePermission(leadership, stopping).permitted) {
       return { ok: false, problem: "This replica is not the leader, and only the leader calls the WAF." };

@@ -1,8 +1,9 @@
 // The work of the operator, wired up. Every replica watches; only the leader reconciles, writes statuses and emits events.
 import { ChangeSignal } from "../async/change-signal.ts";
-import { type ObjectName, nameKey } from "../model/resource.ts";
+import { type ObjectName, nameKey, type ResourceKind, type ResourceRef } from "../model/resource.ts";
 import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
 import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
+import type { Permission } from "../waf/client.ts";
 import { connectionsOf } from "./base-url-policy.ts";
 import type { OnFeedsChanged } from "./feed-loop.ts";
 import type { HistoryKeeper } from "./history-keeper.ts";
@@ -17,11 +18,11 @@ import { measureWatches } from "./measure-watches.ts";
 import type { OperatorWork, OperatorWorkOptions } from "./operator-options.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 import { OperatorRuns } from "./operator-runs.ts";
-import { OperatorShards } from "./operator-shards.ts";
 import { type OperatorSight, operatorSight } from "./operator-sight.ts";
+import { SelectedInstances, handOverMs } from "./selected-instances.ts";
 import { safeTexts } from "./status-texts.ts";
 import { ThrottledLog } from "./throttled-log.ts";
-import { createUnattachedLoop } from "./unattached-loop.ts";
+import { createUnattachedLoop, type UnattachedOptions } from "./unattached-loop.ts";
 import { WafClients } from "./waf-clients.ts";
 import { writePermission } from "./write-permission.ts";
 
@@ -43,31 +44,31 @@ class Work implements OperatorWork {
   readonly #outputs: LogOutputs;
   readonly #forwarding: LogForwardingController;
   readonly #changed = new ChangeSignal();
-  readonly shards: OperatorShards | undefined;
+  readonly #selected: SelectedInstances;
   readonly #runs: OperatorRuns;
-  readonly #followingFeeds = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
-  #leading: Promise<unknown> = Promise.resolve();
   readonly #onFeedsChanged: OnFeedsChanged = (feeds) => this.#source.feeds.contentChanged(feeds);
   #isWorking = false;
 
   constructor(options: OperatorWorkOptions) {
     this.#options = options;
-    const { metrics, log, clock, leadership, stopping } = options;
+    const { metrics, log, clock, leadership, stopping, selector } = options;
     this.#throttledLog = new ThrottledLog(log, clock);
     this.#source = this.#makeSource();
+    this.#selected = new SelectedInstances(clock, selector, (instance) => this.#labelsOf("WafInstance", instance));
     this.#records = this.#makeRecords();
     this.#history = operatorHistory({
       ...options,
       source: this.#source,
-      leadership: { mayRecord: () => leadership.mayRecord() || this.shards?.mayRecord() === true },
     });
-    this.shards = this.#makeShards();
     this.#wafClients = new WafClients({
       ...options,
       ...connectionsOf(options.baseUrls),
-      permit: () => writePermission(leadership, stopping),
-      share: this.shards?.admission,
+      permit: (_operation, instance) => {
+        const permission = this.#permitCall(instance);
+        return permission.permitted ? writePermission(leadership, stopping) : permission;
+      },
+      permitRead: (instance) => this.#permitCall(instance),
       onCall: (instance, call) => metrics.wafCalled(instance, call),
     });
     this.#outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
@@ -76,10 +77,11 @@ class Work implements OperatorWork {
       source: this.#source,
       status: loggedStatus(this.#statusOptions(), {}),
       mayWrite: () => leadership.mayWrite(),
+      isOwn: (feed) => this.#selected.matches(this.#labelsOf("WafFeed", feed)),
     });
     this.#blocks = createOperatorBlocks({
       ...options,
-      mayRecord: () => leadership.mayRecord() || this.shards?.mayRecord() === true,
+      mayRecord: () => leadership.mayRecord(),
       source: this.#source,
       onChange: (instance) => this.#controller.wake(instance, "automatic blocks changed"),
     });
@@ -87,7 +89,12 @@ class Work implements OperatorWork {
     this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
     measureWatches(this.#source, metrics);
-    this.sight = operatorSight({ ...options, source: this.#source, wafClients: this.#wafClients, shards: this.shards });
+    this.sight = operatorSight({
+      ...options,
+      source: this.#source,
+      wafClients: this.#wafClients,
+      selected: this.#selected,
+    });
   }
 
   async watch(signal: AbortSignal): Promise<void> {
@@ -105,29 +112,16 @@ class Work implements OperatorWork {
     // The last content of feeds is loaded before the first run, so that no rule appears to have lost its entries.
     await this.#feeds.loop.load();
     for (const instance of this.#source.instances()) {
-      // With shards, only the instances of this process have figures.
-      if (this.shards === undefined) this.#options.metrics.addInstance(nameKey(instance));
+      if (!this.#selected.has(instance)) continue;
+      this.#options.metrics.addInstance(nameKey(instance));
       this.#wake(instance, "start");
     }
-    const following = AbortSignal.any([signal, this.#followingFeeds.signal]);
-    this.#running = Promise.all([
-      this.#controller.run(signal),
-      this.#forwarding.run(signal),
-      this.shards === undefined ? this.#lead(signal) : this.#feeds.loop.follow(following, this.#onFeedsChanged),
-    ]);
+    this.#running = Promise.all([this.#controller.run(signal), this.#forwarding.run(signal), this.#lead(signal)]);
     await this.#running;
   }
 
-  async lead(signal: AbortSignal): Promise<void> {
-    this.#followingFeeds.abort();
-    // The former leader may have stored something since.
-    await this.#feeds.book.follow(signal);
-    this.#leading = this.#lead(signal);
-    await this.#leading;
-  }
-
   async ended(): Promise<void> {
-    await Promise.all([this.#running, this.#leading]);
+    await this.#running;
     await this.#history.flush();
   }
 
@@ -137,12 +131,12 @@ class Work implements OperatorWork {
     await this.#records.close(eventFlushMs);
   }
 
-  /** The work that only one process may do. */
+  /** The work that concerns no single instance. */
   async #lead(signal: AbortSignal): Promise<void> {
     const unattached = createUnattachedLoop(
       this.#options,
       this.#changed,
-      this.#source,
+      this.#unattached(),
       this.#records,
       this.#statusOptions(),
     );
@@ -158,12 +152,53 @@ class Work implements OperatorWork {
     this.#forwarding.wake(instance, reason);
   }
 
+  #labelsOf(kind: ResourceKind, { namespace, name }: ObjectName): Readonly<Record<string, string>> | undefined {
+    const object = this.#source.objectOf({ kind, namespace, name });
+    return object === undefined ? undefined : (object.metadata.labels ?? {});
+  }
+
+  /** Objects that no run covers belong to an operator by their own labels. */
+  #unattached(): UnattachedOptions["source"] {
+    const isOwn = ({ meta }: { readonly meta: ResourceRef }): boolean =>
+      this.#selected.matches(this.#labelsOf(meta.kind, meta));
+    return {
+      unattached: () => [...this.#source.unattached()].filter((object) => object !== undefined && isOwn(object)),
+      unattachedNow: (ref) => this.#source.unattachedNow(ref),
+    };
+  }
+
+  /** Before each call, because an instance can be given to another operator at any time. */
+  #permitCall(instance: ObjectName): Permission {
+    return this.#selected.has(instance)
+      ? { permitted: true }
+      : { permitted: false, reason: "The labels of the instance no longer match --selector." };
+  }
+
+  async #join(instance: ObjectName): Promise<void> {
+    const { clock, stopping, metrics } = this.#options;
+    await clock.sleep(handOverMs, stopping.stop);
+    if (stopping.stop.aborted || !this.#selected.has(instance)) return;
+    metrics.addInstance(nameKey(instance));
+    this.#wake(instance, "selected");
+  }
+
+  #leave(instance: ObjectName): void {
+    this.#controller.forget(instance);
+    this.#forwarding.forget(instance);
+    this.#runs.forget(instance);
+    this.#options.metrics.forgetInstance(nameKey(instance));
+  }
+
   #makeSource(): ClusterSource {
     return createClusterSource({
       ...this.#options,
       onChange: (instance, reason) => {
         this.#changed.notify();
+        const membership = this.#selected.note(instance);
         if (!this.#isWorking) return;
+        if (membership === "Left") this.#leave(instance);
+        if (membership === "Joined") void this.#join(instance);
+        if (!this.#selected.has(instance)) return;
         const declared = this.#source.declared(instance);
         if (declared !== undefined) this.#wafClients.pace(declared);
         this.#wake(instance, reason);
@@ -181,7 +216,7 @@ class Work implements OperatorWork {
     return createClusterRecords({
       ...this.#options,
       source: this.#source,
-      mayWrite: () => leadership.mayWrite() || this.shards?.mayWrite() === true,
+      mayWrite: () => leadership.mayWrite(),
       onEventDropped: (reason) => metrics.eventDropped(reason),
       onInventoryDeleted: (instance) => log.warn("orphaned inventory deleted", { instance: nameKey(instance) }),
     });
@@ -202,30 +237,7 @@ class Work implements OperatorWork {
     return controller;
   }
 
-  #makeShards(): OperatorShards | undefined {
-    const { sharding } = this.#options;
-    if (sharding === undefined) return undefined;
-    return new OperatorShards({
-      ...this.#options,
-      ...sharding,
-      source: this.#source,
-      inventory: this.#records.inventory,
-      emit: (note) => this.#records.emit(note),
-      wake: (instance, reason) => {
-        if (this.#isWorking) this.#wake(instance, reason);
-      },
-      flush: async () => await this.#history.flush(),
-      leave: (instance) => {
-        this.#controller.forget(instance);
-        this.#forwarding.forget(instance);
-        this.#runs.forget(instance);
-        this.#options.metrics.forgetInstance(nameKey(instance));
-      },
-    });
-  }
-
   #makeRuns(): OperatorRuns {
-    const { leadership } = this.#options;
     return new OperatorRuns({
       parts: this.#parts(),
       forwarding: {
@@ -233,21 +245,17 @@ class Work implements OperatorWork {
         logRecords: this.#blocks.records,
         measure: this.#blocks.measure,
         domainOf: (instance) => this.#runs.domainOf(instance),
-        // Only the leader reports to the sources of feeds.
-        countBlocked: (gathered, entries) => {
-          if (this.shards === undefined || leadership.mayWrite()) this.#feeds.countBlocked(gathered, entries);
-        },
+        countBlocked: this.#feeds.countBlocked,
         logRowsMax: this.#options.logRowsMax,
       },
       statusOptions: this.#statusOptions(),
       log: this.#options.log,
-      shards: this.shards,
       onForgotten: (instance) => {
+        this.#selected.forget(instance);
         this.#blocks.book.forget(instance);
         this.#blocks.measure.forget(instance);
       },
       onDomain: (instance) => this.#forwarding.wake(instance, "domain known"),
-      requeue: (instance, reason) => this.#controller.requeue(instance, reason),
     });
   }
 

@@ -1,16 +1,15 @@
 // Starts and stops the operator.
 //
 // Start: health server, watches, leadership, reconcile runs. Only the leader reconciles; the others keep their caches warm.
-// With shards, each replica reconciles the instances of the shards whose Leases it holds.
 // Stop: no new calls, end of the calls in flight, Lease, events, connections. If the Lease is lost, the process ends
 // immediately, because another process may start to write.
 import type { Clock } from "../async/clock.ts";
 import { createApiServer } from "../kube/api-server.ts";
-import { defaultLeaseTimings } from "../kube/lease-decision.ts";
 import type { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import { kubeConfigCredentials } from "../kube/credentials.ts";
 import { leaseApi } from "../kube/object-apis.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
+import type { LabelSelector } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -24,7 +23,6 @@ import { electedLeadership, soleLeadership } from "./leadership.ts";
 import type { OperatorWork } from "./operator-options.ts";
 import type { ServePage } from "./operator-sight.ts";
 import { createOperatorWork } from "./operator-work.ts";
-import { ShardLayout } from "./shard-layout.ts";
 import type { StoppingControl } from "./stopping.ts";
 
 export interface OperatorOptions {
@@ -33,8 +31,8 @@ export interface OperatorOptions {
   readonly namespace: string | undefined;
   /** Undefined if there is no leader election. */
   readonly lease: ObjectAddress | undefined;
-  /** The number of shards; 1 if the leader does everything. More than one requires a Lease. */
-  readonly shards?: number;
+  /** The labels of the instances and feeds of this operator; undefined for all. */
+  readonly selector?: LabelSelector | undefined;
   readonly podName: string;
   readonly baseUrls: BaseUrlPolicy;
   /** Limits for the responses of one WAF; unlimited if undefined. */
@@ -67,25 +65,12 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const metrics = createMetrics({ version, withProcess: true });
   const userAgent = `wafsync/${version}`;
   const api = createApiServer({ credentials, clock, userAgent });
-  const { shards = 1 } = options;
-  const leaseClient = createApiServer({
-    credentials,
-    clock,
-    userAgent,
-    connectionsMax: Math.min(shards, leaseSocketsMax),
-  });
+  // A separate client, so that no other traffic delays a renewal.
+  const leaseClient = createApiServer({ credentials, clock, userAgent, connectionsMax: 1 });
   const leaseName = options.lease?.name ?? "none";
   metrics.leading(leaseName, false);
-  const layout = new ShardLayout({ shards, clock, timings: defaultLeaseTimings });
-  const leadership = leadershipOf(options, leaseClient, layout, (isLeading) => {
-    metrics.leading(leaseName, isLeading);
-    if (shards === 1) metrics.shardsHeld(isLeading ? 1 : 0);
-  });
-  metrics.shards(shards);
-  metrics.shardsHeld(options.lease === undefined ? 1 : 0);
-  const { lease } = options;
-  const sharding = shards === 1 || lease === undefined ? undefined : { shards, lease, leaseClient, layout };
-  const work = createOperatorWork({ ...options, api, metrics, leadership, sharding });
+  const leadership = leadershipOf(options, leaseClient, (isLeading) => metrics.leading(leaseName, isLeading));
+  const work = createOperatorWork({ ...options, api, metrics, leadership });
   const health = await listen(options, work, metrics);
   if ("problem" in health) return { state: "NotStarted", ...health };
   log.info("started", { version, namespaces: options.namespace ?? "all", ...options.ports, ...portsOf(health) });
@@ -95,13 +80,9 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   // Calling begin() again would abort the call in flight.
   if (!stopping.stop.aborted) stopping.begin("ended");
   const workEnded = async (): Promise<void> => await work.ended();
-  if (outcome.state === "Stopped") await Promise.all([leadership.end(workEnded), work.shards?.leases.end(workEnded)]);
+  if (outcome.state === "Stopped") await leadership.end(workEnded);
   // Another process may start to write, so the call in flight is aborted immediately.
-  if (outcome.state === "LeaseLost") {
-    stopping.begin("lease lost");
-    // The remaining Leases are released, so that other replicas do not have to wait for them to expire.
-    if (work.shards !== undefined) await Promise.all([leadership.end(workEnded), work.shards.leases.end(workEnded)]);
-  }
+  if (outcome.state === "LeaseLost") stopping.begin("lease lost");
   await watching;
   await closePage?.();
   await work.close(outcome.state === "LeaseLost" ? 0 : eventFlushMs);
@@ -111,8 +92,6 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   return outcome;
 }
 
-/** The requests for one Lease must not wait for a slow request for another. */
-const leaseSocketsMax = 8;
 /** How long the last events may take to reach the API server. */
 const eventFlushMs = 2_000;
 
@@ -123,19 +102,15 @@ async function lead(options: OperatorOptions, leadership: Leadership, work: Oper
     if (stopping.stop.aborted) stop();
     else stopping.stop.addEventListener("abort", stop, { once: true });
   });
-  const losses = [leadership.lost, ...(work.shards === undefined ? [] : [work.shards.leases.lost])];
-  const lost = Promise.race(losses).then((reason): OperatorOutcome => {
+  const lost = leadership.lost.then((reason): OperatorOutcome => {
     log.error("lost the lease", { reason });
     return { state: "LeaseLost" };
   });
   const working = (async (): Promise<OperatorOutcome> => {
     await work.whenSynced(stopping.stop);
-    // With shards, every replica reconciles: the leader only does what belongs to no shard.
-    const running = work.shards === undefined ? undefined : work.run(stopping.stop);
-    work.shards?.leases.begin();
     if (!(await leadership.begin())) return await stopped;
     log.info("leading");
-    await (running === undefined ? work.run(stopping.stop) : Promise.all([running, work.lead(stopping.stop)]));
+    await work.run(stopping.stop);
     return await stopped;
   })();
   return await Promise.race([stopped, lost, working]);
@@ -144,7 +119,6 @@ async function lead(options: OperatorOptions, leadership: Leadership, work: Oper
 function leadershipOf(
   options: OperatorOptions,
   api: ReturnType<typeof createApiServer>,
-  layout: ShardLayout,
   onLeading: (isLeading: boolean) => void,
 ): Leadership {
   const { lease, clock, random, podName, log } = options;
@@ -155,7 +129,6 @@ function leadershipOf(
     random,
     podName,
     lease,
-    layout,
     log,
     onStanding: (standing) => onLeading(standing === "Leading"),
   });

@@ -24,14 +24,6 @@ interface Opened {
   readonly client: WafClient;
 }
 
-/** Which calls this process may make, if several processes share the work. */
-export interface CallShare {
-  /** Called in the turn of each call, before it is permitted. Never rejects. */
-  prepare(instance: ObjectName, key: ApiKey): Promise<void>;
-  /** Called immediately before every call, reads included. */
-  permit(instance: ObjectName, key: ApiKey): Permission;
-}
-
 export interface WafClientsOptions {
   readonly clock: Clock;
   readonly open: OpenTransport;
@@ -44,11 +36,9 @@ export interface WafClientsOptions {
   /** Whether all failed connections result in the same fault. */
   readonly hidesCause: boolean;
   /** Called immediately before every write of any instance. */
-  readonly permit: (operation: WriteName) => Permission;
-  /** Called immediately before every read of any instance; undefined if every read is permitted. */
-  readonly permitRead?: (() => Permission) | undefined;
-  /** Set if several processes divide the keys among themselves. */
-  readonly share?: CallShare | undefined;
+  readonly permit: (operation: WriteName, instance: ObjectName) => Permission;
+  /** Called immediately before every read; undefined if all are permitted. */
+  readonly permitRead?: ((instance: ObjectName) => Permission) | undefined;
   readonly onCall?: (instance: string, call: CallRecord) => void;
 }
 
@@ -110,11 +100,10 @@ export class WafClients {
     const { baseUrl, requestTimeoutMs } = instance;
     const name = nameKey(instance.meta);
     const minRequestIntervalMs = this.#intervals.get(name) ?? instance.minRequestIntervalMs;
-    const { clock, permit, permitRead, share, onCall, hidesCause, redactor, limits } = this.#options;
+    const { clock, permit, permitRead, onCall, hidesCause, redactor, limits } = this.#options;
     const { namespace, name: plainName } = instance.meta;
     const own: ObjectName = { namespace, name: plainName };
-    const acquired = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs, after });
-    const lane = share === undefined ? acquired : prepared(acquired, async () => await share.prepare(own, key));
+    const lane = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs, after });
     const report = onCall === undefined ? undefined : (call: CallRecord) => onCall(name, call);
     const client = createWafClient({
       baseUrl,
@@ -123,8 +112,8 @@ export class WafClients {
       redact: (text) => redactor.redact(firstWords(text)),
       requestTimeoutMs,
       lane,
-      permit: share === undefined ? permit : () => share.permit(own, key),
-      permitRead: share === undefined ? permitRead : () => share.permit(own, key),
+      permit: (operation) => permit(operation, own),
+      permitRead: permitRead === undefined ? undefined : () => permitRead(own),
       limits,
       clock,
       hidesCause,
@@ -138,18 +127,4 @@ function formerKeysOf(before: Opened | undefined, key: ApiKey): readonly ApiKey[
   if (before === undefined) return [];
   const known = [before.key, ...before.formerKeys].filter((one) => one.fingerprint() !== key.fingerprint());
   return known.slice(0, formerKeysMax);
-}
-
-/** The same lane, but every turn begins with `prepare`. */
-function prepared(lane: HeldLane, prepare: () => Promise<void>): HeldLane {
-  return {
-    run: async (turn, act) =>
-      await lane.run(turn, async (connection) => {
-        await prepare();
-        return await act(connection);
-      }),
-    pauseUntil: (timeMs) => lane.pauseUntil(timeMs),
-    pace: (intervalMs) => lane.pace(intervalMs),
-    release: async () => await lane.release(),
-  };
 }

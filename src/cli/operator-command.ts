@@ -6,6 +6,9 @@ import { readEnvironment } from "../app/config.ts";
 import { runOperator } from "../app/operator.ts";
 import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
+import type { LabelSelector } from "../model/declared.ts";
+import { hexDigest } from "../model/hex-digest.ts";
+import { parseSelector } from "../model/label-selector.ts";
 import { Redactor } from "../model/redactor.ts";
 import type { LogLevel } from "../telemetry/log.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -17,6 +20,7 @@ import { readableLog } from "./readable-log.ts";
 
 /** How long a WAF call may continue after a signal: as long as any call may take. */
 const graceMs = 10_000;
+const defaultLeaseName = "wafsync-operator";
 
 export interface OperatorCommandOptions {
   readonly kubeconfig?: string;
@@ -24,8 +28,8 @@ export interface OperatorCommandOptions {
   readonly namespace?: string;
   readonly leaderElect: boolean;
   readonly leaseNamespace?: string;
-  readonly leaseName: string;
-  readonly shards: number;
+  readonly leaseName?: string;
+  readonly selector?: string;
   readonly allowedBaseUrls?: string;
   readonly allowInsecureHttp: boolean;
   readonly allowPrivateNetworks: boolean;
@@ -77,14 +81,12 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
       "Set --lease-namespace or the environment variable POD_NAMESPACE.",
     );
   }
-  if (options.shards > 1 && !options.leaderElect) {
-    throw new CommandError("--shards needs Leases: each replica holds the Leases of its shards", "Add --leader-elect.");
-  }
+  const selector = options.selector === undefined ? undefined : readSelector(options.selector);
   const outcome = await runOperator({
     kubeConfig: readKubeConfig(options).kubeConfig,
     namespace: options.namespace,
-    lease: options.leaderElect ? { namespace: leaseNamespace ?? "", name: options.leaseName } : undefined,
-    shards: options.shards,
+    lease: options.leaderElect ? { namespace: leaseNamespace ?? "", name: leaseNameOf(options) } : undefined,
+    selector,
     podName: environment.podName ?? hostname(),
     baseUrls: {
       allowInsecureHttp: options.allowInsecureHttp,
@@ -106,4 +108,18 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
   });
   if (outcome.state === "NotStarted") throw new CommandError(outcome.problem, outcome.hint);
   return outcome.state === "LeaseLost" ? 1 : 0;
+}
+
+/** Operators with different selectors work at the same time, so each selector has a Lease of its own. */
+function leaseNameOf({ leaseName, selector }: OperatorCommandOptions): string {
+  return leaseName ?? (selector === undefined ? defaultLeaseName : `${defaultLeaseName}-${hexDigest(selector, 8)}`);
+}
+
+function readSelector(text: string): LabelSelector {
+  const selector = parseSelector(text);
+  if (!("unreadable" in selector)) return selector;
+  throw new CommandError(
+    `--selector: "${selector.unreadable}" is not a requirement on labels`,
+    "Write it as for `kubectl get -l`: name=value, name!=value, name in (a,b), name or !name, separated by commas.",
+  );
 }

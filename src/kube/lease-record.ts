@@ -52,27 +52,15 @@ interface Holding {
   readonly identity: string;
   readonly durationMs: number;
   readonly nowMs: number;
-  /** Added to the existing annotations of the Lease. */
-  readonly annotations?: LeaseAnnotations | undefined;
-}
-
-export type LeaseAnnotations = Readonly<Record<string, string>>;
-
-/** The annotations of the Lease; none if it does not exist. */
-export function annotationsOf(seen: LeaseView): LeaseAnnotations {
-  const annotations = seen.state === "Absent" ? undefined : seen.object.metadata["annotations"];
-  const texts = Object.entries(isRecord(annotations) ? annotations : {});
-  return Object.fromEntries(texts.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
 
 /** The body of the request that creates the Lease, held by `identity`. */
 export function newLease({ namespace, name }: ObjectAddress, holding: Holding): object {
-  const { identity, durationMs, nowMs, annotations } = holding;
-  const own = { name, ...(annotations === undefined ? {} : { annotations }) };
+  const { identity, durationMs, nowMs } = holding;
   return {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
-    metadata: namespace === undefined ? own : { namespace, ...own },
+    metadata: namespace === undefined ? { name } : { namespace, name },
     spec: {
       holderIdentity: identity,
       leaseDurationSeconds: Math.round(durationMs / 1000),
@@ -84,10 +72,8 @@ export function newLease({ namespace, name }: ObjectAddress, holding: Holding): 
 }
 
 /** The body of the request that takes or renews the Lease, with the resourceVersion that was read. */
-export function heldLease(object: LeaseObject, { identity, durationMs, nowMs, annotations }: Holding): object {
-  const { spec, metadata } = object;
-  const before = isRecord(metadata["annotations"]) ? metadata["annotations"] : {};
-  const annotated = { ...object, metadata: { ...metadata, annotations: { ...before, ...annotations } } };
+export function heldLease(object: LeaseObject, { identity, durationMs, nowMs }: Holding): object {
+  const { spec } = object;
   const transitions = typeof spec["leaseTransitions"] === "number" ? spec["leaseTransitions"] : 0;
   const taken =
     spec["holderIdentity"] === identity
@@ -95,7 +81,7 @@ export function heldLease(object: LeaseObject, { identity, durationMs, nowMs, an
       : { holderIdentity: identity, acquireTime: microTime(nowMs), leaseTransitions: transitions + 1 };
   const leaseDurationSeconds = Math.round(durationMs / 1000);
   const next = { ...spec, ...taken, leaseDurationSeconds, renewTime: microTime(nowMs) };
-  return whole(annotations === undefined ? object : annotated, next);
+  return whole(object, next);
 }
 
 /** The body of the request that releases the Lease. */

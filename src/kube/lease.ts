@@ -20,7 +20,7 @@ import {
 } from "./lease-decision.ts";
 import type { ElectorState, Instant, LeaseTimings } from "./lease-decision.ts";
 import { heldLease, newLease, readLease, releasedLease } from "./lease-record.ts";
-import type { LeaseAnnotations, LeaseView } from "./lease-record.ts";
+import type { LeaseView } from "./lease-record.ts";
 import type { ObjectAddress } from "./resource-path.ts";
 
 /** The three requests on the Lease. Values are the bodies of the responses. */
@@ -52,12 +52,6 @@ export interface LeaseElectorOptions {
   /** `onStanding` is called once for each new standing, `onFailure` for failed requests: for the log and metrics. */
   readonly onStanding?: (standing: LeaseStanding, detail: string) => void;
   readonly onFailure?: (message: string) => void;
-  /** Called with the Lease in each response, and when its request started. */
-  readonly onSeen?: (seen: LeaseView, started: Instant) => void;
-  /** Whether to take the Lease when that is possible; called again after each pause. True by default. */
-  readonly mayTake?: () => boolean;
-  /** Returns annotations to add with the next write of the Lease, based on its current content; undefined for none. */
-  readonly annotate?: (seen: LeaseView) => LeaseAnnotations | undefined;
 }
 
 /** The pod name and a random string, so that a restarted container is not mistaken for its predecessor. */
@@ -164,8 +158,6 @@ export class LeaseElector {
       if (seen !== undefined) this.#state = afterLeaseRead(this.#state, seen, identity, this.#now());
       return seen !== undefined;
     }
-    const { hold } = this.#state;
-    if (hold === undefined && this.#options.mayTake?.() === false) return false;
     const seen = await this.#request(this.#writeOf(act.kind, started), started);
     if (seen === undefined) return false;
     if (seen.state === "Absent") {
@@ -178,8 +170,7 @@ export class LeaseElector {
   #writeOf(kind: "Create" | "Replace", started: Instant): (signal: AbortSignal) => Promise<ApiResult<unknown>> {
     const { identity, lease, api } = this.#options;
     const { seen } = this.#state;
-    const annotations = this.#options.annotate?.(seen ?? { state: "Absent" });
-    const holding = { identity, durationMs: this.#timings.leaseDurationMs, nowMs: started.wallMs, annotations };
+    const holding = { identity, durationMs: this.#timings.leaseDurationMs, nowMs: started.wallMs };
     if (kind === "Create" || seen === undefined || seen.state === "Absent") {
       return (signal) => api.create(newLease(lease, holding), signal);
     }
@@ -204,10 +195,7 @@ export class LeaseElector {
     if (this.#missedDeadline()) return undefined;
     if (!result.ok && result.fault.code === "NotFound") return { state: "Absent" };
     const seen = result.ok ? readLease(result.value) : undefined;
-    if (seen !== undefined) {
-      this.#options.onSeen?.(seen, started);
-      return seen;
-    }
+    if (seen !== undefined) return seen;
     this.#options.onFailure?.(result.ok ? "the response is not a Lease" : result.fault.message);
     this.#state = afterLeaseFailure(this.#state);
     return undefined;

@@ -28,9 +28,6 @@ export interface RuntimeMetrics {
   /** Creates the series of a queue, at zero; call it once for each name. */
   queue(name: string): MeasuredQueue;
   leading(lease: string, isLeading: boolean): void;
-  /** The number of shards, as configured. */
-  shards(count: number): void;
-  shardsHeld(count: number): void;
   /** Follows the list-watch of one kind: every scrape calls `health`. */
   watch(kind: string, health: () => { readonly isSynced: boolean; readonly relists: number }): void;
   eventDropped(reason: EventDropReason): void;
@@ -46,16 +43,6 @@ export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
     name: "leader_election_master_status",
     help: "1 if this process holds the Lease and reconciles, 0 if not.",
     labelNames: ["name"],
-    registers,
-  });
-  const shards = new Gauge({
-    name: "wafsync_shards",
-    help: "Number of shards that the instances are divided into.",
-    registers,
-  });
-  const held = new Gauge({
-    name: "wafsync_shards_held",
-    help: "Number of shards whose Leases this process holds.",
     registers,
   });
   const dropped = new Counter({
@@ -80,8 +67,6 @@ export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
   return {
     queue: makeQueues(registry),
     leading: (name, isLeading) => leader.set({ name }, isLeading ? 1 : 0),
-    shards: (count) => shards.set(count),
-    shardsHeld: (count) => held.set(count),
     watch: makeWatches(registry),
     eventDropped: (reason) => dropped.inc({ reason }),
     unattached,

@@ -88,8 +88,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     ["a kubeconfig that does not exist", ["--kubeconfig", "nowhere.yaml"], /--kubeconfig/],
     ["a context that does not exist", ["--context", "elsewhere"], /--context/],
     ["no namespace for the Lease", ["--leader-elect"], /--lease-namespace/],
-    ["shards without Leases", ["--shards", "3"], /--leader-elect/],
-    ["too many shards", ["--shards", "17"], /--shards/],
+    ["an unreadable selector", ["--selector", "tier in a"], /"tier in a" is not a requirement on labels/],
     ["an unknown log level", ["--log-level", "loud"], /debug, info/],
   ])("it reports %s in one line, and exits with 2", async (_what, parameters, hint) => {
     const own = parameters.includes("--kubeconfig") ? [] : ["--kubeconfig", cluster.kubeconfig];

@@ -1,7 +1,5 @@
 // The manifests of deploy/kustomize, as kubectl renders them and as a real API server takes them.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { parseAllDocuments } from "yaml";
 import { createNamespace, waitFor } from "../support/builders/cluster-objects.ts";
@@ -55,26 +53,6 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
     const rights = (await render(overlay)).flatMap(rightsOf);
     expect(rights.length).toBeGreaterThan(10);
     expect(rights.filter((right) => right.includes("*"))).toStrictEqual([]);
-  });
-
-  test("the component for shards sets as many replicas as shards, in a Deployment", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "wafsync-shards-"));
-    try {
-      const kustomization = {
-        apiVersion: "kustomize.config.k8s.io/v1beta1",
-        kind: "Kustomization",
-        resources: [relative(folder, clusterOverlay)],
-        components: [relative(folder, join(kustomize, "components", "shards"))],
-      };
-      await writeFile(join(folder, "kustomization.yaml"), JSON.stringify(kustomization));
-      const { spec } = find(await render(folder), "Deployment", "wafsync") as unknown as {
-        readonly spec: { replicas: number; template: { spec: { containers: { args: string[] }[] } } };
-      };
-      expect(spec.replicas).toBe(3);
-      expect(spec.template.spec.containers[0]?.args).toStrictEqual(["operator", "--leader-elect", "--shards=3"]);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
   });
 
   test("the operator of one namespace has Roles only, with the rights of the other except those for namespaces", async () => {

@@ -555,9 +555,11 @@ describe("the permit", () => {
   test("also stops reads if several processes divide the keys among themselves", async () => {
     let isHeld = false;
     const permitRead = () =>
-      isHeld ? ({ permitted: true } as const) : ({ permitted: false, reason: "Another one holds the shard." } as const);
+      isHeld
+        ? ({ permitted: true } as const)
+        : ({ permitted: false, reason: "Another operator works on it." } as const);
     const { server, waf } = await start(json(200, []), { permitRead });
-    expect(faultIn(await read(waf))).toStrictEqual({ code: "Aborted", message: "Another one holds the shard." });
+    expect(faultIn(await read(waf))).toStrictEqual({ code: "Aborted", message: "Another operator works on it." });
     expect(server.requests).toHaveLength(0);
     isHeld = true;
     expect(await read(waf)).toStrictEqual({ ok: true, value: [] });

@@ -91,11 +91,11 @@ export class FeedBook {
     this.dropEnded();
   }
 
-  /** Loads what another process has stored in the meantime. */
+  /** Loads what another process fetches and has stored in the meantime. */
   async follow(signal: AbortSignal): Promise<void> {
     const { store } = this.#ports;
     await mapConcurrently([...this.#known.values()], readsMax, async ({ feed }) => {
-      if (signal.aborted || (await store.hasChanged?.(feed.meta)) !== true) return;
+      if (signal.aborted || this.#isOwn(feed.meta) || (await store.hasChanged?.(feed.meta)) !== true) return;
       const stored = await store.load(feed.meta);
       const known = this.#known.get(nameKey(feed.meta));
       if (!stored.ok || stored.state === undefined || known === undefined) return;
@@ -113,7 +113,7 @@ export class FeedBook {
   async refresh(signal: AbortSignal, onFetched: () => void = () => undefined): Promise<void> {
     for (const known of this.#known.values()) {
       const { meta } = known.feed;
-      if (this.#turns.isFetching(meta) || !this.#isDue(known)) continue;
+      if (!this.#isOwn(meta) || this.#turns.isFetching(meta) || !this.#isDue(known)) continue;
       const fetch = async (): Promise<void> => {
         if (!signal.aborted) await this.#refreshOne(known, signal);
       };
@@ -126,10 +126,12 @@ export class FeedBook {
   async report(): Promise<void> {
     const { status, clock, observer } = this.#ports;
     for (const feed of this.#unused.values()) {
+      if (!this.#isOwn(feed.meta)) continue;
       const nothing = { state: initialFeedState(feed), content: undefined, storeProblem: undefined };
       await writeFeedStatus(status, { feed, ...nothing, isUsed: false, nowMs: clock.nowMs() });
     }
     for (const { feed, state, content, storeProblem } of this.#known.values()) {
+      if (!this.#isOwn(feed.meta)) continue;
       const nowMs = clock.nowMs();
       observer?.seen(feed.meta, {
         entries: content?.entries.length ?? 0,
@@ -154,7 +156,8 @@ export class FeedBook {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const known of this.#known.values()) {
       const endMs = known.content === undefined ? Number.POSITIVE_INFINITY : firstEndMs(known.content);
-      const dueMs = this.#turns.isFetching(known.feed.meta) ? undefined : this.#dueMs(known);
+      const { meta } = known.feed;
+      const dueMs = this.#isOwn(meta) && !this.#turns.isFetching(meta) ? this.#dueMs(known) : undefined;
       nextMs = Math.min(nextMs, endMs, dueMs ?? Number.POSITIVE_INFINITY);
     }
     return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
@@ -180,6 +183,10 @@ export class FeedBook {
   #changedFor(feed: ObjectName): void {
     this.#version += 1;
     this.#changed.add(nameKey(feed));
+  }
+
+  #isOwn(feed: ObjectName): boolean {
+    return this.#ports.isOwn?.(feed) !== false;
   }
 
   #isDue(known: Known): boolean {

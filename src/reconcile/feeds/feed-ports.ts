@@ -56,4 +56,6 @@ export interface FeedPorts {
   /** A number of at least 0 and less than 1. */
   readonly random: () => number;
   readonly observer?: FeedObserver;
+  /** Whether this process fetches the feed and reports on it; others only load what it stores. All, if undefined. */
+  readonly isOwn?: (feed: ObjectName) => boolean;
 }

@@ -50,13 +50,10 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
     expect(await rightsOn({})).toStrictEqual([["get", "list", "watch"]]);
   });
 
-  test("passes the number of shards on only if there are several", async () => {
-    expect(await helm.render({})).not.toContain("--shards");
-    const text = await helm.render({ replicaCount: 3, operator: { shards: 3 } });
-    expect(text).toContain("- --shards=3");
-    expect(text).toContain("kind: Deployment");
-    expect(text).toContain("replicas: 3");
-    await expect(helm.render({ operator: { shards: 17 } })).rejects.toThrow("shards");
+  test("passes a selector on as it stands", async () => {
+    expect(await helm.render({})).not.toContain("--selector");
+    const text = await helm.render({ operator: { selector: "!wafsync.dev/shard,tier in (a,b)" } });
+    expect(text).toContain('- "--selector=!wafsync.dev/shard,tier in (a,b)"');
   });
 
   test("refuses a Kubernetes that is too old", async () => {

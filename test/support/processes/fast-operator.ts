@@ -1,5 +1,5 @@
 // The operator with an accelerated clock, for tests of processes that take minutes:
-// `fast-operator.ts KUBECONFIG TIMES_AS_FAST [LEASE [SHARDS POD_NAME]]`. A header of each call to a WAF names the pod.
+// `fast-operator.ts KUBECONFIG TIMES_AS_FAST [LEASE [POD_NAME]]`. A header of each call to a WAF names the pod.
 import { subscribe } from "node:diagnostics_channel";
 import { createStopping } from "../../../src/app/stopping.ts";
 import { runOperator } from "../../../src/app/operator.ts";
@@ -8,7 +8,7 @@ import { Redactor } from "../../../src/model/redactor.ts";
 import { createLogger } from "../../../src/telemetry/log.ts";
 import { fastClock } from "./fast-clock.ts";
 
-const [file = "", timesAsFast = "1", lease, shards = "1", podName = "wafsync-fast"] = process.argv.slice(2);
+const [file = "", timesAsFast = "1", lease, podName = "wafsync-fast"] = process.argv.slice(2);
 subscribe("undici:request:create", (message) => {
   const { request } = message as { readonly request: { addHeader(name: string, value: string): void } };
   request.addHeader("x-pod", podName);
@@ -22,7 +22,6 @@ const { state } = await runOperator({
   kubeConfig: loadKubeConfig({ file }),
   namespace: undefined,
   lease: lease === undefined ? undefined : { namespace: "wafsync-system", name: lease },
-  shards: Number(shards),
   podName,
   baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: true },
   feedPolicy: { allowInsecureHttp: true, allowPrivateFeeds: true },

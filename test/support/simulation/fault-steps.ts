@@ -41,7 +41,7 @@ export const faultSteps: readonly string[] = [
   ...pairsOf(["killed before", "killed after"], [...wafSteps, ...portSteps, ...statusSteps, ...feedSteps, ...logSteps]),
   ...pairsOf(["conflict", "write failed"], ["save", "save of feed", "saveLogs"]),
   ...pairsOf(
-    ["clock set forward", "clock set back", "killed", "asked to stop", "Lease lost", "shard given up"],
+    ["clock set forward", "clock set back", "killed", "asked to stop", "Lease lost"],
     [...wafSteps, "no call"],
   ),
 ];

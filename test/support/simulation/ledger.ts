@@ -1,6 +1,5 @@
 // Records who added each entry to the WAF in a simulation, and what every process knew when it wrote. Each effect is checked
 // immediately against the documented guarantees; breaking a guarantee is a violation.
-import { approvalAnnotation } from "../../../src/model/approval-annotation.ts";
 import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
@@ -81,10 +80,6 @@ export class Ledger {
   /** The hashes that a person approved, and those that were used. */
   readonly #given = new Set<string>();
   readonly #used = new Set<string>();
-  /** A record older than the status was restored, and nobody has accepted it. */
-  #isRestored = false;
-  /** The hash that accepts it. */
-  #restoredHash: string | undefined;
   /** The record before the last save. */
   #formerInventory: Inventory | undefined;
   readonly #waf: SimWaf;
@@ -233,11 +228,6 @@ export class Ledger {
     const owner = this.#owners[list].get(entry);
     if (!this.#waf.has(list, entry)) this.#owners[list].delete(entry);
     const { gathered } = knowledge;
-    // A person may have accepted the same version before, when it was restored for the first time.
-    const accepted = gathered?.instance.meta.annotations[approvalAnnotation] ?? "";
-    const isAccepted = !this.#isRestored || (accepted === this.#restoredHash && this.#given.has(accepted));
-    if (!isAccepted && gathered?.instance.meta.deleting !== true)
-      complain("the inventory is older than the status, and nobody accepted it");
     if (gathered?.instance.meta.deleting === true) {
       if (!isInDeletion(knowledge)) complain("no fresh read says that this very instance is being deleted");
       if (owner === "Others") complain("wafsync did not add it, and only the instance goes");
@@ -444,17 +434,16 @@ export class Ledger {
     if (held === undefined || inventory === undefined) return;
     const moments = [nowMs, ...wall.shownSince(this.#nowMs() - runMsMax)];
     const entries: Record<ListName | "origins", string[]> = { blocklist: [], allowlist: [], origins: [] };
-    const isHeldAsAWhole = gathered.unconfirmed !== undefined || held.restored !== undefined;
     for (const { host, owners } of held.origins) {
       entries.origins.push(host);
-      if (isHeldAsAWhole) continue;
+      if (gathered.unconfirmed !== undefined) continue;
       if (moments.every((atMs) => originRemovalForbidden(gathered, readOwners(owners), atMs) === undefined))
         this.violation(`${host} is kept as an origin, though nothing that can't be read may want it`);
     }
     for (const list of listNames) {
       for (const { entry, holds } of held.removals[list]) {
         entries[list].push(entry);
-        if (holds.length === 0 || isHeldAsAWhole) continue;
+        if (holds.length === 0 || gathered.unconfirmed !== undefined) continue;
         // The plan was made with the previous record, and a rule may have expired since then.
         const records = [inventory, this.#formerInventory ?? inventory].map((one) => recordedOf(one, list, entry));
         const isDue = moments.every((atMs) =>
@@ -463,7 +452,6 @@ export class Ledger {
         if (isDue) this.violation(`${entry} is kept on the ${list}, though nothing that can't be read may want it`);
       }
     }
-    if (held.restored !== undefined) this.#restoredHash = held.hash;
     if (held.hash !== undefined) this.#reported.set(held.hash, entries);
   }
 
@@ -471,7 +459,6 @@ export class Ledger {
   approve(hash: string): boolean {
     const isKnown = this.#reported.has(hash);
     if (isKnown) this.#given.add(hash);
-    if (this.#restoredHash === hash) this.#isRestored = false;
     return isKnown;
   }
 
@@ -553,19 +540,6 @@ export class Ledger {
     }
   }
 
-  /** A person restored an earlier record: what it lacks is unmanaged from now on, and what it has counts as recorded. */
-  restored({ entries, origins }: Inventory, isOlderThanStatus: boolean): void {
-    this.#isRestored = isOlderThanStatus;
-    this.#forgottenMs = this.#nowMs();
-    for (const list of listNames) {
-      for (const [entry, owner] of this.#owners[list]) {
-        if (!entries[list].has(entry)) this.#owners[list].set(entry, "Others");
-        else if (owner === "Others") this.#owners[list].set(entry, "Recorded");
-      }
-    }
-    for (const host of this.#ownOrigins) if (!origins.has(host)) this.#ownOrigins.delete(host);
-  }
-
   /** The inventory is deleted with its instance. */
   forgotten(before: Inventory, { gathered, confirmed, saidLeftBehind = false }: Knowledge): void {
     if (!isInDeletion({ gathered, confirmed })) this.violation("An inventory was deleted without a fresh read");
@@ -573,7 +547,6 @@ export class Ledger {
       this.violation(`The record of the entries on the WAF of ${domain} was deleted`);
     this.#forgottenMs = this.#nowMs();
     this.#counts.forget();
-    this.#isRestored = false;
     if (gathered?.instance.meta.deleting !== true) this.violation("An inventory was deleted, and its instance was not");
     for (const list of listNames) {
       for (const entry of before.entries[list].keys()) {

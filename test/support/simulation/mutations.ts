@@ -6,7 +6,6 @@ import { feedMutations } from "./feed-mutations.ts";
 import { logMutations } from "./log-mutations.ts";
 import { networkMutations } from "./network-mutations.ts";
 import { rolloutMutations } from "./rollout-mutations.ts";
-import { shardMutations } from "./shard-mutations.ts";
 import { surroundingsMutations } from "./surroundings-mutations.ts";
 
 export interface Mutation {
@@ -700,7 +699,6 @@ export const mutations: readonly Mutation[] = [
   ...rolloutMutations,
   ...logMutations,
   ...networkMutations,
-  ...shardMutations,
   ...surroundingsMutations,
   {
     guard: "a key has one lane, however its URL is written",

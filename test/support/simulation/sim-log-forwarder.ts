@@ -15,27 +15,21 @@ import type { SimWorld } from "./sim-world.ts";
 /** The parts of the process that it uses. */
 interface ForwarderParts {
   readonly clock: Clock;
-  /** The interval for checking whether this process holds the shard. */
-  readonly elsewhereMs: number;
   readonly call: <T>(where: string, effect: () => T) => Promise<T>;
   readonly open: (instance: DeclaredInstance, key: ApiKey) => LogPort;
   readonly isPermitted: () => boolean;
   readonly book: BlockBook;
-  /** Starts a run: returns its signal, and the function to call at its end. */
-  readonly begin: () => { readonly stopping: AbortSignal; readonly onEnd: () => void };
+  readonly stopping: AbortSignal;
 }
 
 const shop = "edge/shop";
 
 export function logForwarder(world: SimWorld, process: SimProcess, parts: ForwarderParts): LogForwardingController {
-  const { clock, elsewhereMs } = parts;
+  const { clock } = parts;
   return new LogForwardingController({
     startRun: (instance) => {
-      if (!world.worksOn(process)) return Promise.resolve({ elsewhereUntilMs: clock.nowMs() + elsewhereMs });
-      const { stopping, onEnd } = parts.begin();
       return {
-        ports: portsOf(world, process, parts, stopping),
-        onEnd,
+        ports: portsOf(world, process, parts),
         onError: (error) => world.defect(process, `Forwarding the logs of ${nameKey(instance)} threw ${String(error)}`),
       };
     },
@@ -48,8 +42,7 @@ export function logForwarder(world: SimWorld, process: SimProcess, parts: Forwar
 function portsOf(
   world: SimWorld,
   process: SimProcess,
-  { clock, call, open, isPermitted, book }: ForwarderParts,
-  stopping: AbortSignal,
+  { clock, call, open, isPermitted, book, stopping }: ForwarderParts,
 ): ForwardLogsPorts {
   const { logs, cluster } = world;
   const status: Pick<ForwardLogsPorts["status"], "read" | "event"> = {

@@ -24,9 +24,6 @@ import { SimWall } from "./sim-time.ts";
 import { simTransport } from "./sim-transport.ts";
 import type { SimWorld } from "./sim-world.ts";
 
-/** The interval at which a replica checks an instance of another replica again. */
-const elsewhereMs = 300_000;
-
 interface Opened {
   readonly identity: string;
   readonly lane: HeldLane;
@@ -54,9 +51,6 @@ export class SimProcess {
   readonly #world: SimWorld;
   readonly #stopping = new AbortController();
   readonly #abandon = new AbortController();
-  /** With several replicas: ends the runs of this replica when it releases its shard. */
-  #giving = { stop: new AbortController(), abandon: new AbortController() };
-  readonly #runs = new Set<Promise<void>>();
   readonly #lanes: LaneRegistry;
   readonly #opened = new Map<string, Opened>();
   readonly #controller: InstanceController;
@@ -89,20 +83,17 @@ export class SimProcess {
     });
     this.#logs = logForwarder(world, this, {
       clock,
-      elsewhereMs,
       call: async (where, effect) => await this.#call(where, effect),
       open: (instance, key) => this.#open(instance, key),
       isPermitted: () => this.#permission().permitted,
       book: this.#blocks,
-      begin: () => ({ stopping: this.#signals().stopping, onEnd: this.#begin() }),
+      stopping: this.#stopping.signal,
     });
     const ports = this.#ports();
     this.#controller = new InstanceController({
       startRun: (instance) => {
-        if (!world.worksOn(this)) return Promise.resolve({ elsewhereUntilMs: clock.nowMs() + elsewhereMs });
         return {
-          ports: { ...ports, ...this.#signals() },
-          onEnd: this.#begin(),
+          ports,
           onOutcome: ({ result, facts }) => {
             world.note(this, `run of ${nameKey(instance)} ended: ${JSON.stringify(result)}`);
             if (result.kind === "Gone") this.#blocks.forget(instance);
@@ -154,45 +145,8 @@ export class SimProcess {
     for (const name of this.#names()) this.#wake(name, "rollouts changed");
   }
 
-  /** Releases its shard: resolves when no run is in progress and the process has forgotten its instances. */
-  async giveUp(graceMs: number): Promise<void> {
-    const { stop, abandon } = this.#giving;
-    stop.abort();
-    this.#world.time.after(graceMs, () => abandon.abort(), this.life);
-    while (this.#runs.size > 0) await Promise.all(this.#runs);
-    for (const name of this.#names()) {
-      this.#controller.forget(parsed(name));
-      this.#logs.forget(parsed(name));
-      this.#blocks.forget(parsed(name));
-    }
-  }
-
-  /** Starts to reconcile its shard. */
-  takeOver(): void {
-    this.#giving = { stop: new AbortController(), abandon: new AbortController() };
-    this.#world.rollouts.upset();
-    for (const name of this.#names()) this.#wake(name, "shards changed");
-  }
-
   #names(): Iterable<string> {
     return this.#world.cluster.at(this.seen).instances.keys();
-  }
-
-  #begin(): () => void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#runs.add(promise);
-    return () => {
-      this.#runs.delete(promise);
-      resolve();
-    };
-  }
-
-  #signals(): Pick<ReconcilePorts, "stopping" | "abandon"> {
-    const { stop, abandon } = this.#giving;
-    return {
-      stopping: AbortSignal.any([this.#stopping.signal, stop.signal]),
-      abandon: AbortSignal.any([this.#abandon.signal, abandon.signal]),
-    };
   }
 
   /** Asks the process to end: it starts no new call. */
@@ -219,8 +173,6 @@ export class SimProcess {
   discard(): void {
     this.kill();
     this.abandon();
-    this.#giving.stop.abort();
-    this.#giving.abandon.abort();
     // A lane that waits before its next call also has such a signal.
     void this.#lanes.close();
   }
@@ -351,8 +303,7 @@ export class SimProcess {
   }
 
   #permission(): Permission {
-    const isPermitted = this.mayWrite && this.#world.worksOn(this);
-    return isPermitted ? { permitted: true } : { permitted: false, reason: "The Lease is lost." };
+    return this.mayWrite ? { permitted: true } : { permitted: false, reason: "The Lease is lost." };
   }
 
   /** Like the program: one client for each instance, and one lane for each key. */
@@ -384,7 +335,6 @@ export class SimProcess {
       lane,
       clock: this.#clock(),
       permit: () => this.#permission(),
-      ...(this.#world.hasReplicas ? { permitRead: () => this.#permission() } : {}),
     });
     this.#opened.set(name, { identity, lane, port });
     return port;

@@ -111,15 +111,6 @@ export class SimUsers {
     }
   }
 
-  /** A user accepts an inventory that was restored. */
-  accept(name = shop): void {
-    const world = this.#world;
-    const instance = world.cluster.now.instances.get(name);
-    if (instance === undefined) return;
-    const hash = /approve-removals=([0-9a-f]{12})/.exec(world.status.message(instance.meta, "RemovalsHeld"))?.[1];
-    if (hash !== undefined && world.ledger.approve(hash)) this.edit(name, {}, { [approvalAnnotation]: hash });
-  }
-
   /** Another writer changes the WAF's lists, or its primary origin changes. */
   changeByHand(): void {
     const { waf, ledger, pick, note } = bound(this.#world);

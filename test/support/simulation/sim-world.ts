@@ -34,7 +34,6 @@ import { SimWaf } from "./sim-waf.ts";
 /** Contains every character that is encoded anywhere. */
 export const simKey = "sim+key/with=odd&chars%20é";
 
-const backupsMax = 10;
 /** How long after its timeout a write may still take effect. */
 const lateMsMax = 2_000;
 
@@ -47,8 +46,6 @@ export interface SimOptions {
   readonly hasRollouts?: boolean;
   readonly hasLogs?: boolean;
   readonly hasBlocks?: boolean;
-  /** Whether several processes share the work. `worker` names the active process. */
-  readonly hasReplicas?: boolean;
 }
 
 export interface SimCall {
@@ -93,19 +90,13 @@ export class SimWorld {
   /** Successful writes to the other WAF since the key belonged to it. */
   #strayWrites = 0;
   readonly #inventories = new Map<string, { readonly inventory: Inventory; readonly revision: number }>();
-  /** Earlier records of each instance. */
-  readonly #backups = new Map<string, Inventory[]>();
   #revision = 0;
-  readonly hasReplicas: boolean;
-  /** The replica that holds the shard of the key. */
-  worker: SimProcess | undefined;
   readonly #isSlow: boolean;
   #lastClearMs = 0;
 
   constructor(options: SimOptions) {
     const { seed, isDirectory = false, isSlow = false } = options;
-    const { hasFeeds = false, hasRollouts = false, hasLogs = false, hasBlocks = false, hasReplicas = false } = options;
-    this.hasReplicas = hasReplicas;
+    const { hasFeeds = false, hasRollouts = false, hasLogs = false, hasBlocks = false } = options;
     this.random = seededRandom(seed);
     this.cluster = new SimCluster(isDirectory, () => this.time.nowMs());
     this.#isSlow = isSlow;
@@ -143,10 +134,6 @@ export class SimWorld {
   async discard(): Promise<void> {
     for (const process of this.#everStarted) process.discard();
     await this.time.settle();
-  }
-
-  worksOn(process: SimProcess): boolean {
-    return !this.hasReplicas || this.worker === process;
   }
 
   note(process: SimProcess | undefined, text: string): void {
@@ -272,31 +259,15 @@ export class SimWorld {
     this.#revision += 1;
     const before = stored?.inventory ?? emptyInventory;
     this.#inventories.set(name, { inventory: structuredClone(inventory), revision: this.#revision });
-    const backups = this.#backups.get(name) ?? [];
-    this.#backups.set(name, [...backups, structuredClone(inventory)].slice(-backupsMax));
     this.ledger.saved(before, inventory, process.knows(instance), process.wall);
     this.printed(process, describeInventory(inventory));
     this.note(process, `saves the inventory of ${name}: ${describeInventory(inventory)}`);
     return { state: "Saved", revision: String(this.#revision) };
   }
 
-  /** A person puts an earlier record back while no process runs. */
-  restoreInventory(instance: ResourceMeta): void {
-    const name = nameKey(instance);
-    const backups = this.#backups.get(name) ?? [];
-    const inventory = backups[this.pick(backups.length)];
-    if (inventory === undefined) return;
-    this.#revision += 1;
-    this.#inventories.set(name, { inventory: structuredClone(inventory), revision: this.#revision });
-    const reported = this.status.read(instance)?.["inventoryVersion"];
-    this.ledger.restored(inventory, typeof reported === "number" && reported > inventory.version);
-    this.note(undefined, `restores the inventory of ${name} from a backup: ${describeInventory(inventory)}`);
-  }
-
   removeInventory(process: SimProcess, instance: ObjectName): string | undefined {
     const stored = this.#inventories.get(nameKey(instance));
     this.#inventories.delete(nameKey(instance));
-    this.#backups.delete(nameKey(instance));
     this.note(process, `deletes the inventory of ${nameKey(instance)}`);
     this.rollouts.forgotten(instance);
     if (stored !== undefined) this.ledger.forgotten(stored.inventory, process.knows(instance));
@@ -389,7 +360,6 @@ export class SimWorld {
     // Also after a rotation: both keys belong to the same WAF.
     if (this.processes.some(({ inFlight }) => inFlight > 0))
       this.ledger.violation(`${describeRequest(request)} was sent while another request was in progress`);
-    if (!this.worksOn(process)) this.ledger.violation(`${describeRequest(request)} by a replica without the shard`);
     process.inFlight += 1;
     process.request = stepOf(request);
     if (request.path === "/api/origins" && request.method === "GET") this.#strayWrites = 0;

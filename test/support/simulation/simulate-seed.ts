@@ -65,20 +65,15 @@ class Installation {
   #staleShare = 0;
   #isQuiet = false;
   #callsToSettle = 0;
-  #isHandingOver = false;
-  /** Whether a person sometimes puts an old inventory back. */
-  readonly #hasRestores: boolean;
 
   constructor(seed: number) {
     this.#seed = seed;
     this.#hasJumps = seed % 7 < 3;
     const [isDirectory, hasFeeds] = [seed % 4 === 3, seed % 5 === 1];
-    const hasReplicas = seed % 3 === 2 && !isDirectory && !hasFeeds;
     const hasRollouts = seed % 11 < 3 && !isDirectory;
     const hasLogs = seed % 13 < 3 && !isDirectory;
-    this.#hasRestores = seed % 17 === 4 && !hasReplicas;
     const hasBlocks = seed % 13 > 1 && seed % 13 < 6 && !isDirectory && !hasLogs;
-    const options = { seed, isDirectory, isSlow: true, hasFeeds, hasRollouts, hasLogs, hasBlocks, hasReplicas };
+    const options = { seed, isDirectory, isSlow: true, hasFeeds, hasRollouts, hasLogs, hasBlocks };
     this.#world = new SimWorld(options);
     this.#users = new SimUsers(this.#world);
     const world = this.#world;
@@ -99,7 +94,6 @@ class Installation {
     };
     world.kills = () => !this.#isQuiet && world.chance(this.#killShare);
     world.onKilled = () => {
-      if (world.hasReplicas) this.#followLater(takeoverMs);
       this.#restartLater(world.pick(restartMsMax));
     };
     world.saveFault = () => {
@@ -114,10 +108,6 @@ class Installation {
   async run(): Promise<void> {
     const world = this.#world;
     this.#process = world.startProcess();
-    if (world.hasReplicas) {
-      world.worker = this.#process;
-      for (let more = 1 + world.pick(2); more > 0; more -= 1) world.startProcess();
-    }
     for (let deeds = deedsMin + world.pick(deedsMore); deeds > 0 && !this.#isBroken(); deeds -= 1) {
       this.#doSomething();
       await world.time.advance(this.#somewhile(), () => this.#isBroken());
@@ -161,12 +151,10 @@ class Installation {
     const world = this.#world;
     if (world.feeds.isUsed && world.chance(0.3)) return world.feeds.doSomething();
     if (this.#hasJumps && world.chance(0.12)) return this.#setClocks();
-    if (this.#hasRestores && world.chance(0.08)) return this.#restore();
     const choice = world.pick(20);
     if (choice < 9) this.#users.declareSomething();
     else if (choice < 12) this.#users.changeByHand();
     else if (choice < 15) this.#changeWeather();
-    else if (choice === 15 && world.hasReplicas && world.chance(0.7)) this.#handOver();
     else if (choice === 15) this.#endProcess();
     else if (choice === 16) this.#users.approve();
     else if (choice === 17) this.#breakPort();
@@ -220,15 +208,6 @@ class Installation {
     this.#world.note(undefined, `broken ports: ${Object.values(problems).join(" ")}`);
   }
 
-  /** While the process is stopped, a person puts an old inventory back. */
-  #restore(): void {
-    const world = this.#world;
-    const instance = world.cluster.now.instances.get(shop);
-    if (instance === undefined || this.#process?.life.alive !== true) return;
-    world.killed(this.#process, "to restore an inventory");
-    world.restoreInventory(instance.meta);
-  }
-
   /** A process is killed, is asked to stop, or loses the Lease. */
   #endProcess(): void {
     const world = this.#world;
@@ -249,37 +228,6 @@ class Installation {
     world.time.after(takeoverMs, () => {
       process.kill();
       this.#restart();
-      if (world.hasReplicas) this.#followLater(0);
-    });
-  }
-
-  /** The shard goes to another replica, as when they are rebalanced. */
-  #handOver(): void {
-    const world = this.#world;
-    const former = world.worker;
-    if (former === undefined || !former.life.alive || this.#isHandingOver) return;
-    world.note(former, "gives the shard up");
-    world.interrupted(former, "shard given up");
-    this.#isHandingOver = true;
-    void former.giveUp(5_000).then(() => {
-      this.#isHandingOver = false;
-      if (world.worker === former && former.life.alive) world.worker = undefined;
-      this.#followLater(world.pick(4_000));
-    });
-  }
-
-  /** Another replica acquires the shard if it is still free. */
-  #followLater(delayMs: number): void {
-    const world = this.#world;
-    world.time.after(delayMs, () => {
-      const living = world.processes.filter(({ life, mayWrite }) => life.alive && mayWrite);
-      if (world.worker !== undefined && living.includes(world.worker)) return;
-      const next = living[world.pick(living.length)];
-      if (next === undefined) return;
-      world.note(next, "takes the shard over");
-      world.worker = next;
-      this.#process = next;
-      next.takeOver();
     });
   }
 
@@ -290,15 +238,12 @@ class Installation {
   /** Its first list may come from a stale API server. */
   #restart(): void {
     const { cluster } = this.#world;
-    const { hasReplicas } = this.#world;
-    const isComplete = this.#world.processes.filter(({ life }) => life.alive).length > 1;
-    if (hasReplicas ? isComplete : this.#process?.life.alive === true) return;
+    if (this.#process?.life.alive === true) return;
     const behind = this.#isQuiet ? 0 : this.#world.pick(3);
     // Usually on the same node.
     const offsetMs = this.#world.chance(0.8) ? (this.#process?.wall.offsetMs ?? 0) : 0;
     const process = this.#world.startProcess(Math.max(1, cluster.latest - behind), this.#hasJumps ? offsetMs : 0);
     this.#process = process;
-    if (hasReplicas) this.#followLater(this.#world.pick(takeoverMs));
     this.#world.time.after(
       this.#isQuiet ? 0 : this.#world.pick(5_000),
       () => process.see(cluster.latest),
@@ -310,11 +255,10 @@ class Installation {
   #deliver(): void {
     const world = this.#world;
     const index = world.cluster.latest;
-    const watching = world.hasReplicas ? world.processes : [this.#process].filter((process) => process !== undefined);
-    for (const process of watching) {
-      const delayMs = this.#isQuiet ? 0 : world.pick([1, 500, watchLagMsMax][world.pick(3)] ?? 1);
-      world.time.after(delayMs, () => process.see(index), process.life);
-    }
+    const process = this.#process;
+    if (process === undefined) return;
+    const delayMs = this.#isQuiet ? 0 : world.pick([1, 500, watchLagMsMax][world.pick(3)] ?? 1);
+    world.time.after(delayMs, () => process.see(index), process.life);
   }
 
   #deliverFeeds(): void {
@@ -339,10 +283,6 @@ class Installation {
     if (!world.cluster.now.instances.has(shop)) this.#users.createInstance();
     this.#users.settle();
     const before = world.calls.length;
-    if (this.#hasRestores) {
-      await this.#advance(hourMs);
-      this.#users.accept();
-    }
     world.blocks.attackOnceMore();
     await this.#advance(quietMs);
     this.#callsToSettle = world.calls.length - before;
@@ -368,8 +308,7 @@ class Installation {
     const declared = writer === undefined ? undefined : cluster.gathered(cluster.latest, writer.meta);
     if (declared === undefined) return ledger.violation("There is no instance in the end");
     const gathered = this.#world.feeds.current(declared);
-    const { worker = this.#process } = this.#world;
-    const known = worker?.knows(gathered.instance.meta).gathered;
+    const known = this.#process?.knows(gathered.instance.meta).gathered;
     const wanted = wantedEntries(this.#world.blocks.extended(gathered, known), this.#wallMs(), ledger.memory);
     // Entries that another instance has left on the WAF and still records belong to that instance.
     const own = this.#world.inventoryOf(gathered.instance.meta);
@@ -394,8 +333,7 @@ class Installation {
 
   /** The clock of the process's node determines what has expired. */
   #wallMs(): number {
-    const { worker, time } = this.#world;
-    return ((worker ?? this.#process)?.wall ?? time).nowMs();
+    return (this.#process?.wall ?? this.#world.time).nowMs();
   }
 
   #expectList(

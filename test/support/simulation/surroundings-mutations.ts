@@ -44,9 +44,23 @@ export const surroundingsMutations: readonly Mutation[] = [
   {
     guard: "a date in `Retry-After` is compared with the server's clock",
     file: "src/net/retry-after.ts",
-    from: "parseHttpDate(normalized(date), nowMs) ?? nowMs",
+    from: 'parseHttpDate(date?.trim() ?? "") ?? nowMs',
     to: "nowMs",
     foundBy: "test/net/retry-after.test.ts",
+  },
+  {
+    guard: "an operator calls no WAF of an instance whose labels do not match its selector",
+    file: "src/app/selected-instances.ts",
+    from: "return this.matches(labels) && (",
+    to: "return (",
+    foundBy: "test/app/selected-instances.test.ts",
+  },
+  {
+    guard: "an instance that gets the labels of an operator waits until the calls of the former one have ended",
+    file: "src/app/selected-instances.ts",
+    from: "this.#clock.monotonicMs() - joinedAtMs >= handOverMs",
+    to: "true",
+    foundBy: "test/app/selected-instances.test.ts",
   },
   {
     guard: "a state directory is used only while the process holds its lock",

@@ -1,0 +1,88 @@
+// Two operators with different selectors in one cluster: each calls only the WAFs of its own instances, also while an instance moves.
+import { beforeAll, expect, test } from "@jest/globals";
+import { addresses, apiVersion, instance, keySecret, rule } from "../support/builders/manifests.ts";
+import type { OperatorProcess } from "../support/processes/operator-process.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
+
+const label = "wafsync.dev/shard";
+const leases = "/apis/coordination.k8s.io/v1/namespaces/wafsync-system/leases";
+
+await describeOperator("several operators", (world) => {
+  let first: OperatorProcess;
+
+  beforeAll(async () => {
+    const parameters = ["--leader-elect", "--lease-namespace", "wafsync-system", "--selector"];
+    first = await world().startOperator({ parameters: [...parameters, `!${label}`] });
+    await world().startOperator({ parameters: [...parameters, `${label}=a`] });
+  });
+
+  async function labelled(prefix: string, labels: Readonly<Record<string, string>>) {
+    const namespace = await world().newNamespace(prefix);
+    const waf = world().newWaf();
+    const declared = instance(namespace, world().simulator.baseUrl);
+    const manifest = { ...declared, metadata: { ...declared.metadata, labels } };
+    await world().apply(keySecret(namespace, waf.key));
+    await world().apply(manifest);
+    return { namespace, waf, manifest };
+  }
+
+  test("each hold a Lease, and reconcile all instances together", async () => {
+    const made = [await labelled("plain", {}), await labelled("shard", { [label]: "a" })];
+    for (const { namespace } of made) await world().apply(rule(namespace, "own", addresses(3)));
+    for (const { namespace, waf } of made) {
+      await world().allReady(namespace);
+      expect(waf.view.blocklist).toHaveLength(3);
+    }
+    const { items } = (await world().requests.expect({ path: leases })) as { items: { spec: object }[] };
+    expect(items).toHaveLength(2);
+  });
+
+  test("leave an instance alone that matches no selector", async () => {
+    const { namespace, waf, manifest } = await labelled("nobody", { [label]: "b" });
+    const calls = JSON.stringify(waf.view.counters);
+    const other = await labelled("marker", {});
+    await world().allReady(other.namespace);
+    expect(JSON.stringify(waf.view.counters)).toBe(calls);
+    expect((await world().read("WafInstance", namespace, "waf"))?.status?.["conditions"]).toStrictEqual([]);
+    await world().remove(manifest);
+  });
+
+  test("see the keys of each other's instances", async () => {
+    const { waf } = await labelled("older", {});
+    const namespace = await world().newNamespace("same-key");
+    const declared = instance(namespace, world().simulator.baseUrl);
+    await world().apply(keySecret(namespace, waf.key));
+    await world().apply({ ...declared, metadata: { ...declared.metadata, labels: { [label]: "a" } } });
+    await world().eventually("the younger instance is refused", async () => {
+      const accepted = conditionOf(await world().read("WafInstance", namespace, "waf"), "Accepted");
+      return accepted?.reason === "Conflict";
+    });
+  });
+
+  test("report an object that refers to no instance by its own labels", async () => {
+    const namespace = await world().newNamespace("lonely");
+    const lonely = rule(namespace, "lonely", addresses(1));
+    await world().apply({ ...lonely, metadata: { ...lonely.metadata, labels: { [label]: "a" } } });
+    await world().eventually("the rule says so", async () => {
+      return conditionOf(await world().read("WafIpRule", namespace, "lonely"), "Ready")?.reason === "InstanceNotFound";
+    });
+  });
+
+  test("hand an instance over when its labels change, and the former one makes no further call", async () => {
+    const { namespace, waf, manifest } = await labelled("moves", {});
+    await world().apply(rule(namespace, "own", addresses(3)));
+    await world().allReady(namespace);
+    await world().patch(manifest, { metadata: { labels: { [label]: "a" } } });
+    await world().apply(rule(namespace, "own", addresses(5)));
+    // The other operator waits half a minute before its first call.
+    await world().eventually("the other operator applies the change", () => waf.view.blocklist.length === 5);
+    await world().allReady(namespace);
+    await first.end();
+    await world().apply(rule(namespace, "own", addresses(6)));
+    await world().eventually("the other operator works alone", () => waf.view.blocklist.length === 6);
+    const path = `/apis/${apiVersion}/namespaces/${namespace}/wafrecords`;
+    const { items } = (await world().requests.expect({ path })) as { items: unknown[] };
+    expect(items.length).toBeGreaterThan(0);
+  });
+});
