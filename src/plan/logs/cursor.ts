@@ -116,7 +116,7 @@ export class LogCursor {
   noteRows(day: number, entries: readonly LogEntry[]): void {
     for (const { timestamp } of entries) {
       const own = Math.floor(logTimeMs(timestamp) / dayMs);
-      if (own > this.#newestDay && own <= day) this.#newestDay = own;
+      if (own > this.#newestDay && own >= this.#firstDay && own <= day) this.#newestDay = own;
     }
   }
 

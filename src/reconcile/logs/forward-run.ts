@@ -74,9 +74,11 @@ export class ForwardRun {
     memory.savedAtMs = clock.monotonicMs();
     const resting = this.#resting();
     if (resting !== undefined) return resting;
-    const today = dayOf(clock.nowMs());
-    if (cursor.isClosed(today)) return restOfDay(today, limits, clock.nowMs());
-    const { days, lost } = daysToRead(cursor, this.#instance.logs, clock.nowMs());
+    // The clock may be set while the logs are read.
+    const nowMs = clock.nowMs();
+    const today = dayOf(nowMs);
+    if (cursor.isClosed(today)) return restOfDay(today, limits, nowMs);
+    const { days, lost } = daysToRead(cursor, this.#instance.logs, nowMs);
     if (lost !== undefined) {
       const named = `${formatDay(lost.firstDay)} to ${formatDay(lost.lastDay)}`;
       const message = `Blocked requests from ${named} were not forwarded, and the API no longer keeps them.`;
@@ -88,7 +90,7 @@ export class ForwardRun {
       this.#gathered.autoBlocks === undefined ? {} : { onPage: (page: ReadPage) => this.#judge(cursor, page) };
     const pieces = readLogs({ waf, clock, random, stopping }, { days, cursor, mayRead, ...onPage });
     const ended = await this.#takeAll(cursor, pieces);
-    if (ended === undefined) cursor.forget(today, today - firstOfLookback(this.#instance.logs, clock.nowMs()));
+    if (ended === undefined) cursor.forget(today, today - firstOfLookback(this.#instance.logs, nowMs));
     if (ended?.kind === "Failed" && ended.finding?.reason === "CursorUnavailable") return ended;
     const problem = memory.isUnsaved || this.#hasMoved ? await this.#save() : undefined;
     if (ended !== undefined) return ended;

@@ -73,8 +73,9 @@ describe("a day with rows", () => {
 
   test("in the future does not stop the reading once the clock is right", () => {
     const cursor = new LogCursor(102, seed);
-    // The API returned rows of other days.
+    // The API returned rows of an earlier day.
     cursor.markOf(103).forwarded.set(1, 1);
+    cursor.noteRows(103, [row("/a", { timestamp: new Date(99 * 86_400_000).toISOString() })]);
     for (const day of [102, 103, 104]) cursor.dayDone(day, 1);
     cursor.forget(104, 2);
     expect(cursor.daysToRead(100, 2)).toStrictEqual({ firstDay: 98, lastDay: 100 });

@@ -345,6 +345,21 @@ describe("a clock that is wrong", () => {
     expect(world.takeForwarded()).toStrictEqual(rows);
   });
 
+  test("from the middle of a run on forwards no row twice once it is right", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 2).sort();
+    world.onWrite = () => {
+      world.clock.jumpWallClock(4 * 24 * hourMs);
+      world.onWrite = () => undefined;
+      return undefined;
+    };
+    await world.look();
+    world.clock.jumpWallClock(-4 * 24 * hourMs);
+    rows.push(...world.block("2026-03-10T11:30:00Z", 2));
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(rows.sort());
+  });
+
   test("for days loses no row of these days, and forwards none twice", async () => {
     const before = world.block("2026-03-10T11:00:00Z", 2);
     await world.look();
