@@ -15,6 +15,8 @@ import { createInventoryRecords, type InventoryRecords } from "./inventory-recor
 import { recordHolderOf } from "./record-object.ts";
 
 const sweepIntervalMs = 300_000;
+/** After the deletion of an instance, its records are deleted a moment later, so sweeps follow at growing intervals. */
+const sweepDelayMs = 2_000;
 /** The API server needs a moment after it accepts a CRD. */
 const usableDelayMs = 500;
 const usableAttemptsMax = 60;
@@ -50,7 +52,10 @@ export interface ClusterRecords {
   emit(note: EventNote): void;
   /** Waits a while until records can be read, or until the signal aborts. Never rejects. */
   whenUsable(signal: AbortSignal): Promise<void>;
-  /** Periodically deletes inventories whose instance no longer exists, until the signal aborts. Never rejects. */
+  /**
+   * Deletes inventories whose instance no longer exists, periodically and soon after `status.cached` reports the deletion of an
+   * instance, until the signal aborts. Never rejects.
+   */
   tidyUp(signal: AbortSignal): Promise<void>;
   /** Accepts no more events, and waits at most this long until the queued ones are written. */
   close(flushMs: number): Promise<void>;
@@ -67,6 +72,7 @@ class Records implements ClusterRecords {
   readonly #options: ClusterRecordsOptions;
   readonly #inventories: InventoryRecords;
   readonly #events: EventRecorder;
+  #deleted = new AbortController();
 
   constructor(options: ClusterRecordsOptions) {
     this.#options = options;
@@ -108,9 +114,16 @@ class Records implements ClusterRecords {
 
   async tidyUp(signal: AbortSignal): Promise<void> {
     const { clock, source, mayWrite, onInventoryDeleted } = this.#options;
+    let delayMs = sweepIntervalMs;
     while (!signal.aborted) {
       // Sleep first, so that after a restart all objects are listed before the first sweep.
-      await clock.sleep(sweepIntervalMs, signal);
+      await clock.sleep(delayMs, AbortSignal.any([signal, this.#deleted.signal]));
+      delayMs = Math.min(4 * delayMs, sweepIntervalMs);
+      if (this.#deleted.signal.aborted) {
+        this.#deleted = new AbortController();
+        delayMs = 4 * sweepDelayMs;
+        await clock.sleep(sweepDelayMs, signal);
+      }
       if (signal.aborted) return;
       // While a CRD is missing, a missing instance may be restored and then needs its inventory.
       if (mayWrite() && source.isSynced() && !source.hasGaps()) {
@@ -161,7 +174,10 @@ class Records implements ClusterRecords {
       event: (object, event) => {
         if (mayWrite()) status.event(object, event);
       },
-      cached: (change) => status.cached(change),
+      cached: (change) => {
+        if (change.type === "Deleted" && change.old.kind === "WafInstance") this.#deleted.abort();
+        status.cached(change);
+      },
       returned: (object) => status.returned(object),
     };
   }

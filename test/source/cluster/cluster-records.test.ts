@@ -10,12 +10,52 @@ import { createClusterSource } from "../../../src/source/cluster/cluster-source.
 import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { apiClient, createAll, watchedClient } from "../../support/fakes/api-clients.ts";
 import type { WatchedClient } from "../../support/fakes/api-clients.ts";
+import { createVirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
 import { collectionOf, instance, keySecret } from "../../support/builders/manifests.ts";
 
 const waitMs = 30_000;
 const event = { type: "Normal", reason: "OriginsAdded", message: "Added 1 origin." } as const;
+
+test("the deletion of an instance causes sweeps soon, at growing intervals, and many deletions cause no more", async () => {
+  const clock = createVirtualClock({ startMs: 0 });
+  const sweptMs: number[] = [];
+  const request = async () => {
+    sweptMs.push(clock.nowMs());
+    return { ok: true, status: 200, value: { metadata: {}, items: [] } } as never;
+  };
+  const records = createClusterRecords({
+    api: { request, openStream: request, close: async () => undefined },
+    clock,
+    random: () => 0.5,
+    namespace: undefined,
+    source: { objectOf: () => undefined, isSynced: () => true, hasGaps: () => false },
+    podName: "pod-1",
+    mayWrite: () => true,
+    onEventDropped: () => undefined,
+    onInventoryDeleted: () => undefined,
+  });
+  const end = new AbortController();
+  const tidying = records.tidyUp(end.signal);
+  const deleted = (kind: string): void => {
+    const old = { kind, metadata: { namespace: "shop", name: "waf", uid: "u1", resourceVersion: "1" } };
+    records.status.cached({ type: "Deleted", object: old, old });
+  };
+  await clock.advance(310_000);
+  deleted("WafIpRule");
+  await clock.advance(10_000);
+  expect(sweptMs).toStrictEqual([300_000]);
+  deleted("WafInstance");
+  await clock.advance(1_000);
+  deleted("WafInstance");
+  await clock.advance(1_000);
+  expect(sweptMs).toStrictEqual([300_000, 322_000]);
+  await clock.advance(600_000);
+  expect(sweptMs.slice(2)).toStrictEqual([324_000, 332_000, 364_000, 492_000, 792_000]);
+  end.abort();
+  await tidying;
+});
 
 await describeWithControlPlane("records in a cluster", (cluster) => {
   let api: ApiServer;
