@@ -1,5 +1,6 @@
 // Emits core v1 Events, which `kubectl describe` shows. Events are fire-and-forget: they are queued (one place for each Event
-// object, so repetitions cost nothing), sent one after another, and dropped if the queue is full or the server refuses them.
+// object, so repetitions cost nothing), sent one after another, and dropped if the queue is full or the server refuses them. A
+// refused event that is worth a retry is sent again later, and the others go ahead.
 // A lost event never causes the work to fail.
 import { types } from "node:util";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
@@ -49,11 +50,20 @@ const worthRetrying: ReadonlySet<ApiFaultCode> = new Set([
   "NoCredentials",
 ]);
 
+interface PendingEvent {
+  readonly series: EventSeries;
+  /** The number of the next attempt, from 1. */
+  readonly attempt: number;
+  /** The monotonic time from which it may be sent. */
+  readonly dueMs: number;
+}
+
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #aggregate: EventAggregate;
-  readonly #pending = new Map<string, EventSeries>();
+  readonly #pending = new Map<string, PendingEvent>();
   readonly #stop = new AbortController();
+  #added = new AbortController();
   #accepting = true;
   #sending: Promise<void> | undefined;
 
@@ -73,7 +83,8 @@ export class EventRecorder {
     if (this.#pending.has(series.key)) return;
     if (this.#pending.size >= queueLengthMax) this.#drop("QueueFull");
     else if (this.#aggregate.allow(note.object, nowMs)) {
-      this.#pending.set(series.key, series);
+      this.#pending.set(series.key, { series, attempt: 1, dueMs: 0 });
+      this.#added.abort();
       this.#sending ??= this.#sendAll();
     } else this.#drop("Spam");
   }
@@ -88,30 +99,36 @@ export class EventRecorder {
   }
 
   async #sendAll(): Promise<void> {
-    for (const [key, series] of this.#pending) {
-      this.#pending.delete(key);
-      await this.#send(series);
-      if (this.#stop.signal.aborted) break;
+    const { clock } = this.#options;
+    const { signal } = this.#stop;
+    while (this.#pending.size > 0 && !signal.aborted) {
+      const next = [...this.#pending.values()].reduce((first, other) => (other.dueMs < first.dueMs ? other : first));
+      const delayMs = next.dueMs - clock.monotonicMs();
+      if (delayMs > 0) {
+        this.#added = new AbortController();
+        await clock.sleep(delayMs, AbortSignal.any([signal, this.#added.signal]));
+      } else {
+        this.#pending.delete(next.series.key);
+        await this.#send(next);
+      }
     }
     this.#sending = undefined;
   }
 
-  async #send(series: EventSeries): Promise<void> {
+  async #send({ series, attempt }: PendingEvent): Promise<void> {
     const { clock, random } = this.#options;
     const { signal } = this.#stop;
-    for (let attempt = 1; attempt <= attemptsMax && !signal.aborted; attempt += 1) {
-      const fault = await this.#write(series);
-      if (fault === undefined || isGoingAway(fault)) return;
-      if (signal.aborted) break;
-      if (!worthRetrying.has(fault.code)) {
-        this.#drop("Refused", fault.message);
-        return;
-      }
-      if (attempt === attemptsMax) break;
-      const delayMs = upwardBackOffDelayMs({ ...retryBackOff, attempt, random });
-      await clock.sleep(Math.max(delayMs, Math.min(fault.retryAfterMs ?? 0, retryBackOff.maxMs)), signal);
-    }
-    this.#drop(signal.aborted ? "Stopped" : "Unavailable");
+    const fault = await this.#write(series);
+    if (fault === undefined || isGoingAway(fault)) return;
+    if (signal.aborted) return this.#drop("Stopped");
+    if (!worthRetrying.has(fault.code)) return this.#drop("Refused", fault.message);
+    if (attempt === attemptsMax) return this.#drop("Unavailable");
+    const { status, retryAfterMs } = fault;
+    const backOffMs = upwardBackOffDelayMs({ ...retryBackOff, attempt, random });
+    const delayMs = Math.max(backOffMs, Math.min(retryAfterMs ?? 0, retryBackOff.maxMs));
+    this.#pending.set(series.key, { series, attempt: attempt + 1, dueMs: clock.monotonicMs() + delayMs });
+    // A server that asks for a delay or does not respond concerns all events. Any other refusal may concern only this one.
+    if (status === undefined || retryAfterMs !== undefined) await clock.sleep(delayMs, signal);
   }
 
   /** Makes one attempt; undefined if the Event object is now up to date. */

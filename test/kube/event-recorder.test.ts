@@ -134,6 +134,36 @@ describe("faults", () => {
     expect(dropped).toStrictEqual([]);
   });
 
+  test.each([
+    { code: "TooManyRequests", status: 429 },
+    { code: "Unavailable", status: 500 },
+  ] as const)("an event refused with $status is retried later, and the others do not wait for it", async (fault) => {
+    const { time, events, recorder, dropped } = makeRecorder();
+    events.faults.push(fault, fault);
+    for (const reason of ["A", "B", "C"]) recorder.record(note({ reason }));
+    await time.advance(0);
+    expect(events.events.map(({ reason }) => reason)).toStrictEqual(["C"]);
+    recorder.record(note({ reason: "D" }));
+    await time.advance(0);
+    expect(events.events.map(({ reason }) => reason)).toStrictEqual(["C", "D"]);
+    await time.advance(1_500);
+    expect(events.events.map(({ reason }) => reason)).toStrictEqual(["C", "D", "A", "B"]);
+    expect([events.requests.length, dropped, time.pendingTimers]).toStrictEqual([6, [], 0]);
+  });
+
+  test.each([{ code: "TooManyRequests", status: 429, retryAfterMs: 7_000 }, { code: "Unavailable" }] as const)(
+    "all events wait after $code if the server asks for a delay or does not respond",
+    async (fault) => {
+      const { time, events, recorder } = makeRecorder();
+      events.faults.push(fault);
+      for (const reason of ["A", "B"]) recorder.record(note({ reason }));
+      await time.advance(1_499);
+      expect(events.requests).toHaveLength(1);
+      await time.advance(10_000);
+      expect(events.events).toHaveLength(2);
+    },
+  );
+
   test("an event is not created twice if the response was lost", async () => {
     const { time, events, recorder, dropped } = makeRecorder();
     events.faults.push({ code: "TimedOut" }, { code: "AlreadyExists" });

@@ -19,6 +19,7 @@ export type Fault = {
   readonly code: ApiFaultCode;
   readonly causes?: readonly string[];
   readonly retryAfterMs?: number;
+  readonly status?: number;
 };
 
 export class FakeEvents implements EventApi {
