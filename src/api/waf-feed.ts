@@ -58,11 +58,16 @@ const csv = withRules(
   ],
 );
 
+const jsonName = "[^.$*\\[\\]'\"]+";
+
 const json = z.strictObject({
   path: withRules(z.string().min(1).max(256), [
-    matchRule("^[$]", "write a JSONPath (RFC 9535), for example $.prefixes[*].ip_prefix"),
+    matchRule(
+      `^(${jsonName}|[$][.]${jsonName}|[$]?\\[\\*\\])([.]${jsonName}|\\[\\*\\])*$`,
+      "write names separated by dots, with [*] for each element of a list, for example prefixes[*].ip_prefix",
+    ),
   ]).describe(
-    "A JSONPath (RFC 9535) that selects the addresses, for example `$.prefixes[*].ip_prefix`. Functions, parentheses, more than one `..` and more than one list in brackets are rejected, because their cost is unbounded.",
+    "Where the addresses are: names separated by dots, with `[*]` for each element of a list or each value of an object, for example `prefixes[*].ip_prefix`, or `[*]` if the document is a list of addresses. A leading `$` is optional. Other JSONPath syntax is not supported.",
   ),
 });
 

@@ -13,7 +13,7 @@ export interface CsvFormat {
 
 export interface JsonFormat {
   readonly type: "Json";
-  /** A JSONPath, RFC 9535. */
+  /** Names and `[*]`, such as `items[*].ip`. */
   readonly path: string;
 }
 

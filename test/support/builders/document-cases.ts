@@ -384,7 +384,7 @@ const feedCases: FaultyCase[] = [
     faults: ["spec.http: write csv only together with format: Csv"],
   },
   {
-    title: "a plain feed with a JSONPath",
+    title: "a plain feed with a path",
     document: feedDocument({ http: { url: listUrl, json: { path: "$[*]" } } }),
     faults: ["spec.http: write json only together with format: Json"],
   },
@@ -398,11 +398,25 @@ const feedCases: FaultyCase[] = [
     document: feedDocument({ http: { url: listUrl, format: "Csv", csv: { column: "ip", delimiter: ";;" } } }),
     faults: ["spec.http.csv.delimiter: must have at most 1 character"],
   },
-  {
-    title: "a path that is no JSONPath",
-    document: feedDocument({ http: { url: listUrl, format: "Json", json: { path: "prefixes" } } }),
-    faults: ["spec.http.json.path: write a JSONPath (RFC 9535), for example $.prefixes[*].ip_prefix"],
-  },
+  ...[
+    "$",
+    "$prefixes",
+    ".prefixes",
+    "prefixes.",
+    "$..ip",
+    "a.[*]",
+    "a[*]b",
+    "a.*",
+    "a[0]",
+    "$.a['b']",
+    "a[?@.b].ip",
+  ].map((path) => ({
+    title: `the path ${path} into a JSON document`,
+    document: feedDocument({ http: { url: listUrl, format: "Json", json: { path } } }),
+    faults: [
+      "spec.http.json.path: write names separated by dots, with [*] for each element of a list, for example prefixes[*].ip_prefix",
+    ],
+  })),
   {
     title: "headers that belong to the request",
     document: feedDocument({
@@ -619,12 +633,10 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       },
     }),
   ],
-  [
-    "a feed of JSON",
-    feedDocument({
-      http: { url: listUrl, format: "Json", json: { path: "$.prefixes[*]['ipv4Prefix','ipv6Prefix']" } },
-    }),
-  ],
+  ...["prefixes[*].ip_prefix", "$.hooks[*]", "$[*]", "[*][*].IP address"].map((path): [string, TestDocument] => [
+    `a feed of JSON with the path ${path}`,
+    feedDocument({ http: { url: listUrl, format: "Json", json: { path } } }),
+  ]),
   ["the least that a feed of CrowdSec needs", crowdsecDocument()],
   [
     "a feed of CrowdSec with everything",
