@@ -214,7 +214,7 @@ function isUncovered(hold: Hold, approval: Approval | undefined): boolean {
 interface Guarded {
   readonly allowed: readonly Entry[];
   readonly held: readonly HeldRemoval[];
-  /** The count of earlier plans. */
+  /** The removals of earlier plans that are done. */
   readonly recent: number;
   readonly record: RemovalDecision["record"][ListName];
 }
@@ -235,20 +235,22 @@ function guardRemovals(
   { windowMs, nowMs }: { readonly windowMs: number; readonly nowMs: number },
 ): Guarded {
   const { weightOf, countsOverTime, before } = request;
-  const weigh = (removals: readonly HeldRemoval[]): number =>
-    removals.reduce((sum, { entry }) => sum + weightOf(entry), 0);
+  const weigh = (entries: readonly Entry[]): number => entries.reduce((sum, entry) => sum + weightOf(entry), 0);
   // A time in the future means that the clock was set back.
   const isOver = Math.abs(nowMs - before.sinceMs) >= windowMs;
-  const { count: recent, sinceMs } = isOver ? { count: 0, sinceMs: nowMs } : before;
+  const { count: former, sinceMs } = isOver ? { count: 0, sinceMs: nowMs } : before;
+  const pending = request.removals.filter((entry) => before.pending.has(entry));
+  // The share is of the list at the start of the window: otherwise, a list that gets short would lose its guard.
+  const recent = Math.max(0, former - weigh(pending.filter(countsOverTime)));
+  const sizes = { size: request.size + recent, sizeMax: request.sizeMax + recent };
   const counting = fresh.filter(({ entry }) => countsOverTime(entry));
-  const count = recent + weigh(counting);
-  const all = exceeds(weigh(fresh), request, guards);
-  const held = all ? fresh : counting.length > 0 && exceeds(count, request, guards) ? counting : [];
+  const count = former + weigh(counting.map(({ entry }) => entry));
+  const all = exceeds(weigh(fresh.map(({ entry }) => entry)), request, guards);
+  const held = all ? fresh : counting.length > 0 && exceeds(count, sizes, guards) ? counting : [];
   const holding = new Set(held);
   const allowed = fresh.flatMap((removal) => (holding.has(removal) ? [] : [removal.entry]));
-  const pending = request.removals.filter((entry) => before.pending.has(entry));
   const unconfirmed = pending.length === before.pending.size ? before : { ...before, pending: new Set(pending) };
-  const next = { pending: new Set([...pending, ...allowed]), count: held.length > 0 ? recent : count, sinceMs };
+  const next = { pending: new Set([...pending, ...allowed]), count: held.length > 0 ? former : count, sinceMs };
   return { allowed, held, recent, record: { confirmed: allowed.length === 0 ? unconfirmed : next, unconfirmed } };
 }
 

@@ -137,9 +137,11 @@ describe("The window of the guards", () => {
     expect(plan.operations).toHaveLength(removed - (held ?? 0));
   });
 
-  test("applies the percentage to the size of the list", () => {
-    expect(windowed(removing(3, 10), { gone: 1 }).operations).toStrictEqual([]);
-    expect(windowed(removing(2, 11), { gone: 1 }).operations).toHaveLength(2);
+  test("applies the percentage to the former size of the list", () => {
+    expect(windowed(removing(3, 10), { gone: 2 }).operations).toStrictEqual([]);
+    expect(windowed(removing(2, 11), { gone: 2 }).operations).toHaveLength(2);
+    // A list that has become shorter than ten entries in the window is still guarded.
+    expect(windowed(removing(1, 8), { gone: 3 }).operations).toStrictEqual([]);
   });
 
   test("is recorded before the removals, once they are confirmed", () => {

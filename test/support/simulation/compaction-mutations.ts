@@ -79,8 +79,8 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guard: "the guards count the entries that a merged entry replaces",
     file: "src/plan/lists/removal-guard.ts",
-    from: "removals.reduce((sum, { entry }) => sum + weightOf(entry), 0)",
-    to: "removals.reduce((sum, { entry }) => sum + Math.min(1, weightOf(entry)), 0)",
+    from: "entries.reduce((sum, entry) => sum + weightOf(entry), 0)",
+    to: "entries.reduce((sum, entry) => sum + Math.min(1, weightOf(entry)), 0)",
     foundBy: runs,
   },
   {

@@ -46,8 +46,15 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "`window` adds up the removals of several plans",
     file: "src/plan/lists/removal-guard.ts",
-    from: "const count = recent + weigh(counting);",
-    to: "const count = weigh(counting);",
+    from: "const count = former + weigh(",
+    to: "const count = weigh(",
+    foundBy: "test/plan/lists/removal-guard.test.ts",
+  },
+  {
+    guard: "a list that gets short within the window is still guarded",
+    file: "src/plan/lists/removal-guard.ts",
+    from: "sizeMax: request.sizeMax + recent };",
+    to: "sizeMax: request.sizeMax };",
     foundBy: "test/plan/lists/removal-guard.test.ts",
   },
   {
