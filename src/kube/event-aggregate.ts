@@ -1,5 +1,5 @@
-// Determines the Event object for each occurrence, as client-go does: repeated occurrences increase the count of one Event, many
-// similar ones are combined in one Event, and an object with too many of them is rate-limited. No I/O; time is an argument.
+// Determines the Event object for each occurrence: repeated occurrences increase the count of one Event, and an object with too
+// many Events is rate-limited. No I/O; time is an argument.
 import { LruMap } from "../async/lru-map.ts";
 import { fullBucket, takeToken } from "../async/token-bucket.ts";
 import type { TokenBucket, TokenBucketLimits } from "../async/token-bucket.ts";
@@ -30,7 +30,7 @@ export interface EventSeries {
   readonly note: EventNote;
   /** The name of the Event object. */
   readonly name: string;
-  message: string;
+  readonly message: string;
   count: number;
   readonly firstMs: number;
   lastMs: number;
@@ -39,22 +39,13 @@ export interface EventSeries {
 }
 
 export const messageBytesMax = 1_024;
-/** If one reason has more different messages, each within the interval of the previous one, they are combined. */
-export const similarMax = 10;
-export const similarIntervalMs = 600_000;
 export const spamLimits: TokenBucketLimits = { burst: 25, refillMs: 300_000 };
-export const rememberedMax = 4_096;
-const combinedPrefix = "(combined from similar events): ";
+const rememberedMax = 4_096;
 /** The name of an Event consists of the name of the object and 17 more characters. */
 const objectNameLengthMax = 236;
 const sequenceEnd = 0x100000;
 const ellipsis = "…";
 const encoder = new TextEncoder();
-
-interface Similar {
-  readonly messages: Set<string>;
-  lastMs: number;
-}
 
 /** Truncates a string to a number of UTF-8 bytes, as the API server counts, without splitting a character. */
 export function cutText(text: string, bytesMax: number): string {
@@ -67,7 +58,6 @@ export class EventAggregate {
   /** Ensures that two processes, or two events in the same millisecond, get different names. */
   #sequence: number;
   readonly #series = new LruMap<string, EventSeries>(rememberedMax);
-  readonly #similar = new LruMap<string, Similar>(rememberedMax);
   readonly #buckets = new LruMap<string, TokenBucket>(rememberedMax);
 
   /** @param random At least 0 and less than 1: for the names of the Event objects. */
@@ -78,16 +68,14 @@ export class EventAggregate {
   /** Counts the occurrence on its Event object. */
   add(note: EventNote, nowMs: number): EventSeries {
     const { object, type, reason, action } = note;
-    const group = JSON.stringify([Object.values(subjectOf(object)), type, reason, action ?? reason]);
-    const combined = this.#isCombined(group, note.message, nowMs);
-    const key = combined ? group : `${group} ${note.message}`;
-    const message = cutText(combined ? `${combinedPrefix}${note.message}` : note.message, messageBytesMax);
+    const key = JSON.stringify([Object.values(subjectOf(object)), type, reason, action ?? reason, note.message]);
     const known = this.#series.get(key);
     if (known !== undefined) {
-      Object.assign(known, { message, count: known.count + 1, lastMs: nowMs });
+      Object.assign(known, { count: known.count + 1, lastMs: nowMs });
       return known;
     }
     const name = this.#nameFor(object, nowMs);
+    const message = cutText(note.message, messageBytesMax);
     const series = { key, note, name, message, count: 1, firstMs: nowMs, lastMs: nowMs, created: false };
     this.#series.set(key, series);
     return series;
@@ -99,18 +87,6 @@ export class EventAggregate {
     const { taken, bucket } = takeToken(this.#buckets.get(key) ?? fullBucket(spamLimits, nowMs), spamLimits, nowMs);
     this.#buckets.set(key, bucket);
     return taken;
-  }
-
-  #isCombined(group: string, message: string, nowMs: number): boolean {
-    const known = this.#similar.get(group);
-    const recent = known !== undefined && nowMs - known.lastMs <= similarIntervalMs;
-    const similar = recent ? known : { messages: new Set<string>(), lastMs: nowMs };
-    similar.lastMs = nowMs;
-    this.#similar.set(group, similar);
-    if (similar.messages.has(message)) return false;
-    if (similar.messages.size >= similarMax) return true;
-    similar.messages.add(message);
-    return false;
   }
 
   #nameFor(object: EventSubject, nowMs: number): string {

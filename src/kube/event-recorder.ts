@@ -136,7 +136,7 @@ export class EventRecorder {
     const { api } = this.#options;
     const namespace = namespaceOf(series);
     if (series.created) {
-      const change = { count: series.count, lastTimestamp: secondsTime(series.lastMs), message: series.message };
+      const change = { count: series.count, lastTimestamp: secondsTime(series.lastMs) };
       const patched = await this.#request((signal) => api.patch(namespace, series.name, change, signal));
       if (patched.ok) return undefined;
       if (patched.fault.code !== "NotFound") return patched.fault;

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { cutText, EventAggregate, messageBytesMax, similarMax } from "../../src/kube/event-aggregate.ts";
+import { cutText, EventAggregate, messageBytesMax } from "../../src/kube/event-aggregate.ts";
 import type { EventNote } from "../../src/kube/event-aggregate.ts";
 
 const object = { apiVersion: "test.dev/v1", kind: "Widget", namespace: "default", name: "w", uid: "u1" };
@@ -22,16 +22,6 @@ test("notes that differ in object, type, reason or message are different events"
   ];
   expect(new Set(notes.map((each) => aggregate.add(each, 0).key)).size).toBe(notes.length);
   expect(aggregate.add(note(), 5)).toMatchObject({ count: 2, firstMs: 0, lastMs: 5 });
-});
-
-test("many similar messages within ten minutes become one combined event", () => {
-  const aggregate = new EventAggregate(Math.random);
-  const add = (index: number, nowMs: number) => aggregate.add(note({ message: `Entry ${index}` }), nowMs);
-  const keys = new Set(Array.from({ length: 40 }, (_, index) => add(index, index * 1_000).key));
-  expect(keys.size).toBe(similarMax + 1);
-  expect(add(99, 60_000)).toMatchObject({ message: "(combined from similar events): Entry 99", count: 31 });
-  expect(add(3, 61_000)).toMatchObject({ message: "Entry 3", count: 2 });
-  expect(add(100, 61_000 + 600_001)).toMatchObject({ message: "Entry 100", count: 1 });
 });
 
 test("a long message is truncated, but never within a character", () => {
