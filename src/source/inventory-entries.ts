@@ -7,7 +7,6 @@ import { createHash } from "node:crypto";
 import { decodeWord, encodeWord } from "../model/encoded-word.ts";
 import { parseOwners, unknownOwners } from "../model/entry-owners.ts";
 import { type Entry, isOpaque } from "../model/entry.ts";
-import { sortInSlices } from "../model/entry-order.ts";
 import type { OwnedEntry } from "../model/inventory.ts";
 import { decodeTime, encodeTime } from "./inventory-lines.ts";
 
@@ -34,21 +33,14 @@ export class EntryWriter {
     for (const [entry, record] of entries) yield encodeWord(entry) + this.#suffixOf(record);
   }
 
-  /** The same, sorted as text and in slices. The character after an entry on its line sorts before any character of an entry. */
+  /** The same, sorted as text, and in slices. */
   *sortedLines(entries: ReadonlyMap<Entry, OwnedEntry>): Generator<undefined, string[]> {
-    const opaque: string[] = [];
-    const items: { readonly entry: Entry; readonly line: string }[] = [];
-    let count = 0;
-    for (const [entry, record] of entries) {
-      if (isOpaque(entry)) opaque.push(encodeWord(entry) + this.#suffixOf(record));
-      else items.push({ entry, line: entry + this.#suffixOf(record) });
-      count += 1;
-      if (count % sliceEntries === 0) yield undefined;
-    }
     const lines: string[] = [];
-    for (const { line } of yield* sortInSlices(items)) lines.push(line);
-    // Opaque entries are rarely managed.
-    return opaque.length === 0 ? lines : [...lines, ...opaque].sort();
+    for (const line of this.lines(entries)) {
+      lines.push(line);
+      if (lines.length % sliceEntries === 0) yield undefined;
+    }
+    return lines.sort();
   }
 
   /** The rows of all lines so far. */

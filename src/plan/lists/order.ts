@@ -10,7 +10,6 @@
 //
 // So no address that is blocked (or allowed) both before and after is briefly unblocked in between.
 import type { Entry } from "../../model/entry.ts";
-import { sortByEntry } from "../../model/entry-order.ts";
 import { inThousands } from "../../model/sentence.ts";
 import { narrowestContainers } from "../../model/entry-set.ts";
 import type { Operation } from "../../model/operation.ts";
@@ -59,7 +58,8 @@ export function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd
     const toOperation = operationsFor(rule, left.get(rule) ?? 0);
     if (group.length === 0) continue;
     const own = turnsOf(priority, meta.namespace);
-    for (const add of sortByEntry(group)) {
+    // As text, which no setting of the machine changes: any order that is always the same will do.
+    for (const add of group.toSorted((a, b) => (a.entry < b.entry ? -1 : 1))) {
       const urgency = urgencyOf(add);
       (urgency > priority ? turnsOf(urgency, meta.namespace) : own).push(toOperation(add));
     }
