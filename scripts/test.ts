@@ -175,7 +175,7 @@ const deployPaths = [
   "test/cli/logs/exactness",
   "test/cli/logs/hostile-rows",
   "test/cli/logs/program",
-  "test/cli/report/focus",
+  "test/cli/report/folder",
   "test/cli/report/program",
   "test/collector",
   "test/control-plane/control-plane",

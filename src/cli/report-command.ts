@@ -12,13 +12,10 @@ import { describeRange, parseRange, retentionWarning } from "./logs/log-range.ts
 import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource, LogSourceOptions } from "./logs/log-source.ts";
 import { LogWatch } from "./logs/log-watch.ts";
-import { assembleReport } from "./report/assemble-report.ts";
 import { collectReport } from "./report/collect-report.ts";
 import type { CollectedReport, ReportEnd, ReportQuestion } from "./report/collect-report.ts";
 import { checkReportFile, writeReportFile } from "./report/report-file.ts";
-import type { ReportFocus } from "./report/report-focus.ts";
-import { readFocus } from "./report/report-focus.ts";
-import { isKept, periodOf, previousRange } from "./report/report-period.ts";
+import { assembleReport } from "./report/report-data.ts";
 import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
 import { withStopSignals } from "./stop-signals.ts";
@@ -27,9 +24,6 @@ import { editedTerminal, terminalOn } from "./terminal.ts";
 export interface ReportOptions extends LogSourceOptions {
   readonly since: string;
   readonly until: string;
-  readonly client: readonly string[];
-  readonly network: readonly string[];
-  readonly compare: boolean;
   /** A file, or `-`. */
   readonly out: string;
   readonly top: number;
@@ -44,7 +38,6 @@ const standardOutput = "-";
 export async function runReport(options: ReportOptions): Promise<number> {
   const nowMs = realClock.nowMs();
   const range = parseRange(options.since, options.until, nowMs);
-  const focus = readFocus(options.client, options.network);
   if (options.out !== standardOutput) await checkReportFile(options.out);
   const source = await findLogSource(options);
   const { key } = source;
@@ -54,14 +47,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
   const plan = options.plan ?? source.plan;
   const retention = plan && retentionWarning(plan, range.days, dayOf(nowMs));
   if (retention !== undefined) notes.line(`warning: ${retention}`);
-  const before = options.compare ? previousRange(range, nowMs) : undefined;
-  const question: ReportQuestion = {
-    range,
-    before: before !== undefined && isKept(plan, before, nowMs) ? before : undefined,
-    filter: focus.filter,
-    isFocused: focus.entries.length > 0,
-    topMax: options.top,
-  };
+  const question: ReportQuestion = { range, topMax: options.top };
   try {
     const end = await withStopSignals(
       async ({ stop }) => await collect(source, options.timeout * 1000, question, watch, stop),
@@ -75,7 +61,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
     const unread = unreadIn(end);
     for (const text of unread) notes.line(`warning: ${text}`);
     const warnings = [retention, ...unread, ...watch.warnings].filter((text) => text !== undefined);
-    await write(end, options, { source, focus, question, warnings, nowMs });
+    await write(end, options, { source, period: describeRange(range), warnings, nowMs });
     const where = options.out === standardOutput ? "" : ` is in ${options.out}`;
     notes.line(`A report of ${counted(end.summary.total, "blocked request", "blocked requests")}${where}.`);
     return watch.isWhole && unread.length === 0 ? 0 : 1;
@@ -85,12 +71,10 @@ export async function runReport(options: ReportOptions): Promise<number> {
 }
 
 function unreadIn(end: CollectedReport): string[] {
-  const lists = listNames.flatMap((list) => {
+  return listNames.flatMap((list) => {
     const read = end[list];
     return read.ok ? [] : [`cannot read the ${list}: ${read.fault.message}`];
   });
-  const { previousFault } = end;
-  return previousFault === undefined ? lists : [...lists, `cannot read the previous period: ${previousFault.message}`];
 }
 
 async function collect(
@@ -115,32 +99,27 @@ async function collect(
 
 interface Known {
   readonly source: LogSource;
-  readonly focus: ReportFocus;
-  readonly question: ReportQuestion;
+  readonly period: string;
   readonly warnings: readonly string[];
   readonly nowMs: number;
 }
 
 async function write(end: CollectedReport, options: ReportOptions, known: Known): Promise<void> {
-  const { source, focus, question, warnings, nowMs } = known;
+  const { source, period, warnings, nowMs } = known;
   const { from, out } = options;
   const { instance, key } = source;
-  const period = periodOf(question.range, nowMs);
   // The folder is only needed with -f, and the chart library only when there is something to draw.
   const folder =
     from === undefined || instance === undefined
       ? undefined
       : await import("./report/report-folder.ts").then(
-          async ({ readReportFolder }) => await readReportFolder(options, from, instance, { period, nowMs }),
+          async ({ readReportFolder }) => await readReportFolder(options, from, instance, nowMs),
         );
-  const data = await assembleReport(end, {
+  const data = assembleReport(end, {
     redact: (text) => key.redact(text),
     instance,
-    focus,
     folder,
-    period: describeRange(question.range),
-    previousPeriod: question.before && describeRange(question.before),
-    isCompared: options.compare && previousRange(question.range, nowMs) !== undefined,
+    period,
     warnings,
     madeAtMs: realClock.nowMs(),
     version: packageJson.version,

@@ -1,6 +1,6 @@
 // The options of `wafsync report`.
 import type { Command } from "commander";
-import { collectList, timeHelp, wholeNumber, withLogSourceOptions } from "./option-groups.ts";
+import { timeHelp, wholeNumber, withLogSourceOptions } from "./option-groups.ts";
 import type { SetExitCode } from "./option-groups.ts";
 
 const examples = `
@@ -11,7 +11,6 @@ Examples:
   $ export WAFSYNC_API_KEY=…
   $ wafsync report --base-url https://waf.example.com --since 30d --out report.html
   $ wafsync report -f waf/ --instance shop/shop --since 2026-11-01 --until 2026-11-21
-  $ wafsync report -f waf/ --since 24h --client 203.0.113.9 --out client.html
 
 Exit codes: 0 the report is complete, 1 it is incomplete (the page says what is missing), 2 error, 130 stopped.
 `;
@@ -24,13 +23,6 @@ export function addReportCommand(program: Command, setExitCode: SetExitCode): vo
     )
     .option("--since <time>", "start of the period", "7d")
     .option("--until <time>", "end of the period", "today")
-    .option("--client <addresses>", "report only on these IP addresses or networks", collectList)
-    .option(
-      "--network <networks>",
-      "like --client, but for networks; an address stands for its /24 or /64",
-      collectList,
-    )
-    .option("--no-compare", "do not compare with the previous period")
     .option(
       "--state <directory>",
       "with -f: folder for the inventory and status (default: .wafsync in the folder of -f)",
@@ -41,6 +33,6 @@ export function addReportCommand(program: Command, setExitCode: SetExitCode): vo
     .addHelpText("after", examples)
     .action(async (options) => {
       const { runReport } = await import("../report-command.ts");
-      setExitCode(await runReport({ client: [], network: [], ...options }));
+      setExitCode(await runReport(options));
     });
 }

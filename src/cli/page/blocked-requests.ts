@@ -3,16 +3,16 @@
 import type { ReadingWaf } from "../../app/call-waf.ts";
 import { realClock } from "../../async/clock.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
-import { canonicalText, isMapped, readAddress, unmapped } from "../../model/network.ts";
+import { networkOf } from "../../model/client-network.ts";
+import { readObservedEntry } from "../../model/entry.ts";
 import { inThousands } from "../../model/sentence.ts";
 import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
 import { readLogs } from "../../reconcile/logs/read-logs.ts";
+import { keptText } from "../report/report-counter.ts";
 
 const daysMax = 2;
 /** The maximum for all days together. */
 export const requestRowsMax = 20_000;
-const textLengthMax = 300;
-const networkLengths = { ipv4: 24, ipv6: 64 } as const;
 
 export interface BlockedRequests {
   readonly firstDay: number;
@@ -65,16 +65,7 @@ function keptEntry(entry: LogEntry, redact: (text: string) => string): LogEntry 
   };
 }
 
-/** Part of a string keeps the whole string in memory, unless it is copied. */
-function keptText(text: string): string {
-  if (text.length <= textLengthMax) return text;
-  return `${Buffer.from(text.slice(0, textLengthMax - 1), "utf16le").toString("utf16le")}…`;
-}
-
 /** `192.0.2.0/24` or `2001:db8::/64`; undefined if the client is not an address. */
 export function networkOfClient(client: string): string | undefined {
-  const read = readAddress(client.trim());
-  if (read === undefined) return undefined;
-  const address = isMapped(read) ? (unmapped(read) ?? read) : read;
-  return canonicalText({ ...address, prefixLength: networkLengths[address.family] });
+  return networkOf(readObservedEntry(client));
 }

@@ -7,8 +7,7 @@ import { inThousands } from "../../model/sentence.ts";
 import { dayMs } from "../../model/time-text.ts";
 import type { Markup } from "../report/html.ts";
 import { html, trusted } from "../report/html.ts";
-import { labelWidth } from "../report/label-width.ts";
-import { draw } from "../report/report-charts.ts";
+import { draw, labelledGrid } from "../report/charts.ts";
 import type { EntriesOverTime } from "./entries-over-time.ts";
 import { scrolling, shown } from "./page-frame.ts";
 
@@ -45,9 +44,8 @@ export function entriesChart({ startMs, stepMs, counts }: EntriesOverTime): Mark
     color: `var(--series-${place + 1})`,
     lineStyle: { width: 2, color: `var(--series-${place + 1})` },
   }));
-  const all = listNames.flatMap((list) => counts[list]);
   const svg = draw(width, height, {
-    grid: { left: labelWidth(inThousands(10 * Math.max(...all))) + 16, right: 12, top: 12, bottom: 30 },
+    grid: { ...labelledGrid, right: 12, top: 12 },
     xAxis: {
       type: "category",
       boundaryGap: false,

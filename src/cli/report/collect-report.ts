@@ -1,4 +1,4 @@
-// Reads the data of a report: the blocked requests of the period and of the previous period, the domain of the WAF, and its lists.
+// Reads the data of a report: the blocked requests of the period, the domain of the WAF, and its lists.
 import type { ListName } from "../../model/declared.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { type LogEntry, logTimeMs } from "../../model/log-entry.ts";
@@ -9,18 +9,10 @@ import type { LogPort, LogReaderPorts } from "../../reconcile/logs/log-ports.ts"
 import type { CallOptions } from "../../reconcile/ports.ts";
 import { countLogs, readLogs } from "../../reconcile/logs/read-logs.ts";
 import { LogReport } from "./report-statistics.ts";
-import type { LogReportSummary } from "./report-statistics.ts";
-import { NewestRows } from "./newest-rows.ts";
-import type { NewestRow } from "./newest-rows.ts";
-import { PreviousPeriod } from "./previous-period.ts";
-import type { LogFilter } from "../logs/log-filter.ts";
+import type { LogReportSummary, Period } from "./report-statistics.ts";
 import { isWithin } from "../logs/log-range.ts";
 import type { LogRange } from "../logs/log-range.ts";
 import type { LogWatch } from "../logs/log-watch.ts";
-import { periodOf } from "./report-period.ts";
-
-/** The maximum number of newest rows in a report about single clients or networks. */
-const newestRowsMax = 50;
 
 export interface ReportPorts extends LogReaderPorts {
   readonly waf: LogPort & {
@@ -31,21 +23,12 @@ export interface ReportPorts extends LogReaderPorts {
 
 export interface ReportQuestion {
   readonly range: LogRange;
-  /** Undefined if there is nothing to compare with. */
-  readonly before: LogRange | undefined;
-  readonly filter: LogFilter;
-  /** Whether the report is about single clients or networks. */
-  readonly isFocused: boolean;
   readonly topMax: number;
 }
 
 export interface CollectedReport {
   readonly state: "Done";
   readonly summary: LogReportSummary;
-  readonly newest: readonly NewestRow[];
-  /** Undefined if the previous period was not requested or could not be read. */
-  readonly before: PreviousPeriod | undefined;
-  readonly previousFault: WafFault | undefined;
   readonly domain: string | undefined;
   readonly primaryOrigin: string | undefined;
   readonly blocklist: WafResult<readonly string[]>;
@@ -57,8 +40,6 @@ export type ReportEnd =
   | { readonly state: "Stopped" }
   | { readonly state: "Failed"; readonly fault: WafFault };
 
-type ReadEnd = "Done" | "Stopped" | WafFault;
-
 /** Removes the key from every string that the report may show. */
 export async function collectReport(
   ports: ReportPorts,
@@ -67,62 +48,18 @@ export async function collectReport(
   watch: LogWatch,
 ): Promise<ReportEnd> {
   const { stopping, waf } = ports;
-  const { range, filter, isFocused, topMax } = question;
-  const counted = await countRange(ports, range);
+  const { range, topMax } = question;
+  const { firstDay, lastDay } = range.days;
+  const counted = await countLogs(ports, { startDate: formatDay(firstDay), endDate: formatDay(lastDay) });
   if (!counted.ok) return stopping.aborted ? { state: "Stopped" } : { state: "Failed", fault: counted.fault };
-  const countedPrevious = question.before && (await countRange(ports, question.before));
-  watch.expect(counted.total + (countedPrevious?.ok === true ? countedPrevious.total : 0));
+  watch.expect(counted.total);
   const report = new LogReport(periodOf(range, ports.clock.nowMs()));
-  const newest = new NewestRows(newestRowsMax);
-  const end = await readRange(ports, range, watch, (row, day) => {
-    if (!filter(row)) return;
-    const entry = withoutKey(row, key);
-    const timeMs = logTimeMs(row.timestamp);
-    report.add(entry, day * dayMs, timeMs);
-    if (isFocused) newest.add(entry, timeMs);
-  });
-  if (end === "Stopped") return { state: "Stopped" };
-  if (end !== "Done") return { state: "Failed", fault: end };
-  const summary = report.summary(topMax);
-  const before = question.before && new PreviousPeriod(summary);
-  const endPrevious =
-    before === undefined || question.before === undefined
-      ? "Done"
-      : await readRange(ports, question.before, watch, (row) => {
-          if (filter(row)) before.add(withoutKey(row, key));
-        });
-  const blocklist = await waf.readList("blocklist", { signal: stopping });
-  const allowlist = await waf.readList("allowlist", { signal: stopping });
-  const origins = await waf.readOrigins({ signal: stopping });
-  if (stopping.aborted || endPrevious === "Stopped") return { state: "Stopped" };
-  return {
-    state: "Done",
-    summary,
-    newest: newest.ranked(),
-    before: endPrevious === "Done" ? before : undefined,
-    previousFault: endPrevious === "Done" ? undefined : endPrevious,
-    domain: origins.ok ? origins.value.domain : undefined,
-    primaryOrigin: origins.ok ? origins.value.primary : undefined,
-    blocklist,
-    allowlist,
-  };
-}
-
-async function countRange(ports: LogReaderPorts, { days }: LogRange) {
-  return await countLogs(ports, { startDate: formatDay(days.firstDay), endDate: formatDay(days.lastDay) });
-}
-
-async function readRange(
-  ports: LogReaderPorts,
-  range: LogRange,
-  watch: LogWatch,
-  take: (row: LogEntry, day: number) => void,
-): Promise<ReadEnd> {
   for await (const piece of readLogs(ports, { days: range.days })) {
     switch (piece.kind) {
       case "Rows":
-        for (const entry of piece.entries) {
-          if (isWithin(range, entry.timestamp)) take(entry, piece.day);
+        for (const row of piece.entries) {
+          if (!isWithin(range, row.timestamp)) continue;
+          report.add(withoutKey(row, key), piece.day * dayMs, logTimeMs(row.timestamp));
         }
         watch.rowsRead(piece.entries.length, piece.day);
         break;
@@ -130,12 +67,30 @@ async function readRange(
         if (piece.summary !== undefined) watch.dayDone(piece.day, piece.summary);
         break;
       case "Failed":
-        return piece.fault;
+        return { state: "Failed", fault: piece.fault };
       case "Stopped":
-        return "Stopped";
+        return { state: "Stopped" };
     }
   }
-  return "Done";
+  const blocklist = await waf.readList("blocklist", { signal: stopping });
+  const allowlist = await waf.readList("allowlist", { signal: stopping });
+  const origins = await waf.readOrigins({ signal: stopping });
+  if (stopping.aborted) return { state: "Stopped" };
+  return {
+    state: "Done",
+    summary: report.summary(topMax),
+    domain: origins.ok ? origins.value.domain : undefined,
+    primaryOrigin: origins.ok ? origins.value.primary : undefined,
+    blocklist,
+    allowlist,
+  };
+}
+
+/** A period that starts at a time ends now at the latest, because its bars are short. Otherwise, days are included as a whole. */
+export function periodOf({ days, sinceMs, untilMs }: LogRange, nowMs: number): Period {
+  const endMs = untilMs ?? (days.lastDay + 1) * dayMs;
+  if (sinceMs === undefined) return { startMs: days.firstDay * dayMs, endMs };
+  return { startMs: sinceMs, endMs: nowMs > sinceMs ? Math.min(endMs, nowMs) : endMs };
 }
 
 /** Must run before strings are truncated, because a part of a key would not be recognized. */

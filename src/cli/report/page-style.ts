@@ -4,14 +4,14 @@
 export const pageStyle = `
 :root {
   color-scheme: light dark;
-  --page: #f5f6f8; --card: #ffffff; --text: #1c2430; --quiet: #5b6675; --line: #dfe3e9; --mark: #9c2d1f;
+  --page: #f5f6f8; --card: #ffffff; --text: #1c2430; --quiet: #5b6675; --line: #dfe3e9;
   --accent: #1f5fbf; --good: #13703f; --good-back: #dff3e7; --open: #94490b; --open-back: #fdeedd;
   --series-1: #2f6fd0; --series-2: #d9822b; --series-3: #2a9d78; --series-4: #b9487c; --series-5: #7a5fc7;
   --series-6: #c2a21c; --series-other: #98a2af;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --page: #12161c; --card: #1b212a; --text: #e6eaf0; --quiet: #9aa6b5; --line: #323b48; --mark: #ff9d8f;
+    --page: #12161c; --card: #1b212a; --text: #e6eaf0; --quiet: #9aa6b5; --line: #323b48;
     --accent: #82b1ff; --good: #7fdcaa; --good-back: #173527; --open: #f5b676; --open-back: #3d2a16;
     --series-1: #6ba1f2; --series-2: #eea45b; --series-3: #58c4a0; --series-4: #e07fac; --series-5: #a794ea;
     --series-6: #dcc456; --series-other: #6d7887;
@@ -49,26 +49,18 @@ figure .narrow { display: none; }
 .series-4 { background: var(--series-4); } .series-5 { background: var(--series-5); } .series-6 { background: var(--series-6); }
 .series-other { background: var(--series-other); }
 details > summary { color: var(--accent); cursor: pointer; width: fit-content; max-width: 100%; overflow-wrap: anywhere; }
-details.client dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 4px 16px; margin: 8px 0 0; }
-details.client dt { color: var(--quiet); }
-details.client dd { margin: 0; overflow-wrap: anywhere; }
-details.client ul { margin: 0; padding: 0; list-style: none; }
-details.client { border-top: 1px solid var(--line); padding: 8px 0; }
 figure + .quiet, figure + .legend + details, figure + details { margin-top: 10px; }
 .scroll { overflow: auto; max-height: 420px; }
 table { border-collapse: collapse; width: 100%; }
 th { text-align: left; font-size: 13px; font-weight: 600; color: var(--quiet); }
 dd, li, summary, .quiet, .address, .path, .words, .text { overflow-wrap: anywhere; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-th button { font: inherit; color: inherit; border: 0; padding: 0; text-decoration: underline dotted; text-underline-offset: 3px; }
-th[aria-sort="ascending"] button::after { content: " ▲"; } th[aria-sort="descending"] button::after { content: " ▼"; }
 tr:last-child td { border-bottom: 0; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .address, .path, pre { font-family: ui-monospace, monospace; font-size: 13px; }
 .time { white-space: nowrap; }
 .address, .text { min-width: 9em; }
 .path, .words { width: 60%; min-width: 12em; }
-#newest .path { width: 30%; }
 .number + :not(.number) { padding-left: 20px; }
 .mark { border-radius: 999px; padding: 1px 10px; font-size: 13px; }
 .listed { color: var(--good); background: var(--good-back); }

@@ -1,9 +1,8 @@
 // Whether clients are on the lists, or exempt from blocking, and which of them a rule could block.
-import type { ListName } from "../../model/declared.ts";
 import { headOf } from "../../model/entry-head.ts";
 import { NetworkIndex, observeSpellings } from "../../model/entry-set.ts";
 import type { Entry } from "../../model/entry.ts";
-import { isOpaque } from "../../model/entry.ts";
+import { isOpaque, parseDeclaredEntry } from "../../model/entry.ts";
 import { specialPurposeObjection } from "../../plan/lists/special-purpose.ts";
 
 /**
@@ -27,6 +26,15 @@ export interface Exemption {
   readonly networks: NetworkIndex;
 }
 
+/** @param texts may also contain host names, which are skipped */
+export function exemptionOf(why: string, texts: readonly string[]): Exemption {
+  const networks = texts.flatMap((text) => {
+    const read = parseDeclaredEntry(text);
+    return read.ok ? [read.entry] : [];
+  });
+  return { why, networks: new NetworkIndex(networks) };
+}
+
 export interface KnownLists {
   /** As the WAF returned them; undefined for a list that could not be read. */
   readonly blocklist: readonly string[] | undefined;
@@ -47,14 +55,6 @@ export class ClientLists {
     this.#allowed = indexOf(allowlist);
     this.#exemptions = exemptions;
     this.#declared = declared;
-  }
-
-  /** The entries of the lists inside a network, in order. */
-  inside(network: Entry): Readonly<Record<ListName, readonly Entry[]>> {
-    return {
-      blocklist: this.#listed?.inside(network) ?? [],
-      allowlist: this.#allowed?.inside(network) ?? [],
-    };
   }
 
   /** The state of a client or a network. */

@@ -1,4 +1,4 @@
-// Counts how often each string occurs, with bounded memory, however many different strings there are. Counts are exact while
+// Counts how often each string of log rows occurs, with bounded memory, however many different strings there are. Counts are exact while
 // there are few strings. After that, only the frequent ones are kept, and the maximum error of a count is known (Misra-Gries
 // summary).
 
@@ -39,11 +39,6 @@ export class FrequentCounter<Note> {
     return note;
   }
 
-  /** Never more than the true count; 0 for a string that is not kept. */
-  countOf(key: string): number {
-    return this.#counts.get(key)?.count ?? 0;
-  }
-
   /** The maximum by which any count is too low; 0 if all counts are exact. */
   get shortMax(): number {
     return this.#shortMax;
@@ -74,4 +69,24 @@ export class FrequentCounter<Note> {
 export function byCountThenKey(a: Pick<Ranked<unknown>, "key" | "count">, b: typeof a): number {
   if (a.count !== b.count) return b.count - a.count;
   return a.key < b.key ? -1 : 1;
+}
+
+// Attackers control the content and length of the strings of log rows, so they are truncated here, and escaped when they are shown.
+
+/** In characters. */
+export const reportTextLengthMax = 300;
+
+export function keptText(text: string): string {
+  return text.length <= reportTextLengthMax ? text : copyOf(text.slice(0, reportTextLengthMax));
+}
+
+/** The path without its query. */
+export function keptPath(path: string): string {
+  const mark = path.indexOf("?");
+  return mark < 0 ? keptText(path) : copyOf(path.slice(0, Math.min(mark, reportTextLengthMax)));
+}
+
+/** A part of a string keeps the whole string in memory, so it is copied. */
+function copyOf(part: string): string {
+  return Buffer.from(part, "utf16le").toString("utf16le");
 }

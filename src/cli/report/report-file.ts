@@ -3,8 +3,9 @@ import { access, constants, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileProblem, statUserFile, writeUserFile } from "../../source/directory/atomic-file.ts";
 import { asCommandError, CommandError } from "../describe-error.ts";
-import { reportMark } from "./report-mark.ts";
 
+/** Identifies a file as a report. */
+export const reportMark = '<meta name="generator" content="wafsync report">';
 /** The mark of a report is within the first bytes of the file. */
 const headBytes = 4096;
 /** The page contains personal data (IP addresses). */

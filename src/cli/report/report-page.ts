@@ -1,52 +1,69 @@
-// The report as one HTML page that needs no network and no other file.
+// The report as one HTML page that needs no network and no other file. Its content security policy allows only its own styles and
+// scripts, identified by their hashes: the page can't load or send anything.
+import { createHash } from "node:crypto";
 import { inThousands } from "../../model/sentence.ts";
 import { dayMs, hourMs, minuteMs } from "../../model/time-text.ts";
 import { formatDay } from "../../reconcile/logs/log-days.ts";
+import { chartSections } from "./chart-sections.ts";
 import { html, trusted, visibleText } from "./html.ts";
 import type { Markup } from "./html.ts";
-import type { Ranking } from "./report-statistics.ts";
-import { contentPolicy } from "./page-policy.ts";
-import { pageScript } from "./page-script.ts";
 import { pageStyle } from "./page-style.ts";
-import { changeWords, timeWords } from "./request-words.ts";
-import { suggestionSections } from "./block-suggestions.ts";
-import { markChanges } from "./change-marks.ts";
-import { changeSection } from "./change-section.ts";
-import { chartSections } from "./chart-sections.ts";
-import { clientSections, networkSection, ruleSection } from "./client-sections.ts";
-import { focusSections, newestSection } from "./focus-sections.ts";
-import { rankingSections } from "./ranking-sections.ts";
 import type { ReportData } from "./report-data.ts";
-import { reportMark } from "./report-mark.ts";
+import { reportMark } from "./report-file.ts";
+import type { Ranking } from "./report-statistics.ts";
+import { timeWords } from "./request-words.ts";
+import { clientSection, networkSection, rankingSections, ruleSection } from "./table-sections.ts";
 
 const shownLengthMax = 160;
 
+/** The exact content of a `<script>` element, whose hash is in the content security policy. It copies the rule. */
+export const pageScript = `
+for (const button of document.querySelectorAll("button[data-copies]")) {
+  const source = document.getElementById(button.dataset.copies);
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    getSelection().selectAllChildren(source);
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+    } catch {
+      document.execCommand("copy");
+    }
+    button.textContent = "Copied";
+  });
+}
+`;
+
+/** Has no `unsafe-*`, so `style` and event attributes have no effect. */
+const contentPolicy = [
+  "default-src 'none'",
+  `style-src ${hashOf(pageStyle)}`,
+  `script-src ${hashOf(pageScript)}`,
+  "base-uri 'none'",
+  "form-action 'none'",
+].join("; ");
+
+function hashOf(content: string): string {
+  return `'sha256-${createHash("sha256").update(content).digest("base64")}'`;
+}
+
 export function reportPage(data: ReportData): string {
   const { summary, madeAtMs, version } = data;
-  const title = titleOf(data);
-  const changes = data.changes && markChanges(data.changes, summary, data.focus);
+  const title = `Blocked requests${data.domain === undefined ? "" : ` of ${visibleText(data.domain, shownLengthMax)}`}`;
   const sections =
     summary.total === 0
-      ? [...focusSections(data), emptySection(), changeSection(changes), ...suggestionSections(data.suggestions)]
+      ? [emptySection()]
       : [
-          ...focusSections(data),
-          chartSections(summary, changes?.marks ?? []),
-          changeSection(changes),
-          ...clientSections(data),
+          chartSections(summary),
+          clientSection(data),
           networkSection(data),
           ruleSection(data.suggestedRule),
-          ...suggestionSections(data.suggestions),
           ...rankingSections(data),
-          newestSection(data),
         ];
   const page = html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
-        <meta
-          http-equiv="Content-Security-Policy"
-          content="${contentPolicy({ styles: [pageStyle], scripts: [pageScript] })}"
-        />
+        <meta http-equiv="Content-Security-Policy" content="${contentPolicy}" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="referrer" content="no-referrer" />
         ${trusted(reportMark)}
@@ -70,14 +87,6 @@ export function reportPage(data: ReportData): string {
       </body>
     </html> `;
   return page.text;
-}
-
-function titleOf({ domain, focus }: ReportData): string {
-  const whose = domain === undefined ? "" : ` of ${visibleText(domain, shownLengthMax)}`;
-  const [first, ...others] = focus;
-  const from = first === undefined ? "" : ` from ${first.entry}`;
-  const more = others.length === 0 ? "" : ` and ${others.length} more`;
-  return `Blocked requests${whose}${from}${more}`;
 }
 
 function warningsOf(warnings: readonly string[]): Markup[] {
@@ -104,18 +113,12 @@ interface Tile {
 }
 
 function tilesOf(data: ReportData): Markup {
-  const { summary, clients, before } = data;
+  const { summary, clients } = data;
   const { total } = summary;
   const open = clients.filter(({ lists }) => lists.state === "NotListed").length;
   const isUnknown = clients.some(({ lists }) => lists.state === "Unknown");
-  const change =
-    before === undefined
-      ? {}
-      : {
-          note: `${changeWords(total, before.counts.total)}: ${inThousands(before.counts.total)} in the previous period`,
-        };
   const tiles: readonly Tile[] = [
-    { name: "Blocked requests", value: inThousands(total), ...change },
+    { name: "Blocked requests", value: inThousands(total) },
     { name: "Clients", value: atLeast(summary.clients) },
     { name: "Networks", value: atLeast(summary.networks), note: "/24 for IPv4, /64 for IPv6" },
     { name: "Countries", value: inThousands(summary.countries.items.filter(({ key }) => key !== "").length) },
@@ -164,6 +167,6 @@ function atLeast({ distinctMin, shortMax }: Ranking<unknown>): string {
 function emptySection(): Markup {
   return html`<section>
     <h2>No blocked requests</h2>
-    <p>The WAF blocked no such requests in this period.</p>
+    <p>The WAF blocked no requests in this period.</p>
   </section>`;
 }

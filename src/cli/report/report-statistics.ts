@@ -4,13 +4,9 @@ import { readObservedEntry } from "../../model/entry.ts";
 import type { Entry } from "../../model/entry.ts";
 import { networkOf } from "../../model/client-network.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
-import { ClientDetails } from "./client-details.ts";
-import type { ClientDetail } from "./client-details.ts";
-import { FrequentCounter, byCountThenKey } from "./report-counter.ts";
+import { dayMs, hourMs, minuteMs } from "../../model/time-text.ts";
+import { FrequentCounter, byCountThenKey, keptPath, keptText } from "./report-counter.ts";
 import { labelOfReason } from "../../plan/logs/row-tests.ts";
-import { keptPath, keptText } from "./row-texts.ts";
-import { TimeBars } from "./time-bars.ts";
-import type { Period } from "./time-bars.ts";
 
 /** How many strings of each kind are kept when there are too many. */
 const keptMax = 10_000;
@@ -18,9 +14,16 @@ const keptMax = 10_000;
 const fewKeptMax = 100;
 /** The maximum number of labels of reasons; further labels count as `Other`. */
 const categoriesMax = 100;
-/** How many items of each kind the details of a client show. */
-const detailsShownMax = 5;
+const barsWanted = 72;
+/** The first length with few enough bars is used. Lengths below an hour are only for periods below a day. */
+const barLengths = [minuteMs, 5 * minuteMs, 15 * minuteMs, 30 * minuteMs, hourMs, 3 * hourMs, 6 * hourMs] as const;
 export const otherCategory = "Other";
+
+/** In milliseconds since 1970; the end is exclusive. */
+export interface Period {
+  readonly startMs: number;
+  readonly endMs: number;
+}
 
 export interface Counted {
   readonly key: string;
@@ -43,8 +46,6 @@ export interface ClientCount extends Seen {
   readonly count: number;
   /** The country of the client's last request. */
   readonly country: string | null;
-  /** Undefined if the client was not followed. */
-  readonly detail: ClientDetail | undefined;
 }
 
 export interface NetworkCount extends Seen {
@@ -109,7 +110,6 @@ export class LogReport {
   } as const satisfies Record<(typeof plainCounts)[number], unknown>;
   readonly #clients = new FrequentCounter<ClientNote>(keptMax);
   readonly #networks = new FrequentCounter<SeenNote>(keptMax);
-  readonly #details = new ClientDetails();
   #total = 0;
 
   constructor(period: Period) {
@@ -163,13 +163,7 @@ export class LogReport {
         .sort(byCountThenKey),
       reasons: ranked("reasons", topMax),
       countries: ranked("countries", keptMax),
-      clients: {
-        items: clients
-          .slice(0, topMax)
-          .map((client) => ({ ...client, detail: this.#details.of(client.entry, detailsShownMax) })),
-        shortMax: this.#clients.shortMax,
-        distinctMin,
-      },
+      clients: { items: clients.slice(0, topMax), shortMax: this.#clients.shortMax, distinctMin },
       networks: this.#rankedNetworks(clients, topMax),
       paths: ranked("paths", topMax),
       agents: ranked("agents", topMax),
@@ -184,7 +178,6 @@ export class LogReport {
     if (timeMs === undefined || timeMs >= (client.lastMs ?? 0)) client.country = country;
     see(client, timeMs);
     if (client.network !== undefined) see(this.#networks.add(client.network, newSeen), timeMs);
-    this.#details.add(client.entry, this.#clients.countOf(text), entry);
   }
 
   #seriesOf(category: string): Float64Array {
@@ -196,8 +189,8 @@ export class LogReport {
   }
 
   /** Merges clients that are different spellings of one address. */
-  #rankedClients(): (Omit<ClientCount, "detail"> & { readonly network: Entry | undefined })[] {
-    const clients = new Map<Entry, Omit<ClientCount, "detail"> & { readonly network: Entry | undefined }>();
+  #rankedClients(): (ClientCount & { readonly network: Entry | undefined })[] {
+    const clients = new Map<Entry, ClientCount & { readonly network: Entry | undefined }>();
     for (const { count, note } of this.#clients.ranked()) {
       const { entry, network } = note;
       const other = clients.get(entry);
@@ -229,6 +222,29 @@ export class LogReport {
         return { entry, count, firstMs, lastMs, clients: sizes.get(entry) ?? 0 };
       });
     return rankingOf(this.#networks, items);
+  }
+}
+
+/** Divides a period into bars of equal length. */
+export class TimeBars {
+  /** The first bar starts at a multiple of its length, at or before the start of the period. */
+  readonly startMs: number;
+  readonly barMs: number;
+  readonly length: number;
+
+  constructor({ startMs, endMs }: Period) {
+    const spanMs = endMs - startMs;
+    const shortest = spanMs < dayMs ? 0 : hourMs;
+    this.barMs = barLengths.find((barMs) => barMs >= shortest && spanMs / barMs <= barsWanted) ?? dayMs;
+    this.startMs = Math.floor(startMs / this.barMs) * this.barMs;
+    this.length = Math.max(1, Math.ceil((endMs - this.startMs) / this.barMs));
+  }
+
+  /** @param otherwiseMs the time to use if the first one is invalid or outside the period; it may be too early */
+  barOf(timeMs: number, otherwiseMs: number): number {
+    const bar = Math.floor((timeMs - this.startMs) / this.barMs);
+    if (bar >= 0 && bar < this.length) return bar;
+    return Math.max(0, Math.min(this.length - 1, Math.floor((otherwiseMs - this.startMs) / this.barMs)));
   }
 }
 

@@ -7,13 +7,6 @@ export function shareWords(count: number, total: number): string {
   return percent > 0 && percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(1)} %`;
 }
 
-/** The change as `+32 %` or `−4 %`. `before` must not be 0. */
-export function changeWords(count: number, before: number): string {
-  const percent = Math.round(((count - before) / before) * 100);
-  if (percent === 0) return "±0 %";
-  return percent > 0 ? `+${percent.toLocaleString("en-US")} %` : `−${-percent} %`;
-}
-
 /** `2026-11-21 15:00`, in UTC. */
 export function timeWords(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 16).replace("T", " ");

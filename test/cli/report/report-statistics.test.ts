@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { LogReport } from "../../../src/cli/report/report-statistics.ts";
 import type { LogReportSummary } from "../../../src/cli/report/report-statistics.ts";
-import { reportTextLengthMax } from "../../../src/cli/report/row-texts.ts";
+import { reportTextLengthMax } from "../../../src/cli/report/report-counter.ts";
 import { labelOfReason } from "../../../src/plan/logs/row-tests.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 

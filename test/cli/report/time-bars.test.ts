@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { TimeBars } from "../../../src/cli/report/time-bars.ts";
+import { TimeBars } from "../../../src/cli/report/report-statistics.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -2,7 +2,7 @@
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
 
-export function unescaped(text: string): string {
+function unescaped(text: string): string {
   return text.replaceAll(/&(?<name>amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name] ?? "");
 }
 
@@ -18,8 +18,6 @@ export function tableOf(page: string, section: string): string[][] {
   );
 }
 
-/** @param section the section that contains the rule */
-export function ruleOf(page: string, section = "rule"): string {
-  const rule = new RegExp(`<pre id="${section}-yaml"[^>]*>(?<yaml>.*?)</pre>`, "s").exec(page);
-  return unescaped(rule?.groups?.["yaml"] ?? "");
+export function ruleOf(page: string): string {
+  return unescaped(/<pre id="rule-yaml"[^>]*>(?<yaml>.*?)<\/pre>/s.exec(page)?.groups?.["yaml"] ?? "");
 }

@@ -1,22 +1,19 @@
 // Draws bar charts as SVG. Colors are CSS variables of the page, so that one drawing fits light and dark mode. Each chart is
-// drawn twice, for wide and for narrow screens. Loads the chart library: import this module only on demand.
+// drawn twice, for wide and for narrow screens. A page with a strict policy can contain the SVG: it has no style elements or
+// attributes. Loads the chart library: import this module only on demand.
 import { BarChart } from "echarts/charts";
-import { GridComponent, MarkLineComponent } from "echarts/components";
+import { GridComponent } from "echarts/components";
 import { init, use } from "echarts/core";
 import type { EChartsCoreOption } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
 import { inThousands } from "../../model/sentence.ts";
 import { dayMs } from "../../model/time-text.ts";
-import { unstyledSvg, withTooltips } from "./chart-svg.ts";
-import { visibleText } from "./html.ts";
-import { fittingLabel, labelWidth } from "./label-width.ts";
+import { html, visibleText } from "./html.ts";
 import { timeWords } from "./request-words.ts";
 
-use([BarChart, GridComponent, MarkLineComponent, SVGRenderer]);
+use([BarChart, GridComponent, SVGRenderer]);
 
 const rankedMax = 12;
-/** With more marks, their labels would overlap. */
-const markLabelsMax = 40;
 /** In characters. */
 const labelLengthMax = 100;
 const fontFamily = "system-ui, sans-serif";
@@ -35,9 +32,13 @@ const timeSizes: readonly [Size, Size] = [
 ];
 /** A row is one bar. */
 const rankSizes = [
-  { width: 520, rowHeight: 28, labelWidthMax: 230 },
-  { width: 320, rowHeight: 28, labelWidthMax: 170 },
+  { width: 520, rowHeight: 28, labelWidth: 230 },
+  { width: 320, rowHeight: 28, labelWidth: 170 },
 ] as const;
+/** The space for the number behind the longest bar, in pixels. */
+const numberWidth = 90;
+/** The library makes room for the labels of the axes. */
+export const labelledGrid = { left: 12, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" } as const;
 
 /** The same chart for wide and for narrow screens. */
 export interface Drawings {
@@ -58,8 +59,6 @@ export interface TimeBars {
   readonly barMs: number;
   /** Stacked, from the bottom upwards. */
   readonly series: readonly TimeSeries[];
-  /** Vertical lines that mark events. */
-  readonly marks?: readonly { readonly bar: number; readonly label: string }[];
 }
 
 export function timeChart(bars: TimeBars): Drawings {
@@ -92,15 +91,13 @@ export function barLabel(timeMs: number, barMs: number): string {
   return barMs >= dayMs ? words.slice(0, 5) : words;
 }
 
-function drawTime({ startMs, barMs, series, marks = [] }: TimeBars, { width, height }: Size): string {
+function drawTime({ startMs, barMs, series }: TimeBars, { width, height }: Size): string {
   const bars = series[0]?.counts.length ?? 0;
   const labels = Array.from({ length: bars }, (_, bar) => barLabel(startMs + bar * barMs, barMs));
   const sums = labels.map((_, bar) => series.reduce((sum, { counts }) => sum + (counts[bar] ?? 0), 0));
-  // The axis ends at a round number above the highest bar.
-  const left = labelWidth(inThousands(10 * Math.max(0, ...sums))) + 16;
   const svg = draw(width, height, {
     // The last label extends beyond the last bar.
-    grid: { left, right: 48, top: marks.length > 0 ? 24 : 12, bottom: 30, outerBoundsMode: "none" },
+    grid: { ...labelledGrid, right: 48, top: 12 },
     xAxis: {
       type: "category",
       data: labels,
@@ -115,11 +112,10 @@ function drawTime({ startMs, barMs, series, marks = [] }: TimeBars, { width, hei
       axisLabel: { ...quietStyle, formatter: inThousands },
       splitLine: line,
     },
-    series: series.map(({ name, color, counts }, place) => ({
+    series: series.map(({ name, color, counts }) => ({
       ...barSeries(name, counts, color),
       stack: "all",
       barCategoryGap: bars > 120 ? "0%" : "20%",
-      ...(place === 0 && marks.length > 0 && { markLine: markLineOf(marks) }),
     })),
   });
   return withTooltips(svg, (place, bar) => {
@@ -128,38 +124,17 @@ function drawTime({ startMs, barMs, series, marks = [] }: TimeBars, { width, hei
   });
 }
 
-function markLineOf(marks: NonNullable<TimeBars["marks"]>) {
-  return {
-    symbol: "none",
-    silent: true,
-    animation: false,
-    lineStyle: { color: "var(--mark)", type: "dashed" },
-    label: { ...textStyle, color: "var(--mark)", show: marks.length <= markLabelsMax, formatter: "{b}" },
-    data: marks.map(({ bar, label }) => ({ xAxis: bar, name: label })),
-  };
-}
-
-function drawRanks(
-  rows: readonly RankedRow[],
-  { width, rowHeight, labelWidthMax }: (typeof rankSizes)[number],
-): string {
-  const labels = rows.map(({ label }) => fittingLabel(visibleText(label, labelLengthMax), labelWidthMax));
+function drawRanks(rows: readonly RankedRow[], { width, rowHeight, labelWidth }: (typeof rankSizes)[number]): string {
+  const labels = rows.map(({ label }) => visibleText(label, labelLengthMax));
   const formatter = ({ value }: { value: number }): string => inThousands(value);
-  const highest = Math.max(0, ...rows.map(({ count }) => count));
   const svg = draw(width, rows.length * rowHeight, {
-    grid: {
-      left: Math.max(...labels.map(labelWidth)) + 12,
-      right: labelWidth(inThousands(highest)) + 12,
-      top: 0,
-      bottom: 0,
-      outerBoundsMode: "none",
-    },
+    grid: { ...labelledGrid, right: numberWidth, top: 0, bottom: 0 },
     xAxis: { type: "value", show: false },
     yAxis: {
       type: "category",
       inverse: true,
       data: labels,
-      axisLabel: textStyle,
+      axisLabel: { ...textStyle, width: labelWidth, overflow: "truncate", ellipsis: "…" },
       axisTick: { show: false },
       axisLine: { show: false },
     },
@@ -194,4 +169,29 @@ export function draw(width: number, height: number, option: EChartsCoreOption): 
   } finally {
     chart.dispose();
   }
+}
+
+const styleElement = /<style[^>]*>[\s\S]*?<\/style>/gu;
+const styleOrClass = / (?:style|class)="[^"]*"/gu;
+const emptyLine = /^\s*\n/gmu;
+/** The library marks bars with the positions of their series and value. Paths of marks have these, too, but are not closed. */
+const bar =
+  /<path d="(?<shape>[^"]*Z)" fill="(?<fill>[^"]*)"[^>]*? ecmeta_series_index="(?<series>\d+)" ecmeta_data_index="(?<place>\d+)"[^>]*><\/path>\n?/gu;
+const libraryData = / ecmeta_[a-z_]+="[^"]*"/gu;
+const flat = /^M\S+ \S+l(?:0 |\S+ 0l0 0l)/u;
+
+/** Without style elements, style attributes and classes: the styles of the page apply. */
+function unstyledSvg(svg: string): string {
+  return svg.replace(styleElement, "").replace(styleOrClass, "").replace(emptyLine, "");
+}
+
+/** @param tooltipOf returns the tooltip of a bar by the positions of its series and value */
+function withTooltips(svg: string, tooltipOf: (series: number, place: number) => string): string {
+  return svg
+    .replace(bar, (_whole, shape: string, fill: string, series: string, place: string) => {
+      if (flat.test(shape)) return "";
+      const tooltip = tooltipOf(Number(series), Number(place));
+      return html`<path class="bar" d="${shape}" fill="${fill}"><title>${tooltip}</title></path>`.text;
+    })
+    .replace(libraryData, "");
 }

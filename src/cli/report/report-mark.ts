@@ -1,3 +1,0 @@
-// Identifies a file as a report.
-
-export const reportMark = '<meta name="generator" content="wafsync report">';
