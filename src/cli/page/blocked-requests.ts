@@ -3,8 +3,6 @@
 import type { ReadingWaf } from "../../app/call-waf.ts";
 import { realClock } from "../../async/clock.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
-import { networkOf } from "../../model/client-network.ts";
-import { readObservedEntry } from "../../model/entry.ts";
 import { inThousands } from "../../model/sentence.ts";
 import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
 import { readLogs } from "../../reconcile/logs/read-logs.ts";
@@ -63,9 +61,4 @@ function keptEntry(entry: LogEntry, redact: (text: string) => string): LogEntry 
     country: keptOrNull(entry.country),
     cache_hit,
   };
-}
-
-/** `192.0.2.0/24` or `2001:db8::/64`; undefined if the client is not an address. */
-export function networkOfClient(client: string): string | undefined {
-  return networkOf(readObservedEntry(client));
 }

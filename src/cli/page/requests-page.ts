@@ -1,6 +1,7 @@
 // The page about the newest blocked requests of one WAF: over time, by reason, country, network and client. It can also show the
 // requests of one client or network.
 import type { Summary } from "../../api/summary.ts";
+import { type Entry, isOpaque } from "../../model/entry.ts";
 import { type LogEntry, logTimeMs } from "../../model/log-entry.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
 import { dayMs } from "../../model/time-text.ts";
@@ -9,12 +10,11 @@ import type { LogFilter } from "../logs/log-filter.ts";
 import type { Markup } from "../report/html.ts";
 import { html } from "../report/html.ts";
 import { rankChart, timeChart } from "../report/charts.ts";
-import { countryWords, reasonWords, shareWords, timeWords } from "../report/request-words.ts";
+import { agentWords, countryWords, reasonWords, shareWords, timeWords } from "../report/request-words.ts";
 import { LogReport } from "../report/report-statistics.ts";
-import type { LogReportSummary } from "../report/report-statistics.ts";
+import type { Counted, LogReportSummary, Ranking } from "../report/report-statistics.ts";
 import { countryRows, reasonRows, timeBarsOf } from "../report/chart-sections.ts";
 import type { BlockedRequests } from "./blocked-requests.ts";
-import { networkOfClient } from "./blocked-requests.ts";
 import { figure } from "./page-charts.ts";
 import { framed, instancePath, scrolling, shown, warnings } from "./page-frame.ts";
 import { tiles } from "./overview-page.ts";
@@ -64,7 +64,7 @@ export function requestsPage(
       ...warnings("gaps", "Not everything is shown", gaps),
       ...(chosen.length === 0
         ? [html`<section><p>No request was blocked.</p></section>`]
-        : [...numbers(chosen, client), ...charts(summary), ...tables(chosen, path, client), newest(chosen)]),
+        : [...numbers(chosen, client), ...charts(summary), ...tables(summary, path, client), newest(chosen)]),
     ],
   });
 }
@@ -119,83 +119,46 @@ function charts(summary: LogReportSummary): Markup[] {
 }
 
 /** Rankings; clients and networks link to the page about their requests. */
-function tables(rows: readonly LogEntry[], path: string, client: string): Markup[] {
-  const total = rows.length;
-  const linked = (name: string): Markup =>
-    html`<a href="${path}?client=${encodeURIComponent(name)}">${shown(name, 60)}</a>`;
-  const text = (name: string): Markup => html`${shown(name, pathLengthMax)}`;
-  const of = (key: (row: LogEntry) => string | undefined): readonly Counted[] => countedBy(rows, key);
-  const withoutQuery = ({ request_path: found }: LogEntry): string => found.split("?", 1)[0] ?? "";
-  const isLink = (name: string): Markup => (networkOfClient(name) === undefined ? text(name) : linked(name));
-  const all: Markup[] = [
-    ranking(
-      "Clients",
-      "Client",
-      of(({ client_ip: ip }) => ip),
-      total,
-      isLink,
-    ),
-    ranking(
-      "Networks",
-      "Network (/24 or /64)",
-      of(({ client_ip: ip }) => networkOfClient(ip)),
-      total,
-      linked,
-    ),
-  ];
-  const one: Markup[] = [
-    ranking(
-      "Methods and statuses",
-      "Method and status",
-      of((row) => `${row.http_method} ${row.http_status}`),
-      total,
-      text,
-    ),
-    ranking(
-      "User agents",
-      "User agent",
-      of(({ user_agent: agent }) => agent ?? "(none)"),
-      total,
-      text,
-    ),
-  ];
+function tables(summary: LogReportSummary, path: string, client: string): Markup[] {
+  const { clients, networks, methods, statuses, agents, paths, reasons, total } = summary;
+  const linked = (key: string): Markup =>
+    isOpaque(key as Entry)
+      ? shownKey(key.slice(1))
+      : html`<a href="${path}?client=${encodeURIComponent(key)}">${shown(key, 60)}</a>`;
+  const keyed = ({ items, ...rest }: Ranking<{ readonly entry: Entry; readonly count: number }>): Ranking<Counted> => ({
+    items: items.map(({ entry, count }) => ({ key: entry, count })),
+    ...rest,
+  });
+  const pair =
+    client === "" || client.includes("/")
+      ? [
+          ranking("Clients", "Client", keyed(clients), total, linked),
+          ranking("Networks", "Network (/24 or /64)", keyed(networks), total, linked),
+        ]
+      : [
+          ranking("Methods", "Method", methods, total),
+          ranking("Statuses", "Status", statuses, total),
+          ranking("User agents", "User agent", agents, total, (key) => shownKey(agentWords(key))),
+        ];
   return [
-    html`<div class="pair">${client === "" || client.includes("/") ? all : one}</div>`,
-    ranking("Paths", "Path, without its query", of(withoutQuery), total, text),
-    ranking(
-      "Reasons",
-      "Reason",
-      of(({ block_reason: reason }) => reasonWords(reason)),
-      total,
-      text,
-    ),
+    html`<div class="pair">${pair}</div>`,
+    ranking("Paths", "Path, without its query", paths, total),
+    ranking("Reasons", "Reason", reasons, total, (key) => shownKey(reasonWords(key))),
   ];
 }
 
-interface Counted {
-  readonly key: string;
-  readonly count: number;
-}
-
-function countedBy(rows: readonly LogEntry[], keyOf: (row: LogEntry) => string | undefined): readonly Counted[] {
-  const counts = new Map<string, number>();
-  for (const row of rows) {
-    const key = keyOf(row);
-    if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return [...counts]
-    .map(([key, count]) => ({ key, count }))
-    .sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
+function shownKey(key: string): Markup {
+  return html`${shown(key, pathLengthMax)}`;
 }
 
 function ranking(
   title: string,
   column: string,
-  items: readonly Counted[],
+  { items, distinctMin }: Ranking<Counted>,
   total: number,
-  cell: (key: string) => Markup,
+  cell: (key: string) => Markup = shownKey,
 ): Markup {
-  const rows = items.slice(0, topMax).map(
+  const rows = items.map(
     ({ key, count }) =>
       html`<tr>
         <th scope="row" class="path">${cell(key)}</th>
@@ -209,7 +172,7 @@ function ranking(
       ${rows}
     </tbody>
   </table>`;
-  const left = items.length - rows.length;
+  const left = distinctMin - rows.length;
   const more = left > 0 ? html`<p class="quiet">… and ${inThousands(left)} more</p>` : html``;
   return html`<section>
     <h2>${title}</h2>
