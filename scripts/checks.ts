@@ -50,7 +50,7 @@ export const thoroughTests: readonly string[] = [
   "test/feed/read/plain-reader.test.ts",
   "test/kube/lease-simulation.test.ts",
   "test/kube/list-watch-model.test.ts",
-  "test/model/api-key.test.ts",
+  "test/model/redactor.test.ts",
   "test/model/carve.test.ts",
   "test/model/entry.test.ts",
   "test/plan/blocking/judge.test.ts",

@@ -3,7 +3,6 @@
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
-import { firstWords } from "../model/first-words.ts";
 import type { Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { AnswerLimits, CallRecord, Permission, WafClient } from "../waf/client.ts";
@@ -13,7 +12,9 @@ import type { KeyLocks } from "../waf/key-lock.ts";
 import type { HeldLane, LaneRequest } from "../waf/lane-registry.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import type { WriteName } from "../waf/operations.ts";
-import { formerKeysMax } from "../waf/own-keys.ts";
+
+/** The maximum number of former keys that are searched for in data. */
+const formerKeysMax = 4;
 
 interface Opened {
   readonly identity: string;
@@ -109,7 +110,7 @@ export class WafClients {
       baseUrl,
       key,
       formerKeys,
-      redact: (text) => redactor.redact(firstWords(text)),
+      redact: (text) => redactor.redact(text),
       requestTimeoutMs,
       lane,
       permit: (operation) => permit(operation, own),

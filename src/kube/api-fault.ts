@@ -3,6 +3,7 @@ import type { ApiFault, ApiFaultCode } from "./api-result.ts";
 import { isRecord } from "./kube-object.ts";
 
 const messageCharactersMax = 2048;
+const bodyCharactersMax = 200;
 const causesMax = 20;
 const retryAfterMsMax = 60 * 60_000;
 
@@ -23,7 +24,7 @@ const codesByStatus: Readonly<Record<number, ApiFaultCode>> = {
 export function faultOfResponse(status: number, body: string, retryAfter: string | undefined): ApiFault {
   const parsed = parseJson(body);
   if (isStatusObject(parsed)) return faultOfStatus(parsed, status, retryAfterMs(retryAfter));
-  const text = body.trim().slice(0, 200);
+  const text = beginning(body.trim(), bodyCharactersMax);
   const message = text === "" ? `HTTP ${status}` : `HTTP ${status}: ${text}`;
   return { code: codeOf(status, ""), status, message, causes: [], ...retryAfterMs(retryAfter) };
 }
@@ -39,7 +40,7 @@ export function faultOfStatus(
   const status = httpStatus ?? (typeof body["code"] === "number" ? body["code"] : 500);
   const reason = textOf(body["reason"]);
   const detailDelay = retryAfterMs(secondsText(details["retryAfterSeconds"]));
-  const message = textOf(body["message"]).slice(0, messageCharactersMax);
+  const message = beginning(textOf(body["message"]), messageCharactersMax);
   return {
     code: codeOf(status, reason),
     status,
@@ -48,6 +49,11 @@ export function faultOfStatus(
     ...detailDelay,
     ...headerDelay,
   };
+}
+
+/** Truncated between two words: a part of a secret would not be recognized by the redactor. */
+function beginning(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : text.slice(0, lengthMax).replace(/\S*$/u, "…");
 }
 
 function codeOf(status: number, reason: string): ApiFaultCode {

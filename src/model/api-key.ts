@@ -1,22 +1,17 @@
 // The secret of one WAF. Only `reveal` returns it, so nothing prints it by accident.
-// `redact` removes it from an external string, in every spelling that secret-finder.ts knows. A key of four to seven characters is
+// `redact` removes it from an external string, in every spelling that redactor.ts knows. A key of four to seven characters is
 // redacted only where it is a separate word: inside longer words it can't be recognized, and replacing it would reveal it. Keys of
 // fewer than four characters are refused by `validateApiKey`.
 import { createHash, createHmac } from "node:crypto";
 import { inspect } from "node:util";
-import { DecodedText, type TextRange } from "./decoded-text.ts";
-import { createSecretFinder, distinctiveLengthMin, replaceRanges } from "./secret-finder.ts";
-import type { SecretFinder } from "./secret-finder.ts";
-
-/** Replaces a redacted key. */
-export const redactedKey = "[api key]";
+import { SecretSearch, redactedKey } from "./redactor.ts";
 
 export const apiKeyLengthMin = 4;
 export const apiKeyLengthMax = 1024;
 
 export class ApiKey {
   readonly #text: string;
-  #finder: SecretFinder | undefined;
+  #search: SecretSearch | undefined;
   #fingerprint: string | undefined;
 
   constructor(text: string) {
@@ -30,32 +25,8 @@ export class ApiKey {
 
   /** The string with every occurrence of the key, plain or encoded, replaced by `[api key]`. */
   redact(text: string): string {
-    return replaceRanges(text, this.findIn(new DecodedText(text)), redactedKey);
-  }
-
-  /** The parts of the string that `redact` would replace. */
-  findIn(text: DecodedText): readonly TextRange[] {
-    return this.#find().findIn(text);
-  }
-
-  /** Fragments: every string without escapes that contains the key contains one of them, case-insensitively. */
-  runs(): readonly string[] {
-    return this.#find().runs;
-  }
-
-  /** Whether `redact` would change the text. */
-  occursIn(text: string): boolean {
-    return this.isIn(new DecodedText(text));
-  }
-
-  /** The same for a string that is searched for several keys. */
-  isIn(text: DecodedText): boolean {
-    return this.#find().occursIn(text);
-  }
-
-  /** Whether the key is long enough that its letters don't appear in a host name or an address by chance. */
-  get isDistinctive(): boolean {
-    return this.#text.length >= distinctiveLengthMin;
+    this.#search ??= new SecretSearch([this.#text]);
+    return this.#search.redact(text);
   }
 
   /**
@@ -78,11 +49,6 @@ export class ApiKey {
   markFor(domain: string): string {
     const message = `wafsync record\0${domain.toLowerCase()}`;
     return createHmac("sha256", this.#text).update(message).digest("hex").slice(0, 10);
-  }
-
-  #find(): SecretFinder {
-    this.#finder ??= createSecretFinder(this.#text);
-    return this.#finder;
   }
 
   toString(): string {

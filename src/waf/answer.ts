@@ -4,24 +4,31 @@
 import { logEntryFields } from "../model/log-entry.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
+import { distinctiveLengthMin, withoutJsonEscapes } from "../model/redactor.ts";
+import type { SecretSearch } from "../model/redactor.ts";
 import { printable } from "./exchange-fault.ts";
 import { logAnswer } from "./log-wire.ts";
-import type { OwnKeys } from "./own-keys.ts";
 import { listAnswer, originsAnswer, parseAnswer, plainWriteAnswer, writeAnswer } from "./wire.ts";
 import type { Parsed } from "./wire.ts";
 
-/** @param redact redacts further keys in messages */
-export type AnswerReader<T> = (text: string, keys: OwnKeys, redact: (text: string) => string) => Parsed<T>;
+/**
+ * @param keys the current and former keys: an API may quote a rotated key, and clients may have sent it to the protected site
+ * @param redact redacts further keys in messages
+ */
+export type AnswerReader<T> = (text: string, keys: SecretSearch, redact: (text: string) => string) => Parsed<T>;
 
 const documentedFields: ReadonlySet<string> = new Set(logEntryFields);
 
 const keyAsData: Parsed<never> = { ok: false, problem: "it contains the API key where other data belongs" };
 
+/** Short keys are ignored: they occur in hosts and addresses by chance. */
+const isShown = (keys: SecretSearch, text: string): boolean => keys.occursIn(text, distinctiveLengthMin);
+
 export const readOriginsAnswer: AnswerReader<OriginsRead> = (text, keys) =>
-  keys.areShownBy(text) ? keyAsData : parseAnswer(originsAnswer, text);
+  isShown(keys, withoutJsonEscapes(text)) ? keyAsData : parseAnswer(originsAnswer, text);
 
 export const readListAnswer: AnswerReader<readonly string[]> = (text, keys) =>
-  keys.areShownBy(text) ? keyAsData : parseAnswer(listAnswer, text);
+  isShown(keys, withoutJsonEscapes(text)) ? keyAsData : parseAnswer(listAnswer, text);
 
 /**
  * A reader for the writes of one key. The domain is nearly always that of the previous response, which was already checked, and
@@ -35,7 +42,7 @@ export function createWriteAnswerReader(): AnswerReader<WriteAccepted> {
     const answer = parseAnswer(writeAnswer, text);
     if (!answer.ok) return answer;
     const { domain, message } = answer.value;
-    if (keys.areShownBy(domain)) return keyAsData;
+    if (isShown(keys, domain)) return keyAsData;
     checkedDomain = domain;
     return { ok: true, value: writeAccepted(domain, message, redact) };
   };
@@ -52,17 +59,17 @@ function writeAccepted(domain: string, message: string, redact: (text: string) =
 
 export const readLogAnswer: AnswerReader<LogPage> = (text, keys) => {
   const answer = parseAnswer(logAnswer, text);
-  if (!answer.ok || !keys.occursIn(text)) return answer;
+  if (!answer.ok || !keys.occursIn(withoutJsonEscapes(text))) return answer;
   const entries = answer.value.entries.map((entry) => redactEntry(entry, keys));
   return { ok: true, value: { ...answer.value, entries } };
 };
 
 /** Names of undocumented fields may contain the key too. The depth of an entry has already been limited. */
-function redactEntry(entry: LogEntry, keys: OwnKeys): LogEntry {
+function redactEntry(entry: LogEntry, keys: SecretSearch): LogEntry {
   return redactValue(entry, keys) as LogEntry;
 }
 
-function redactValue(value: unknown, keys: OwnKeys): unknown {
+function redactValue(value: unknown, keys: SecretSearch): unknown {
   if (typeof value === "string") return keys.redact(value);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => redactValue(item, keys));

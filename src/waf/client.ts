@@ -5,6 +5,7 @@ import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { ListName, OriginType } from "../model/declared.ts";
 import type { LogPage } from "../model/log-entry.ts";
+import { SecretSearch } from "../model/redactor.ts";
 import type { OriginsRead, WafFault, WafFaultCode, WafResult, WriteAccepted } from "../model/waf-result.ts";
 import { createWriteAnswerReader, readListAnswer, readLogAnswer, readOriginsAnswer } from "./answer.ts";
 import type { AnswerReader } from "./answer.ts";
@@ -14,7 +15,6 @@ import { faultOf } from "./exchange-fault.ts";
 import type { Lane, TurnRefusal } from "./lane.ts";
 import { endpointOf, isWrite, wafOperations } from "./operations.ts";
 import type { OperationName, WriteName } from "./operations.ts";
-import { OwnKeys } from "./own-keys.ts";
 import { isSuccess, sendRequest } from "./request.ts";
 import { listLengthMax } from "./wire.ts";
 import type { Exchange } from "./request.ts";
@@ -145,7 +145,7 @@ interface Call<T> {
 
 class Caller {
   readonly #options: WafClientOptions;
-  readonly #keys: OwnKeys;
+  readonly #keys: SecretSearch;
   readonly #origin: string;
   readonly #path: string;
   /** Encoded once, for all calls. */
@@ -154,7 +154,7 @@ class Caller {
   constructor(options: WafClientOptions) {
     const { origin, path } = requireBaseUrl(options.baseUrl);
     this.#options = options;
-    this.#keys = new OwnKeys(options.key, options.formerKeys);
+    this.#keys = new SecretSearch([options.key, ...(options.formerKeys ?? [])].map((key) => key.reveal()));
     this.#keyParameter = new URLSearchParams({ api_key: options.key.reveal() }).toString();
     this.#origin = origin;
     this.#path = path;

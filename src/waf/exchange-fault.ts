@@ -1,5 +1,6 @@
 // Classifies exchanges without the documented response. The important distinction: unless it is certain that a write changed
 // nothing, its outcome is unknown, and the list has to be read again.
+import { excerpt } from "../model/redactor.ts";
 import { asSentence } from "../model/sentence.ts";
 import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
 import type { Effect } from "./operations.ts";
@@ -7,8 +8,6 @@ import type { Exchange } from "./request.ts";
 import { isSuccess } from "./request.ts";
 import { parseRetryAfter } from "../net/retry-after.ts";
 import { failureAnswer, parseAnswer } from "./wire.ts";
-
-export const messageLengthMax = 300;
 
 /** The response is not valid HTTP, and a retry will not change this. */
 const notHttpCodes: ReadonlySet<string> = new Set(["UND_ERR_HTTP_PARSER", "UND_ERR_HEADERS_OVERFLOW"]);
@@ -36,12 +35,10 @@ export interface ExchangeContext {
 /** ASCII words with single spaces: there is nothing to replace, and no Unicode pattern to compile. */
 const plainLine = /^[!-~]+(?: [!-~]+)*$/;
 
-/** Prepares an external string for one line of output: redacted, without control characters and line breaks, and truncated. */
+/** Prepares an external string for one line of output: truncated, redacted, without control characters and line breaks. */
 export function printable(text: string, redact: (text: string) => string): string {
-  // Truncate after the redaction, so that no part of a key remains, and before the rest, which is slow for long strings.
-  const redacted = redact(text).slice(0, 4 * messageLengthMax);
-  const line = plainLine.test(redacted) ? redacted : redacted.replaceAll(/[\p{C}\p{Z}\s]+/gu, " ").trim();
-  return line.length > messageLengthMax ? `${line.slice(0, messageLengthMax)}…` : line;
+  const redacted = redact(excerpt(text));
+  return plainLine.test(redacted) ? redacted : redacted.replaceAll(/[\p{C}\p{Z}\s]+/gu, " ").trim();
 }
 
 /** Returns the fault of an unsuccessful exchange. */

@@ -4,8 +4,7 @@ import type { BaseUrlPolicy } from "../../src/app/base-url-policy.ts";
 import { connectionsOf } from "../../src/app/base-url-policy.ts";
 import { WafClients } from "../../src/app/waf-clients.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
-import { searchedLengthMax } from "../../src/model/first-words.ts";
-import { Redactor } from "../../src/model/redactor.ts";
+import { Redactor, excerptLengthMax } from "../../src/model/redactor.ts";
 import { aMeta, anInstance } from "../support/builders/declare.ts";
 import { json, startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
@@ -101,8 +100,8 @@ test("Only the beginning of a message is searched for the keys of all instances"
   const { baseUrl } = await aWaf({ success: false, domain: "shop.example", message }, 400);
   const client = clientsOf({ ...strict, allowPrivateNetworks: true }, redactor).open(anInstance({ baseUrl }), key);
   expect(JSON.stringify(await client.addEntry("blocklist", "192.0.2.1"))).toContain("No: [api key]");
-  expect(Math.max(...lengths)).toBeGreaterThan(1_000);
-  expect(Math.max(...lengths)).toBeLessThanOrEqual(searchedLengthMax + 2);
+  expect(Math.max(...lengths)).toBeGreaterThan(100);
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(excerptLengthMax + 1);
 });
 
 test("A run that gathered its instance before the interval was shortened does not undo that", async () => {

@@ -2,11 +2,10 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
-import { Redactor } from "../../src/model/redactor.ts";
+import { Redactor, excerptLengthMax } from "../../src/model/redactor.ts";
 import type { WafResult } from "../../src/model/waf-result.ts";
 import type { CallRecord, WafClient } from "../../src/waf/client.ts";
 import { writeBodyBytesMax, writeTimeoutMsMax } from "../../src/waf/client.ts";
-import { messageLengthMax } from "../../src/waf/exchange-fault.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import { clientFor, json, raw, silent, startScriptedWaf, testKey, text } from "../support/fakes/scripted-waf.ts";
@@ -139,7 +138,7 @@ describe("a former key that the API returns", () => {
     const redactor = new Redactor();
     redactor.add(new ApiKey(former));
     const redact = (text: string) => redactor.redact(text);
-    const long = `${"x".repeat(messageLengthMax - 10)}${former}`;
+    const long = `${"x".repeat(excerptLengthMax - 10)}${former}`;
     for (const said of [`Not ${former}`, encodeURIComponent(`Not ${former}`), long]) {
       const { server, waf } = await start(json(400, { success: false, domain, message: said }), { redact });
       expect(JSON.stringify(await write(waf))).not.toContain("the-former");
@@ -329,8 +328,8 @@ describe("the meaning of a response for a read and for a write", () => {
       status: 400,
       message: "Invalid IP [31maddress",
     });
-    server.answer(json(400, failure("x".repeat(5_000))));
-    expect(faultIn(await write(waf))).toMatchObject({ message: `${"x".repeat(300)}…` });
+    server.answer(json(400, failure("sorry ".repeat(1_000))));
+    expect(faultIn(await write(waf))).toMatchObject({ message: `${"sorry ".repeat(excerptLengthMax / 6)}…` });
   });
 
   test("failures of logs may be plain sentences", async () => {

@@ -737,9 +737,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     guard: "no message contains the API key",
-    file: "src/model/secret-finder.ts",
-    from: "if (ranges.length === 0) return text;",
-    to: "if (ranges.length >= 0) return text;",
+    file: "src/model/redactor.ts",
+    from: "if (start >= done) redacted += text.slice(done, start) + redactedKey;",
+    to: "if (start >= done) redacted += text.slice(done, end);",
     foundBy: simulation,
   },
   {
