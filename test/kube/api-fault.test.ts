@@ -48,8 +48,12 @@ describe("the faults of the API server", () => {
     expect(faultOfStatus("nonsense")).toMatchObject({ code: "Unavailable", status: 500 });
   });
 
-  test("a long message is truncated", () => {
-    const body = JSON.stringify({ kind: "Status", message: "x".repeat(100_000), reason: "Invalid" });
-    expect(faultOfResponse(422, body, undefined).message).toHaveLength(2048);
+  test("a long message is truncated between two words, so that no part of a key remains", () => {
+    const message = `${"words ".repeat(340)}a-key-0123456789 ${"x".repeat(100_000)}`;
+    const body = JSON.stringify({ kind: "Status", message, reason: "Invalid" });
+    expect(faultOfResponse(422, body, undefined).message).toBe(`${"words ".repeat(340)}…`);
+    expect(faultOfResponse(502, `${"words ".repeat(33)}a-key-0123456789`, undefined).message).toBe(
+      `HTTP 502: ${"words ".repeat(33)}…`,
+    );
   });
 });

@@ -11,7 +11,7 @@ const everyByte = (text: string, mark: string): string =>
 const everyUnit = (text: string, mark: string): string =>
   text.replaceAll(/[^]/g, (unit) => `${mark}${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 const everyCharacter = (text: string, code: (codePoint: number) => string): string =>
-  [...text].map((character) => `&#${code(character.codePointAt(0) ?? 0)};`).join("");
+  Array.from(text, (character) => `&#${code(character.codePointAt(0) ?? 0)};`).join("");
 const json: Spell = (text) => JSON.stringify(text).slice(1, -1);
 const html: Spell = (text) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;").replaceAll("/", "&#x2F;");
@@ -102,9 +102,11 @@ describe("redaction", () => {
     const said = fc.array(fc.tuple(fc.nat(), fc.constantFrom(...Object.keys(every)), around), { maxLength: 4 });
     fc.assert(
       fc.property(fc.array(secrets, { minLength: 1, maxLength: 3 }), around, said, (some, left, parts) => {
-        const keys = [...some, `${some[0]}${some.at(-1)}`, ...some.map((key) => [...key].slice(2, -2).join(""))].filter(
-          (key) => key.length >= 8,
-        );
+        const keys = [
+          ...some,
+          `${some[0]}${some.at(-1)}`,
+          ...some.map((key) => Array.from(key).slice(2, -2).join("")),
+        ].filter((key) => key.length >= 8);
         const shown = parts.map(([index, name, next]) => {
           const key = keys[index % keys.length] ?? "";
           return { spelled: every[name]?.(key) ?? "", next };
