@@ -29,8 +29,9 @@ function read(count: number): FetchOutcome {
 
 const failed: FetchOutcome = { kind: "Failed", fault: { code: "HttpStatus", message: "It answered 500." } };
 
-function aBook(): FeedBook {
+function aBook(isOwn = true): FeedBook {
   return new FeedBook({
+    isOwn: () => isOwn,
     store: {
       load: async () => {
         if (storeProblem !== undefined) return { ok: false, problem: storeProblem };
@@ -91,9 +92,8 @@ function conditionsOf(): readonly string[] {
 
 describe("The feed book", () => {
   test("uses what another process has fetched, and fetches nothing itself", async () => {
-    await book.declare([aFeed()]);
-    const follower = book;
-    book = aBook();
+    const follower = aBook(false);
+    await follower.declare([aFeed()]);
     outcomes = [read(20)];
     await round();
     known = undefined;

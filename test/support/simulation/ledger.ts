@@ -359,14 +359,14 @@ export class Ledger {
     const known = [...read, ...(this.#addedSince.get(read) ?? [])];
     // The size is that of what is declared: a merged entry counts as those that it stands for.
     const records = this.#inventory().entries[list];
-    const declared = (entries: readonly Entry[]): Entry[] =>
-      entries.flatMap((other) => records.get(other)?.standsFor ?? [other]);
+    const declared = (listed: readonly Entry[]): Entry[] =>
+      listed.flatMap((other) => records.get(other)?.standsFor ?? [other]);
     // A merged entry and those that it stands for can both be on the list. In the plan, both count unless the one replaces the others.
-    const sizeOf = (entries: readonly Entry[], adds: readonly Entry[], countsBoth: boolean): number => {
-      const counted = declared(entries);
+    const sizeOf = (listed: readonly Entry[], adds: readonly Entry[], countsBoth: boolean): number => {
+      const counted = declared(listed);
       const isCounted = new Set(counted);
       const size = countsBoth ? counted.length : isCounted.size;
-      return size + new Set([...adds, ...entries].filter((other) => !isCounted.has(other))).size;
+      return size + new Set([...adds, ...declared(entries)].filter((other) => !isCounted.has(other))).size;
     };
     const stillListed = known.filter((other) => this.#waf.has(list, other));
     const isTooMany = [wanted, added].every((adds) =>
