@@ -77,7 +77,8 @@ function changed(lines: readonly string[], round: number): string[] {
   });
 }
 
-/* * `cold`: the list is empty, and nothing was parsed before; also for guests, whose quota is checked. `inSync`: the list was read
+/**
+ * `cold`: the list is empty, and nothing was parsed before; also for guests, whose quota is checked. `inSync`: the list was read
  * again. `unchanged`: the list is the same object as at the last read. `change`: ten entries of one rule are replaced;
  * `changeOfText`: the same for a list that is a single text.
  */

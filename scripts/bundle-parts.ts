@@ -25,7 +25,8 @@ interface UnusedPart {
 
 const kubeConfigFile = /[/\\]@kubernetes[/\\]client-node[/\\]dist[/\\]config\.js$/;
 
-/* * `src/kube/credentials.ts` uses KubeConfig to read kubeconfig files and to run credential plugins. The file that declares it also
+/**
+ * `src/kube/credentials.ts` uses KubeConfig to read kubeconfig files and to run credential plugins. The file that declares it also
  * imports SOCKS, which wafsync rejects, and the API clients, whose models of all kinds alone take 0.7 MB.
  */
 const unusedParts: readonly UnusedPart[] = [
@@ -67,7 +68,8 @@ export const withoutUnusedParts: Plugin = {
   },
 };
 
-/* * When an ES module imports `node:http`, Node.js reads all its exports. For one of them, WebSocket, it loads its own copy of undici,
+/**
+ * When an ES module imports `node:http`, Node.js reads all its exports. For one of them, WebSocket, it loads its own copy of undici,
  * which takes 20 ms and 9 MB. `require` avoids this.
  */
 export const httpWithoutWebSocket: Plugin = {

@@ -28,7 +28,8 @@ export async function chartFiles(root: string): Promise<GeneratedDeployFile[]> {
   return [...definitionTemplates(), await rulesTemplate(root), await readme(root)];
 }
 
-/* * A template for each CRD: users can exclude it, and Helm keeps it when the release is uninstalled. The CRDs come from the
+/**
+ * A template for each CRD: users can exclude it, and Helm keeps it when the release is uninstalled. The CRDs come from the
  * schemas and not from `crds/`, so that an outdated file there does not hide an outdated file here.
  */
 function definitionTemplates(): GeneratedDeployFile[] {

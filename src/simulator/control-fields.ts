@@ -2,14 +2,12 @@
 // fault would never happen.
 import { knownPaths } from "./api-contract.ts";
 import { faultKinds } from "./fault-rule.ts";
-import type { FaultEffect, FaultMatch, FaultRule } from "./fault-rule.ts";
+import type { FaultRule } from "./fault-rule.ts";
 
 /** A mistake of a user of the control port, identified by its code. */
 export class ControlProblem extends Error {
   readonly code = "ControlProblem";
 }
-
-export type FieldKind = "string" | "boolean" | "natural" | "naturals" | "strings" | "headers" | "object" | "objects";
 
 interface FieldValues {
   readonly string: string;
@@ -23,93 +21,92 @@ interface FieldValues {
   readonly objects: readonly Readonly<Record<string, unknown>>[];
 }
 
-type ReadFields<Shape extends Readonly<Record<string, FieldKind>>> = {
-  readonly [Name in keyof Shape]?: FieldValues[Shape[Name]];
-};
+interface Range {
+  readonly min: number;
+  readonly max: number;
+}
 
-const timesMax = 1_000_000;
+/** A kind of value, a list of choices, or a range of whole numbers. */
+type Field = keyof FieldValues | readonly string[] | Range;
+export type Shape = Readonly<Record<string, Field>>;
 
-/** @throws ControlProblem that names the field */
-export function readFields<const Shape extends Readonly<Record<string, FieldKind>>>(
+type ValueOf<F> = F extends keyof FieldValues ? FieldValues[F] : F extends readonly (infer Choice)[] ? Choice : number;
+
+export type Fields<Required extends Shape, Optional extends Shape> = {
+  readonly [Name in keyof Required]: ValueOf<Required[Name]>;
+} & { readonly [Name in keyof Optional]?: ValueOf<Optional[Name]> };
+
+/**
+ * @param place the start of the names in messages, for example `effect.`
+ * @throws ControlProblem that names the field
+ */
+export function readFields<const Required extends Shape, const Optional extends Shape>(
   value: unknown,
-  shape: Shape,
-): ReadFields<Shape> {
+  required: Required,
+  optional: Optional,
+  place = "",
+): Fields<Required, Optional> {
   if (!isObject(value)) throw new ControlProblem("a JSON object is expected");
-  for (const [name, field] of Object.entries(value)) {
-    const kind = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    if (kind === undefined) {
+  const shape: Shape = { ...required, ...optional };
+  for (const [name, given] of Object.entries(value)) {
+    const field = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (field === undefined) {
       throw new ControlProblem(
         `unknown field ${name.slice(0, 40)}; the known fields are ${Object.keys(shape).join(", ")}`,
       );
     }
-    if (!kindChecks[kind](field)) throw new ControlProblem(`${name} must be of type ${kind}`);
+    const expected = expectedOf(field, given);
+    if (expected !== undefined) throw new ControlProblem(`${place}${name} must be ${expected}`);
   }
-  return value as ReadFields<Shape>;
+  for (const name of Object.keys(required)) {
+    if (!Object.hasOwn(value, name)) throw new ControlProblem(`the field ${place}${name} is missing`);
+  }
+  return value as Fields<Required, Optional>;
 }
 
-/** @throws ControlProblem if the field is missing */
-export function required<T>(value: T | undefined, name: string): T {
-  if (value === undefined) throw new ControlProblem(`the field ${name} is missing`);
-  return value;
-}
-
-/** @throws ControlProblem that lists the choices */
-export function oneOf<const T extends string>(value: string, choices: readonly T[], name: string): T {
-  const found = choices.find((choice) => choice === value);
-  if (found === undefined) throw new ControlProblem(`${name} must be one of ${choices.join(", ")}`);
-  return found;
+/** What the value must be; undefined if it is. */
+function expectedOf(field: Field, value: unknown): string | undefined {
+  if (typeof field === "string") return kindChecks[field](value) ? undefined : `of type ${field}`;
+  if ("min" in field) {
+    const fits = isNatural(value) && value >= field.min && value <= field.max;
+    return fits ? undefined : `a whole number from ${field.min} to ${field.max}`;
+  }
+  return isString(value) && field.includes(value) ? undefined : `one of ${field.join(", ")}`;
 }
 
 /** @throws ControlProblem */
 export function readFaultRule(value: unknown): FaultRule {
-  const { match, times, effect } = readFields(value, { match: "object", times: "natural", effect: "object" });
-  if (times !== undefined && (times < 1 || times > timesMax)) {
-    throw new ControlProblem(`times must be from 1 to ${timesMax}`);
-  }
-  return {
-    ...(match === undefined ? {} : { match: readFaultMatch(match) }),
-    ...(times === undefined ? {} : { times }),
-    effect: readFaultEffect(required(effect, "effect")),
-  };
+  const times = { min: 1, max: 1_000_000 };
+  const { match, ...rule } = readFields(value, { effect: "object" }, { match: "object", times });
+  const effect = readFields(rule.effect, { kind: faultKinds }, effectFields, "effect.");
+  return { ...rule, effect, ...(match === undefined ? {} : { match: readFields(match, {}, matchFields, "match.") }) };
 }
 
-function readFaultMatch(value: unknown): FaultMatch {
-  const match = readFields(value, {
-    method: "string",
-    path: "string",
-    ip: "string",
-    domain: "string",
-    nth: "natural",
-  });
-  if (match.nth === 0) throw new ControlProblem("nth counts from 1");
-  if (match.path !== undefined) oneOf(match.path, knownPaths, "match.path");
-  return match;
-}
+const matchFields = {
+  method: "string",
+  path: knownPaths,
+  ip: "string",
+  domain: "string",
+  nth: { min: 1, max: Number.MAX_SAFE_INTEGER },
+} as const;
 
-function readFaultEffect(value: unknown): FaultEffect {
-  const { kind, ...rest } = readFields(value, {
-    kind: "string",
-    afterEffect: "boolean",
-    status: "natural",
-    message: "string",
-    retryAfter: "string",
-    retryAfterSeconds: "natural",
-    retryAfterDateInMs: "natural",
-    location: "string",
-    headers: "headers",
-    body: "string",
-    delayMs: "natural",
-    domain: "string",
-    bytes: "natural",
-    writes: "natural",
-  });
-  const { status } = rest;
-  if (status !== undefined && (status < 200 || status > 599))
-    throw new ControlProblem("status must be from 200 to 599");
-  return { ...rest, kind: oneOf(required(kind, "effect.kind"), faultKinds, "effect.kind") };
-}
+const effectFields = {
+  afterEffect: "boolean",
+  status: { min: 200, max: 599 },
+  message: "string",
+  retryAfter: "string",
+  retryAfterSeconds: "natural",
+  retryAfterDateInMs: "natural",
+  location: "string",
+  headers: "headers",
+  body: "string",
+  delayMs: "natural",
+  domain: "string",
+  bytes: "natural",
+  writes: "natural",
+} as const;
 
-const kindChecks: Readonly<Record<FieldKind, (value: unknown) => boolean>> = {
+const kindChecks: Readonly<Record<keyof FieldValues, (value: unknown) => boolean>> = {
   string: isString,
   boolean: (value) => typeof value === "boolean",
   natural: isNatural,
@@ -120,7 +117,7 @@ const kindChecks: Readonly<Record<FieldKind, (value: unknown) => boolean>> = {
   objects: (value) => Array.isArray(value) && value.every(isObject),
 };
 
-function isNatural(value: unknown): boolean {
+function isNatural(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 

@@ -1,13 +1,16 @@
 // The control port: JSON over HTTP, on a separate port, so that it can't be confused with the WAF API.
+// It has no password, so it rejects web pages: they must not reach it with a cross-origin request, nor with a host name of their own
+// that resolves to this machine.
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { types } from "node:util";
-import { refusalOfPage } from "./control-guard.ts";
-import { controlCommands } from "./control-commands.ts";
-import { controlHelp } from "./control-help.ts";
+import { isIP } from "node:net";
+import { controlCommands, controlHelp } from "./control-commands.ts";
+import { ControlProblem } from "./control-fields.ts";
 import { readBody } from "./request-body.ts";
 import type { SimulatorWorld } from "./simulator-world.ts";
 
+/** Suffixes of host names that no page on the Internet can have. */
+const innerSuffixes = [".localhost", ".local", ".internal", ".svc", ".cluster.local"];
 const controlBytesMax = 32 * 1024 * 1024;
 
 interface ControlAnswer {
@@ -29,7 +32,7 @@ async function answerControl(world: SimulatorWorld, request: IncomingMessage, re
     response.writeHead(200, { "content-type": "text/plain; charset=utf-8" }).end(controlHelp);
     return;
   }
-  const query = new URLSearchParams(search.join("?"));
+  const query = request.method === "GET" ? new URLSearchParams(search.join("?")) : undefined;
   answerJson(response, await runCommand(world, `${request.method ?? ""} ${pathname}`, query, request));
 }
 
@@ -41,7 +44,7 @@ function answerJson(response: ServerResponse, { status, body }: ControlAnswer): 
 async function runCommand(
   world: SimulatorWorld,
   name: string,
-  query: URLSearchParams,
+  query: URLSearchParams | undefined,
   request: IncomingMessage,
 ): Promise<ControlAnswer> {
   const command = Object.hasOwn(controlCommands, name) ? controlCommands[name] : undefined;
@@ -52,10 +55,11 @@ async function runCommand(
   const body = parseJson(text.text);
   if (body === undefined) return { status: 400, body: { ok: false, message: "the body is not JSON" } };
   try {
-    return { status: 200, body: command({ world, query, body }) };
+    const input = query === undefined ? body : Object.fromEntries(query);
+    return { status: 200, body: command.act(world, input) ?? { ok: true } };
   } catch (error) {
-    if (!isControlProblem(error)) return { status: 500, body: { ok: false, message: "the simulator itself failed" } };
-    return { status: 400, body: { ok: false, message: error.message } };
+    if (error instanceof ControlProblem) return { status: 400, body: { ok: false, message: error.message } };
+    return { status: 500, body: { ok: false, message: "the simulator itself failed" } };
   }
 }
 
@@ -69,6 +73,19 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isControlProblem(error: unknown): error is Error {
-  return types.isNativeError(error) && "code" in error && error.code === "ControlProblem";
+/** Why the request may come from a web page; undefined if it does not. */
+function refusalOfPage({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
+  if (headers.origin !== undefined)
+    return "the control port rejects requests with an Origin header, because they come from web pages";
+  if (isInner(hostnameOf(headers.host ?? ""))) return undefined;
+  return "the control port only accepts IP addresses and internal names as the host: call it by its IP address";
+}
+
+function hostnameOf(host: string): string {
+  return host.replace(/:\d*$/, "").toLowerCase();
+}
+
+function isInner(name: string): boolean {
+  if (isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0) return true;
+  return name !== "" && (!name.includes(".") || innerSuffixes.some((suffix) => name.endsWith(suffix)));
 }

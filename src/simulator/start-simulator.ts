@@ -11,7 +11,7 @@ import type { FaultRule } from "./fault-rule.ts";
 import type { LogFaultPlan } from "./log-faults.ts";
 import type { LogScenario } from "./log-entries.ts";
 import { logRowsPerDayMax } from "./simulated-logs.ts";
-import type { SimulatedKey } from "./simulated-waf.ts";
+import type { SimulatedKey, SimulatedWaf } from "./simulated-waf.ts";
 import { wallClock } from "./simulator-clock.ts";
 import type { SimulatorClock } from "./simulator-clock.ts";
 import { SimulatorWorld } from "./simulator-world.ts";
@@ -50,36 +50,96 @@ export interface SimulatorOptions {
   readonly onRequest?: RequestHook | undefined;
 }
 
-export interface Simulator {
+/** A running simulator, as seen from its own process. */
+export class Simulator {
+  readonly #world: SimulatorWorld;
+  readonly #stop: () => Promise<void>;
   /** The base URL for a WafInstance, without a trailing slash. */
   readonly baseUrl: string;
   readonly controlUrl: string;
+
+  constructor(world: SimulatorWorld, baseUrl: string, controlUrl: string, stop: () => Promise<void>) {
+    this.#world = world;
+    this.#stop = stop;
+    this.baseUrl = baseUrl;
+    this.controlUrl = controlUrl;
+  }
+
   /** Can be changed at any time. */
-  readonly settings: SimulatorSettings;
+  get settings(): SimulatorSettings {
+    return this.#world.settings;
+  }
+
   /** The WAF of a key. @throws RangeError if no WAF has this key */
-  waf(key: string): WafView;
-  wafs(): WafView[];
+  waf(key: string): WafView {
+    return new WafView(this.#wafOf(key), this.#world);
+  }
+
+  wafs(): WafView[] {
+    return this.#world.wafs().map((waf) => new WafView(waf, this.#world));
+  }
+
   /** Adds faults to the end of the queue. @throws RangeError if too many are pending */
-  addFaults(...rules: readonly FaultRule[]): void;
-  clearFaults(): void;
+  addFaults(...rules: readonly FaultRule[]): void {
+    if (!rules.every((rule) => this.#world.faults.push(rule)))
+      throw new RangeError(`more than ${faultRulesMax} faults`);
+  }
+
+  clearFaults(): void {
+    this.#world.faults.clear();
+  }
+
   /** Makes pages of logs fail from now on; undefined ends these faults. */
-  setLogFaults(plan: LogFaultPlan | undefined): void;
+  setLogFaults(plan: LogFaultPlan | undefined): void {
+    this.#world.logFaults.set(plan);
+  }
+
   /** How many pages of logs were requested, and how many failed, since then. */
-  logFaults(): { readonly calls: number; readonly faults: number };
+  logFaults(): { readonly calls: number; readonly faults: number } {
+    return { calls: this.#world.logFaults.calls, faults: this.#world.logFaults.count };
+  }
+
   /** Replaces the key of a WAF. @throws RangeError if the new key is empty or already in use */
-  replaceKey(key: string, newKey: string): void;
+  replaceKey(key: string, newKey: string): void {
+    if (!this.#world.replaceKey(this.#wafOf(key), newKey))
+      throw new RangeError("the new key is empty or already in use");
+  }
+
   /** The recorded requests with any key or none, oldest first. */
-  requests(): readonly RequestRecord[];
+  requests(): readonly RequestRecord[] {
+    return this.#world.records();
+  }
+
   /** Requests with an invalid or missing key. */
-  unauthorized(): number;
+  unauthorized(): number {
+    return this.#world.unauthorized;
+  }
+
   /** Requests with a path or method that the contract does not define. */
-  unknownCalls(): number;
+  unknownCalls(): number {
+    return this.#world.unknownCalls;
+  }
+
   /** Defects of the simulator or of a hook. Should be empty. */
-  internalErrors(): readonly string[];
+  internalErrors(): readonly string[] {
+    return this.#world.internalErrors;
+  }
+
   /** Restores the initial state. */
-  reset(): void;
+  reset(): void {
+    this.#world.reset();
+  }
+
   /** Closes both ports and all open connections. */
-  close(): Promise<void>;
+  async close(): Promise<void> {
+    await this.#stop();
+  }
+
+  #wafOf(key: string): SimulatedWaf {
+    const waf = this.#world.wafOfKey(key);
+    if (waf === undefined) throw new RangeError("no WAF of the simulator has this key");
+    return waf;
+  }
 }
 
 const tenMinutesMs = 600_000;
@@ -100,15 +160,10 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     await stopServer(api);
     throw error;
   });
-  return {
-    baseUrl: urlOf(host, apiPort) + basePath,
-    controlUrl: urlOf(host, controlPort),
-    ...inProcessAccess(world),
-    async close() {
-      closing.abort();
-      await Promise.all([stopServer(api), stopServer(control)]);
-    },
-  };
+  return new Simulator(world, urlOf(host, apiPort) + basePath, urlOf(host, controlPort), async () => {
+    closing.abort();
+    await Promise.all([stopServer(api), stopServer(control)]);
+  });
 }
 
 /** The lines to print at the start: addresses and domains, but no keys. */
@@ -144,33 +199,6 @@ function makeWorld(options: SimulatorOptions): SimulatorWorld {
     },
     options.clock ?? wallClock,
   );
-}
-
-function inProcessAccess(world: SimulatorWorld): Omit<Simulator, "baseUrl" | "controlUrl" | "close"> {
-  const wafOf = (key: string) => {
-    const waf = world.wafOfKey(key);
-    if (waf === undefined) throw new RangeError("no WAF of the simulator has this key");
-    return waf;
-  };
-  return {
-    settings: world.settings,
-    waf: (key) => new WafView(wafOf(key), world),
-    wafs: () => world.wafs().map((waf) => new WafView(waf, world)),
-    addFaults(...rules) {
-      if (!rules.every((rule) => world.faults.push(rule))) throw new RangeError(`more than ${faultRulesMax} faults`);
-    },
-    clearFaults: () => world.faults.clear(),
-    setLogFaults: (plan) => world.logFaults.set(plan),
-    logFaults: () => ({ calls: world.logFaults.calls, faults: world.logFaults.count }),
-    replaceKey(key, newKey) {
-      if (!world.replaceKey(wafOf(key), newKey)) throw new RangeError("the new key is empty or already in use");
-    },
-    requests: () => world.records(),
-    unauthorized: () => world.unauthorized,
-    unknownCalls: () => world.unknownCalls,
-    internalErrors: () => world.internalErrors,
-    reset: () => world.reset(),
-  };
 }
 
 async function listen(server: Server, port: number, host: string): Promise<number> {

@@ -1,22 +1,9 @@
 // What tests and the control port can see and change of one WAF without its API.
 import type { ListChange } from "./simulated-list.ts";
 import type { LogEntry } from "./log-entries.ts";
-import type { OriginChange, OriginType } from "./simulated-origins.ts";
+import type { OriginType } from "./simulated-origins.ts";
 import type { ListName, SimulatedWaf, WafCounters } from "./simulated-waf.ts";
 import type { RequestRecord, SimulatorWorld } from "./simulator-world.ts";
-
-export interface WafState {
-  readonly domain: string;
-  readonly plan: string;
-  readonly primaryOrigin: string;
-  readonly origins: readonly { readonly host: string; readonly type: OriginType }[];
-  readonly blocklist: readonly string[];
-  readonly allowlist: readonly string[];
-  readonly counters: Readonly<WafCounters>;
-  readonly inFlight: number;
-  readonly maxInFlight: number;
-  readonly overlaps: number;
-}
 
 export class WafView {
   readonly #waf: SimulatedWaf;
@@ -92,11 +79,6 @@ export class WafView {
     return this.#waf.lists[list].has(entry);
   }
 
-  /** Makes the host the primary. The former primary becomes an alternate. */
-  makePrimary(host: string): OriginChange {
-    return this.#waf.origins.makePrimary(host);
-  }
-
   /** Changes the domain that the key belongs to. */
   changeDomain(domain: string): void {
     this.#waf.domain = domain;
@@ -107,27 +89,5 @@ export class WafView {
    */
   addLogEntry(entry: LogEntry, visibleAtMs: number): boolean {
     return this.#waf.logs.add(entry, visibleAtMs);
-  }
-
-  /** Makes all scroll ids invalid. */
-  forgetScrolls(): void {
-    this.#waf.logs.forgetScrolls();
-  }
-
-  state(): WafState {
-    const { domain, primaryOrigin, origins, blocklist, allowlist, counters, inFlight, maxInFlight, overlaps } = this;
-    const { plan } = this.#waf;
-    return {
-      domain,
-      plan,
-      primaryOrigin,
-      origins,
-      blocklist,
-      allowlist,
-      counters,
-      inFlight,
-      maxInFlight,
-      overlaps,
-    };
   }
 }

@@ -275,9 +275,9 @@ describe("origins", () => {
   });
 
   test("another host becomes primary, and the former primary can then be removed", async () => {
-    await withSimulator({}, async ({ read, write, simulator }) => {
+    await withSimulator({}, async ({ read, write, control, simulator }) => {
       await write("POST", "/api/origins", { origin: "b.example", origin_type: "backup" });
-      simulator.waf(apiKey).makePrimary("b.example");
+      await control("POST", "/primary", { origin: "b.example" });
       expect((await read("/api/origins")).json).toMatchObject({ origin: "b.example" });
       expect((await write("DELETE", "/api/origins", { origin: "origin-1.shop.example" })).status).toBe(200);
       expect(simulator.waf(apiKey).origins).toStrictEqual([]);

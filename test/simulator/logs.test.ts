@@ -148,7 +148,7 @@ describe("refusals", () => {
       expect((await tryScroll(scrollId ?? ""))[0]).toBe(200);
       expect(await tryScroll(scrollId ?? "")).toStrictEqual(invalid);
       const again = await query(caller, "2026-06-10", "2026-06-10", 10);
-      caller.simulator.waf(apiKey).forgetScrolls();
+      await caller.control("DELETE", "/scrolls", { domain });
       expect(await tryScroll(again._scroll_id ?? "")).toStrictEqual(invalid);
     });
   });

@@ -91,7 +91,8 @@ const clockRule = codeRule(
   "only src/async/clock.ts reads the real time: take a Clock",
 );
 
-/* * A status is a report: no decision may depend on what an earlier run wrote there. Files that compute, forward or print a
+/**
+ * A status is a report: no decision may depend on what an earlier run wrote there. Files that compute, forward or print a
  * status are exceptions, each with a reason.
  */
 const statusReadRule = codeRule(
