@@ -1,5 +1,4 @@
 // Fetches feeds: reads the Secrets that a feed refers to, and queries its source. The options of the command determine which URLs are allowed.
-import { platform, release } from "node:os";
 import type { Clock } from "../async/clock.ts";
 import { ApiKey, validateApiKey } from "../model/api-key.ts";
 import type { CrowdsecFeed, DeclaredFeed, HttpFeed, SecretKeyRef } from "../model/declared-feed.ts";
@@ -10,7 +9,6 @@ import { inThousands } from "../model/sentence.ts";
 import { fetchFeed } from "../feed/fetch/fetch-feed.ts";
 import { CrowdsecSource } from "../feed/crowdsec/crowdsec-source.ts";
 import { isPublicAddress } from "../net/address-policy.ts";
-import type { BlockedRequest } from "../plan/feeds/blocked-requests.ts";
 import type { FeedState } from "../plan/feeds/feed-state.ts";
 import type { FetchOutcome, InTurn } from "../plan/feeds/fetched-text.ts";
 import type { FetchFeed } from "../reconcile/feeds/feed-ports.ts";
@@ -39,8 +37,6 @@ export interface FeedFetcher {
   readonly fetch: FetchFeed;
   /** Call this when the feed is no longer declared. */
   readonly forget: (feed: ObjectName) => void;
-  /** Counts requests that were blocked by the WAFs that use the feed. */
-  readonly countBlocked: (feed: ObjectName, requests: readonly BlockedRequest[]) => void;
 }
 
 export function createFeedFetcher(options: FeedFetcherOptions): FeedFetcher {
@@ -48,7 +44,6 @@ export function createFeedFetcher(options: FeedFetcherOptions): FeedFetcher {
   return {
     fetch: fetching(options, crowdsecs),
     forget: (feed) => void crowdsecs.delete(nameKey(feed)),
-    countBlocked: (feed, requests) => crowdsecs.get(nameKey(feed))?.client.countBlocked(requests),
   };
 }
 
@@ -104,15 +99,10 @@ async function pullDecisions(
   options.redactor.add(key.key, ownerOf(feed.meta, "key"));
   const known = clients.get(name);
   const { good, held, sourceKey } = state;
-  const client = known?.sourceKey === sourceKey ? known.client : newClient(options);
+  const client = known?.sourceKey === sourceKey ? known.client : new CrowdsecSource(networkOptions(options));
   clients.set(name, { sourceKey, client });
   const isCurrent = good !== undefined && held === undefined;
   return await client.pull({ source, key: key.key, isCurrent, inTurn }, signal);
-}
-
-function newClient(options: FeedFetcherOptions): CrowdsecSource {
-  const operatingSystem = { name: platform(), version: release() };
-  return new CrowdsecSource({ ...networkOptions(options), version: options.version, operatingSystem });
 }
 
 type ReadHeaders =

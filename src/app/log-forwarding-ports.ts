@@ -9,7 +9,6 @@ import type { Logger } from "../telemetry/log.ts";
 import type { AutoBlockMeasure } from "./measure-auto-blocks.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import type { LogOutputs } from "./log-outputs.ts";
-import type { OperatorFeeds } from "./operator-feeds.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 
 export interface LogForwardingParts extends Omit<OperatorParts, "records" | "history"> {
@@ -18,7 +17,6 @@ export interface LogForwardingParts extends Omit<OperatorParts, "records" | "his
   readonly measure: AutoBlockMeasure;
   /** The domain that the instance's key belongs to, as its last reconcile run found. */
   readonly domainOf: ForwardLogsPorts["domainOf"];
-  readonly countBlocked: OperatorFeeds["countBlocked"];
   /** The maximum number of rows of an instance that are forwarded in an hour, and remembered; undefined for the default. */
   readonly logRowsMax: number | undefined;
 }
@@ -58,7 +56,6 @@ export function logForwardingPorts(
     observer: {
       forwarded: (gathered, entries, output) => {
         metrics.logsForwarded(nameKey(gathered.instance.meta), entries, output);
-        parts.countBlocked(gathered, entries);
       },
       lagged: (instance, lagMs) => metrics.logsLagged(nameKey(instance), lagMs),
       remembered: (instance, rows) => metrics.logsRemembered(nameKey(instance), rows),

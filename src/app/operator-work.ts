@@ -245,7 +245,6 @@ class Work implements OperatorWork {
         logRecords: this.#blocks.records,
         measure: this.#blocks.measure,
         domainOf: (instance) => this.#runs.domainOf(instance),
-        countBlocked: this.#feeds.countBlocked,
         logRowsMax: this.#options.logRowsMax,
       },
       statusOptions: this.#statusOptions(),

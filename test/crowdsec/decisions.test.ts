@@ -1,7 +1,6 @@
-// Decisions of a real local API of CrowdSec: its changes, its failures, and what it is told of their use.
+// Decisions of a real local API of CrowdSec: its changes and its failures.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { createFeedFetcher, type FeedFetcher } from "../../src/app/feed-fetcher.ts";
-import { countBlocked } from "../../src/app/operator-feeds.ts";
+import { createFeedFetcher } from "../../src/app/feed-fetcher.ts";
 import { type Clock, realClock } from "../../src/async/clock.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { CrowdsecFeed, DeclaredFeed } from "../../src/model/declared-feed.ts";
@@ -9,11 +8,8 @@ import { Redactor } from "../../src/model/redactor.ts";
 import type { FeedState } from "../../src/plan/feeds/feed-state.ts";
 import { FeedBook } from "../../src/reconcile/feeds/feed-book.ts";
 import { aFeed, crowdsecFeed } from "../support/builders/declare-feed.ts";
-import { aRule } from "../support/builders/declare.ts";
-import { gathered } from "../support/builders/gathered.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
 import { CrowdsecProcess } from "../support/processes/crowdsec-process.ts";
 import { everythingPrinted } from "../support/processes/wafsync-process.ts";
 import { describeWithCrowdsec } from "../support/processes/crowdsec-suite.ts";
@@ -41,7 +37,6 @@ class Installation {
   #stored: FeedState | undefined;
   #laterMs = 0;
   #asked = 0;
-  #fetcher!: FeedFetcher;
   #book: FeedBook;
 
   constructor(server: CrowdsecProcess) {
@@ -59,14 +54,6 @@ class Installation {
 
   later(delayMs: number): void {
     this.#laterMs += delayMs;
-  }
-
-  /** A rule uses the feed, and the WAF blocked requests of these clients a moment ago. */
-  blocked(...clients: readonly string[]): void {
-    const timestamp = new Date(this.#nowMs()).toISOString();
-    const rules = [aRule("shop/feed", { feeds: [name] })];
-    const entries = clients.map((client) => anEntry({ client_ip: client, timestamp }));
-    countBlocked(gathered({ rules }), entries, this.#book, this.#fetcher);
   }
 
   newLeader(): void {
@@ -91,7 +78,7 @@ class Installation {
       monotonicMs: () => this.#nowMs(),
       schedule: (delayMs, act) => realClock.schedule(delayMs / this.haste, act),
     };
-    this.#fetcher = createFeedFetcher({
+    const { fetch, forget } = createFeedFetcher({
       policy: { allowInsecureHttp: true, allowPrivateFeeds: true },
       readSecret: async () => ({ ok: true, value: new ApiKey(this.#server.key) }),
       clock,
@@ -105,7 +92,6 @@ class Installation {
         return this.storeProblem;
       },
     };
-    const { fetch, forget } = this.#fetcher;
     return new FeedBook({ store, fetch, forget, status: new RecordedStatus(), clock, random: () => 0 });
   }
 
@@ -116,24 +102,6 @@ class Installation {
     const feed = crowdsecFeed({ meta: { ...meta, ...name }, intervalMs: minuteMs, guards }, this.#server.url);
     return { ...feed, source: { ...feed.source, ...this.source } as CrowdsecFeed };
   }
-}
-
-interface UsageItem {
-  readonly name: string;
-  readonly value: number;
-  readonly unit: string;
-  readonly labels: object;
-}
-
-/** What a report came to in the database of the server. */
-function reported(server: CrowdsecProcess, place: number): { seconds: number; items: readonly UsageItem[] } {
-  const { metrics } = (server.usage()[place]?.payload ?? { metrics: [] }) as {
-    readonly metrics: readonly {
-      readonly meta: { readonly window_size_seconds: number };
-      readonly items: UsageItem[];
-    }[];
-  };
-  return { seconds: metrics[0]?.meta.window_size_seconds ?? 0, items: metrics[0]?.items ?? [] };
 }
 
 await describeWithCrowdsec("CrowdSec", async (program) => {
@@ -237,47 +205,6 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       }
       expect(installation.problems).toBe("");
       expect(installation.entries).toStrictEqual(["203.0.113.1", "203.0.113.2"]);
-    });
-
-    test("receives the number of applied decisions every half hour", async () => {
-      await server.add({ value: "203.0.113.1", seconds: 7200 }, { value: "2001:db8::1", seconds: 7200 });
-      await installation.pull();
-      expect(server.usage()).toStrictEqual([]);
-      installation.blocked("203.0.113.1", "203.0.113.1", "198.51.100.1");
-      installation.later(31 * minuteMs);
-      await installation.pull();
-      expect(server.usage().map(({ generatedBy }) => generatedBy)).toStrictEqual(["wafsync"]);
-      expect(reported(server, 0)).toStrictEqual({
-        seconds: 31 * 60,
-        items: [
-          { name: "active_decisions", value: 1, unit: "ip", labels: { origin: "crowdsec", ip_type: "ipv4" } },
-          { name: "active_decisions", value: 1, unit: "ip", labels: { origin: "crowdsec", ip_type: "ipv6" } },
-          {
-            name: "dropped",
-            value: 2,
-            unit: "request",
-            labels: { origin: "crowdsec", remediation: "ban", ip_type: "ipv4" },
-          },
-        ],
-      });
-      expect(installation.problems).toBe("");
-    });
-
-    test("is told later of what was blocked while it was away, and of nothing twice", async () => {
-      await server.add({ value: "203.0.113.0/24", scope: "Range", seconds: 72_000 });
-      await installation.pull();
-      installation.blocked("203.0.113.1", "203.0.113.2");
-      await server.kill();
-      installation.later(31 * minuteMs);
-      await installation.pull();
-      installation.blocked("203.0.113.3");
-      await server.start();
-      installation.later(31 * minuteMs);
-      await installation.pull();
-      installation.later(31 * minuteMs);
-      await installation.pull();
-      const dropped = [0, 1].map((place) => reported(server, place).items.filter(({ name }) => name === "dropped"));
-      expect(dropped).toMatchObject([[{ value: 3 }], []]);
     });
   });
 

@@ -1,10 +1,10 @@
-// Three calls of CrowdSec's local API, each with a deadline. Redirects are not followed, because the key is only for this server.
+// Two calls of CrowdSec's local API, each with a deadline. Redirects are not followed, because the key is only for this server.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { CrowdsecFeed } from "../../model/declared-feed.ts";
 import type { FetchFault, InTurn } from "../../plan/feeds/fetched-text.ts";
 import { DecodedBody } from "../fetch/decoded-body.ts";
-import { type ExchangeAnswer, type ExchangeRequest, type NetworkOptions, exchange } from "../fetch/exchange.ts";
+import { type ExchangeAnswer, type NetworkOptions, exchange } from "../fetch/exchange.ts";
 import { type FeedUrlPolicy, checkFeedUrl } from "../fetch/feed-url.ts";
 import { startDeadline } from "../fetch/deadline.ts";
 import { networkFault } from "../fetch/network-fault.ts";
@@ -50,8 +50,6 @@ export function hasFilters(query: CrowdsecQuery): boolean {
   return Object.keys(filters(query)).length > 0;
 }
 
-export const usageMetricsPath = "/v1/usage-metrics";
-
 function filters({ origins, scenariosContaining, scenariosNotContaining }: CrowdsecQuery): Record<string, string> {
   return {
     ...(origins.length > 0 && { origins: origins.join(",") }),
@@ -65,21 +63,20 @@ function search(parameters: Readonly<Record<string, string>>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** Never rejects. @param post the body; without it, the call is a GET */
+/** Never rejects. */
 export async function callCrowdsec(
   { url, key, inTurn }: { readonly url: string; readonly key: ApiKey; readonly inTurn: InTurn },
   path: string,
   options: CrowdsecApiOptions,
   signal: AbortSignal,
-  post?: object,
 ): Promise<CrowdsecAnswer> {
   const checked = checkFeedUrl(`${url}${path}`, options);
   if (!checked.ok) return failed({ code: "UrlNotAllowed", message: `spec.crowdsec.url ${checked.problem}.` });
   const deadline = startDeadline({ clock: options.clock, inTurn }, timeoutMs, signal);
   let answer: ExchangeAnswer | undefined;
   try {
-    const request = requestOf(checked.url, key, options.userAgent, post);
-    const received = await exchange(request, options, deadline.signal);
+    const headers = { accept: "application/json", "user-agent": options.userAgent, "x-api-key": key.reveal() };
+    const received = await exchange({ url: checked.url, headers }, options, deadline.signal);
     answer = received;
     return await deadline.read(async () => await readAnswer(received, checked.url.origin, options));
   } catch (error) {
@@ -91,17 +88,6 @@ export async function callCrowdsec(
   }
 }
 
-function requestOf(url: URL, key: ApiKey, userAgent: string, post: object | undefined): ExchangeRequest {
-  const headers = { accept: "application/json", "user-agent": userAgent, "x-api-key": key.reveal() };
-  if (post === undefined) return { method: "GET", url, headers };
-  return {
-    method: "POST",
-    url,
-    headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify(post),
-  };
-}
-
 async function readAnswer(
   answer: ExchangeAnswer,
   origin: string,
@@ -111,7 +97,7 @@ async function readAnswer(
   if (status === 401 || status === 403) {
     return failed({ code: "Refused", message: `${origin} rejected the API key (${status}).` });
   }
-  if (status !== 200 && status !== 201) return failed(statusFault(origin, answer, clock.nowMs()));
+  if (status !== 200) return failed(statusFault(origin, answer, clock.nowMs()));
   const chunks: Buffer[] = [];
   for await (const chunk of new DecodedBody(body, bytesMax).chunks()) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString("utf8");

@@ -4,12 +4,10 @@
 import type { Clock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { CrowdsecFeed } from "../../model/declared-feed.ts";
-import { type BlockedRequest, DroppedCounts } from "../../plan/feeds/blocked-requests.ts";
 import {
   type ActiveDecisions,
   allDecisions,
   changedDecisions,
-  countByOrigin,
   readDecisions,
 } from "../../plan/feeds/crowdsec-decisions.ts";
 import type { FetchFault, FetchOutcome, InTurn } from "../../plan/feeds/fetched-text.ts";
@@ -20,20 +18,14 @@ import {
   decisionsPath,
   hasFilters,
   streamPath,
-  usageMetricsPath,
 } from "./crowdsec-api.ts";
 import { parseChanges, parseDecisions } from "./crowdsec-wire.ts";
-import { type UsageReport, usageMetrics } from "./usage-metrics.ts";
 
 /** A full read, which finds missed changes, is done this often. */
 const fullIntervalMs = 3_600_000;
-/** The vendor recommends 15 to 30 minutes. */
-const usageIntervalMs = 1_800_000;
 
 export interface CrowdsecSourceOptions extends CrowdsecApiOptions {
   readonly clock: CrowdsecApiOptions["clock"] & Pick<Clock, "monotonicMs">;
-  readonly version: string;
-  readonly operatingSystem: UsageReport["operatingSystem"];
 }
 
 export interface CrowdsecPull {
@@ -46,26 +38,15 @@ export interface CrowdsecPull {
 
 export class CrowdsecSource {
   readonly #options: CrowdsecSourceOptions;
-  readonly #startedAtMs: number;
   /** The active decisions after the last response. */
   #active: ActiveDecisions = new Map();
   /** Whether the next changes apply to these decisions. */
   #isInStep = false;
-  readonly #dropped = new DroppedCounts();
   /** By the monotonic clock. */
   #fullAtMs = 0;
-  /** By the monotonic clock. */
-  #usageAtMs: number;
 
   constructor(options: CrowdsecSourceOptions) {
     this.#options = options;
-    this.#startedAtMs = options.clock.nowMs();
-    this.#usageAtMs = options.clock.monotonicMs();
-  }
-
-  /** Counts requests that WAFs blocked, for the next report. */
-  countBlocked(requests: readonly BlockedRequest[]): void {
-    this.#dropped.count(this.#active, requests);
   }
 
   /** Never rejects. */
@@ -77,7 +58,7 @@ export class CrowdsecSource {
     if ("code" in active) return { kind: "Failed", fault: active };
     this.#active = active.decisions;
     this.#isInStep = true;
-    await this.#reportUsage(pull, signal);
+    if (isFull) this.#fullAtMs = nowMs;
     const reading = readDecisions(active.decisions, this.#options.redact);
     return isFull ? { kind: "Read", reading, facts: undefined } : { kind: "Updated", reading };
   }
@@ -91,8 +72,7 @@ export class CrowdsecSource {
     const nowMs = this.#options.clock.nowMs();
     const decisions = parseDecisions(answer.body, { nowMs, hasIds: hasFilters(pull.source) });
     if (decisions === undefined) return unexpected;
-    this.#fullAtMs = this.#options.clock.monotonicMs();
-    return { decisions: allDecisions(this.#active, decisions, pull.source.types, nowMs) };
+    return { decisions: allDecisions(decisions, pull.source.types, nowMs) };
   }
 
   async #readChanges(pull: CrowdsecPull, signal: AbortSignal): Promise<{ decisions: ActiveDecisions } | FetchFault> {
@@ -107,22 +87,6 @@ export class CrowdsecSource {
 
   async #get({ source, key, inTurn }: CrowdsecPull, path: string, signal: AbortSignal): Promise<CrowdsecAnswer> {
     return await callCrowdsec({ url: source.url, key, inTurn }, path, this.#options, signal);
-  }
-
-  /** A failed report is included in the next one, because it does not affect traffic. */
-  async #reportUsage({ source, key, inTurn }: CrowdsecPull, signal: AbortSignal): Promise<void> {
-    const { clock, version, operatingSystem } = this.#options;
-    const nowMs = clock.nowMs();
-    const monotonicMs = clock.monotonicMs();
-    const windowMs = monotonicMs - this.#usageAtMs;
-    if (windowMs < usageIntervalMs) return;
-    const active = countByOrigin(this.#active);
-    const dropped = this.#dropped.take();
-    const startedAtMs = this.#startedAtMs;
-    const report = usageMetrics({ version, operatingSystem, startedAtMs, nowMs, windowMs, active, dropped });
-    const sent = await callCrowdsec({ url: source.url, key, inTurn }, usageMetricsPath, this.#options, signal, report);
-    if (sent.ok) this.#usageAtMs = monotonicMs;
-    else for (const count of dropped) this.#dropped.add(count);
   }
 }
 

@@ -13,8 +13,6 @@ const decision = z.object({
   type: text,
   value: text,
   duration: z.string().max(64),
-  origin: text.default(""),
-  scenario: text.default(""),
   simulated: z.boolean().nullish(),
 });
 

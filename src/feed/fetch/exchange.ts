@@ -1,4 +1,4 @@
-// One request on a separate connection to a checked address. Independent of feeds: returns the status, the headers and the body
+// One GET request on a separate connection to a checked address. Independent of feeds: returns the status, the headers and the body
 // as a stream. Does not follow redirects or read proxy environment variables.
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
@@ -8,10 +8,8 @@ import type { AllowAddress, ResolveHost } from "../../net/checked-lookup.ts";
 import { createCheckedLookup, refusedLiteral } from "../../net/checked-lookup.ts";
 
 export interface ExchangeRequest {
-  readonly method: "GET" | "POST";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
 }
 
 export interface NetworkOptions {
@@ -67,9 +65,9 @@ function openClient(
   });
 }
 
-function dispatchOptions({ method, url, headers, body }: ExchangeRequest): Dispatcher.DispatchOptions {
+function dispatchOptions({ url, headers }: ExchangeRequest): Dispatcher.DispatchOptions {
   const path = `${url.pathname}${url.search}`;
-  return { method, path, headers: { ...headers }, reset: true, ...(body !== undefined && { body }) };
+  return { method: "GET", path, headers: { ...headers }, reset: true };
 }
 
 /** Streams the body with backpressure, and closes the connection afterwards. */

@@ -84,7 +84,7 @@ async function askOnce(
   let answer: ExchangeAnswer | undefined;
   try {
     const headers = { ...standardHeaders(request, options), ...ownHeaders };
-    answer = await exchange({ method: "GET", url, headers }, options, deadline.signal);
+    answer = await exchange({ url, headers }, options, deadline.signal);
     return await readAnswer(answer, url, request, options, deadline);
   } catch (error) {
     return { kind: "Failed", fault: networkFault(error, answer !== undefined, context) };

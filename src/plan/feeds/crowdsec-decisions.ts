@@ -2,7 +2,7 @@
 // if no other decision for it is active. The duration of a decision determines its expiry, so that it also expires while the
 // server is unavailable.
 import type { Entry } from "../../model/entry.ts";
-import { familyOf, parseDeclaredEntry } from "../../model/entry.ts";
+import { parseDeclaredEntry } from "../../model/entry.ts";
 import type { FeedReading, InvalidLine } from "../../model/feed.ts";
 
 export interface Decision {
@@ -12,8 +12,6 @@ export interface Decision {
   readonly scope: string;
   readonly type: string;
   readonly value: string;
-  readonly origin: string;
-  readonly scenario: string;
   readonly endMs: number;
 }
 
@@ -21,11 +19,6 @@ export interface ActiveDecision {
   /** Undefined if the value is not an entry. */
   readonly entry: Entry | undefined;
   readonly value: string;
-  /** `ban` and so on, in lowercase. */
-  readonly type: string;
-  readonly origin: string;
-  /** When this process first received it. */
-  readonly seenMs: number;
   readonly endMs: number;
 }
 
@@ -35,14 +28,9 @@ export type ActiveDecisions = ReadonlyMap<string, ActiveDecision>;
 const usedScopes: ReadonlySet<string> = new Set(["ip", "range"]);
 const invalidLinesMax = 10;
 
-/** All active decisions, from a full response. `before` are the active decisions of the previous response. */
-export function allDecisions(
-  before: ActiveDecisions,
-  decisions: readonly Decision[],
-  types: readonly string[],
-  nowMs: number,
-): ActiveDecisions {
-  return withDecisions(new Map(), { before, decisions, types, nowMs });
+/** All active decisions, from a full response. */
+export function allDecisions(decisions: readonly Decision[], types: readonly string[], nowMs: number): ActiveDecisions {
+  return withDecisions(new Map(), decisions, types, nowMs);
 }
 
 /** Deletions first: a value that is deleted and added again is active. */
@@ -54,19 +42,14 @@ export function changedDecisions(
 ): ActiveDecisions {
   const kept = new Map(active);
   for (const decision of changes.deleted) kept.delete(keyOf(decision));
-  return withDecisions(kept, { before: active, decisions: changes.added, types, nowMs });
-}
-
-interface Answer {
-  readonly before: ActiveDecisions;
-  readonly decisions: readonly Decision[];
-  readonly types: readonly string[];
-  readonly nowMs: number;
+  return withDecisions(kept, changes.added, types, nowMs);
 }
 
 function withDecisions(
   active: Map<string, ActiveDecision>,
-  { before, decisions, types, nowMs }: Answer,
+  decisions: readonly Decision[],
+  types: readonly string[],
+  nowMs: number,
 ): ActiveDecisions {
   const wanted = new Set(types.map((type) => type.toLowerCase()));
   for (const decision of decisions) {
@@ -76,18 +59,16 @@ function withDecisions(
     const known = active.get(key);
     // If there are several decisions for one value, the longest one applies.
     if (known === undefined || known.endMs < endMs) {
-      active.set(key, activeDecision(decision, before.get(key)?.seenMs ?? nowMs));
+      active.set(key, activeDecision(decision));
     }
   }
   for (const [key, { endMs }] of active) if (endMs <= nowMs) active.delete(key);
   return active;
 }
 
-function activeDecision({ value, type, origin, scenario, endMs }: Decision, seenMs: number): ActiveDecision {
+function activeDecision({ value, endMs }: Decision): ActiveDecision {
   const parsed = parseDeclaredEntry(value);
-  const name = origin === "lists" ? `lists:${scenario}` : origin;
-  const entry = parsed.ok ? parsed.entry : undefined;
-  return { entry, value, type: type.toLowerCase(), origin: name, seenMs, endMs };
+  return { entry: parsed.ok ? parsed.entry : undefined, value, endMs };
 }
 
 function keyOf({ type, value, id }: Decision): string {
@@ -123,22 +104,4 @@ function invalidLine(value: string, line: number): InvalidLine {
   const parsed = parseDeclaredEntry(value);
   const text = value.slice(0, 80).replaceAll(/[^\x20-\x7e]/gu, " ");
   return { line, text, message: parsed.ok ? "" : parsed.fault.message };
-}
-
-export interface OriginCount {
-  readonly origin: string;
-  readonly ipType: "ipv4" | "ipv6";
-  readonly count: number;
-}
-
-/** The number of active values by origin, for the usage metrics. */
-export function countByOrigin(active: ActiveDecisions): OriginCount[] {
-  const counts = new Map<string, OriginCount>();
-  for (const { entry, origin } of active.values()) {
-    if (entry === undefined) continue;
-    const ipType = familyOf(entry);
-    const key = `${ipType} ${origin}`;
-    counts.set(key, { origin, ipType, count: (counts.get(key)?.count ?? 0) + 1 });
-  }
-  return [...counts.values()];
 }

@@ -75,10 +75,6 @@ export class FeedBook {
     return unused === undefined ? undefined : { feed: unused, content: undefined };
   }
 
-  state(name: ObjectName): FeedState | undefined {
-    return this.#known.get(nameKey(name))?.state;
-  }
-
   /**
    * Applies the current declarations. Loads the stored state of new feeds, and drops feeds that are no longer declared or used.
    * @param unused feeds that no rule uses: nothing is fetched or kept of them

@@ -15,7 +15,6 @@ export interface FakeDecision {
 export class FakeCrowdsec {
   readonly server: FeedServer;
   readonly key = "bouncer-key-0123456789";
-  readonly usage: unknown[] = [];
   decisions: FakeDecision[] = [];
   isTableGone = false;
   #added: FakeDecision[] = [];
@@ -67,14 +66,10 @@ export class FakeCrowdsec {
   }
 
   works(): void {
-    this.server.answers(({ url = "", headers, method }, response) => {
+    this.server.answers(({ url = "", headers }, response) => {
       const json = (status: number, body: unknown): unknown =>
         response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
       if (headers["x-api-key"] !== this.key) return json(403, { message: "access forbidden" });
-      if (method === "POST") {
-        this.usage.push(JSON.parse(this.server.requests.at(-1)?.body ?? "null"));
-        return json(201, null);
-      }
       if (url.startsWith("/v1/decisions/stream")) {
         const changes = this.#changes(new URL(url, this.url));
         return json(200, this.isTableGone ? { new: [], deleted: [] } : changes);

@@ -106,17 +106,6 @@ export class CrowdsecProcess {
     this.#inDatabase((database) => database.exec("PRAGMA foreign_keys = OFF; DROP TABLE decisions"));
   }
 
-  /** The reports of remediation components, oldest first. */
-  usage(): readonly { readonly generatedBy: string; readonly payload: unknown }[] {
-    return this.#inDatabase((database) => {
-      const rows = database.prepare("SELECT generated_by, payload FROM metrics ORDER BY id").all();
-      return rows.map((row) => ({
-        generatedBy: String(row["generated_by"]),
-        payload: JSON.parse(String(row["payload"])) as unknown,
-      }));
-    });
-  }
-
   /** The names of all bouncers: a client with a second address becomes another bouncer. */
   bouncers(): readonly string[] {
     return this.#inDatabase((database) => {
