@@ -95,7 +95,8 @@ export class DayJudging {
     for (const count of this.#added.values()) requests += count;
     const reported = Math.max(0, total - this.#others - brokenCount);
     if (came < total || requests > reported) {
-      if (this.#added.size === 0) return { isComplete: true, judges: undefined, listed: [], problems };
+      // The missing rows may still come, without a change of the total.
+      if (this.#added.size === 0) return { isComplete: came >= total, judges: undefined, listed: [], problems };
       const returned = came < total ? `${came}` : `${requests} different ones`;
       problems.push(
         `${date}: the API reports ${reported} log entries, but returned ${returned}. Automatic blocks do not count the new ones.`,

@@ -225,6 +225,16 @@ describe("rows that the client did not send do not count", () => {
     expect(counted()).toStrictEqual({ listed: ["203.0.113.7"], rows: 12 });
   });
 
+  test("no new row comes although the total says so: the day waits as well", async () => {
+    await lookOften(1);
+    attack("203.0.113.7", 12, "2026-03-10T11:55:00Z");
+    world.distort = () => [];
+    await lookOften(1);
+    world.distort = undefined;
+    await lookOften(1);
+    expect(counted()).toStrictEqual({ listed: ["203.0.113.7"], rows: 12 });
+  });
+
   test("equal requests of the same instant count as often as one page contains them, and as the total allows", async () => {
     world.pageSize = 12;
     const same = anEntry({ client_ip: "203.0.113.7", timestamp: "2026-03-10T11:50:00Z" });

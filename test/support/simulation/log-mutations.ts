@@ -105,6 +105,13 @@ export const logMutations: readonly Mutation[] = [
     foundBy: judgingTest,
   },
   {
+    guard: "a day is read again if rows were missing, even if no new ones came",
+    file: judging,
+    from: "isComplete: came >= total",
+    to: "isComplete: true",
+    foundBy: judgingTest,
+  },
+  {
     guard: "automatic blocks exempt what the WAF's own allowlist shows",
     file: "src/plan/lists/judged-entries.ts",
     from: "if (clients.length === 0 || shown === undefined) return [];",

@@ -26,6 +26,8 @@ const maxTtlMs = 10_800_000;
 const burstMsMax = 90_000;
 /** The clock is ahead for a read or two. */
 const aheadMsMax = 300_000;
+/** Without faults, a run over the log takes less. */
+const runMsMax = 900_000;
 const aheadByMs = [600_000, 3 * 3_600_000, 4 * 86_400_000];
 
 /** A row of the log, and when it is completed. */
@@ -197,19 +199,27 @@ export class SimBlocks {
     this.#edit({ mode: "Enforce", suspend: false, exempt: [] });
   }
 
-  /** A client that must be blocked. */
-  attackOnceMore(): void {
+  /**
+   * A client that must be blocked. It waits until no run judges for an earlier state: a row counts once, and if it counted for a
+   * WafAutoBlock that was deleted meanwhile, it does not count for another one with the same name.
+   */
+  attackLater(): void {
+    const { time } = this.#world;
     if (!this.isUsed) return;
-    const nowMs = this.#world.time.nowMs();
-    for (let index = 0; index < threshold; index += 1) {
-      const entry = anEntry({
-        timestamp: new Date(nowMs + index).toISOString(),
-        client_ip: lastClient,
-        request_path: `/last-${index}`,
-      });
-      const sent = { client: lastClient, atMs: nowMs + index, visibleAtMs: nowMs, isMatching: true };
-      this.requests.push({ ...sent, entry, completeAtMs: nowMs });
-    }
+    time.after(runMsMax, () => {
+      const nowMs = time.nowMs();
+      for (let index = 0; index < threshold; index += 1) {
+        const atMs = nowMs + index;
+        const entry = anEntry({
+          timestamp: new Date(atMs).toISOString(),
+          client_ip: lastClient,
+          request_path: `/last-${index}`,
+        });
+        const sent = { client: lastClient, atMs, visibleAtMs: nowMs, isMatching: true };
+        this.requests.push({ ...sent, entry, completeAtMs: nowMs });
+      }
+      this.#world.note(undefined, `${lastClient} sends ${threshold} blocked requests`);
+    });
   }
 
   /** In the end, it was blocked, if the instance is active. By a wrong clock, its requests may be too old or in the future. */

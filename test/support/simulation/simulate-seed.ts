@@ -283,7 +283,7 @@ class Installation {
     if (!world.cluster.now.instances.has(shop)) this.#users.createInstance();
     this.#users.settle();
     const before = world.calls.length;
-    world.blocks.attackOnceMore();
+    world.blocks.attackLater();
     await this.#advance(quietMs);
     this.#callsToSettle = world.calls.length - before;
     if (this.#callsToSettle > callsToSettleMax)
