@@ -14,8 +14,7 @@ export const checks: readonly Check[] = [
   { title: "Lint", command: ["oxlint", "--type-aware"] },
   { title: "Unused code", command: ["knip"] },
   { title: "Types", command: ["tsc", "--noEmit"], testsNeedIt: true },
-  { title: "Files generated from the schemas", command: ["node", "scripts/generate.ts", "--check"], fix: "generate" },
-  { title: "Files generated for deploy", command: ["node", "scripts/generate-deploy.ts", "--check"], fix: "generate" },
+  { title: "Generated files", command: ["node", "scripts/generate.ts", "--check"], fix: "generate" },
 ];
 
 /** Folders and files whose tests need no control plane, no Go and no bundle, and take seconds. `npm run verify` runs only

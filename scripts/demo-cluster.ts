@@ -58,7 +58,7 @@ async function startSimulator(): Promise<{ readonly baseUrl: string; readonly co
     `A simulator of the WAF's API. It rejects concurrent requests, and each request takes ${latencyMs} ms.`,
   );
   const ports = ["--port", "0", "--control-port", "0"];
-  const simulator = stage.start(["simulator", ...ports, "--latency", `${latencyMs}`], true);
+  const simulator = stage.start(["simulator", ...ports, "--latency", `${latencyMs}`]);
   const baseUrl = (await simulator.line(/^WAF API +(\S+)$/))[1] ?? "";
   const control = (await simulator.line(/^Control +(\S+)$/))[1] ?? "";
   return { baseUrl, control };
@@ -79,7 +79,7 @@ async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
     "text",
     ...freePorts,
   ];
-  const operator = stage.start(["operator", ...how], true);
+  const operator = stage.start(["operator", ...how]);
   const page = (await operator.line(/serving page .*url[=:] ?"?(http:\S+?)"?$/))[1] ?? "";
   await operator.line(/leading/);
   return page;

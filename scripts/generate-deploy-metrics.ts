@@ -70,7 +70,7 @@ export async function metricsPage(): Promise<string> {
   const own = all.filter(({ name }) => name.startsWith("wafsync_"));
   const shared = all.filter((metric) => !metric.name.startsWith("wafsync_") && !isOfProcess(metric));
   const lines = [
-    "<!-- Written by scripts/generate-deploy.ts from the metrics in src/telemetry: `npm run generate`. -->",
+    "<!-- Written by scripts/generate.ts from the metrics in src/telemetry: `npm run generate`. -->",
     "",
     "# Metrics",
     "",

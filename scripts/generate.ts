@@ -1,8 +1,9 @@
-// Generates the CRDs and the reference docs from the schemas. With `--check`, it writes nothing, names outdated files, and exits
-// with 1 if it finds any.
+// Generates the CRDs and the reference docs from the schemas, the generated files in deploy/, and the reference of metrics. With
+// `--check`, it writes nothing, names outdated files, and exits with 1 if it finds any.
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { generatedFiles, generatedFolders, isGenerated } from "../src/api/generated-files.ts";
+import { generatedDeployFiles } from "./generate-deploy-files.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -21,7 +22,7 @@ async function leftovers(folder: string, expected: ReadonlySet<string>): Promise
   return paths.filter((_, place) => isGenerated(texts[place] ?? ""));
 }
 
-const files = generatedFiles();
+const files = [...generatedFiles(), ...(await generatedDeployFiles(root))];
 const stale: string[] = [];
 for (const { path, text } of files) {
   if ((await readText(join(root, path))) !== text) stale.push(path);

@@ -8,8 +8,6 @@ import { stripVTControlCharacters, styleText } from "node:util";
 
 const ruleWidth = 94;
 const textWidth = 90;
-/** The start of the text of an event. */
-const eventIndent = " ".repeat(20);
 const pollIntervalMs = 20;
 const killAfterMs = 3_000;
 
@@ -81,24 +79,21 @@ export class Stage {
   }
 
   /** Runs `wafsync` in the foreground, and checks its exit code. */
-  async run(parameters: readonly string[], exitCode: number, shown: string = parameters.join(" ")): Promise<void> {
-    this.#command(shown);
-    const child = this.#spawn(parameters, "inherit");
-    const [code] = (await this.#untilStopped(once(child, "close"))) as [number | null];
+  async run(parameters: readonly string[], exitCode: number): Promise<void> {
+    const code = await this.#exitCode(this.#spawn(parameters, "inherit"));
     if (code !== exitCode) throw new DemoFailure(`wafsync ${parameters[0]} exited with ${code} instead of ${exitCode}`);
     this.#isAfterBlank = false;
   }
 
-  /** Starts `wafsync` in the background, and prints its output if `isShown`. */
-  start(parameters: readonly string[], isShown: boolean): BackgroundProcess {
-    this.#command(parameters.join(" "));
+  /** Starts `wafsync` in the background, and prints its output. */
+  start(parameters: readonly string[]): BackgroundProcess {
     const child = this.#spawn(parameters, "pipe");
     const lines: string[] = [];
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
       createInterface({ input: stream }).on("line", (line) => {
         lines.push(stripVTControlCharacters(line));
-        if (isShown) for (const part of wrapOnTerminal(line)) this.#print(part);
+        this.#print(line);
       });
     }
     return {
@@ -112,22 +107,20 @@ export class Stage {
         }),
       stop: async (signal) => {
         if (hasEnded(child)) return child.exitCode;
-        const closed = once(child, "close");
+        const exited = this.#exitCode(child);
         child.kill(signal);
-        const [code] = (await this.#untilStopped(closed)) as [number | null];
-        return code;
+        return await exited;
       },
     };
   }
 
-  /** Calls `ask` repeatedly until it returns an answer. */
-  async until<T>(what: string, ask: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  /** Calls `ask` repeatedly until it returns something other than false or undefined. */
+  async until<T>(what: string, ask: () => T | false | undefined): Promise<T> {
     const { signal, stepTimeoutMs } = this.#options;
     const deadlineMs = performance.now() + stepTimeoutMs;
     while (performance.now() < deadlineMs) {
-      signal.throwIfAborted();
-      const answer = await ask();
-      if (answer !== undefined) return answer;
+      const answer = ask();
+      if (answer !== undefined && answer !== false) return answer;
       await sleep(pollIntervalMs, undefined, { signal });
     }
     throw new DemoFailure(`timed out after ${stepTimeoutMs / 1000} s while waiting for ${what}`);
@@ -160,12 +153,9 @@ export class Stage {
     this.#isAfterBlank = isBlank;
   }
 
-  #command(shown: string): void {
-    this.#print("");
-    this.#print(colour("bold", `$ wafsync ${shown}`));
-  }
-
   #spawn(parameters: readonly string[], output: "inherit" | "pipe"): ChildProcess {
+    this.#print("");
+    this.#print(colour("bold", `$ wafsync ${parameters.join(" ")}`));
     const { program, folder, environment } = this.#options;
     const [file = "", ...fixed] = program;
     const child = spawn(file, [...fixed, ...parameters], {
@@ -177,18 +167,12 @@ export class Stage {
     return child;
   }
 
-  async #untilStopped<T>(work: Promise<T>): Promise<T> {
+  async #exitCode(child: ChildProcess): Promise<number | null> {
     const { signal, stepTimeoutMs } = this.#options;
-    const ended = new AbortController();
-    const timedOut = sleep(stepTimeoutMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).then(() => {
-      throw new DemoFailure(`a command took longer than ${stepTimeoutMs / 1000} s`);
-    });
-    try {
-      return await Promise.race([work, timedOut]);
-    } finally {
-      ended.abort();
-      timedOut.catch(() => undefined);
-    }
+    const [code] = (await once(child, "close", {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(stepTimeoutMs)]),
+    })) as [number | null];
+    return code;
   }
 }
 
@@ -204,15 +188,6 @@ function wrap(text: string, width: number): string[] {
     } else line = longer;
   }
   return [...lines, line];
-}
-
-/** Wraps a line that does not fit on the terminal, with the following lines indented. */
-function wrapOnTerminal(line: string): string[] {
-  // A terminal may report that it has no columns, as `script` does.
-  const columns = process.stdout.isTTY ? process.stdout.columns || 100 : Number.POSITIVE_INFINITY;
-  if (stripVTControlCharacters(line).length <= columns) return [line];
-  const [first = "", ...rest] = wrap(line, columns);
-  return [first, ...wrap(rest.join(" "), columns - eventIndent.length).map((part) => eventIndent + part)];
 }
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
