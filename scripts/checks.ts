@@ -58,6 +58,7 @@ export const thoroughTests: readonly string[] = [
   "test/plan/instance/plan.property.test.ts",
   "test/plan/lists/compact-entries.test.ts",
   "test/reconcile/logs/forward-logs-walk.test.ts",
+  "test/simulation/folder.test.ts",
   "test/simulation/simulation.test.ts",
 ];
 

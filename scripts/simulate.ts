@@ -1,5 +1,5 @@
 // `npm run simulate -- --seeds 20000`: simulates whole installations, with one worker per core by default, and prints the results. For
-// a seed that fails, it prints the seed and a readable trace.
+// a seed that fails, it prints the seed and a readable trace. `--folder` runs the commands of a folder as real processes instead.
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
@@ -7,6 +7,7 @@ import { Option } from "commander";
 import { wholeNumber } from "../src/cli/commands/option-groups.ts";
 import type { SeedReport } from "../test/support/simulation/simulate-seed.ts";
 import type { SeedAnswer } from "../test/support/simulation/seed-worker.ts";
+import { simulateFolder } from "../test/support/simulation/folder-world.ts";
 import { faultSteps } from "../test/support/simulation/fault-steps.ts";
 import { SimSums } from "../test/support/simulation/sim-sums.ts";
 import { count, scriptCommand } from "./script-command.ts";
@@ -19,6 +20,7 @@ interface SimulateOptions {
   readonly failures: number;
   readonly trace: boolean;
   readonly missing: boolean;
+  readonly folder: boolean;
 }
 
 const seedNumber = wholeNumber(0, 1_000_000_000);
@@ -31,6 +33,11 @@ const values = scriptCommand("simulate", "Simulates whole installations, and pri
   .option("--failures <number>", "stop after this number of failed seeds", count, 5)
   .option("--trace", "print the events of all seeds", false)
   .option("--missing", "print the pairs of a fault and a step that did not occur", false)
+  .addOption(
+    new Option("--folder", "run several commands at once in a folder, as real processes")
+      .default(false)
+      .conflicts("missing"),
+  )
   .parse()
   .opts<SimulateOptions>();
 
@@ -41,6 +48,7 @@ const end = first + (values.seed === undefined ? values.seeds : 1);
 const sums = new SimSums();
 const failed: number[] = [];
 const heapsMb: number[] = [];
+const folderSums = { commands: 0, kills: 0 };
 const startMs = performance.now();
 let next = first;
 
@@ -74,8 +82,22 @@ async function ask(worker: Worker, seed: number): Promise<SeedAnswer | undefined
   }
 }
 
+/** The work is done by the processes of each seed, so it needs no workers. */
+async function playFolders(): Promise<void> {
+  while (next < end && failed.length < values.failures) {
+    const report = await simulateFolder(next++);
+    folderSums.commands += report.commands;
+    folderSums.kills += report.kills;
+    print(report);
+  }
+}
+
 function note(report: SeedReport): void {
   sums.add(report);
+  print(report);
+}
+
+function print(report: Pick<SeedReport, "seed" | "violations" | "trace">): void {
   if (report.violations.length > 0) failed.push(report.seed);
   if (values.trace || report.violations.length > 0) console.log(report.trace.join("\n"));
   for (const violation of report.violations) console.log(`\nseed ${report.seed}: ${violation}`);
@@ -87,12 +109,12 @@ function describeHeaps(): string {
   return `the heap of a worker took ${heapsMb[0]} MB at first, ${heapsMb.at(-1)} MB in the end, and at most ${Math.max(...heapsMb)} MB. `;
 }
 
-await Promise.all(Array.from({ length: Math.min(values.jobs, end - first) }, work));
+await Promise.all(Array.from({ length: Math.min(values.jobs, end - first) }, values.folder ? playFolders : work));
 if (values.missing) console.log(faultSteps.filter((pair) => !sums.pairs.has(pair)).join("\n"));
 const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
 const seeds = failed.toSorted((a, b) => a - b);
 console.log(
-  `${sums.describe()} It took ${seconds} s; ${describeHeaps()}` +
+  `${values.folder ? `${folderSums.commands} commands, ${folderSums.kills} kills.` : sums.describe()} It took ${seconds} s; ${describeHeaps()}` +
     (seeds.length === 0 ? "No seed failed." : `${seeds.length} seeds failed: ${seeds.join(", ")}.`),
 );
 process.exitCode = seeds.length === 0 ? 0 : 1;

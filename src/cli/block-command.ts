@@ -237,14 +237,17 @@ function noteLines(blocked: Blocked, { state }: ChangeOutcome): string[] {
     if (whose.length === 0) whose.push(`${entry} is on the allowlist`);
     return whose.map((words) => `warning: ${words}; the WAF decides which list takes precedence for ${address}`);
   });
-  const ends = rule.expiresAtMs === undefined ? "" : "the end of the rule and ";
+  const never =
+    rule.expiresAtMs === undefined
+      ? "`wafsync unblock` does not remove it"
+      : "the end of the rule and `wafsync unblock` do not remove it";
   const stays = others.flatMap(({ entry, owners, management }) => {
     const whose = owners.map((owner) => {
       const end = owner.until === undefined ? "without an end" : `until ${owner.until}`;
       return `${nameOf(owner)} also blocks ${entry}, ${end}`;
     });
     if (management === "Unmanaged") whose.push(`another writer added ${entry}`);
-    return whose.map((words) => `note: ${words}; ${ends}\`wafsync unblock\` do not remove it`);
+    return whose.map((words) => `note: ${words}; ${never}`);
   });
   return [...why, ...warnings, ...stays];
 }

@@ -1,11 +1,12 @@
+import { readdir } from "node:fs/promises";
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { stringify } from "yaml";
 import { parseResource } from "../../src/api/parse-resource.ts";
 import type { CommandRule } from "../../src/cli/command-rule.ts";
-import { commandRule, declaredRule, ruleDocument, ruleName } from "../../src/cli/command-rule.ts";
+import { commandRule, declaredRule, expiredRule, ruleDocument, ruleName } from "../../src/cli/command-rule.ts";
 import { withApproval } from "../../src/cli/targets/approve-folder.ts";
-import { fileOfRule } from "../../src/cli/targets/rule-files.ts";
+import { fileOfRule, removeRuleFile, writeRuleFile } from "../../src/cli/targets/rule-files.ts";
 import type { UnblockPlan } from "../../src/cli/unblock-plan.ts";
 import { planUnblock } from "../../src/cli/unblock-plan.ts";
 import { NetworkIndex } from "../../src/model/entry-set.ts";
@@ -135,4 +136,36 @@ test("The file of a rule is written again only if nothing else is in it", async 
   expect(await fileOfRule(scratch.path, snapshot, rule)).toBe("rule.yaml");
   await scratch.write("rule.yaml", `${text}---\nkind: Deployment\n`);
   await expect(fileOfRule(scratch.path, snapshot, rule)).rejects.toThrow("not only by this command");
+});
+
+describe("Two commands at once", () => {
+  const rule = commandRule(fields, entry("192.0.2.7"));
+  const none = { items: new Map() } as unknown as DirectorySnapshot;
+
+  test("write the rule of one address to one file, and to another one if somebody else uses its name", async () => {
+    await using scratch = await scratchDirectory();
+    const file = await fileOfRule(scratch.path, none, rule);
+    await writeRuleFile(scratch.path, file, rule);
+    expect(await fileOfRule(scratch.path, none, rule)).toBe(file);
+    await scratch.write(file, stringify(ruleDocument(rule)).replace("created-by", "other"));
+    expect(await fileOfRule(scratch.path, none, rule)).not.toBe(file);
+  });
+
+  test("write the file again that the other one has removed", async () => {
+    await using scratch = await scratchDirectory();
+    const item = { file: "rule.yaml", declared: declaredRule(rule, nowMs) };
+    const items = new Map([[`WafIpRule ${rule.namespace}/${rule.name}`, item]]);
+    expect(await fileOfRule(scratch.path, { items } as unknown as DirectorySnapshot, rule)).toBe("rule.yaml");
+  });
+
+  test("keep a block that was written after the unblock", async () => {
+    await using scratch = await scratchDirectory();
+    const expired = expiredRule(declaredRule(rule, nowMs));
+    await writeRuleFile(scratch.path, "rule.yaml", rule);
+    await removeRuleFile(scratch.path, "rule.yaml", expired);
+    expect(await readdir(scratch.path)).toStrictEqual(["rule.yaml"]);
+    await writeRuleFile(scratch.path, "rule.yaml", expired);
+    await removeRuleFile(scratch.path, "rule.yaml", expired);
+    expect(await readdir(scratch.path)).toStrictEqual([]);
+  });
 });

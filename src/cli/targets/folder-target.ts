@@ -135,7 +135,8 @@ class FolderTarget implements Target {
     const files = await Promise.all(
       remove.map(async ({ meta }) => await fileOfRule(directory, source.snapshot(), meta)),
     );
-    const written = [...put, ...(wait === undefined ? [] : remove.map(expiredRule))];
+    const expired = wait === undefined ? [] : remove.map(expiredRule);
+    const written = [...put, ...expired];
     for (const rule of written) {
       await writeRuleFile(directory, await fileOfRule(directory, source.snapshot(), rule), rule);
     }
@@ -158,7 +159,7 @@ class FolderTarget implements Target {
       wait,
     );
     // Pending removals do not need the files.
-    for (const file of files) await removeRuleFile(directory, file);
+    for (const [index, file] of files.entries()) await removeRuleFile(directory, file, expired[index]);
     return outcome;
   }
 
