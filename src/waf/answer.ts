@@ -71,6 +71,8 @@ function redactEntry(entry: LogEntry, keys: SecretSearch): LogEntry {
 
 function redactValue(value: unknown, keys: SecretSearch): unknown {
   if (typeof value === "string") return keys.redact(value);
+  // A key can consist of digits alone.
+  if (typeof value === "number") return keys.occursIn(String(value)) ? keys.redact(String(value)) : value;
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => redactValue(item, keys));
   const fields = Object.entries(value).map(([name, field]) => [

@@ -224,7 +224,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     const process = await start({ callsLoopback: false, environment: proxy });
     await createAll(cluster, keySecret(namespace, key), declared);
     await hasReason(declared, "Accepted", "BaseUrlNotAllowed");
-    await patchObject(cluster, declared, { spec: { baseUrl: `http://0x7f000001:${port}` } });
+    await patchObject(cluster, declared, { spec: { baseUrl: `http://localhost:${port}` } });
     await waitFor("the other spelling", waitMs, async () =>
       (await read(declared))?.status?.observedGeneration === 2 ? true : undefined,
     );

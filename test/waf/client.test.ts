@@ -133,6 +133,13 @@ describe("a former key that the API returns", () => {
     expect(page).toMatchObject({ ok: true, value: { entries: [{ request_path: "/?api_key=[api key]" }] } });
   });
 
+  test("of digits is redacted in a log row that has it as a number", async () => {
+    const { server, waf } = await start(accepted, { formerKeys: [new ApiKey("1234567890123")] });
+    const row = { ...anEntry({ request_path: "/" }), id: 1_234_567_890_123 };
+    server.answer(json(200, { _scroll_id: null, hits: { total: { value: 1 }, hits: [row] } }));
+    expect(await waf.scrollLogs("x")).toMatchObject({ ok: true, value: { entries: [{ id: "[api key]" }] } });
+  });
+
   test("is in no message, and no part of it remains where a message is truncated", async () => {
     const former = "the-former-key-0123456789-abcdefghij";
     const redactor = new Redactor();
