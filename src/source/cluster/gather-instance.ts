@@ -15,6 +15,8 @@ import type { ClusterObject } from "./cluster-object.ts";
 import type { References } from "./instance-references.ts";
 import { type DeclaredByKind, metaOfObject, parseObject } from "./parse-object.ts";
 
+type EntryKind = Exclude<GuestKind, "WafCacheClear">;
+
 /** The objects of one instance. */
 export interface InstanceObjects {
   readonly instance: DeclaredInstance;
@@ -22,8 +24,8 @@ export interface InstanceObjects {
   readonly origins: readonly ClusterObject[];
   readonly cacheClears: readonly ClusterObject[];
   readonly autoBlocks: readonly ClusterObject[];
-  /** Rules and origins whose `spec.instanceRef` cannot be read. */
-  readonly unreadable: Readonly<Record<"WafIpRule" | "WafOrigin", readonly ClusterObject[]>>;
+  /** Objects that declare entries, but whose `spec.instanceRef` cannot be read. */
+  readonly unreadable: Readonly<Record<EntryKind, readonly ClusterObject[]>>;
 }
 
 /** What the objects of one instance declare. */
@@ -64,7 +66,7 @@ export function parseObjects(
     cacheClears: parseAll("WafCacheClear", cacheClears, attached, new Map()),
     autoBlocks: parseAll("WafAutoBlock", autoBlocks, attached, invalid),
   };
-  for (const kind of ["WafIpRule", "WafOrigin"] as const) {
+  for (const kind of ["WafIpRule", "WafOrigin", "WafAutoBlock"] as const) {
     for (const object of attached.only(kind, unreadable[kind])) {
       const key = resourceKey(metaOfObject(kind, object));
       invalid.set(key, `${key} does not refer to a valid instance.`);

@@ -132,10 +132,11 @@ export class InstanceGathering {
   }
 
   #unreadable(): InstanceObjects["unreadable"] {
-    const { WafIpRule, WafOrigin } = this.#options.watches.stores.byKind;
+    const { WafIpRule, WafOrigin, WafAutoBlock } = this.#options.watches.stores.byKind;
     return {
       WafIpRule: WafIpRule.listBy("instance", unreadableInstance),
       WafOrigin: WafOrigin.listBy("instance", unreadableInstance),
+      WafAutoBlock: WafAutoBlock.listBy("instance", unreadableInstance),
     };
   }
 }
