@@ -1,6 +1,7 @@
 // The work of the operator, wired up. Every replica watches; only the leader reconciles, writes statuses and emits events.
 import { ChangeSignal } from "../async/change-signal.ts";
 import { type ObjectName, nameKey, type ResourceKind, type ResourceRef } from "../model/resource.ts";
+import { instanceNameOf } from "../source/cluster/cluster-object.ts";
 import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
 import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { Permission } from "../waf/client.ts";
@@ -157,11 +158,16 @@ class Work implements OperatorWork {
     return object === undefined ? undefined : (object.metadata.labels ?? {});
   }
 
-  /** Objects that no run covers belong to an operator by their own labels. */
+  /** Objects that no run covers belong to an operator by their own labels, like feeds, and all others by those of their instance. */
   #unattached(): UnattachedOptions["source"] {
     const isOwn = ({ meta }: { readonly meta: ResourceRef }): boolean =>
       this.#selected.matches(this.#labelsOf(meta.kind, meta));
     return {
+      objects: (kind) =>
+        this.#source.objects(kind).filter((object) => {
+          const instance = instanceNameOf(object);
+          return instance === undefined ? this.#selected.matches(object.metadata.labels) : this.#selected.has(instance);
+        }),
       unattached: () => [...this.#source.unattached()].filter((object) => object !== undefined && isOwn(object)),
       unattachedNow: (ref) => this.#source.unattachedNow(ref),
     };

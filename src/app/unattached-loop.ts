@@ -1,5 +1,6 @@
 // Reports on objects that no reconcile run covers, after changes and periodically. Anyone can create such objects in any number,
 // so namespaces take turns, writes are rate-limited, and nothing here triggers a run.
+import { type Condition, findCondition } from "../api/conditions.ts";
 import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import { TimeSlices } from "../async/time-slices.ts";
@@ -8,7 +9,7 @@ import { resourceKey } from "../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
 import { reportUnattached } from "../reconcile/status/report-unattached.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
-import type { RuntimeMetrics, UnattachedKey } from "../telemetry/metrics-runtime.ts";
+import { notReadyKinds, type RuntimeMetrics, type UnattachedKey } from "../telemetry/metrics-runtime.ts";
 import { loggedStatus, type LoggedStatusOptions } from "./logged-status.ts";
 
 /** Changes that follow one another within this time cause one round. */
@@ -23,13 +24,13 @@ const roundMsMin = 2_000;
 type Unattached = NonNullable<ReturnType<ClusterSource["unattachedNow"]>>;
 
 export interface UnattachedOptions {
-  readonly source: Pick<ClusterSource, "unattached" | "unattachedNow">;
+  readonly source: Pick<ClusterSource, "objects" | "unattached" | "unattachedNow">;
   /** Must call `onUnwritten` if a status could not be written. */
   readonly status: (onUnwritten: (object: ResourceRef) => void) => StatusPort;
   readonly lifecycle: ReconcilePorts["lifecycle"];
   readonly changed: ChangeSignal;
   readonly clock: Clock;
-  readonly metrics: Pick<RuntimeMetrics, "unattached">;
+  readonly metrics: Pick<RuntimeMetrics, "unattached" | "notReady">;
 }
 
 /** No run covers such an object, so a failed status write does not requeue one. */
@@ -86,13 +87,15 @@ export class UnattachedLoop {
     }
   }
 
-  /** The objects without an up-to-date report, by namespace. Counts all. */
+  /** The objects without an up-to-date report, by namespace. Counts all, and the other objects that are not Ready. */
   async #unreported(slices: TimeSlices): Promise<ReadonlyMap<string, readonly Unattached[]>> {
     const found = new Map<string, Unattached[]>();
     const counts = new Map<UnattachedKey, number>();
+    const unattached = new Set<object>();
     for (const object of this.#options.source.unattached()) {
       if (slices.isOver) await slices.pause();
       if (object === undefined) continue;
+      unattached.add(object.stored);
       const key = `${object.meta.kind} ${object.reason}` as const;
       counts.set(key, (counts.get(key) ?? 0) + 1);
       if (this.#reported.get(object.stored) === gistOf(object)) continue;
@@ -102,7 +105,21 @@ export class UnattachedLoop {
       else ofNamespace.push(object);
     }
     this.#options.metrics.unattached(counts);
+    await this.#countNotReady(unattached, slices);
     return found;
+  }
+
+  async #countNotReady(unattached: ReadonlySet<object>, slices: TimeSlices): Promise<void> {
+    for (const kind of notReadyKinds) {
+      let count = 0;
+      for (const object of this.#options.source.objects(kind)) {
+        if (slices.isOver) await slices.pause();
+        const status = object.status as { readonly conditions?: readonly Condition[] } | undefined;
+        const isNotReady = findCondition(status?.conditions ?? [], "Ready")?.status === "False";
+        if (isNotReady && !unattached.has(object)) count += 1;
+      }
+      this.#options.metrics.notReady(kind, count);
+    }
   }
 
   /** True if a status was written. */

@@ -17,6 +17,8 @@ export const unattachedReasons = [
   "NotGranted",
   "InvalidSpec",
 ] as const;
+/** The kinds whose attached objects are counted if they are not Ready. Instances and cache clears have their own metrics. */
+export const notReadyKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock", "WafFeed"] as const;
 export type UnattachedKey = `${ResourceKind} ${(typeof unattachedReasons)[number]}`;
 
 export interface MeasuredQueue extends QueueObserver {
@@ -33,6 +35,8 @@ export interface RuntimeMetrics {
   eventDropped(reason: EventDropReason): void;
   /** The number of objects that no reconcile run covers; a missing key counts as zero. */
   unattached(counts: ReadonlyMap<UnattachedKey, number>): void;
+  /** The number of all other objects of the kind that are not Ready. */
+  notReady(kind: (typeof notReadyKinds)[number], count: number): void;
 }
 
 const secondsBuckets = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300];
@@ -64,12 +68,20 @@ export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
     }
   };
   unattached(new Map());
+  const unready = new Gauge({
+    name: "wafsync_objects_not_ready",
+    help: "Objects whose condition Ready is False although an instance uses them, and feeds, by kind.",
+    labelNames: ["kind"],
+    registers,
+  });
+  for (const kind of notReadyKinds) unready.set({ kind }, 0);
   return {
     queue: makeQueues(registry),
     leading: (name, isLeading) => leader.set({ name }, isLeading ? 1 : 0),
     watch: makeWatches(registry),
     eventDropped: (reason) => dropped.inc({ reason }),
     unattached,
+    notReady: (kind, count) => unready.set({ kind }, count),
   };
 }
 

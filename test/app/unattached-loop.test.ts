@@ -2,8 +2,9 @@
 import { expect, test } from "@jest/globals";
 import { UnattachedLoop } from "../../src/app/unattached-loop.ts";
 import { ChangeSignal } from "../../src/async/change-signal.ts";
-import type { ResourceMeta, ResourceRef } from "../../src/model/resource.ts";
+import type { ResourceKind, ResourceMeta, ResourceRef } from "../../src/model/resource.ts";
 import { nameKey, resourceKey } from "../../src/model/resource.ts";
+import type { ClusterObject } from "../../src/source/cluster/cluster-object.ts";
 import type { Unattached } from "../../src/source/cluster/unattached-objects.ts";
 import { aMeta } from "../support/builders/declare.ts";
 import { MemoryLifecycle } from "../support/fakes/memory-lifecycle.ts";
@@ -17,13 +18,19 @@ function stage() {
   const statuses = new Map<string, Readonly<Record<string, unknown>>>();
   const failing = new Set<string>();
   const events: string[] = [];
+  const attached: ClusterObject[] = [];
+  const notReady: Record<string, number> = {};
   let counted: Readonly<Record<string, number>> = {};
   const loop = new UnattachedLoop({
     clock,
     changed,
     lifecycle: new MemoryLifecycle(),
-    metrics: { unattached: (counts) => void (counted = Object.fromEntries(counts)) },
+    metrics: {
+      unattached: (counts) => void (counted = Object.fromEntries(counts)),
+      notReady: (kind, count) => void (notReady[kind] = count),
+    },
     source: {
+      objects: (kind) => attached.filter((object) => object.kind === kind),
       unattached: () => objects.values(),
       unattachedNow: (ref: ResourceRef) => objects.get(resourceKey(ref)),
     },
@@ -46,6 +53,8 @@ function stage() {
     failing,
     events,
     counted: () => counted,
+    attached,
+    notReady,
     loop,
     add: (name: string): void => {
       const meta = aMeta("WafIpRule", name);
@@ -54,6 +63,28 @@ function stage() {
     },
   };
 }
+
+test("objects that are not Ready are counted by kind, except those that no run covers", async () => {
+  const { loop, objects, attached, notReady, counted } = stage();
+  const store = (kind: ResourceKind, name: string, ready?: string): ClusterObject => {
+    const conditions = ready === undefined ? [] : [{ type: "Ready", status: ready }];
+    const metadata = { namespace: "shop", name, uid: name, resourceVersion: "1" };
+    const object = { kind, metadata, status: { conditions } };
+    attached.push(object);
+    return object;
+  };
+  store("WafIpRule", "ready", "True");
+  store("WafIpRule", "new");
+  store("WafIpRule", "rejected", "False");
+  store("WafFeed", "down", "False");
+  store("WafFeed", "waiting", "Unknown");
+  const stored = store("WafIpRule", "typo", "False");
+  const meta = aMeta("WafIpRule", "typo");
+  objects.set("typo", { meta, reason: "InstanceNotFound", instance: undefined, problem: "No instance.", stored });
+  await loop.round(new AbortController().signal);
+  expect(notReady).toStrictEqual({ WafIpRule: 1, WafOrigin: 0, WafAutoBlock: 0, WafFeed: 1 });
+  expect(counted()).toStrictEqual({ "WafIpRule InstanceNotFound": 1 });
+});
 
 test("a flood in one namespace delays the status in another by one write, and is rate-limited", async () => {
   const { clock, loop, add, written } = stage();

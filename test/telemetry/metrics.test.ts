@@ -270,6 +270,9 @@ test("objects that no run covers are counted anew each time", async () => {
   expect(await metrics.text()).toContain('wafsync_unattached_objects{kind="WafIpRule",reason="InstanceNotFound"} 2');
   metrics.unattached(new Map());
   expect(await metrics.text()).toBe(before);
+  expect(before).toContain('wafsync_objects_not_ready{kind="WafFeed"} 0');
+  metrics.notReady("WafFeed", 3);
+  expect(await metrics.text()).toContain('wafsync_objects_not_ready{kind="WafFeed"} 3');
 });
 
 test("the Lease, watches and dropped events are shown as of the scrape", async () => {
