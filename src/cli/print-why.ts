@@ -13,6 +13,27 @@ const styles: Readonly<Record<Verdict, Parameters<Paint>[0]>> = {
   NotBlocked: "bold",
 };
 
+/**
+ * With many WAFs, most have nothing to show for an address. Their instances are combined in one line; undefined if there is no more
+ * than one of them.
+ */
+export function combineUnaffected(
+  address: Entry,
+  views: readonly WhyView[],
+): { readonly shown: readonly WhyView[]; readonly line: string | undefined } {
+  const shown = views.filter(
+    ({ verdict, coverings, ineffective, lastBlockedRequest, liveListsRead }) =>
+      verdict !== "NotBlocked" ||
+      coverings.length + ineffective.length > 0 ||
+      lastBlockedRequest !== undefined ||
+      !liveListsRead,
+  );
+  const count = views.length - shown.length;
+  if (count <= 1) return { shown: views, line: undefined };
+  const others = shown.length === 0 ? `${inThousands(count)} instances` : `${inThousands(count)} other instances`;
+  return { shown, line: `${address} is not blocked on ${others}` };
+}
+
 /** @param unsafe may contain any string of clients, WAFs and files */
 export function whyLines(address: Entry, unsafe: WhyView, paint: Paint): string[] {
   const view = visibleTexts(unsafe);

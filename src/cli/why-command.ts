@@ -5,7 +5,7 @@ import type { ObjectName } from "../model/resource.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { redactError } from "./describe-error.ts";
 import { parseAddress } from "./parse-address.ts";
-import { adviceLines, whyLines, whyMarkdown } from "./print-why.ts";
+import { adviceLines, combineUnaffected, whyLines, whyMarkdown } from "./print-why.ts";
 import { targetWords } from "./targets/target-words.ts";
 import { openTarget } from "./targets/open-target.ts";
 import { chosenInstances } from "./targets/target.ts";
@@ -32,13 +32,16 @@ export async function runWhy(text: string, options: WhyOptions): Promise<number>
     if (options.output === "json") out.line(JSON.stringify({ address, instances: views }, undefined, 2));
     else if (options.output === "markdown") out.line(whyMarkdown(address, views));
     else {
-      for (const [place, view] of views.entries()) {
+      const { shown, line: others } = combineUnaffected(address, views);
+      for (const [place, view] of shown.entries()) {
         if (place > 0) out.line();
         for (const line of whyLines(address, view, (style, words) => colour(process.stdout, style, words)))
           out.line(line);
         for (const line of adviceLines(address, view, targetWords(options))) out.line(`\n${line}`);
-        for (const gap of view.gaps) notes.line(`${colour(process.stderr, "yellow", "note:")} ${visibleText(gap)}`);
       }
+      if (others !== undefined) out.line(shown.length === 0 ? others : `\n${others}`);
+      for (const gap of new Set(views.flatMap(({ gaps }) => gaps)))
+        notes.line(`${colour(process.stderr, "yellow", "note:")} ${visibleText(gap)}`);
     }
     return exitCodeOf(views);
   } catch (error) {

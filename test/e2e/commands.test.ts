@@ -342,6 +342,29 @@ describe("run", () => {
   });
 });
 
+test("why shows the WAFs that concern the address, and counts the others in one line", async () => {
+  const others = ["second", "third"].map((name) => ({ name, key: `${name}-key-0123456789` }));
+  const keys = [
+    { key: testKey, domain: testDomain },
+    ...others.map(({ name, key }) => ({ key, domain: `${name}.example` })),
+  ];
+  await using folder = await wafFolder({ keys });
+  for (const { name, key } of others) {
+    const documents = instanceDocument(folder.simulator.baseUrl, { name }) + secretDocument(key);
+    await folder.files.write(`${name}.yaml`, documents.replaceAll("waf-key", `${name}-key`));
+  }
+  folder.simulator.waf(testKey).add("blocklist", ["192.0.2.7"]);
+  const onOne = await runWafsync(["why", "192.0.2.7", ...folder.from]);
+  expect(onOne.stdout).toMatch(
+    /^192\.0\.2\.7 is blocked on shop\/main[^]*\n\n192\.0\.2\.7 is not blocked on 2 other instances\n$/,
+  );
+  expect([onOne.code, onOne.stdout.match(/ is /g)?.length]).toStrictEqual([0, 2]);
+  const onNone = await runWafsync(["why", "192.0.2.8", ...folder.from]);
+  expect(onNone).toMatchObject({ code: 1, stdout: "192.0.2.8 is not blocked on 3 instances\n" });
+  const json = await runWafsync(["why", "192.0.2.8", ...folder.from, "-o", "json"]);
+  expect(JSON.parse(json.stdout)).toHaveProperty("instances.length", 3);
+});
+
 describe("In all these tests", () => {
   test("no command has printed a key", () => {
     const text = everythingPrinted();
