@@ -39,12 +39,6 @@ const reconcilingFact = {
       meaning: "The last attempt failed, and wafsync will retry automatically.",
       action: "Wait; `Ready` and `Synced` say what failed.",
     },
-    Deleting: {
-      statuses: ["True"],
-      kinds: ["WafInstance"],
-      meaning: "The instance is being deleted, and its entries are being removed from the WAF first.",
-      action: "Wait. With `spec.deletionPolicy: Retain` the entries stay.",
-    },
   },
 } as const satisfies ConditionFact;
 
@@ -55,14 +49,7 @@ const stalledFact = {
     "Only a change by a person can resolve the problem. The reason and message are those of the condition that failed.",
   repeats: ["Accepted", "Synced", "Failed", "RemovalsHeld", "Fetched", "LogsJudged"],
   repeatedStatuses: ["True"],
-  reasons: {
-    DuplicateKey: {
-      statuses: ["True"],
-      kinds: ["WafInstance"],
-      meaning: "An older instance has the same API key, so this one does nothing.",
-      action: "Delete one of the two instances, or give this one the API key of a different WAF.",
-    },
-  },
+  reasons: {},
 } as const satisfies ConditionFact;
 
 export const conditionFacts = {

@@ -287,12 +287,12 @@ function oddCases(): StatusCase[] {
   const deleting = built([
     { type: "Accepted", status: "True", reason: "Accepted" },
     { type: "Ready", status: "Unknown", reason: "Progressing" },
-    { type: "Reconciling", status: "True", reason: "Deleting" },
+    { type: "Reconciling", status: "True", reason: "Progressing" },
   ]);
   const duplicate = built([
     { type: "Accepted", status: "False", reason: "Conflict" },
     { type: "Ready", status: "False", reason: "Conflict" },
-    { type: "Stalled", status: "True", reason: "DuplicateKey" },
+    { type: "Stalled", status: "True", reason: "Conflict" },
   ]);
   return [
     settled,
