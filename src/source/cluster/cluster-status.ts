@@ -73,11 +73,14 @@ class WrittenStatus implements CachedStatus {
   async update(meta: ResourceMeta, change: (status: Status) => Status | undefined): Promise<string | undefined> {
     const object = this.#stored(meta);
     if (object === undefined) return undefined;
+    const isBehind = this.#writer.newest(object) !== object;
     const compute = ({ status }: ClusterObject): Status | undefined => {
       const current = isRecord(status) ? status : {};
       const desired = change(current);
+      // This process has already reported on a newer version of the object, which it read when the watch lagged.
+      if (desired === undefined || (isBehind && generationOf(desired) < generationOf(current))) return undefined;
       // As the API server will store it, so that the comparison is exact.
-      return desired === undefined ? undefined : (JSON.parse(JSON.stringify(rebased(desired, current))) as Status);
+      return JSON.parse(JSON.stringify(rebased(desired, current))) as Status;
     };
     const result = await this.#writer.write({ type: typeOfKind(meta.kind), object, compute });
     // The watch may have shown the new version before the response to the write arrived.
@@ -105,6 +108,10 @@ class WrittenStatus implements CachedStatus {
     const object = this.#options.objectOf(meta);
     return object?.metadata.uid === meta.uid ? object : undefined;
   }
+}
+
+function generationOf({ observedGeneration }: Status): number {
+  return typeof observedGeneration === "number" ? observedGeneration : 0;
 }
 
 /** If the watch lags, the status may be derived from an older one: transition times must not change then. */

@@ -53,4 +53,27 @@ await describeWithControlPlane("the status of an object in a cluster", (cluster)
     expect(await status.write(meta, accepted("False", "2026-01-01T02:00:00Z"))).toBeUndefined();
     expect((await read()).status).toMatchObject(accepted("False", "2026-01-01T02:00:00Z"));
   });
+
+  test("never goes back to an older generation while the watch lags", async () => {
+    const namespace = await createNamespace(cluster, "behind");
+    const manifest = rule(namespace, "late", ["192.0.2.1"]);
+    await createAll(cluster, manifest);
+    const read = async (): Promise<ClusterObject> => {
+      const found = await getObject<ClusterObject>(api, typeOfKind("WafIpRule"), { namespace, name: "late" });
+      if (!found.ok) throw new Error(found.fault.message);
+      return found.value;
+    };
+    const old = await read();
+    await patchObject(cluster, manifest, { spec: { addresses: ["192.0.2.2"] } });
+    const events = { record: () => undefined };
+    const status = createClusterStatus({ api, clock: realClock, objectOf: () => old, events });
+    const meta = aMeta("WafIpRule", `${namespace}/late`, { uid: old.metadata.uid });
+    const ofGeneration = (observedGeneration: number) => ({
+      ...accepted("True", "2026-01-01T00:00:00Z"),
+      observedGeneration,
+    });
+    expect(await status.write(meta, ofGeneration(2))).toBeUndefined();
+    expect(await status.write(meta, ofGeneration(1))).toBeUndefined();
+    expect((await read()).status).toMatchObject({ observedGeneration: 2 });
+  });
 });
