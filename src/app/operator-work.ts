@@ -160,16 +160,20 @@ class Work implements OperatorWork {
 
   /** Objects that no run covers belong to an operator by their own labels, like feeds, and all others by those of their instance. */
   #unattached(): UnattachedOptions["source"] {
+    const source = this.#source;
     const isOwn = ({ meta }: { readonly meta: ResourceRef }): boolean =>
       this.#selected.matches(this.#labelsOf(meta.kind, meta));
     return {
       objects: (kind) =>
-        this.#source.objects(kind).filter((object) => {
+        source.objects(kind).filter((object) => {
           const instance = instanceNameOf(object);
           return instance === undefined ? this.#selected.matches(object.metadata.labels) : this.#selected.has(instance);
         }),
-      unattached: () => [...this.#source.unattached()].filter((object) => object !== undefined && isOwn(object)),
-      unattachedNow: (ref) => this.#source.unattachedNow(ref),
+      // Undefined stands for an object that does not count, so that the caller's slices of time can end there.
+      unattached: function* () {
+        for (const object of source.unattached()) yield object !== undefined && isOwn(object) ? object : undefined;
+      },
+      unattachedNow: (ref) => source.unattachedNow(ref),
     };
   }
 

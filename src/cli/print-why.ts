@@ -106,7 +106,9 @@ function managementOf({ state, management, manner, since, coveredBy }: CoveringV
   const when = since === undefined ? "" : ` since ${since}`;
   if (management === "Managed") return `managed${when}${manner === "Adopted" ? ", adopted" : ""}`;
   if (management === "Unknown") return "unknown whether wafsync manages it";
-  return state === "Unknown" ? "not managed yet" : "unmanaged: another writer added it";
+  return state === "Unknown"
+    ? "not managed yet"
+    : "unmanaged: another writer added it, or a rule that was deleted with Retain";
 }
 
 function ownerLines(owner: OwnerView): string[] {
