@@ -47,6 +47,8 @@ export interface InstanceControllerOptions {
   readonly version: (instance: ObjectName) => number;
   /** The initial memory of an instance; empty by default. */
   readonly memoryOf?: (instance: ObjectName) => InstanceMemory;
+  /** Whether this process works on the instance; on all, if undefined. A run that was planned may no longer concern it. */
+  readonly isOwn?: (instance: ObjectName) => boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly workers?: number;
@@ -121,6 +123,10 @@ export class InstanceController {
   async #handle(key: string, reasons: readonly string[], park: Park): Promise<WorkResult> {
     const { clock, version } = this.#options;
     const name = nameOfKey(key);
+    if (this.#options.isOwn?.(name) === false) {
+      this.forget(name);
+      return { kind: "Stuck" };
+    }
     const settled = this.#settled.get(key);
     if (settled !== undefined && settled.version === version(name) && clock.monotonicMs() < settled.untilMs) {
       return { kind: "Settled", wakeAtMs: wallTimeOf(clock, settled.untilMs) };

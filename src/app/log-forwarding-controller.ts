@@ -29,6 +29,8 @@ export interface LogForwardingOptions {
   readonly startRun: (instance: ObjectName, reasons: readonly string[]) => ForwardRun;
   /** Whether the instance forwards logs, or its status says so. Must be cheap, because it is called at every change. */
   readonly concerns: (instance: ObjectName) => boolean;
+  /** Whether this process works on the instance; on all, if undefined. A run that was planned may no longer concern it. */
+  readonly isOwn?: (instance: ObjectName) => boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly queueObserver?: QueueObserver;
@@ -76,6 +78,10 @@ export class LogForwardingController {
 
   async #handle(key: string, reasons: readonly string[], park: Park): Promise<WorkResult> {
     const name = nameOfKey(key);
+    if (this.#options.isOwn?.(name) === false) {
+      this.forget(name);
+      return { kind: "Stuck" };
+    }
     return await this.#carryOut(key, name, this.#options.startRun(name, reasons), park);
   }
 

@@ -45,13 +45,15 @@ export interface OperatorForwardingOptions {
   readonly random: () => number;
   readonly metrics: Metrics;
   readonly startRun: LogForwardingOptions["startRun"];
+  readonly isOwn: (instance: ObjectName) => boolean;
 }
 
 export function createOperatorForwarding(options: OperatorForwardingOptions): LogForwardingController {
-  const { source, clock, random, metrics, startRun } = options;
+  const { source, clock, random, metrics, startRun, isOwn } = options;
   const queueObserver = metrics.queue("logs");
   const controller = new LogForwardingController({
     startRun,
+    isOwn,
     concerns: (instance) =>
       readsLogs(source.objectOf({ kind: "WafInstance", ...instance })) || source.hasAutoBlocks(nameKey(instance)),
     clock,

@@ -1,5 +1,6 @@
 // The work of the operator, wired up. Every replica watches; only the leader reconciles, writes statuses and emits events.
 import { ChangeSignal } from "../async/change-signal.ts";
+import type { KubeObject } from "../kube/kube-object.ts";
 import { type ObjectName, nameKey, type ResourceKind, type ResourceRef } from "../model/resource.ts";
 import { instanceNameOf } from "../source/cluster/cluster-object.ts";
 import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
@@ -184,6 +185,15 @@ class Work implements OperatorWork {
       : { permitted: false, reason: "The labels of the instance no longer match --selector." };
   }
 
+  /** No other code is told of changed labels, because they change nothing that is declared. */
+  #noteLabels({ metadata: { namespace = "", name } }: KubeObject): void {
+    const instance = { namespace, name };
+    const membership = this.#selected.note(instance);
+    if (!this.#isWorking) return;
+    if (membership === "Left") this.#leave(instance);
+    if (membership === "Joined") void this.#join(instance);
+  }
+
   async #join(instance: ObjectName): Promise<void> {
     const { clock, stopping, metrics } = this.#options;
     await clock.sleep(handOverMs, stopping.stop);
@@ -204,18 +214,17 @@ class Work implements OperatorWork {
       ...this.#options,
       onChange: (instance, reason) => {
         this.#changed.notify();
-        const membership = this.#selected.note(instance);
-        if (!this.#isWorking) return;
-        if (membership === "Left") this.#leave(instance);
-        if (membership === "Joined") void this.#join(instance);
-        if (!this.#selected.has(instance)) return;
+        if (!this.#isWorking || !this.#selected.has(instance)) return;
         const declared = this.#source.declared(instance);
         if (declared !== undefined) this.#wafClients.pace(declared);
         this.#wake(instance, reason);
       },
       onUnattachedChange: () => this.#changed.notify(),
       onFeedChange: () => this.#feeds.loop.wake(),
-      onStored: (change) => this.#records.status.cached(change),
+      onStored: (change) => {
+        this.#records.status.cached(change);
+        if (change.type !== "Deleted" && change.object.kind === "WafInstance") this.#noteLabels(change.object);
+      },
       onProblem: (subject, { code, message: problem }) =>
         this.#throttledLog.warn("watch failed", { subject, code, problem }),
     });
@@ -237,6 +246,7 @@ class Work implements OperatorWork {
     const queueObserver = metrics.queue("instances");
     const controller = new InstanceController({
       startRun: (instance, reasons) => this.#runs.startRun(instance, reasons),
+      isOwn: (instance) => this.#selected.has(instance),
       version: (instance) => this.#source.version(instance) + this.#blocks.book.version(instance),
       clock,
       random,
@@ -272,6 +282,7 @@ class Work implements OperatorWork {
     return createOperatorForwarding({
       ...this.#options,
       source: this.#source,
+      isOwn: (instance) => this.#selected.has(instance),
       startRun: (instance, reasons) => this.#runs.startForwarding(instance, reasons),
     });
   }

@@ -73,9 +73,13 @@ await describeOperator("several operators", (world) => {
     const { namespace, waf, manifest } = await labelled("moves", {});
     await world().apply(rule(namespace, "own", addresses(3)));
     await world().allReady(namespace);
+    await world().apply(rule(namespace, "own", addresses(4)));
+    await world().allReady(namespace);
+    // Nothing but the labels changes. The other operator waits half a minute before its first call.
+    const { requests } = waf.view.counters;
     await world().patch(manifest, { metadata: { labels: { [label]: "a" } } });
+    await world().eventually("the other operator takes over", () => waf.view.counters.requests > requests);
     await world().apply(rule(namespace, "own", addresses(5)));
-    // The other operator waits half a minute before its first call.
     await world().eventually("the other operator applies the change", () => waf.view.blocklist.length === 5);
     await world().allReady(namespace);
     await first.end();
