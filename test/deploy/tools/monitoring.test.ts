@@ -26,6 +26,7 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
   const metrics = createMetrics({ version: "0.1.0", withProcess: true });
   const instance = "edge/shop";
   metrics.addInstance(instance);
+  metrics.unattached(new Map([["WafIpRule InstanceNotFound", 1]]));
   metrics.leading("wafsync-operator", true);
   metrics.watch("WafIpRule", () => ({ isSynced: true, relists: 0 }));
   const queue = metrics.queue("instances");
