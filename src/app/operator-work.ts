@@ -185,7 +185,7 @@ class Work implements OperatorWork {
       : { permitted: false, reason: "The labels of the instance no longer match --selector." };
   }
 
-  /** No other code is told of changed labels, because they change nothing that is declared. */
+  /** Changes of labels alone cause no `onChange`, because they change nothing that is declared. */
   #noteLabels({ metadata: { namespace = "", name } }: KubeObject): void {
     const instance = { namespace, name };
     const membership = this.#selected.note(instance);

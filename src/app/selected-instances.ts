@@ -61,7 +61,9 @@ export class SelectedInstances {
     return "Joined";
   }
 
+  /** Call this when nothing needs to be remembered about the instance. Does nothing while it exists: it may come back. */
   forget(instance: ObjectName): void {
+    if (this.#labelsOf(instance) !== undefined) return;
     this.#matched.delete(nameKey(instance));
     this.#joinedAtMs.delete(nameKey(instance));
   }

@@ -48,6 +48,16 @@ describe("The instances of an operator", () => {
     expect(selected.has(shop)).toBe(true);
   });
 
+  test("gain one again that they lost and forgot, and wait again", async () => {
+    const { clock, selected, label } = operator("tier=a");
+    label("a");
+    label("b");
+    selected.forget(shop);
+    expect([label("a"), selected.has(shop)]).toStrictEqual(["Joined", false]);
+    await clock.advance(handOverMs);
+    expect(selected.has(shop)).toBe(true);
+  });
+
   test("contain a deleted one until it is forgotten, so that its entries can be released", () => {
     const { selected, label } = operator("tier=a");
     label("a");

@@ -231,7 +231,7 @@ function readLock(path: string): string | undefined {
   }
 }
 
-/** An empty file, whose writer was killed, is told from the next one by its time. */
+/** The time distinguishes an empty file, whose writer was killed, from the next one. */
 function textOf(file: number): string {
   const stats = fstatSync(file, { bigint: true });
   if (!stats.isFile()) throw Object.assign(new Error("not a regular file"), { code: "ENOTSUP" });
