@@ -196,7 +196,8 @@ class Work implements OperatorWork {
 
   async #join(instance: ObjectName): Promise<void> {
     const { clock, stopping, metrics } = this.#options;
-    await clock.sleep(handOverMs, stopping.stop);
+    // Timers may fire a little early.
+    await clock.sleep(handOverMs + 100, stopping.stop);
     if (stopping.stop.aborted || !this.#selected.has(instance)) return;
     metrics.addInstance(nameKey(instance));
     this.#wake(instance, "selected");
