@@ -17,18 +17,23 @@ interface Facts {
   readonly declared: DeclaredAutoBlock;
   readonly sent: readonly SentRequest[];
   readonly nowMs: number;
-  /** When a clock was last set: listings from before may have ended early, and may be forgotten. */
-  readonly aheadMs: number;
 }
 
 /** The entries of one WafAutoBlock. */
 export class BlockOracle {
   readonly #known = new Map<string, JudgedEntry>();
+  /** The latest time that a clock has shown since a client was listed. */
+  readonly #latestMs = new Map<string, number>();
   /** The requests of a client that its former entries have counted. */
   readonly #spent = new Map<string, number>();
 
+  /** The clock of a process shows this time, perhaps for the last time before it is set. */
+  clockShows(wallMs: number): void {
+    for (const [entry, latestMs] of this.#latestMs) this.#latestMs.set(entry, Math.max(latestMs, wallMs));
+  }
+
   /** @returns the fault in a listing that wafsync has recorded, if any */
-  listed(judged: JudgedEntry, { declared, sent, nowMs, aheadMs }: Facts): string | undefined {
+  listed(judged: JudgedEntry, { declared, sent, nowMs }: Facts): string | undefined {
     const { threshold, windowMs, ttlMs, repeatFactor, maxTtlMs } = declared;
     const { entry, sinceMs, untilMs, times, requests } = judged;
     const before = this.#known.get(entry);
@@ -41,7 +46,10 @@ export class BlockOracle {
     const counted = requests + (this.#spent.get(entry) ?? 0);
     if (counted > own.length) return `${entry} is listed for ${counted} requests: it sent ${own.length}`;
     if (!isNew) return untilMs === before.untilMs ? undefined : `the time of ${entry} changed`;
-    const notBeforeMs = before === undefined || aheadMs > before.sinceMs ? 0 : before.untilMs;
+    // By the clock, the record may have forgotten the former entry.
+    const isForgotten = before === undefined || (this.#latestMs.get(entry) ?? 0) >= before.untilMs + maxTtlMs;
+    this.#latestMs.set(entry, sinceMs);
+    const notBeforeMs = isForgotten ? 0 : before.untilMs;
     const fresh = own.map(({ atMs }) => atMs).filter((atMs) => atMs >= notBeforeMs);
     const most = Math.max(0, ...fresh.map((from) => fresh.filter((at) => at >= from && at - from <= windowMs).length));
     if (most < threshold) return `${entry} is listed: at most ${most} of its requests are within the window`;

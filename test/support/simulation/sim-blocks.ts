@@ -44,7 +44,6 @@ export class SimBlocks {
   readonly requests: BlockedRequest[] = [];
   /** Sets clocks that are ahead right. */
   readonly #ahead = new Set<() => void>();
-  #aheadMs = Number.NEGATIVE_INFINITY;
   #uid = 0;
   #isQuiet = false;
 
@@ -125,9 +124,9 @@ export class SimBlocks {
     this.#world.note(undefined, "a client is allowed");
   }
 
-  /** Entries may have ended early since. */
-  clockSet(): void {
-    this.#aheadMs = this.#world.time.nowMs();
+  /** The clock of a process shows this time, perhaps for the last time before it is set. */
+  clockShows(wallMs: number): void {
+    for (const oracle of this.#oracles.values()) oracle.clockShows(wallMs);
   }
 
   #setAhead(): void {
@@ -182,9 +181,10 @@ export class SimBlocks {
       const name = `${instance.uid} ${uid}`;
       const oracle = this.#oracles.get(name) ?? new BlockOracle();
       this.#oracles.set(name, oracle);
+      oracle.clockShows(process.wall.nowMs());
+      const facts = { declared, sent: this.requests, nowMs: this.#world.time.nowMs() };
       for (const judged of judgement.entries) {
-        const nowMs = this.#world.time.nowMs();
-        const objection = oracle.listed(judged, { declared, sent: this.requests, nowMs, aheadMs: this.#aheadMs });
+        const objection = oracle.listed(judged, facts);
         if (objection !== undefined) this.#world.defect(process, `WafAutoBlock ${key}: ${objection}`);
       }
     }

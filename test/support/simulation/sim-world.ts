@@ -171,8 +171,8 @@ export class SimWorld {
   setClock(process: SimProcess, offsetMs: number): void {
     this.counts.jumps += 1;
     this.interrupted(process, offsetMs > process.wall.offsetMs ? "clock set forward" : "clock set back");
+    this.blocks.clockShows(process.wall.nowMs());
     process.wall.set(offsetMs);
-    this.blocks.clockSet();
     this.note(process, `has a clock that is ${Math.round(offsetMs / 1000)} s ahead`);
   }
 
