@@ -13,6 +13,7 @@ import { NetworkIndex } from "../../model/entry-set.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import { leftOutOf } from "../lists/capacity.ts";
+import type { CompactedList } from "../lists/compact-list.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { Contested } from "../lists/disputes.ts";
 import type { HoldIndex } from "../lists/holds.ts";
@@ -252,7 +253,7 @@ function coverIn(
   return covers.every((cover) => cover !== undefined && target.has(cover)) ? covers[0] : undefined;
 }
 
-/** Replaced entries do not count, because their addresses are counted elsewhere. */
+/** Each declared entry counts once, whether it is on the list itself, or covered, or both. */
 function sizesOf({
   live,
   adds,
@@ -263,15 +264,22 @@ function sizesOf({
   readonly live: ObservedEntries;
   readonly adds: readonly WantedAdd[];
   readonly missing: number;
-  readonly compacted: DesiredState["compacted"][ListName];
+  readonly compacted: CompactedList;
   readonly sorted: SortedRemovals;
 }): Pick<ListDraft, "size" | "sizeMax"> {
-  const { standsFor } = compacted;
-  let size = live.size + adds.length - sorted.replaced.size;
-  for (const weight of sorted.weights.values()) size += weight - 1;
-  if (standsFor.size > 0) {
-    for (const add of adds) size += (add.standsFor?.length ?? 1) - 1;
-    for (const [entry, entries] of standsFor) if (live.has(entry)) size += entries.length - 1;
+  const { replaced, weights } = sorted;
+  let size = live.size + adds.length - replaced.size;
+  for (const weight of weights.values()) size += weight - 1;
+  if (compacted.standsFor.size > 0) {
+    const added = new Set(adds.map(({ entry }) => entry));
+    const isListed = (entry: Entry): boolean => added.has(entry) || (live.has(entry) && !replaced.has(entry));
+    const covered = new Set<Entry>();
+    for (const [cover, entries] of compacted.standsFor) {
+      if (!isListed(cover) || weights.has(cover)) continue;
+      if (!entries.includes(cover)) size -= 1;
+      for (const entry of entries) if (!isListed(entry)) covered.add(entry);
+    }
+    size += covered.size;
   }
   return { size, sizeMax: size + missing - adds.length };
 }

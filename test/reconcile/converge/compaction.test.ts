@@ -132,6 +132,22 @@ describe("A declared entry inside another one", () => {
     declare(world, { rules: [blocking("hosts", [inside])] });
     expect(await writesOf(world)).toStrictEqual([`AddEntry ${inside}`]);
   });
+
+  test.each([
+    ["is on the list for another namespace, too", true],
+    ["is added for another namespace in the same plan", false],
+  ])("the size of the list counts an entry once that is covered and %s", async (_what, isListed) => {
+    // 4 of 13 entries are more than 30 %, and 4 of 14 are not.
+    const strict = { guards: { maxRemovals: 1_000, maxRemovalPercent: 30 } };
+    const kept = [blocking("nets", [net, inside]), blocking("hosts", addresses(7))];
+    const guest = blocking("guest/hosts", [inside]);
+    const gone = blocking("gone", ["192.0.2.101", "192.0.2.103", "192.0.2.105", "192.0.2.107"]);
+    const world = await worldWith({ rules: [...kept, gone, ...(isListed ? [guest] : [])], guards: strict });
+    expect(world.waf.lists.blocklist).toHaveLength(isListed ? 13 : 12);
+    declare(world, { rules: [...kept, guest], guards: strict });
+    expect(await writesOf(world)).toStrictEqual(isListed ? [] : [`AddEntry ${inside}`]);
+    expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
+  });
 });
 
 describe("With Exact,", () => {
@@ -232,6 +248,18 @@ describe("A list with a limit", () => {
     const strict = { guards: { maxRemovals: 5, maxRemovalPercent: 100 } };
     const world = await worldWith({ rules, guards: strict });
     declare(world, { rules, maxEntries: 10, guards: strict });
+    expect(await writesOf(world)).toStrictEqual([]);
+    expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
+  });
+
+  test("evicts no larger share than the guards allow, if the evicted network covers others", async () => {
+    // 3 of 13 entries are more than 22 %, and 3 of 15 are not.
+    const strict = { guards: { maxRemovals: 1_000, maxRemovalPercent: 22 } };
+    const nets = blocking("nets", [net, inside, "203.0.113.9"]);
+    const hosts = blocking("hosts", addresses(9), { priority: 1 });
+    const world = await worldWith({ rules: [nets, hosts], maxEntries: 10, guards: strict });
+    const urgent = blocking("urgent", ["192.0.2.101"], { priority: 9 });
+    declare(world, { rules: [nets, hosts, urgent], maxEntries: 10, guards: strict });
     expect(await writesOf(world)).toStrictEqual([]);
     expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
   });
