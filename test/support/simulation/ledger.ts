@@ -361,18 +361,11 @@ export class Ledger {
     const records = this.#inventory().entries[list];
     const declared = (listed: readonly Entry[]): Entry[] =>
       listed.flatMap((other) => records.get(other)?.standsFor ?? [other]);
-    // A merged entry and those that it stands for can both be on the list. In the plan, both count unless the one replaces the others.
-    const sizeOf = (listed: readonly Entry[], adds: readonly Entry[], countsBoth: boolean): number => {
-      const counted = declared(listed);
-      const isCounted = new Set(counted);
-      const size = countsBoth ? counted.length : isCounted.size;
-      return size + new Set([...adds, ...declared(entries)].filter((other) => !isCounted.has(other))).size;
-    };
+    const sizeOf = (listed: readonly Entry[], adds: readonly Entry[]): number =>
+      new Set([...declared(listed), ...adds, ...declared(entries)]).size;
     const stillListed = known.filter((other) => this.#waf.has(list, other));
-    const isTooMany = [wanted, added].every((adds) =>
-      [true, false].every(
-        (both) => sizeOf(stillListed, adds, both) >= 10 && count * 100 > maxRemovalPercent * sizeOf(known, adds, both),
-      ),
+    const isTooMany = [wanted, added].every(
+      (adds) => sizeOf(stillListed, adds) >= 10 && count * 100 > maxRemovalPercent * sizeOf(known, adds),
     );
     return isTooMany ? `${count} of ${known.length} entries would be removed at once` : undefined;
   }
