@@ -27,6 +27,11 @@ export class BlockOracle {
   /** The requests of a client that its former entries have counted. */
   readonly #spent = new Map<string, number>();
 
+  /** When the last entry ends. */
+  get endMs(): number {
+    return Math.max(0, ...[...this.#known.values()].map(({ untilMs }) => untilMs));
+  }
+
   /** The clock of a process shows this time, perhaps for the last time before it is set. */
   clockShows(wallMs: number): void {
     for (const [entry, latestMs] of this.#latestMs) this.#latestMs.set(entry, Math.max(latestMs, wallMs));

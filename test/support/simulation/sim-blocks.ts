@@ -124,6 +124,11 @@ export class SimBlocks {
     this.#world.note(undefined, "a client is allowed");
   }
 
+  /** When the last entry ends. */
+  get endMs(): number {
+    return Math.max(0, ...[...this.#oracles.values()].map(({ endMs }) => endMs));
+  }
+
   /** The clock of a process shows this time, perhaps for the last time before it is set. */
   clockShows(wallMs: number): void {
     for (const oracle of this.#oracles.values()) oracle.clockShows(wallMs);

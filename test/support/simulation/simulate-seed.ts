@@ -362,6 +362,8 @@ class Installation {
   /** Each resync makes three reads and no other calls. */
   async #expectQuiet(): Promise<void> {
     const world = this.#world;
+    // Automatic blocks must have ended by any clock, because one that is set back before their end begins them again.
+    if (this.#hasJumps) await this.#advance(Math.max(0, world.blocks.endMs + jumpMsMax + hourMs - world.time.nowMs()));
     const before = world.calls.length;
     // Nothing else can expire, so setting a clock has no effect.
     if (this.#hasJumps) this.#setClocks();
