@@ -1,6 +1,6 @@
 // The ports of a log forwarding run in a cluster.
 import { nameKey } from "../model/resource.ts";
-import { autoBlockPublisher } from "../reconcile/blocking/block-events.ts";
+import { autoBlockPublisher } from "../reconcile/blocking/block-book.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { ForwardLogsPorts, LogStatusPort } from "../reconcile/logs/forward-ports.ts";
 import type { ClusterObject } from "../source/cluster/cluster-object.ts";

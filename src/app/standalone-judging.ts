@@ -4,7 +4,7 @@ import type { Clock } from "../async/clock.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey } from "../model/resource.ts";
 import type { BlockBook } from "../reconcile/blocking/block-book.ts";
-import { autoBlockPublisher } from "../reconcile/blocking/block-events.ts";
+import { autoBlockPublisher } from "../reconcile/blocking/block-book.ts";
 import type { SourcePort, StatusPort } from "../reconcile/ports.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import type { StateDirectory } from "../source/directory/state-directory.ts";

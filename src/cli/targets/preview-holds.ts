@@ -4,7 +4,7 @@ import { realClock } from "../../async/clock.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { visibleText } from "../../model/visible-text.ts";
-import { heldGroups } from "../../reconcile/status/held-groups.ts";
+import { heldGroups } from "../../reconcile/status/held-message.ts";
 import { troubleOf } from "../../reconcile/status/trouble.ts";
 import { CommandError } from "../describe-error.ts";
 import type { FolderPlace } from "./folder-standalone.ts";

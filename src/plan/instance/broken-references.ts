@@ -2,19 +2,21 @@
 // mistake. To its former instance, a typo in `spec.instanceRef` looks like the deletion of the object. Its entries therefore stay
 // until the reference is corrected, the object is deleted or a user approves the removals. An object that refers to another
 // existing instance was moved, and causes no hold.
-import type { EntryOwner } from "../../model/entry-owners.ts";
-import type { BrokenReference, Gathered } from "../../model/gathered.ts";
+import { decideAttachment } from "../../model/attachment.ts";
 import { continuesOf } from "../../model/continues.ts";
-import type { ListName } from "../../model/declared.ts";
+import type { ListName, DeclaredRule } from "../../model/declared.ts";
+import type { EntryOwner } from "../../model/entry-owners.ts";
+import { NetworkIndex } from "../../model/entry-set.ts";
+import type { Entry } from "../../model/entry.ts";
+import { parseDeclaredEntry } from "../../model/entry.ts";
+import type { BrokenReference, Gathered } from "../../model/gathered.ts";
 import { nameKey, nameOfKey, resourceKey } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
 import { asSentence } from "../../model/sentence.ts";
-import { decideAttachment } from "../../model/attachment.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { noObjectHolds } from "../lists/holds.ts";
 import { expiryOf } from "./expiry.ts";
-import { unattachedEntries, type UnattachedRule } from "./unattached-entries.ts";
 
 /** The holds for objects that this version does not understand. */
 function holdsOfInvalidObjects({ invalidObjects }: Pick<Gathered, "invalidObjects">): ObjectHolds {
@@ -126,4 +128,34 @@ function plainKey({ kind, name }: Pick<ResourceRef, "kind" | "name">): string {
 
 function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+interface UnattachedRule {
+  readonly rule: DeclaredRule;
+  readonly hold: Hold;
+}
+
+/**
+ * Finds the unattached rules that declare an entry which no record assigns to a rule, or one with common addresses: on a list with
+ * the policy `Exclusive`, wafsync also removes entries that it does not manage. Returns the holds of these rules.
+ */
+function unattachedEntries(unattached: readonly UnattachedRule[], list: ListName): (entry: Entry) => readonly Hold[] {
+  const ofList = unattached.filter(({ rule }) => (rule.action === "Block") === (list === "blocklist"));
+  // The sources of unattached rules are not read, so these rules may declare every entry.
+  const declaresAny = ofList.filter(({ rule }) => rule.addressesFrom.length + rule.feeds.length > 0);
+  const named = ofList.map(({ rule, hold }) => ({ hold, entries: entriesOf(rule) }));
+  const all = new NetworkIndex(named.flatMap(({ entries }) => entries));
+  const indexes = named.map(({ hold, entries }) => ({ hold, index: new NetworkIndex(entries) }));
+  return (entry) => {
+    const found =
+      all.overlaps(entry) === undefined ? [] : indexes.filter(({ index }) => index.overlaps(entry) !== undefined);
+    return [...new Set([...declaresAny, ...found].map(({ hold }) => hold))];
+  };
+}
+
+function entriesOf({ addresses }: DeclaredRule): Entry[] {
+  return addresses.flatMap((text) => {
+    const parsed = parseDeclaredEntry(text);
+    return parsed.ok ? [parsed.entry] : [];
+  });
 }

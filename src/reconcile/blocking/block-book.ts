@@ -4,9 +4,11 @@
 import type { Clock } from "../../async/clock.ts";
 import type { ReadingReport } from "../../model/auto-block.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
+import { counted, listed } from "../../model/sentence.ts";
 import { savedJudgements } from "../../plan/blocking/judges.ts";
 import type { PublishedJudgements } from "../../plan/blocking/judges.ts";
-import type { LogRecordPort } from "../logs/forward-ports.ts";
+import type { LogRecordPort, BlockPublisher } from "../logs/forward-ports.ts";
+import type { StatusPort } from "../ports.ts";
 
 /** The delay before an unreadable record is read again. */
 const retryMs = 10_000;
@@ -102,4 +104,30 @@ function gistOf(judgements: PublishedJudgements): string {
 
 function judgesIn(record: unknown): unknown {
   return typeof record === "object" && record !== null && "judges" in record ? record.judges : undefined;
+}
+
+const entriesShownMax = 10;
+
+/** Emits events only for suggestions: enforced blocks have their own events when their entries are on the list. */
+export function autoBlockPublisher(
+  book: Pick<BlockBook, "publish" | "report">,
+  status: Pick<StatusPort, "event">,
+  onPublished?: BlockPublisher["publish"],
+): BlockPublisher {
+  return {
+    publish: (instance, judgements) => {
+      book.publish(instance, judgements);
+      onPublished?.(instance, judgements);
+    },
+    report: (instance, reading) => book.report(instance, reading),
+    listed: ({ meta, mode }, clients) => {
+      if (mode !== "Suggest") return;
+      const entries = listed(
+        clients.map(({ entry }) => entry),
+        entriesShownMax,
+      );
+      const message = `Suggests blocking ${counted(clients.length, "client", "clients")}: ${entries}. See the status for the evidence.`;
+      status.event(meta, { type: "Normal", reason: "BlockSuggested", message });
+    },
+  };
 }

@@ -9,7 +9,7 @@ import { decideRollouts } from "../../plan/cache-clear/rollouts.ts";
 import type { ClearMemory } from "./clear-records.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { listed } from "../../model/sentence.ts";
-import type { EmittedEvents } from "../status/emitted-events.ts";
+import type { EmittedEvents } from "../status/write-status.ts";
 import type { StatusPort } from "../ports.ts";
 
 /** How long to wait after a rate-limited call whose response does not say how long. */

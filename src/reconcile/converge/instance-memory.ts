@@ -11,7 +11,7 @@ import type { LastSeen } from "../../plan/instance/drift.ts";
 import { refusalEndsAtMs } from "../../plan/lists/refusals.ts";
 import { ClearMemory } from "../cache-clear/clear-records.ts";
 import type { RunResult } from "../run-result.ts";
-import { EmittedEvents } from "../status/emitted-events.ts";
+import { EmittedEvents } from "../status/write-status.ts";
 
 /** The maximum number of removed entries that are remembered for each list. If a forgotten one reappears, this is not reported as drift. */
 export const removedMax = 10_000;

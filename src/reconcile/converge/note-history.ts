@@ -1,17 +1,22 @@
 // Records history: every write that the API accepted or rejected, and facts that took effect with a record. Cheap, because the
 // port only buffers it for its next batch.
-import type { Inventory, Refusal } from "../../model/inventory.ts";
-import type { HistoryEvent, HistoryTarget } from "../../model/history.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { unknownOwners, writeOwners } from "../../model/entry-owners.ts";
+import type { HistoryEvent, HistoryTarget } from "../../model/history.ts";
+import type { Inventory, Refusal } from "../../model/inventory.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import { ownerOfRule } from "../../model/rule-id.ts";
 import type { WafFault } from "../../model/waf-result.ts";
-import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
+import type { DriftedEntry } from "../../plan/instance/drift.ts";
+import type { Plan } from "../../plan/instance/plan.ts";
 import type { ReconcilePorts } from "../ports.ts";
+import { emitAdoptions } from "../status/emit-entry-changes.ts";
+import { emitApproval } from "../status/emit-events.ts";
+import type { InstanceMemory } from "./instance-memory.ts";
+import type { View } from "./view.ts";
 
 type Ports = Pick<ReconcilePorts, "history" | "clock">;
 
@@ -79,7 +84,7 @@ export function noteDrift(
 }
 
 /** Records facts that take effect with a record: adoptions, and a new approval. */
-export function noteRecorded(
+function noteRecorded(
   ports: Ports,
   instance: ResourceMeta,
   adoptions: readonly Adoption[],
@@ -167,4 +172,39 @@ function refused({ operation, message }: Refusal): Pick<Draft, "target" | "value
 
 function approverOf({ approver }: ResourceMeta): string {
   return approver === undefined ? "" : `by ${approver.manager}`;
+}
+
+/** Emits events and history for facts that take effect with a record of the inventory: an approval, and adoptions. */
+export function emitRecorded(
+  ports: ReconcilePorts,
+  memory: InstanceMemory,
+  { gathered, desired }: Pick<View, "gathered" | "desired">,
+  { adoptions, inventory }: Plan,
+  isApproved: boolean,
+): void {
+  const { meta } = gathered.instance;
+  if (isApproved) emitApproval(ports.status, memory.emitted, meta, inventory.approval);
+  emitAdoptions(ports.status, { gathered, desired }, adoptions);
+  noteRecorded(ports, meta, adoptions, isApproved ? inventory : undefined);
+}
+
+/**
+ * Defers work that no call of the WAF should wait for, such as the history, until the next call is in flight. A request is sent one
+ * turn of the event loop after it was made, so the work waits for two turns.
+ */
+export class Afterwards {
+  #waiting: (() => void)[] = [];
+
+  /** Runs `act` soon, in the order of the calls. */
+  later(act: () => void): void {
+    this.#waiting.push(act);
+    if (this.#waiting.length === 1) setImmediate(() => setImmediate(() => this.catchUp()));
+  }
+
+  /** Runs the deferred work now. */
+  catchUp(): void {
+    const acts = this.#waiting;
+    this.#waiting = [];
+    for (const act of acts) act();
+  }
 }

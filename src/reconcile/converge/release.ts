@@ -3,20 +3,20 @@
 //
 // The release is a normal run with nothing declared, so it is recorded, resumed after a crash, and verified in the same way. No
 // instance stays in Terminating forever: entries that can't be removed in time stay on the WAF, and an event reports this.
+import { continuedBy, continuesAnnotation } from "../../model/continues.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { countManaged } from "../../model/inventory.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
+import { asSentence, inThousands, listed } from "../../model/sentence.ts";
 import { nothingDesired } from "../../plan/instance/desired.ts";
-import { continuedBy, continuesAnnotation } from "../../model/continues.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import type { Run } from "./run-state.ts";
 import type { Declared } from "./view.ts";
 import { attemptIn } from "./view.ts";
-import { asSentence, inThousands, listed } from "../../model/sentence.ts";
 
 /** How long a deletion waits for an unreachable WAF after its last progress. */
 const releaseMsMax = 600_000;
@@ -180,4 +180,42 @@ function reasonOf(result: RunResult): string {
     case "Gone":
       return "they could not be removed in time";
   }
+}
+
+type Deletion =
+  /** `gathered` is from the fresh read, because a stale cache may lack the policy that the entries stay. */
+  | { readonly kind: "Confirmed"; readonly gathered: Gathered }
+  | { readonly kind: "Ended"; readonly result: RunResult }
+  /** `gathered` contains the new instance. */
+  | { readonly kind: "Recreated"; readonly gathered: Gathered };
+
+/**
+ * Whether an instance is really being deleted, as the cache shows. A process that starts with a stale cache may see the deletion
+ * of a former instance with the same name that has since been recreated: its entries must stay.
+ */
+export async function confirmDeletion(
+  ports: ReconcilePorts,
+  memory: InstanceMemory,
+  cached: Gathered,
+): Promise<Deletion> {
+  const { meta } = cached.instance;
+  const { clock, source, stopping } = ports;
+  memory.releasingSinceMs ??= clock.monotonicMs();
+  // An uninstallation removes no entries, and objects can't be read while their CRDs are being removed.
+  if ((await source.isUninstalling?.()) === true) return { kind: "Confirmed", gathered: cached };
+  const confirmed = await source.confirm(meta, { signal: stopping });
+  if (confirmed.state === "Failed") {
+    const message = `wafsync removes nothing until it has confirmed the deletion of the instance with a fresh read. ${confirmed.problem}`;
+    if (!isReleaseOver(memory, clock.monotonicMs()))
+      return { kind: "Ended", result: { kind: "Blocked", blocker: "Unconfirmed", message } };
+    // No instance may stay in Terminating forever.
+    const left = { why: message, keepsRecord: true, isWanted: false };
+    return { kind: "Ended", result: await completeRelease(ports, meta, undefined, left) };
+  }
+  const { gathered } = confirmed;
+  if (gathered === undefined) return { kind: "Ended", result: { kind: "Gone" } };
+  const isSame = gathered.instance.meta.uid === meta.uid;
+  if (isSame && gathered.instance.meta.deleting) return { kind: "Confirmed", gathered };
+  memory.releasingSinceMs = undefined;
+  return { kind: "Recreated", gathered };
 }

@@ -1,5 +1,6 @@
 // The state of one reconcile run: its view, and the plan for this view. All new information goes through `see`, which plans again,
 // so the plan always matches the view. `record` stores the inventory before the writes that depend on it.
+import type { Clock } from "../../async/clock.ts";
 import { inSlices } from "../../async/time-slices.ts";
 import type { ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -9,22 +10,18 @@ import type { DesiredState } from "../../plan/instance/desired.ts";
 import { compileInSlices } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { planInSlices } from "../../plan/instance/plan.ts";
+import { summarizeLists } from "../../plan/instance/progress.ts";
+import { ClearSchedule } from "../cache-clear/clear-records.ts";
 import type { RunFacts } from "../facts.ts";
+import { paceOf } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
-import { Afterwards } from "./afterwards.ts";
-import { ClearSchedule } from "./clear-schedule.ts";
-import { DomainCheck } from "./domain-check.ts";
-import { emitRecorded } from "./emit-recorded.ts";
 import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import { noteRefusals, noteSettled } from "./note-history.ts";
-import { observeList, withListRead } from "./observe-waf.ts";
-import { PlanPace } from "./plan-pace.ts";
+import { Afterwards, emitRecorded, noteRefusals, noteSettled } from "./note-history.ts";
+import { DomainCheck, observeList, withListRead } from "./observe-waf.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
-import { factsOfRun, type RunEnd } from "./run-facts.ts";
-import type { RunStart } from "./run-start.ts";
 import type { View } from "./view.ts";
 import { countUnmanaged, isSameWaf, orphansEntries, showsSame, wantsRemoval } from "./view.ts";
 import { WriteLedger, isRemoval } from "./write-ledger.ts";
@@ -60,7 +57,7 @@ export class Run {
   #stored: Inventory;
   #revision: string;
   /** See `countUnmanaged`. */
-  readonly unrecorded: number;
+  readonly #unrecorded: number;
   /** When (monotonic) a fresh read last confirmed the declared state; undefined after a change. */
   #confirmedMs: number | undefined;
   /** Whether the view is from a fresh read and not from a cache. */
@@ -89,7 +86,7 @@ export class Run {
     this.#stored = stored.inventory;
     this.#revision = stored.revision;
     this.#plan = plan;
-    this.unrecorded = stored.revision === "" ? countUnmanaged(view, plan.inventory) : 0;
+    this.#unrecorded = stored.revision === "" ? countUnmanaged(view, plan.inventory) : 0;
   }
 
   get view(): View {
@@ -290,9 +287,40 @@ export class Run {
     return undefined;
   }
 
-  /** Returns the current facts of the run. */
-  facts(phase: RunFacts["phase"], ended?: RunEnd): RunFacts {
-    return factsOfRun(this, phase, ended);
+  /** Returns the current facts of the run, for its reports. */
+  facts(
+    phase: RunFacts["phase"],
+    ended?: { readonly result: RunResult; readonly retryAtMs?: number | undefined },
+  ): RunFacts {
+    const { plan, left, ledger, ports, view } = this;
+    const { gathered, desired, inventory, drift } = view;
+    const observed = ledger.shown(view.observed);
+    const remaining = plan.operations.slice(this.#next);
+    return {
+      gathered,
+      desired,
+      phase,
+      result: ended?.result,
+      observed,
+      plan,
+      lists:
+        this.#next === 0
+          ? plan.lists
+          : summarizeLists(observed, inventory, remaining, {
+              held: plan.held,
+              coveredOn: (list) => plan.lists[list].covered,
+              overflowOn: (list) => plan.lists[list].overflow,
+            }),
+      inventory,
+      done: ledger.done,
+      changes: ledger.changes(),
+      unrecorded: this.#unrecorded,
+      drift,
+      pace: paceOf(ledger.done, left, ports.clock.monotonicMs() - this.beganMs),
+      waiting: this.progress.waiting,
+      nowMs: ports.clock.nowMs(),
+      retryAtMs: ended?.retryAtMs,
+    };
   }
 
   /** `Gone` if the instance no longer exists, `Outdated` if the run has to start again. */
@@ -304,5 +332,64 @@ export class Run {
   /** False if only the owners of entries changed. */
   #followsFromLists(): boolean {
     return this.#view.inventory !== this.#stored || !this.#plan.onlyOwnersChanged;
+  }
+}
+
+/** What a run starts with. */
+export interface RunStart {
+  readonly name: ObjectName;
+  readonly ports: ReconcilePorts;
+  readonly memory: InstanceMemory;
+  readonly waf: WafPort;
+  /** By the wall clock. */
+  readonly startedMs: number;
+  /** The same moment by the monotonic clock. */
+  readonly beganMs: number;
+  readonly view: View;
+  /** The stored inventory. Differences in the view's inventory have yet to be recorded. */
+  readonly stored: { readonly inventory: Inventory; readonly revision: string };
+  /** False for an instance that is being deleted, because further declarations no longer matter. */
+  readonly followsSource: boolean;
+}
+
+// Pauses between two plans: while changes never stop, calls continue in between. Otherwise, a guest who changes objects all the
+// time could delay the owner's next call indefinitely.
+
+/** After a plan, no other plan is made for this many times its duration, so that planning takes at most a quarter of the time. */
+const pausePerWork = 3;
+/** The longest that an urgent address waits for the next plan. */
+const pauseMsMax = 250;
+
+/** Limits how often a run plans again. */
+export class PlanPace {
+  readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
+  #restsUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Pick<Clock, "monotonicMs" | "sleep">) {
+    this.#clock = clock;
+  }
+
+  /** Whether another plan would follow the last one too soon. */
+  get isResting(): boolean {
+    return this.#clock.monotonicMs() < this.#restsUntilMs;
+  }
+
+  /** Plans in slices, and then starts the pause. The time of other work in between does not count. */
+  async inSlices<T>(work: Generator<undefined, T>): Promise<T> {
+    const timed = this.#timed(work);
+    const { result, tookMs } = await inSlices(this.#clock, timed);
+    this.#restsUntilMs = this.#clock.monotonicMs() + Math.min(tookMs * pausePerWork, pauseMsMax);
+    return result;
+  }
+
+  /** Does the same work, and adds up the time of its slices. */
+  *#timed<T>(work: Generator<undefined, T>): Generator<undefined, { readonly result: T; readonly tookMs: number }> {
+    for (let tookMs = 0; ;) {
+      const beganMs = this.#clock.monotonicMs();
+      const slice = work.next();
+      tookMs += this.#clock.monotonicMs() - beganMs;
+      if (slice.done === true) return { result: slice.value, tookMs };
+      yield;
+    }
   }
 }

@@ -25,7 +25,7 @@ import { emitEntryChanges } from "../status/emit-entry-changes.ts";
 import { emitDomainMove, emitDrift } from "../status/emit-events.ts";
 import { holdDuringArrival } from "./arrival.ts";
 import { applyPlan } from "./apply-plan.ts";
-import { confirmDeletion } from "./confirm-deletion.ts";
+import { confirmDeletion } from "./release.ts";
 import type { Ending, ReconcileOutcome } from "./finish.ts";
 import { finishRun } from "./finish.ts";
 import type { InstanceMemory } from "./instance-memory.ts";

@@ -8,17 +8,16 @@ import { unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
-import { keysToCompare, withChanges } from "../../model/overlaid-map.ts";
 import type { Operation } from "../../model/operation.ts";
 import { operationKey } from "../../model/operation.ts";
+import { keysToCompare, withChanges } from "../../model/overlaid-map.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
+import { asksToAdopt } from "../../plan/lists/ownership.ts";
 import { displacedBy, versionOf, versionOfRules, withRefusal } from "../../plan/lists/refusals.ts";
-import type { WritesDone } from "../facts.ts";
-import { nothingDone } from "../facts.ts";
 import type { EntryChange } from "../entry-changes.ts";
 import { EntryChanges } from "../entry-changes.ts";
-import { asksToAdopt } from "../../plan/lists/ownership.ts";
-import { ListWrites } from "./list-writes.ts";
+import type { WritesDone } from "../facts.ts";
+import { nothingDone } from "../facts.ts";
 
 export type EntryOperation = Extract<Operation, { kind: "AddEntry" | "RemoveEntry" }>;
 export type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }>;
@@ -256,4 +255,55 @@ function withoutOrigin(inventory: Inventory, host: string): Inventory {
   const origins = new Map(inventory.origins);
   origins.delete(host);
   return { ...inventory, origins };
+}
+
+/** The writes to one list since it was last read, applied to the result of that read. */
+class ListWrites {
+  readonly #added = new Set<Entry>();
+  /** The spellings that were removed. */
+  readonly #removed = new Map<Entry, Set<string>>();
+
+  get isEmpty(): boolean {
+    return this.#added.size === 0 && this.#removed.size === 0;
+  }
+
+  added(entry: Entry): void {
+    this.#added.add(entry);
+    this.#removed.delete(entry);
+  }
+
+  removed(entry: Entry, spelling: string): void {
+    this.#added.delete(entry);
+    const spellings = this.#removed.get(entry) ?? new Set();
+    this.#removed.set(entry, spellings.add(spelling));
+  }
+
+  /** Call this when the list was read, because the result includes the writes. */
+  forget(): void {
+    this.#added.clear();
+    this.#removed.clear();
+  }
+
+  /** Whether the list contains the entry after the writes. */
+  shows(entry: Entry, read: ObservedEntries): boolean {
+    return this.#added.has(entry) || this.#left(entry, read).length > 0;
+  }
+
+  /** Returns the list after the writes. An added entry has the spelling in which it was sent. */
+  over(read: ObservedEntries): ObservedEntries {
+    if (this.isEmpty) return read;
+    const changes = new Map<Entry, readonly string[] | undefined>();
+    for (const entry of this.#removed.keys()) {
+      const left = this.#left(entry, read);
+      changes.set(entry, left.length === 0 ? undefined : left);
+    }
+    for (const entry of this.#added) changes.set(entry, [entry]);
+    return withChanges(read, changes);
+  }
+
+  #left(entry: Entry, read: ObservedEntries): readonly string[] {
+    const spellings = read.get(entry) ?? [];
+    const removed = this.#removed.get(entry);
+    return removed === undefined ? spellings : spellings.filter((spelling) => !removed.has(spelling));
+  }
 }

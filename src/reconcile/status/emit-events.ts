@@ -14,7 +14,7 @@ import { heldMessage, mismatchSentence } from "./held-message.ts";
 import { troubleOf } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
 import type { StatusPort } from "../ports.ts";
-import type { EmittedEvents } from "./emitted-events.ts";
+import type { EmittedEvents } from "./write-status.ts";
 
 const examplesMax = 5;
 

@@ -1,11 +1,12 @@
 // The message about removals on hold: their number, the reasons, the last owners of the entries, and how to approve them.
+import type { HeldGroup } from "../../api/waf-instance.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
-import { asSentence, inThousands, listed, shortened } from "../../model/sentence.ts";
 import { nameKey } from "../../model/resource.ts";
+import { asSentence, inThousands, listed, shortened } from "../../model/sentence.ts";
 import type { HeldRemoval, HeldRemovals, OriginRemoval } from "../../plan/lists/removal-guard.ts";
 import type { RunFacts } from "../facts.ts";
 
@@ -107,4 +108,35 @@ function countAndExamples(removals: readonly HeldRemoval[], list: ListName): str
   const more = removals.length > examplesMax ? ", …" : "";
   const count = removals.length === 1 ? "1 removal" : `${removals.length} removals`;
   return `${count} from the ${list} (${examples.join(", ")}${more}) ${removals.length === 1 ? "is" : "are"}`;
+}
+
+const textLengthMax = 1024;
+const byGuards = "The guards of the instance allow fewer removals at once.";
+
+/** Groups removals on hold by list, last owners and reason, so that a person can decide about each group. The largest first. */
+export function heldGroups({ removals }: Pick<HeldRemovals, "removals">, entriesMax = examplesMax): HeldGroup[] {
+  const groups = new Map<string, { group: HeldGroup; examples: string[] }>();
+  for (const list of listNames) {
+    for (const { entry, holds, owners } of removals[list]) {
+      const reason = asSentence(holds[0]?.reason ?? byGuards);
+      const key = JSON.stringify([list, owners, reason]);
+      const known = groups.get(key) ?? { group: emptyGroup(list, owners, reason), examples: [] };
+      groups.set(key, known);
+      known.group.count += 1;
+      if (known.examples.length < entriesMax) known.examples.push(entry);
+    }
+  }
+  const all = [...groups.values()].map(({ group, examples }) => ({ ...group, examples }));
+  return all.toSorted((a, b) => b.count - a.count);
+}
+
+function emptyGroup(list: HeldGroup["list"], owners: EntryOwners, reason: string): HeldGroup {
+  const names = [...new Set(readOwners(owners).map(({ kind, name }) => `${kind} ${name}`))].join(", ");
+  return {
+    list,
+    owners: shortened(names, textLengthMax),
+    count: 0,
+    reason: shortened(reason, textLengthMax),
+    examples: [],
+  };
 }

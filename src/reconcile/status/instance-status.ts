@@ -12,7 +12,7 @@ import { accepted, conditionsOf } from "./conditions.ts";
 import type { ListSummary } from "../../plan/instance/progress.ts";
 import { isFull } from "../../plan/lists/disputes.ts";
 import { limitSuggestion, overflowOfInstance, waitingRemovals } from "./capacity-message.ts";
-import { heldGroups } from "./held-groups.ts";
+import { heldGroups } from "./held-message.ts";
 import { heldMessage } from "./held-message.ts";
 import { paceInWords, troubleOf } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";

@@ -227,14 +227,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     guard: "a write that reaches another domain ends the run",
-    file: "src/reconcile/converge/domain-check.ts",
+    file: "src/reconcile/converge/observe-waf.ts",
     from: "if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined;",
     to: "if (observed.domain !== '') return undefined;",
     foundBy: simulation,
   },
   {
     guard: "lists of another WAF do not change the record",
-    file: "src/reconcile/converge/domain-check.ts",
+    file: "src/reconcile/converge/observe-waf.ts",
     from: "return moved;",
     to: "return undefined;",
     foundBy: "test/reconcile/converge/safety.test.ts",
@@ -500,7 +500,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     guard: "an instance is released only if a fresh read shows that it is being deleted",
-    file: "src/reconcile/converge/confirm-deletion.ts",
+    file: "src/reconcile/converge/release.ts",
     from: "if (isSame && gathered.instance.meta.deleting) return",
     to: "if (meta.deleting) return",
     foundBy: "test/simulation/sieve-plans.test.ts",

@@ -15,7 +15,7 @@ export const surroundingsMutations: readonly Mutation[] = [
   },
   {
     guard: "a deletion uses the policy from the API server, not from a stale cache",
-    file: "src/reconcile/converge/confirm-deletion.ts",
+    file: "src/reconcile/converge/release.ts",
     from: 'meta.deleting) return { kind: "Confirmed", gathered };',
     to: 'meta.deleting) return { kind: "Confirmed", gathered: cached };',
     foundBy: "test/reconcile/converge/release.test.ts",
