@@ -93,12 +93,6 @@ describe.each(["directory", "cluster"])("examples/%s", (name) => {
   });
 });
 
-test("the ConfigMap of the cluster example is watched", async () => {
-  const text = await readFile(join(root, "examples/cluster/3-threat-feed.yaml"), "utf8");
-  const configMap = documentsOf(text).find(({ kind }) => kind === "ConfigMap");
-  expect(configMap).toMatchObject({ metadata: { labels: { "wafsync.dev/watch": "true" } } });
-});
-
 test("examples/auto-blocks has valid documents only", async () => {
   const files = await filesBelow("examples/auto-blocks", ".yaml");
   const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));

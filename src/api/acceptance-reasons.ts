@@ -91,8 +91,8 @@ export const acceptedFact = {
       statuses: ["False"],
       kinds: ["WafIpRule"],
       meaning:
-        "The ConfigMaps in `spec.addressesFrom` exceed the limit of the rule, namespace or instance, which the message names. None of their entries are added, and existing ones stay on the list.",
-      action: "Remove lines or ConfigMaps, or move some of them to another instance.",
+        "The ConfigMaps of a guest namespace are larger than its grant allows. None of their entries are added, and existing ones stay on the list.",
+      action: "Remove lines, or ask the owner of the instance to raise `maxEntries` in its `spec.access`.",
     },
     BaseUrlNotAllowed: {
       statuses: ["False"],

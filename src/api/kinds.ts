@@ -33,11 +33,6 @@ export const kinds: Readonly<Record<ServedKind, KindNames>> = {
 /** Requests a reconcile run: any new value triggers one. `status.lastHandledRequest` repeats the last value that wafsync handled. */
 export const requestedAtAnnotation = `${apiGroup}/requested-at`;
 /**
- * On a ConfigMap, with the value `true`: wafsync notices changes immediately instead of within half a minute.
- * @public A published name: manifests and the operator use it.
- */
-export const watchLabel = `${apiGroup}/watch`;
-/**
  * Only instances have this finalizer: wafsync removes or retains their entries before they are deleted.
  * @public A published name: manifests and the operator use it.
  */

@@ -85,7 +85,7 @@ export const wafIpRuleSpec = withRules(
       .default([])
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(
-        'Further addresses and networks from ConfigMaps and feeds. A ConfigMap has one entry per line; `#` starts a comment. Changes are noticed within half a minute, or immediately with the label `wafsync.dev/watch: "true"`.',
+        "Further addresses and networks from ConfigMaps and feeds. A ConfigMap has one entry per line; `#` starts a comment.",
       ),
     expiresAt: moment
       .optional()
@@ -147,12 +147,6 @@ const sourceState = z.object({
   configMap: z.string().max(253).describe("The name of the ConfigMap."),
   key: z.string().max(253).describe("The key in the ConfigMap's data."),
   entries: count.optional().describe("The number of valid entries; unset if the source can't be read."),
-  refresh: z
-    .enum(["Watched", "Polled", "Resync"])
-    .optional()
-    .describe(
-      "How wafsync notices changes: `Watched` immediately, with the label `wafsync.dev/watch`; `Polled` within half a minute; `Resync` at the next resync, if too many ConfigMaps are polled. Unset in directory mode.",
-    ),
 });
 
 const entryCounts = z.object({

@@ -48,7 +48,6 @@ export interface ListWatchOptions<T extends KubeObject> {
   readonly type: ResourceType;
   /** All namespaces if undefined. */
   readonly namespace?: string;
-  readonly labelSelector?: string;
   /** Requests only the metadata of the objects. */
   readonly metadataOnly?: boolean;
   /** Only this list-watch may write to it. */
@@ -158,10 +157,10 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
     command: Extract<ListWatchCommand, { type: "FetchPage" }>,
     signal: AbortSignal,
   ): Promise<ListWatchInput> {
-    const { api, type } = this.#options;
+    const { api, type, namespace, metadataOnly = false } = this.#options;
     const { continueToken, limit } = command;
-    const { metadataOnly = false } = this.#options;
-    const page = await listPage<T>(api, type, { ...this.#scope(), metadataOnly, continueToken, limit, signal });
+    const scope = namespace === undefined ? {} : { namespace };
+    const page = await listPage<T>(api, type, { ...scope, metadataOnly, continueToken, limit, signal });
     if (!page.ok) return { type: "PageFailed", fault: page.fault };
     const { items, resourceVersion, continueToken: next } = page.value;
     return { type: "PageRead", objects: items, resourceVersion, continueToken: next };
@@ -173,18 +172,16 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
     signal: AbortSignal,
   ): AsyncGenerator<ListWatchInput> {
     const { api, clock, type } = this.#options;
-    const { namespace, ...selectors } = this.#scope();
-    const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, ...position, ...selectors };
+    const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, ...position };
     const accept = this.#options.metadataOnly === true ? { accept: metadataOfObject } : {};
-    return readWatchStream({ api, clock, path: collectionPath(type, namespace), query, signal, ...accept });
-  }
-
-  #scope(): { readonly namespace?: string; readonly labelSelector?: string } {
-    const { namespace, labelSelector } = this.#options;
-    return {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-    };
+    return readWatchStream({
+      api,
+      clock,
+      path: collectionPath(type, this.#options.namespace),
+      query,
+      signal,
+      ...accept,
+    });
   }
 
   #context(): { readonly nowMs: number; readonly random: () => number } {

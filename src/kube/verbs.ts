@@ -33,18 +33,6 @@ export async function getObject<T extends KubeObject>(
   return checked<T>(await api.request({ method: "GET", path: objectPath(type, address, subresource), ...rest }));
 }
 
-/** Reads only the metadata of one object, from the cache of the server: cheap, but possibly slightly stale. */
-export async function getMetadata(
-  api: ApiServer,
-  type: ResourceType,
-  address: ObjectAddress,
-  options: Omit<VerbOptions, "subresource" | "query"> = {},
-): Promise<ApiResult<KubeObject>> {
-  const path = objectPath(type, address);
-  const query = { resourceVersion: "0" };
-  return checked<KubeObject>(await api.request({ method: "GET", path, query, accept: metadataOfObject, ...options }));
-}
-
 /** POST of a new object; `AlreadyExists` if the name is taken. */
 export async function createObject<T extends KubeObject>(
   api: ApiServer,

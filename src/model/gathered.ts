@@ -20,19 +20,14 @@ export type AddressText =
       readonly state: "Missing";
       readonly source: string;
       readonly problem: string;
-      /** It exists, but exceeds the limits of the instance. */
+      /** It exists, but is larger than the grant allows. */
       readonly isTooLarge?: true;
     };
-
-/** How soon a change of a source is detected: immediately, within half a minute, or at the next resync. */
-export type TextRefresh = "Watched" | "Polled" | "Resync";
 
 export interface GatheredRule {
   readonly rule: DeclaredRule;
   /** One for each `addressesFrom` item of the rule. */
   readonly texts: readonly AddressText[];
-  /** For each text; absent in directory mode. */
-  readonly refresh?: readonly TextRefresh[];
   /** Set if the rule represents a WafAutoBlock. */
   readonly judged?: JudgedRule;
 }

@@ -122,8 +122,7 @@ await describeOperator("the life of a WAF", (world) => {
 
   test("an invalid line of a rule puts only its own removals on hold, until they are approved; other rules remove and expire", async () => {
     const { namespace, waf } = await world().newInstance("odd", { resyncInterval: "1h" });
-    const list = (lines: readonly string[]) =>
-      configMap(namespace, "feed", lines.join("\n"), { "wafsync.dev/watch": "true" });
+    const list = (lines: readonly string[]) => configMap(namespace, "feed", lines.join("\n"));
     const [first = "", ...held] = addresses(3);
     const addressesFrom = [{ configMapKeyRef: { name: "feed", key: "list.txt" } }];
     const expiresAt = `${new Date(Date.now() + slow(8_000)).toISOString().slice(0, 19)}Z`;
@@ -204,19 +203,15 @@ await describeOperator("the life of a WAF", (world) => {
     await world().allReady(namespace);
   });
 
-  test("changes of a ConfigMap with the label take effect immediately", async () => {
+  test("changes of a ConfigMap take effect immediately", async () => {
     const { namespace, waf } = await world().newInstance("feed", {
       resyncInterval: "1h",
       guards: { maxRemovalPercent: 100 },
     });
-    const watched = { "wafsync.dev/watch": "true" };
     const from = { addressesFrom: [{ configMapKeyRef: { name: "feed", key: "list.txt" } }] };
-    await world().apply(
-      configMap(namespace, "feed", addresses(20).join("\n"), watched),
-      rule(namespace, "feed", [], from),
-    );
+    await world().apply(configMap(namespace, "feed", addresses(20).join("\n")), rule(namespace, "feed", [], from));
     await world().eventually("the list is loaded", () => waf.view.blocklist.length === 20);
-    await world().apply(configMap(namespace, "feed", addresses(10).join("\n"), watched));
+    await world().apply(configMap(namespace, "feed", addresses(10).join("\n")));
     await world().eventually("half of it is gone", () => waf.view.blocklist.length === 10);
     await world().allReady(namespace);
     expect(callsOf(waf)).toMatchObject({ "POST /api/blocklist_ip": 20, "DELETE /api/blocklist_ip": 10 });

@@ -189,7 +189,7 @@ await describeOperator("declared lists", (world) => {
       const bulk = rule(namespace, "bulk", [], {
         addressesFrom: [{ configMapKeyRef: { name: "list", key: "list.txt" } }],
       });
-      await world().apply(configMap(namespace, "list", list, { "wafsync.dev/watch": "true" }), bulk);
+      await world().apply(configMap(namespace, "list", list), bulk);
       await world().eventually("the load is under way", () => waf.view.blocklist.length > 50);
       await within(1_000, async () => {
         await world().apply(rule(namespace, "urgent", ["203.0.113.77"], { ttl: "2h" }));

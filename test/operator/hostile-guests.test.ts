@@ -129,7 +129,7 @@ function guestObjects(guest: string, index: number, instanceRef: object, kept: r
     }),
   );
   return [
-    configMap(guest, "huge", addresses(60_000, index * 60_000).join("\n"), { "wafsync.dev/watch": "true" }),
+    configMap(guest, "huge", addresses(60_000, index * 60_000).join("\n")),
     ...small,
     rule(guest, "wide", ["11.0.0.0/8", "2000::/16"], { instanceRef }),
     rule(guest, "broken", ["198.51.100.1"], { instanceRef, addressesFrom: missing }),

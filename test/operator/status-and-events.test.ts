@@ -1,8 +1,7 @@
-// The operator's reports about entries: events with their names, who approved removals, which rules have expired or have no entries,
-// and how changes of a ConfigMap are noticed.
+// The operator's reports about entries: events with their names, who approved removals, and which rules have expired or have no
+// entries.
 import { beforeAll, expect, test } from "@jest/globals";
-import { addresses, configMap, instance, rule } from "../support/builders/manifests.ts";
-import { slow } from "../support/processes/slowness.ts";
+import { addresses, instance, rule } from "../support/builders/manifests.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { KubeEvent } from "../support/worlds/operator-world.ts";
@@ -120,24 +119,6 @@ await describeOperator("the reports of the operator", (world) => {
     const over = conditionOf(await world().read("WafIpRule", namespace, "over"), "Ready");
     expect(over?.message).toContain("1 of its entries stays on the blocklist: another writer added it.");
     expect(waf.view.blocklist.toSorted()).toStrictEqual(["203.0.113.1", "203.0.113.9"]);
-  });
-
-  test("a change of a ConfigMap without the label is noticed within half a minute, as shown in the status", async () => {
-    const { namespace, waf } = await world().newInstance("polled", { resyncInterval: "1h" });
-    const from = { addressesFrom: [{ configMapKeyRef: { name: "feed", key: "list.txt" } }] };
-    await world().apply(configMap(namespace, "feed", "203.0.113.1\n"), rule(namespace, "feed", [], from));
-    await world().allReady(namespace);
-    const { status } = (await world().read("WafIpRule", namespace, "feed")) ?? {};
-    expect(status?.["sources"]).toStrictEqual([{ configMap: "feed", key: "list.txt", entries: 1, refresh: "Polled" }]);
-    await world().apply(configMap(namespace, "feed", "203.0.113.1\n203.0.113.2\n"));
-    const changedMs = Date.now();
-    await world().eventually("the new entry is there", () => waf.view.blocklist.length === 2);
-    expect(Date.now() - changedMs).toBeLessThan(slow(35_000));
-    await world().apply(configMap(namespace, "feed", "203.0.113.1\n203.0.113.2\n", { "wafsync.dev/watch": "true" }));
-    await world().eventually("the status says that it is watched", async () => {
-      const { status: now } = (await world().read("WafIpRule", namespace, "feed")) ?? {};
-      return JSON.stringify(now?.["sources"]).includes('"refresh":"Watched"');
-    });
   });
 
   test("a rule for an instance that is being deleted reports this", async () => {

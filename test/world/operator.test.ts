@@ -187,7 +187,7 @@ await describeInWorld("the operator on a node", (world) => {
     const feed = {
       apiVersion: "v1",
       kind: "ConfigMap",
-      metadata: { name: "large", namespace: "shop", labels: { "wafsync.dev/watch": "true" } },
+      metadata: { name: "large", namespace: "shop" },
       data: { "addresses.txt": addresses.map((address) => address.replace(/^10\./, "198.")).join("\n") },
     };
     const rule = {

@@ -16,6 +16,9 @@ import type { RejectedEntry, RuleEntries } from "../lists/rule-entries.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
 import { expiryOf } from "./expiry.ts";
 
+/** A rule can have 64 sources, and several conditions repeat the message. */
+const problemsShownMax = 8;
+
 export interface Drafting {
   readonly gathered: Gathered;
   readonly guards: EntryGuards;
@@ -125,7 +128,9 @@ function verdictOf(
 ): { readonly verdict: RuleVerdict; readonly message: string } {
   if (missing.length > 0) {
     const verdict = missing.some(({ isTooLarge }) => isTooLarge === true) ? "TooLarge" : "SourceMissing";
-    return { verdict, message: [...new Set(missing.map(({ problem }) => problem))].join(" ") };
+    const problems = [...new Set(missing.map(({ problem }) => problem))];
+    const more = problems.length > problemsShownMax ? [`${problems.length - problemsShownMax} more are missing.`] : [];
+    return { verdict, message: [...problems.slice(0, problemsShownMax), ...more].join(" ") };
   }
   const faulty = faultsIn(guarded);
   const message = describeRejected([...invalid, ...faulty, ...tooMany]);

@@ -100,17 +100,15 @@ function shownEntries(
 /** Returns as many sources as fit. */
 function shownSources({ rule, parts }: CompiledRule, { gathered }: RunFacts, bytesLeft: number): SourceStates {
   if (rule.addressesFrom.length === 0) return undefined;
-  const { texts = [], refresh } = gatheredRule(gathered, rule.meta) ?? {};
+  const { texts = [] } = gatheredRule(gathered, rule.meta) ?? {};
   const shown: NonNullable<SourceStates> = [];
   let bytes = 0;
   for (const [index, { name, key }] of rule.addressesFrom.slice(0, sourcesShownMax).entries()) {
     const text = texts[index];
-    const how = refresh?.[index];
     const state = {
       configMap: name,
       key,
       ...(text?.state === "Read" ? { entries: entriesOf(parts, text.source) } : {}),
-      ...(how === undefined ? {} : { refresh: how }),
     };
     bytes += bytesOf(state);
     if (bytes > Math.min(sourcesBytesMax, bytesLeft)) break;

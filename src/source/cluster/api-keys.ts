@@ -14,12 +14,16 @@ import { keysInWords } from "../data-keys.ts";
 import { secretType } from "./cluster-object.ts";
 
 const requestTimeoutMs = 10_000;
+/** The number of missing keys that `retry` reads again: those that were not read for the longest time. */
+const retriesMax = 20;
 
 export interface ApiKeysOptions {
   readonly api: ApiServer;
   readonly clock: Pick<Clock, "monotonicMs" | "nowMs">;
   /** Called when the last valid key of the instance has changed; `former` is undefined for the first one. */
   readonly onKey: (instance: ObjectName, former: ApiKey | undefined) => void;
+  /** Called when `retry` finds a key, or another reason why it is missing. */
+  readonly onRetried?: (instance: ObjectName) => void;
 }
 
 export interface UsableKey {
@@ -33,14 +37,17 @@ export interface UsableKey {
 interface Known {
   /** Identifies what the key belongs to: if the Secret, base URL or UID changes, nothing is kept. */
   readonly identity: string;
+  readonly instance: DeclaredInstance;
   lastGood: ApiKey | undefined;
   result: GatheredKey | undefined;
   /** When the request for `result` started. */
   readAtMs: number;
   readAtWallMs: number;
   reading: Promise<GatheredKey> | undefined;
-  /** Whether it was ever requested, with any outcome. */
-  tried: boolean;
+  /** When it was last requested, with any outcome; undefined if never. */
+  triedAtMs: number | undefined;
+  /** The outcome of that request. */
+  outcome: GatheredKey | undefined;
 }
 
 export class ApiKeys {
@@ -60,12 +67,13 @@ export class ApiKeys {
     const nowMs = this.#options.clock.monotonicMs();
     if (known.result !== undefined && nowMs - known.readAtMs < ageMsMax) return known.result;
     known.reading = this.#readAnew(instance, known, nowMs).finally(() => (known.reading = undefined));
-    return await known.reading;
+    known.outcome = await known.reading;
+    return known.outcome;
   }
 
   /** Reads the key unless a read was tried before, with any outcome. */
   async ensureTried(instance: DeclaredInstance): Promise<void> {
-    if (!this.#knownOf(instance).tried) await this.read(instance, Number.POSITIVE_INFINITY);
+    if (!this.wasTried(instance)) await this.read(instance, Number.POSITIVE_INFINITY);
   }
 
   /** The last valid key of the instance. Reads nothing. */
@@ -83,7 +91,7 @@ export class ApiKeys {
 
   /** Whether the key of the instance was ever read, and its Secret and URL are unchanged. */
   wasTried(instance: DeclaredInstance): boolean {
-    return this.#knownOf(instance).tried;
+    return this.#knownOf(instance).triedAtMs !== undefined;
   }
 
   /** All instances whose last valid key is this one, by `namespace/name`. Reads nothing. */
@@ -95,6 +103,19 @@ export class ApiKeys {
   refresh(instance: ObjectName): void {
     const known = this.#known.get(nameKey(instance));
     if (known !== undefined) known.result = undefined;
+  }
+
+  /** Reads missing keys again, because a Secret is often created after its instance. Never rejects. */
+  async retry(): Promise<void> {
+    const missing = [...this.#known.values()].filter(({ outcome }) => outcome?.state === "Missing");
+    const due = missing.toSorted((a, b) => (a.triedAtMs ?? 0) - (b.triedAtMs ?? 0)).slice(0, retriesMax);
+    await Promise.all(
+      due.map(async ({ instance, outcome: before }) => {
+        const key = await this.read(instance, 0);
+        const isSame = key.state === "Missing" && before?.state === "Missing" && key.problem === before.problem;
+        if (!isSame) this.#options.onRetried?.(instance.meta);
+      }),
+    );
   }
 
   /** Call this after the instance was deleted. */
@@ -129,12 +150,14 @@ export class ApiKeys {
     this.#forget(key);
     const fresh: Known = {
       identity,
+      instance,
       lastGood: undefined,
       result: undefined,
       readAtMs: 0,
       readAtWallMs: 0,
       reading: undefined,
-      tried: false,
+      triedAtMs: undefined,
+      outcome: undefined,
     };
     this.#known.set(key, fresh);
     return fresh;
@@ -143,7 +166,7 @@ export class ApiKeys {
   async #readAnew(instance: DeclaredInstance, known: Known, nowMs: number): Promise<GatheredKey> {
     const { api, clock } = this.#options;
     const wallMs = clock.nowMs();
-    known.tried = true;
+    known.triedAtMs = nowMs;
     const address = { namespace: instance.meta.namespace, name: instance.apiKeySecretRef.name };
     const read = await getObject<SecretObject>(api, secretType, address, { timeoutMs: requestTimeoutMs });
     if (!read.ok && !isAnswer(read.fault)) {

@@ -72,13 +72,9 @@ export function instanceNameOf({ metadata, spec }: ClusterObject): ObjectName | 
 
 /** `namespace/name` of every ConfigMap that a rule takes addresses from. */
 export function configMapKeysOf(rule: ClusterObject): string[] {
-  return [...new Set(sourcesOf(rule).map(({ mapKey }) => mapKey))];
-}
-
-/** The keys of this ConfigMap (`namespace/name`) that rules refer to. */
-export function dataKeysOf(rules: readonly ClusterObject[], wanted: string): ReadonlySet<string> {
-  const sources = rules.flatMap(sourcesOf).filter(({ mapKey }) => mapKey === wanted);
-  return new Set(sources.map(({ dataKey }) => dataKey));
+  const names = referencesOf(rule, "configMapKeyRef").map(({ name }) => name);
+  const { namespace = "" } = rule.metadata;
+  return [...new Set(names.flatMap((name) => (typeof name === "string" ? [nameKey({ namespace, name })] : [])))];
 }
 
 /** `namespace/name` of every feed that a rule takes addresses from. */
@@ -87,13 +83,6 @@ export function feedKeysOf(rule: ClusterObject): string[] {
     return typeof name === "string" && typeof namespace === "string" ? [nameKey({ namespace, name })] : [];
   });
   return [...new Set(keys)];
-}
-
-function sourcesOf(rule: ClusterObject): { readonly mapKey: string; readonly dataKey: string }[] {
-  return referencesOf(rule, "configMapKeyRef").flatMap(({ name, key }) => {
-    if (typeof name !== "string" || typeof key !== "string") return [];
-    return [{ mapKey: `${rule.metadata.namespace ?? ""}/${name}`, dataKey: key }];
-  });
 }
 
 /** The references of this kind in `spec.addressesFrom`. The rule may be invalid. */

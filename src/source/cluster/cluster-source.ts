@@ -1,6 +1,6 @@
 // The desired state from a cluster. Watches update the stores; a changed object only increases the version of the affected
-// instances. `gather` assembles the objects of an instance from the stores, `confirm` from fresh reads. Secrets and unlabeled
-// ConfigMaps are read on demand and cached; the ConfigMaps are polled for changes.
+// instances. `gather` assembles the objects of an instance from the stores, `confirm` from fresh reads. Secrets and ConfigMaps are
+// read on demand and cached.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered, GatheredKey } from "../../model/gathered.ts";
@@ -11,12 +11,12 @@ import {
   type ResourceMeta,
   type ResourceRef,
 } from "../../model/resource.ts";
-import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys, type UsableKey } from "./api-keys.ts";
-import { type ClusterObject, dataKeysOf, hasOtherLabels, instanceNameOf, typeOfKind } from "./cluster-object.ts";
+import { type ClusterObject, hasOtherLabels, instanceNameOf, typeOfKind } from "./cluster-object.ts";
 import { BrokenReferenceIndex } from "./broken-reference-index.ts";
 import type { ClusterSourceOptions } from "./cluster-source-options.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
+import { ConfigMaps } from "./config-maps.ts";
 import { findTerminatingCrd } from "./confirm-instance.ts";
 import { FeedObjects } from "./feed-objects.ts";
 import { InstanceChanges } from "./instance-changes.ts";
@@ -27,8 +27,10 @@ import { removeObject } from "./remove-object.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
 import { type Unattached, UnattachedLookup } from "./unattached-objects.ts";
 
+const retryMs = 5_000;
+
 export interface ClusterSource {
-  /** Watches, and polls for references that no watch covers, until the signal aborts. Never rejects. */
+  /** Watches until the signal aborts. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
   /** True as soon as everything was listed once: call no other method before. False if the signal aborts first. */
   whenSynced(signal?: AbortSignal): Promise<boolean>;
@@ -61,8 +63,6 @@ export interface ClusterSource {
   unattachedNow(object: ResourceRef): Unattached | undefined;
   /** Call this when the WAF has refused the key: the next `gather` reads the Secret again. */
   secretRefused(instance: ObjectName): void;
-  /** Makes the next `gather` read the Secret and the ConfigMaps of the instance again. */
-  forgetReads(instance: ObjectName): void;
   /** The key, at most `ageMsMax` old; undefined if the instance does not exist or is invalid. Never rejects. */
   readKey(instance: ObjectName, ageMsMax: number): Promise<GatheredKey | undefined>;
   /** The key that may currently be used to call the instance's WAF; undefined if there is none. Reads nothing. */
@@ -87,6 +87,7 @@ class WatchedCluster implements ClusterSource {
   readonly #watches: ClusterWatches;
   readonly #changes: InstanceChanges;
   readonly #keys: ApiKeys;
+  readonly #maps: ConfigMaps;
   readonly #references: InstanceReferences;
   readonly #rollouts: RolloutWatches;
   readonly #gathering: InstanceGathering;
@@ -108,7 +109,7 @@ class WatchedCluster implements ClusterSource {
         broken.objectChanged(change);
         this.#changes.objectChanged(kind, change);
       },
-      onConfigMap: (change) => this.#changes.configMapChanged(change),
+      onConfigMap: ({ object }) => this.#maps.changed(object),
       onNamespace: (change) => {
         if (!hasOtherLabels(change)) return;
         this.#changes.namespaceChanged(change);
@@ -118,27 +119,22 @@ class WatchedCluster implements ClusterSource {
     });
     const { stores } = this.#watches;
     const broken = new BrokenReferenceIndex(stores, namespace);
-    this.#keys = new ApiKeys({ api, clock, onKey: (instance, former) => this.#changes.keyChanged(instance, former) });
-    const texts = new AddressTexts({
+    this.#keys = new ApiKeys({
       api,
       clock,
+      onKey: (instance, former) => this.#changes.keyChanged(instance, former),
+      onRetried: (instance) => this.#changes.touch(instance, "Secret changed"),
+    });
+    this.#maps = new ConfigMaps({
+      api,
       watched: stores.configMaps,
       // ConfigMaps of owners do not wait for those of guests.
       goesFirst: (home) => stores.byKind.WafInstance.listBy("namespace", home).length > 0,
-      wantedOf: (mapKey) => dataKeysOf(stores.byKind.WafIpRule.listBy("configMap", mapKey), mapKey),
       onChanged: (mapKey) => this.#changes.touchUsersOf(mapKey),
     });
-    this.#changes = new InstanceChanges({ ...options, stores, keys: this.#keys, texts });
+    this.#changes = new InstanceChanges({ ...options, stores, keys: this.#keys, maps: this.#maps });
     this.feeds = new FeedObjects(stores, this.#changes, () => options.onFeedChange?.());
-    this.#references = new InstanceReferences({
-      clock,
-      random,
-      stores,
-      keys: this.#keys,
-      texts,
-      changes: this.#changes,
-      instanceOf: (name) => this.declared(name),
-    });
+    this.#references = new InstanceReferences({ clock, keys: this.#keys, maps: this.#maps, changes: this.#changes });
     this.#rollouts = new RolloutWatches({
       api,
       clock,
@@ -165,7 +161,15 @@ class WatchedCluster implements ClusterSource {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#watches.run(signal), this.#references.run(signal), this.#rollouts.run(signal)]);
+    await Promise.all([this.#watches.run(signal), this.#retry(signal), this.#rollouts.run(signal)]);
+  }
+
+  /** Reads again what no watch shows: missing keys, and ConfigMaps whose read failed. */
+  async #retry(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#options.clock.sleep(retryMs, signal);
+      if (!signal.aborted) await Promise.all([this.#keys.retry(), this.#maps.retry()]);
+    }
   }
 
   async whenSynced(signal?: AbortSignal): Promise<boolean> {
@@ -244,10 +248,6 @@ class WatchedCluster implements ClusterSource {
 
   secretRefused(instance: ObjectName): void {
     this.#keys.refresh(instance);
-  }
-
-  forgetReads(instance: ObjectName): void {
-    this.#changes.forgetReads(instance);
   }
 
   async readKey(instance: ObjectName, ageMsMax: number): Promise<GatheredKey | undefined> {

@@ -1,6 +1,5 @@
-// All watches and their stores: the kinds that users declare, namespaces for their labels, and ConfigMaps with the watch label.
-// Reports for each kind whether its store may be incomplete.
-import { category, watchLabel } from "../../api/kinds.ts";
+// All watches and their stores: the kinds that users declare, namespaces for their labels, and the metadata of ConfigMaps. Reports for each kind whether its store may be incomplete.
+import { category } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
@@ -29,7 +28,7 @@ export const unreadableInstance = "";
 
 export interface ClusterStores {
   readonly byKind: Readonly<Record<ResourceKind, ObjectView<ClusterObject>>>;
-  /** Only the metadata of ConfigMaps with the watch label. */
+  /** Only their names and versions. */
   readonly configMaps: ObjectView<KubeObject>;
   /** Undefined if only one namespace is watched: wafsync may then not read the labels of namespaces. */
   readonly namespaces: ObjectView<KubeObject> | undefined;
@@ -74,7 +73,6 @@ export class ClusterWatches {
       type: configMapType,
       kind: undefined,
       store: configMaps,
-      labelSelector: `${watchLabel}=true`,
       metadataOnly: true,
       transform: slimIdentity,
       onChange: onConfigMap,
@@ -155,7 +153,6 @@ export class ClusterWatches {
     readonly type: ResourceType;
     readonly kind: ResourceKind | undefined;
     readonly store: ObjectStore<T>;
-    readonly labelSelector?: string;
     readonly metadataOnly?: boolean;
     readonly transform: (object: T) => T;
     readonly onChange: (change: ObjectChange<T>) => void;

@@ -9,10 +9,10 @@ import { decideAttachment, dependsOnLabels } from "../../model/attachment.ts";
 import { continuedBy } from "../../model/continues.ts";
 import { type DeclaredInstance, type GuestKind, guestKinds } from "../../model/declared.ts";
 import { byAge, nameKey, type ObjectName } from "../../model/resource.ts";
-import type { AddressTexts } from "./address-texts.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { type ClusterObject, configMapKeysOf, instanceNameOf, isMeaningfulChange } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
+import type { ConfigMaps } from "./config-maps.ts";
 import { AttachedNamespaces, type NamespaceLabels, watchedLabels } from "./attached-namespaces.ts";
 import { parseInstance } from "./parse-object.ts";
 
@@ -22,7 +22,7 @@ const formerInstancesMax = 10_000;
 export interface InstanceChangesOptions {
   readonly stores: ClusterStores;
   readonly keys: ApiKeys;
-  readonly texts: AddressTexts;
+  readonly maps: Pick<ConfigMaps, "forget">;
   readonly onChange: (instance: ObjectName, reason: string) => void;
   /** Called when an object that no run covers has changed or appeared. */
   readonly onUnattachedChange?: () => void;
@@ -32,8 +32,6 @@ export class InstanceChanges {
   readonly #options: InstanceChangesOptions;
   readonly #versions = new Map<string, number>();
   #changes = 0;
-  /** The ConfigMaps that are being read, and whether they changed again in the meantime. */
-  readonly #checking = new Map<string, boolean>();
   /** The former instance of deleted objects, by `resourceKey`: an object that is recreated with a broken reference also affects it. */
   readonly #formerInstances = new LruMap<string, ObjectName>(formerInstancesMax);
   /** The common version of all instances that do not exist. */
@@ -62,27 +60,6 @@ export class InstanceChanges {
     if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;
     if (kind === "WafInstance") this.#instanceChanged(change);
     else this.#attachedChanged(kind, change);
-  }
-
-  /** A watched ConfigMap has a new version. Its data is read and compared only if rules use it. */
-  configMapChanged(change: ObjectChange<KubeObject>): void {
-    const key = keyOf(change.object);
-    this.#options.texts.refresh(key);
-    // From now on, further changes are detected in a different way.
-    if (change.type !== "Changed") this.touchUsersOf(key);
-    void this.#checkConfigMap(key, change.object);
-  }
-
-  async #checkConfigMap(key: string, { metadata: { namespace = "", name } }: KubeObject): Promise<void> {
-    const { texts } = this.#options;
-    if (!texts.isUsed(key)) return;
-    if (this.#checking.has(key)) return void this.#checking.set(key, true);
-    do {
-      this.#checking.set(key, false);
-      // If it can't be read, the next run reports this.
-      if (!(await texts.check({ namespace, name }))) this.touchUsersOf(key);
-    } while (this.#checking.get(key) === true);
-    this.#checking.delete(key);
   }
 
   /** The content of the ConfigMap has changed. */
@@ -150,15 +127,6 @@ export class InstanceChanges {
     return instances.filter((peer) => nameKey(peer.meta) !== nameKey(meta) && isRival(peer) && !keys.wasTried(peer));
   }
 
-  /** Makes the next `gather` read the Secret and the ConfigMaps again. */
-  forgetReads(instance: ObjectName): void {
-    const { keys, texts, stores } = this.#options;
-    keys.refresh(instance);
-    for (const rule of stores.byKind.WafIpRule.listBy("instance", nameKey(instance))) {
-      for (const mapKey of configMapKeysOf(rule)) texts.refresh(mapKey);
-    }
-  }
-
   get #instanceStore(): ClusterStores["byKind"]["WafInstance"] {
     return this.#options.stores.byKind.WafInstance;
   }
@@ -170,16 +138,17 @@ export class InstanceChanges {
       this.#touchSameKey(instance, this.#options.keys.lastGood(instance));
     }
     if (change.type === "Deleted") this.#options.keys.forget(instance);
-    if (change.type === "Changed" && requestOf(change.old) !== requestOf(change.object)) this.forgetReads(instance);
+    if (change.type === "Changed" && requestOf(change.old) !== requestOf(change.object))
+      this.#options.keys.refresh(instance);
     this.touch(instance, `WafInstance ${change.type.toLowerCase()}`);
   }
 
   #attachedChanged(kind: GuestKind, change: ObjectChange<ClusterObject>): void {
     const versions = change.type === "Added" ? [change.object] : [change.object, change.old];
     if (kind === "WafIpRule") {
-      const { stores, texts } = this.#options;
+      const { stores, maps } = this.#options;
       for (const mapKey of versions.flatMap(configMapKeysOf)) {
-        if (stores.byKind.WafIpRule.listBy("configMap", mapKey).length === 0) texts.forget(mapKey);
+        if (stores.byKind.WafIpRule.listBy("configMap", mapKey).length === 0) maps.forget(mapKey);
       }
     }
     const key = `${kind} ${keyOf(change.object)}`;

@@ -19,10 +19,9 @@ import {
   parseAhead,
   parseObjects,
 } from "./gather-instance.ts";
-import type { InstanceReferences } from "./instance-references.ts";
+import type { GrantedRule, InstanceReferences } from "./instance-references.ts";
 import { parseInstance } from "./parse-object.ts";
 import type { RolloutWatches } from "./rollout-watches.ts";
-import type { BudgetedRule } from "./source-budget.ts";
 
 export interface InstanceGatheringOptions {
   readonly api: ApiServer;
@@ -44,7 +43,7 @@ export class InstanceGathering {
 
   /** From the stores; undefined if the instance does not exist. */
   async gather(name: ObjectName): Promise<Gathered | undefined> {
-    const { clock, references, watches } = this.#options;
+    const { references, watches } = this.#options;
     const { WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafAutoBlock } = watches.stores.byKind;
     const key = nameKey(name);
     const instance = parseInstance(WafInstance.get(key));
@@ -61,16 +60,13 @@ export class InstanceGathering {
     };
     const attached = new AttachedNamespaces(instance, labelsOf);
     const declared = parseObjects(objects, attached);
-    const notBeforeMs = clock.monotonicMs() - instance.resyncIntervalMs;
-    const rules = budgeted(declared.rules, attached);
-    const read = await references.read(instance, rules, { notBeforeMs, bypassWatch: false });
-    return this.#assemble(instance, declared, references.follow(instance, read), labelsOf);
+    const read = await references.read(instance, granted(declared.rules, attached), false);
+    return this.#assemble(instance, declared, read, labelsOf);
   }
 
   /** From the API server. */
   async confirm(name: ObjectName): Promise<ConfirmedGathering> {
-    const { api, clock, namespace, references, watches } = this.#options;
-    const startMs = clock.monotonicMs();
+    const { api, namespace, references, watches } = this.#options;
     const confirmed = await readInstance(
       { api, namespace, stores: watches.stores, onCrdTerminating: (kind) => watches.markCrdTerminating(kind) },
       name,
@@ -86,12 +82,10 @@ export class InstanceGathering {
     };
     await this.#parseAhead(objects, attached);
     const declared = parseObjects({ ...objects, unreadable: this.#unreadable() }, attached);
-    const rules = budgeted(declared.rules, attached);
-    const read = await references.read(instance, rules, { notBeforeMs: startMs, bypassWatch: true });
-    const followed = references.follow(instance, read);
-    const [problem] = followed.problems;
+    const read = await references.read(instance, granted(declared.rules, attached), true);
+    const [problem] = read.problems;
     if (problem !== undefined) return { state: "Failed", problem };
-    return { state: "Read", gathered: this.#assemble(instance, declared, followed, labelsOf) };
+    return { state: "Read", gathered: this.#assemble(instance, declared, read, labelsOf) };
   }
 
   #assemble(
@@ -141,7 +135,7 @@ export class InstanceGathering {
   }
 }
 
-function budgeted(rules: readonly DeclaredRule[], attached: AttachedNamespaces): BudgetedRule[] {
+function granted(rules: readonly DeclaredRule[], attached: AttachedNamespaces): GrantedRule[] {
   return rules.map((rule) => {
     const attachment = attached.of("WafIpRule", rule.meta.namespace);
     const isAttached = attachment.state === "Allowed";

@@ -11,13 +11,13 @@ import { createObjectStore } from "../../kube/store.ts";
 import { getObject, listObjects } from "../../kube/verbs.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import type { Gathered, GatheredRule } from "../../model/gathered.ts";
+import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { FieldSetter, ObjectName, ResourceKind, ResourceMeta, ResourceRef } from "../../model/resource.ts";
 import { nameKey, resourceKey } from "../../model/resource.ts";
-import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
 import type { ClusterObject } from "./cluster-object.ts";
-import { dataKeysOf, instanceNameOf, namespaceType, slimObject, typeOfKind } from "./cluster-object.ts";
+import { instanceNameOf, namespaceType, slimObject, typeOfKind } from "./cluster-object.ts";
+import { ConfigMaps } from "./config-maps.ts";
 import { setterOfSpec } from "./managed-fields.ts";
 import { parseObject } from "./parse-object.ts";
 
@@ -70,21 +70,14 @@ export async function readFeed(
 class Reader {
   readonly #api: ApiServer;
   readonly #keys: ApiKeys;
-  readonly #texts: AddressTexts;
+  readonly #maps: ConfigMaps;
   readonly #gaps = new Set<string>();
   readonly #objects = new Map<string, ClusterObject>();
-  #ruleObjects: readonly ClusterObject[] = [];
 
   constructor(api: ApiServer, clock: Clock) {
     this.#api = api;
     this.#keys = new ApiKeys({ api, clock, onKey: () => undefined });
-    this.#texts = new AddressTexts({
-      api,
-      clock,
-      watched: createObjectStore(),
-      wantedOf: (mapKey) => dataKeysOf(this.#ruleObjects, mapKey),
-      onChanged: () => undefined,
-    });
+    this.#maps = new ConfigMaps({ api, watched: createObjectStore() });
   }
 
   async read(name: ObjectName) {
@@ -101,15 +94,12 @@ class Reader {
       await this.#attached("WafOrigin", name),
       await this.#attached("WafAutoBlock", name),
     ];
-    this.#ruleObjects = ruleObjects;
     const declaredRules = ruleObjects.flatMap((object) => this.#parsed("WafIpRule", object));
     const origins = originObjects.flatMap((object) => this.#parsed("WafOrigin", object));
     const autoBlocks = blockObjects.flatMap((object) => this.#parsed("WafAutoBlock", object));
     const rules: GatheredRule[] = [];
     for (const rule of declaredRules) {
-      const { texts, problems } = await this.#texts.read(rule, { notBeforeMs: 0, bypassWatch: true });
-      for (const problem of problems) this.#gaps.add(problem);
-      rules.push({ rule, texts });
+      rules.push({ rule, texts: await this.#textsOf(rule) });
     }
     const key = await this.#keys.read(instance, 0);
     const gathered: Gathered = {
@@ -132,6 +122,18 @@ class Reader {
       setterOf: (meta) => setterOfSpec(objects.get(resourceKey(meta))?.metadata.managedFields),
     };
     return { ok: true, read } as const;
+  }
+
+  async #textsOf({ meta: { namespace }, addressesFrom }: DeclaredRule): Promise<AddressText[]> {
+    const texts: AddressText[] = [];
+    for (const { name, key } of addressesFrom) {
+      const map = { namespace, name };
+      await this.#maps.load(map, { lengthMax: Number.POSITIVE_INFINITY, isFresh: false });
+      const problem = this.#maps.problem(map);
+      if (problem !== undefined) this.#gaps.add(problem);
+      texts.push(this.#maps.text(map, key));
+    }
+    return texts;
   }
 
   /** In all namespaces or, without permission, in the namespace of the instance. */

@@ -43,6 +43,15 @@ describe("A compiled rule", () => {
     expect(holds.map(({ scope }) => scope)).toStrictEqual([{ kind: "Rule", list: "blocklist", rule: "edge/feed" }]);
   });
 
+  test("with many missing ConfigMaps names the first of them", () => {
+    const texts = Array.from({ length: 64 }, (_, index) => ({
+      ...missing,
+      problem: `There is no ConfigMap ${index}.`,
+    }));
+    const [rule] = desiredOf({ rules: [aRule("feed", { texts })] }).rules;
+    expect(rule?.message).toMatch(/^There is no ConfigMap 0\. .* There is no ConfigMap 7\. 56 more are missing\.$/u);
+  });
+
   test("with a missing ConfigMap keeps its other entries, and puts removals on hold", () => {
     const { rules, holds } = desiredOf({
       rules: [aRule("feed", { action: "Allow", addresses: ["192.0.2.1"], texts: [missing] })],

@@ -171,19 +171,18 @@ describe("A rule whose entries were already on the list", () => {
 describe("The sources of a rule", () => {
   const from = (...names: readonly string[]) => names.map((name) => ({ name, key: "list" }));
 
-  test("are listed with the number of valid entries, and with how changes are noticed", async () => {
+  test("are listed with the number of valid entries", async () => {
     const missing = { state: "Missing", source: "ConfigMap edge/c, key list", problem: "There is none." } as const;
     const rule = aRule("feed", {
       addressesFrom: from("a", "b", "c"),
       texts: ["192.0.2.1\n192.0.2.2\nnonsense\n", "# none\n", missing],
     });
-    const rules = [{ ...rule, refresh: ["Watched", "Polled", "Resync"] as const }];
-    const world = new ConvergeWorld({ declared: { rules } });
+    const world = new ConvergeWorld({ declared: { rules: [rule] } });
     await world.pass();
     expect(world.status.read(metaOf(world))?.["sources"]).toStrictEqual([
-      { configMap: "a", key: "list", entries: 2, refresh: "Watched" },
-      { configMap: "b", key: "list", entries: 0, refresh: "Polled" },
-      { configMap: "c", key: "list", refresh: "Resync" },
+      { configMap: "a", key: "list", entries: 2 },
+      { configMap: "b", key: "list", entries: 0 },
+      { configMap: "c", key: "list" },
     ]);
     expect(world.status.faults).toStrictEqual([]);
   });

@@ -12,7 +12,6 @@ import type { Unattached } from "../../../src/source/cluster/unattached-objects.
 import { createInstanceFinalizers } from "../../../src/source/cluster/instance-finalizer.ts";
 import { apiClient, createAll, deleteManifest, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
 import type { WatchedClient } from "../../support/fakes/api-clients.ts";
-import { fastClock } from "../../support/processes/fast-clock.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
 import { cacheClear, configMap, instance, keySecret, origin, rule } from "../../support/builders/manifests.ts";
@@ -140,74 +139,38 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect((await gather(of)).namespaceLabels.get(guest)).toMatchObject({ waf: "shop" });
   });
 
-  test("a ConfigMap with the watch label is watched, and a missing one is polled", async () => {
-    const labels = { "wafsync.dev/watch": "true" };
+  test("a ConfigMap is read when a rule uses it and when its content changes, and a missing one when it appears", async () => {
     const fed = rule(namespace, "fed", [], {
       addressesFrom: [
-        { configMapKeyRef: { name: "watched", key: "list.txt" } },
+        { configMapKeyRef: { name: "used", key: "list.txt" } },
         { configMapKeyRef: { name: "later", key: "list.txt" } },
       ],
     });
-    await createAll(cluster, configMap(namespace, "watched", "198.51.100.4\n", labels), fed);
+    const used = configMap(namespace, "used", "198.51.100.4\n");
+    await createAll(cluster, used, configMap(namespace, "unused", "198.51.100.2\n"), fed);
     await seen(fed);
     const textsOf = async () => (await gather()).rules.find(({ rule: { meta } }) => meta.name === "fed")?.texts;
-    await waitFor("the first text", waitMs, async () => ((await textsOf())?.[0]?.state === "Read" ? true : undefined));
+    const reads = (): number => client.sent.filter((request) => request.endsWith("/configmaps/used")).length;
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.4\n" }, { state: "Missing" }]);
     expect((await gather()).brokenSources).toStrictEqual([]);
     let version = source.version(name);
-    await patchObject(cluster, configMap(namespace, "watched", ""), { data: { "list.txt": "198.51.100.5\n" } });
+    const before = reads();
+    await patchObject(cluster, used, { metadata: { annotations: { note: "1" } } });
+    await waitFor("one more read", waitMs, async () => (reads() > before ? true : undefined));
+    await gather();
+    expect(source.version(name)).toBe(version);
+    await patchObject(cluster, used, { data: { "list.txt": "198.51.100.5\n" } });
     await grows(version);
     version = source.version(name);
     await createAll(cluster, configMap(namespace, "later", "198.51.100.6\n"));
     await grows(version);
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.5\n" }, { text: "198.51.100.6\n" }]);
-    const ruleNow = async () => (await gather()).rules.find(({ rule: { meta } }) => meta.name === "fed");
-    expect((await ruleNow())?.refresh).toStrictEqual(["Watched", "Polled"]);
-    // It is not watched, and is polled later.
     version = source.version(name);
-    await patchObject(cluster, configMap(namespace, "later", ""), { data: { "list.txt": "198.51.100.7\n" } });
-    expect((await textsOf())?.[1]).toMatchObject({ text: "198.51.100.6\n" });
-    source.forgetReads(name);
-    expect((await textsOf())?.[1]).toMatchObject({ text: "198.51.100.7\n" });
+    await deleteManifest(cluster, used);
+    await grows(version);
+    expect(await textsOf()).toMatchObject([{ state: "Missing" }, { state: "Read" }]);
+    expect(client.sent.filter((request) => request.endsWith("/configmaps/unused"))).toStrictEqual([]);
     await deleteManifest(cluster, fed);
-  });
-
-  test("a ConfigMap without the label is polled by its metadata, and read completely only if it has changed", async () => {
-    const polled = watchedClient(api);
-    const home = await createNamespace(cluster, "polled");
-    const fed = rule(home, "fed", [], { addressesFrom: [{ configMapKeyRef: { name: "plain", key: "list.txt" } }] });
-    const map = configMap(home, "plain", "198.51.100.4\n");
-    await createAll(cluster, keySecret(home, "a-polled-key-0123"), instance(home, "https://polled.example"), map, fed);
-    const fast = createClusterSource({
-      api: polled,
-      clock: fastClock(60),
-      random: Math.random,
-      namespace: home,
-      onChange: () => undefined,
-    });
-    const stop = new AbortController();
-    const ended = fast.run(stop.signal);
-    await fast.whenSynced();
-    const of = { namespace: home, name: "waf" };
-    const reads = (): number => polled.sent.filter((request) => request.endsWith("/configmaps/plain")).length;
-    const first = await fast.gather(of);
-    expect(first?.rules).toMatchObject([{ texts: [{ text: "198.51.100.4\n" }], refresh: ["Polled"] }]);
-    await waitFor("two polls", waitMs, async () => (reads() >= 3 ? true : undefined));
-    const version = fast.version(of);
-    await patchObject(cluster, map, { metadata: { annotations: { other: "touched" } } });
-    const before = reads();
-    await waitFor("three more reads", waitMs, async () => (reads() >= before + 3 ? true : undefined));
-    expect(fast.version(of)).toBe(version);
-    await patchObject(cluster, map, { data: { "list.txt": "198.51.100.5\n" } });
-    await waitFor("a higher version", waitMs, async () => (fast.version(of) > version ? true : undefined));
-    expect((await fast.gather(of))?.rules).toMatchObject([{ texts: [{ text: "198.51.100.5\n" }] }]);
-    await deleteManifest(cluster, map);
-    await waitFor("the end of it", waitMs, async () => {
-      const [gathered] = (await fast.gather(of))?.rules ?? [];
-      return gathered?.texts[0]?.state === "Missing" ? true : undefined;
-    });
-    stop.abort();
-    await ended;
   });
 
   test("Secrets are read one at a time, and again only after a refusal, a request or a resync", async () => {

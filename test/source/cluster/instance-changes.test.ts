@@ -4,7 +4,6 @@ import { realClock } from "../../../src/async/clock.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { ObjectStore } from "../../../src/kube/store.ts";
 import { nameKey, type ResourceKind } from "../../../src/model/resource.ts";
-import { AddressTexts } from "../../../src/source/cluster/address-texts.ts";
 import { ApiKeys } from "../../../src/source/cluster/api-keys.ts";
 import type { ClusterObject } from "../../../src/source/cluster/cluster-object.ts";
 import { ClusterWatches } from "../../../src/source/cluster/cluster-watches.ts";
@@ -36,14 +35,8 @@ beforeEach(() => {
     onProblem: nothing,
   });
   const { stores } = watches;
-  const texts = new AddressTexts({
-    ...common,
-    watched: stores.configMaps,
-    goesFirst: () => true,
-    wantedOf: () => new Set(),
-    onChanged: nothing,
-  });
-  changes = new InstanceChanges({ stores, keys: new ApiKeys({ ...common, onKey: nothing }), texts, onChange: nothing });
+  const keys = new ApiKeys({ ...common, onKey: nothing });
+  changes = new InstanceChanges({ stores, keys, maps: { forget: nothing }, onChange: nothing });
   feedChanges = 0;
   feeds = new FeedObjects(stores, changes, () => void (feedChanges += 1));
   written = 0;

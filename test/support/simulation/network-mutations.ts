@@ -132,6 +132,20 @@ export const networkMutations: readonly Mutation[] = [
     foundBy: "test/source/cluster/instance-changes.test.ts",
   },
   {
+    guard: "a ConfigMap that can't be read keeps its last content",
+    file: "src/source/cluster/config-maps.ts",
+    from: 'if (read.ok || read.fault.code === "NotFound") {',
+    to: "if (read.ok || !read.ok) {",
+    foundBy: "test/source/cluster/config-maps.test.ts",
+  },
+  {
+    guard: "a text of a guest that is longer than its grant allows is not kept",
+    file: "src/source/cluster/config-maps.ts",
+    from: "if (text.length > lengthMax)",
+    to: "if (text.length < 0)",
+    foundBy: "test/source/cluster/config-maps.test.ts",
+  },
+  {
     guard: "the feeds of a namespace have a limit for all their entries",
     file: "src/reconcile/feeds/namespace-limit.ts",
     from: "if (entries <= entriesOfNamespaceMax) return undefined;",
