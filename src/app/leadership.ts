@@ -6,6 +6,8 @@ import type { LeaseApi, LeaseStanding } from "../kube/lease.ts";
 import { defaultLeaseTimings, type LeaseTimings } from "../kube/lease-decision.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { Permission } from "../waf/client.ts";
+import type { Stopping } from "./stopping.ts";
 
 export interface Leadership {
   /** Competes for the leadership. Resolves with true as soon as this process leads, or with false if it never will. */
@@ -76,4 +78,11 @@ export function electedLeadership(options: {
       log.info("lease released", { result: await elector.release(workEnded) });
     },
   };
+}
+
+/** Whether this process may write to WAFs and delete objects at this moment. */
+export function writePermission(leadership: Pick<Leadership, "mayWrite">, stopping: Stopping): Permission {
+  if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." };
+  if (!leadership.mayWrite()) return { permitted: false, reason: "This process does not hold the Lease." };
+  return { permitted: true };
 }

@@ -1,17 +1,17 @@
 // Writes statuses and events to the cluster, and logs every event as a line and every failed status write as a warning.
-import type { ResourceMeta, ResourceRef } from "../model/resource.ts";
-import { resourceKey } from "../model/resource.ts";
+import type { Clock } from "../async/clock.ts";
+import { LruMap } from "../async/lru-map.ts";
+import { resourceKey, type ResourceMeta, type ResourceRef } from "../model/resource.ts";
 import type { LogStatusPort } from "../reconcile/logs/forward-ports.ts";
 import { keepLogPart } from "../reconcile/logs/forward-status.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import type { ClusterStatus } from "../source/cluster/cluster-status.ts";
 import type { LogFields, Logger } from "../telemetry/log.ts";
-import type { SafeText } from "./status-texts.ts";
-import { safeEvent, safeStatus } from "./status-texts.ts";
-import type { ThrottledLog } from "./throttled-log.ts";
+import { safeEvent, safeStatus, type SafeText } from "./status-texts.ts";
 
 export interface LoggedStatusOptions {
   readonly status: ClusterStatus;
+  /** With the fields of the reconcile run. */
   readonly log: Logger;
   readonly throttledLog: ThrottledLog;
   readonly safe: SafeText;
@@ -21,13 +21,10 @@ export interface LoggedStatusOptions {
 
 export interface LoggedStatus extends StatusPort, LogStatusPort {}
 
-/** @param fields the fields of the reconcile run, which are added to every line */
-export function loggedStatus(options: LoggedStatusOptions, fields: LogFields): LoggedStatus {
-  const { status, throttledLog, onUnwritten, safe } = options;
-  const log = options.log.child(fields);
+export function loggedStatus({ status, log, throttledLog, onUnwritten, safe }: LoggedStatusOptions): LoggedStatus {
   const report = (object: ResourceMeta, problem: string | undefined): void => {
     if (problem === undefined) return;
-    throttledLog.warn("status write failed", { ...fields, subject: resourceKey(object), code: "", problem });
+    throttledLog.warn("status write failed", { subject: resourceKey(object), code: "", problem }, log);
     onUnwritten(object);
   };
   return {
@@ -56,4 +53,36 @@ export function loggedStatus(options: LoggedStatusOptions, fields: LogFields): L
       status.event(meta, event);
     },
   };
+}
+
+const repeatMs = 300_000;
+const subjectsMax = 1_000;
+
+/** Logs a recurring problem as a warning at most every 5 minutes, and every further occurrence at debug level. */
+export class ThrottledLog {
+  readonly #log: Logger;
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #warned = new LruMap<string, number>(subjectsMax);
+
+  constructor(log: Logger, clock: Pick<Clock, "monotonicMs">) {
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  /** Problems with the same message, `subject` and `code` count as one. The message is constant. */
+  warn(
+    message: string,
+    details: LogFields & { readonly subject: string; readonly code: string },
+    log: Logger = this.#log,
+  ): void {
+    const key = `${message} ${details.subject} ${details.code}`;
+    const nowMs = this.#clock.monotonicMs();
+    const warnedMs = this.#warned.get(key);
+    if (warnedMs !== undefined && nowMs - warnedMs < repeatMs) {
+      log.debug(message, details);
+      return;
+    }
+    this.#warned.set(key, nowMs);
+    log.warn(message, details);
+  }
 }

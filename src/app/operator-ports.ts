@@ -1,80 +1,104 @@
-// The ports of an instance's reconcile run in a cluster.
-import type { Clock } from "../async/clock.ts";
-import type { ObjectName } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
-import type { BlockBook } from "../reconcile/blocking/block-book.ts";
+// The ports of the operator's runs: those that reconcile an instance, and those that forward and judge its logs.
+import { nameKey, type ObjectName } from "../model/resource.ts";
+import { autoBlockPublisher } from "../reconcile/blocking/block-book.ts";
 import { withAutoBlocks } from "../reconcile/blocking/block-source.ts";
-import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
-import type { HistoryPort, ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
-import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
-import type { ClusterSource } from "../source/cluster/cluster-source.ts";
+import type { ForwardLogsPorts } from "../reconcile/logs/forward-ports.ts";
+import type { ReconcilePorts, SourcePort } from "../reconcile/ports.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
-import type { Leadership } from "./leadership.ts";
-import { measuringObserver } from "./measure-reconciles.ts";
-import type { Stopping } from "./stopping.ts";
-import type { WafClients } from "./waf-clients.ts";
-import { writePermission } from "./write-permission.ts";
+import { writePermission } from "./leadership.ts";
+import type { LoggedStatus } from "./logged-status.ts";
+import { measuringObserver } from "./measure.ts";
+import type { OperatorRuntime } from "./operator-runtime.ts";
 
-export interface OperatorParts {
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly metrics: Metrics;
-  readonly leadership: Pick<Leadership, "mayWrite" | "mayRecord">;
-  readonly stopping: Stopping;
-  readonly baseUrls: BaseUrlPolicy;
-  readonly source: ClusterSource;
-  readonly records: ClusterRecords;
-  readonly history: HistoryPort;
-  readonly wafClients: WafClients;
-  readonly gather: SourcePort["gather"];
-  readonly feeds: Pick<FeedBook, "view">;
-  readonly blocks: BlockBook;
-}
-
-/** @param log the logger with the fields of the run */
-export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Logger): ReconcilePorts {
-  const { clock, random, metrics, leadership, stopping, baseUrls, source, records, wafClients } = parts;
-  return {
-    source: withAutoBlocks(
-      withFeeds(
-        {
-          gather: parts.gather,
-          confirm: async (name: ObjectName) => await source.confirm(name),
-          version: (name: ObjectName) => source.version(name),
-          isUninstalling: async () => await source.isUninstalling(),
-          removeObject: async (object) => {
-            if (writePermission(leadership, stopping).permitted) await source.remove(object);
-          },
-        },
-        parts.feeds,
-      ),
-      parts.blocks,
-    ),
+/** @returns a function that creates the ports of one run; its `log` has the fields of that run */
+export function reconcilePorts(runtime: OperatorRuntime): (status: LoggedStatus, log: Logger) => ReconcilePorts {
+  const { metrics, source, records, history, blocks } = runtime;
+  const { stopping } = runtime.options;
+  const shared = sharedPorts(runtime);
+  const withBlocks = withAutoBlocks(shared.source, blocks);
+  return (status, log) => ({
+    ...shared,
+    source: withBlocks,
     inventory: records.inventory,
-    history: parts.history,
+    history,
     lifecycle: records.lifecycle,
     status,
-    openWaf: (instance, key) => {
-      // Before the first call, so that the figures of the first run are not lost.
-      metrics.addInstance(nameKey(instance.meta));
-      return wafClients.open(instance, key);
-    },
-    clock,
-    random,
+    openWaf: shared.open,
     observer: {
       ...measuringObserver(metrics),
       failed: (instance, fault) => {
         log.warn("reconcile failed", { code: fault.code, ...(fault.cause !== undefined && { cause: fault.cause }) });
-        if (fault.code === "BadApiKey" || fault.code === "MissingApiKey") source.secretRefused(instance);
+        if (isKeyFault(fault)) source.secretRefused(instance);
       },
       waiting: (_instance, why, delayMs) => log.info("waiting", { why, delayMs }),
     },
-    baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
-    stopping: stopping.stop,
     abandon: stopping.abandon,
+  });
+}
+
+/** @returns a function that creates the ports of one run; its `log` has the fields of that run */
+export function forwardingPorts(runtime: OperatorRuntime): (status: LoggedStatus, log: Logger) => ForwardLogsPorts {
+  const { metrics, leadership, source, blocks, blockMeasure, outputs, logRecords: records } = runtime;
+  const { stopping, logRowsMax } = runtime.options;
+  const shared = sharedPorts(runtime);
+  return (status, log) => ({
+    ...shared,
+    domainOf: (instance) => runtime.domainOf(instance),
+    openLogs: shared.open,
+    outputOf: (output) => outputs.of(output),
+    records,
+    blocks: autoBlockPublisher(blocks, status, (instance, judgements) => blockMeasure.published(instance, judgements)),
+    ...(logRowsMax === undefined ? {} : { limits: { rowsPerHourMax: logRowsMax, rowsKeptMax: logRowsMax } }),
+    status,
+    mayForward: () => leadership.mayWrite() && !stopping.stop.aborted,
+    observer: {
+      forwarded: (gathered, entries, output) => {
+        metrics.logsForwarded(nameKey(gathered.instance.meta), entries, output);
+      },
+      lagged: (instance, lagMs) => metrics.logsLagged(nameKey(instance), lagMs),
+      remembered: (instance, rows) => metrics.logsRemembered(nameKey(instance), rows),
+      failed: (instance, reason, fault) => {
+        metrics.logForwardingFailed(nameKey(instance), reason);
+        const cause = fault?.cause;
+        log.warn("log forwarding failed", { reason, ...(cause !== undefined && { cause }) });
+        if (fault !== undefined && isKeyFault(fault)) source.secretRefused(instance);
+      },
+    },
+  });
+}
+
+function isKeyFault({ code }: { readonly code: string }): boolean {
+  return code === "BadApiKey" || code === "MissingApiKey";
+}
+
+function sharedPorts({ options, metrics, leadership, source, wafClients, feeds }: OperatorRuntime) {
+  const { clock, random, stopping, baseUrls, redactor } = options;
+  const open: ReconcilePorts["openWaf"] & ForwardLogsPorts["openLogs"] = (instance, key) => {
+    // Before the first call, so that the figures of the first run are not lost.
+    metrics.addInstance(nameKey(instance.meta));
+    return wafClients.open(instance, key);
+  };
+  const watched: SourcePort = {
+    gather: async (name) => {
+      const gathered = await source.gather(name);
+      if (gathered?.key.state === "Present") redactor.add(gathered.key.key, name);
+      return gathered;
+    },
+    confirm: async (name: ObjectName) => await source.confirm(name),
+    version: (name: ObjectName) => source.version(name),
+    isUninstalling: async () => await source.isUninstalling(),
+    removeObject: async (object) => {
+      if (writePermission(leadership, stopping).permitted) await source.remove(object);
+    },
+  };
+  return {
+    source: withFeeds(watched, feeds),
+    open,
+    clock,
+    random,
+    baseUrlObjection: (baseUrl: string) => baseUrlObjection(baseUrls, baseUrl),
+    stopping: stopping.stop,
   };
 }

@@ -1,152 +1,161 @@
 // The work of the operator, wired up. Every replica watches; only the leader reconciles, writes statuses and emits events.
+import { randomUUID } from "node:crypto";
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { KubeObject } from "../kube/kube-object.ts";
 import { type ObjectName, nameKey, type ResourceKind, type ResourceRef } from "../model/resource.ts";
-import { instanceNameOf } from "../source/cluster/cluster-object.ts";
-import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
+import { BlockBook } from "../reconcile/blocking/block-book.ts";
+import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
+import { FeedBook } from "../reconcile/feeds/feed-book.ts";
+import { type ClusterObject, instanceNameOf } from "../source/cluster/cluster-object.ts";
 import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
+import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
+import { FeedRecords } from "../source/cluster/feed-records.ts";
+import { HistoryRecords } from "../source/cluster/history-records.ts";
+import { LogRecords } from "../source/cluster/log-records.ts";
+import { readSecretValue } from "../source/cluster/secret-value.ts";
+import { recordHolderOf } from "../source/cluster/record-object.ts";
+import type { Logger } from "../telemetry/log.ts";
 import type { Permission } from "../waf/client.ts";
 import { connectionsOf } from "./base-url-policy.ts";
-import type { OnFeedsChanged } from "./feed-loop.ts";
-import type { HistoryKeeper } from "./history-keeper.ts";
+import { createFeedFetcher } from "./feed-fetcher.ts";
+import { FeedLoop } from "./feed-loop.ts";
+import { HistoryKeeper } from "./history-keeper.ts";
 import { InstanceController } from "./instance-controller.ts";
-import type { LogForwardingController } from "./log-forwarding-controller.ts";
-import { type LogOutputs, createLogOutputs } from "./log-outputs.ts";
-import { type LoggedStatusOptions, loggedStatus } from "./logged-status.ts";
-import { operatorHistory } from "./operator-history.ts";
-import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
-import { type OperatorBlocks, createOperatorBlocks, createOperatorForwarding } from "./operator-forwarding.ts";
-import { measureWatches } from "./measure-watches.ts";
-import type { OperatorWork, OperatorWorkOptions } from "./operator-options.ts";
-import type { OperatorParts } from "./operator-ports.ts";
-import { OperatorRuns } from "./operator-runs.ts";
-import { type OperatorSight, operatorSight } from "./operator-sight.ts";
-import { SelectedInstances, handOverMs } from "./selected-instances.ts";
+import { writePermission } from "./leadership.ts";
+import { LogForwardingController } from "./log-forwarding-controller.ts";
+import { createLogOutputs, type LogOutputs } from "./log-outputs.ts";
+import { type LoggedStatus, loggedStatus, ThrottledLog } from "./logged-status.ts";
+import { AutoBlockMeasure, measureOutcome, measureWatches, measuringFeedObserver } from "./measure.ts";
+import { forwardingPorts, reconcilePorts } from "./operator-ports.ts";
+import type { OperatorOptions, OperatorRuntime } from "./operator-runtime.ts";
+import { handOverMs, SelectedInstances } from "./selected-instances.ts";
 import { safeTexts } from "./status-texts.ts";
-import { ThrottledLog } from "./throttled-log.ts";
-import { createUnattachedLoop, type UnattachedOptions } from "./unattached-loop.ts";
+import { UnattachedLoop, type UnattachedOptions } from "./unattached-loop.ts";
 import { WafClients } from "./waf-clients.ts";
-import { writePermission } from "./write-permission.ts";
 
-export function createOperatorWork(options: OperatorWorkOptions): OperatorWork {
-  return new Work(options);
-}
-
-class Work implements OperatorWork {
-  readonly sight: OperatorSight;
-  readonly #options: OperatorWorkOptions;
+export class OperatorWork implements OperatorRuntime {
+  readonly options: OperatorOptions;
+  readonly api: OperatorRuntime["api"];
+  readonly metrics: OperatorRuntime["metrics"];
+  readonly leadership: OperatorRuntime["leadership"];
+  readonly source: ClusterSource;
+  readonly selected: SelectedInstances;
+  readonly records: ClusterRecords;
+  readonly history: HistoryKeeper;
+  readonly logRecords: LogRecords;
+  readonly wafClients: WafClients;
+  readonly feeds: FeedBook;
+  readonly blocks: BlockBook;
+  readonly blockMeasure: AutoBlockMeasure;
+  readonly outputs: LogOutputs;
   readonly #throttledLog: ThrottledLog;
-  readonly #source: ClusterSource;
-  readonly #records: ClusterRecords;
-  readonly #history: HistoryKeeper;
-  readonly #wafClients: WafClients;
-  readonly #feeds: OperatorFeeds;
-  readonly #blocks: OperatorBlocks;
+  readonly #feedLoop: FeedLoop;
   readonly #controller: InstanceController;
-  readonly #outputs: LogOutputs;
   readonly #forwarding: LogForwardingController;
   readonly #changed = new ChangeSignal();
-  readonly #selected: SelectedInstances;
-  readonly #runs: OperatorRuns;
+  /** The domain of each instance's key, as its last run found. */
+  readonly #domains = new Map<string, string>();
   #running: Promise<unknown> = Promise.resolve();
-  readonly #onFeedsChanged: OnFeedsChanged = (feeds) => this.#source.feeds.contentChanged(feeds);
   #isWorking = false;
 
-  constructor(options: OperatorWorkOptions) {
-    this.#options = options;
-    const { metrics, log, clock, leadership, stopping, selector } = options;
+  constructor(
+    options: OperatorOptions,
+    { api, metrics, leadership }: Pick<OperatorRuntime, "api" | "metrics" | "leadership">,
+  ) {
+    this.options = options;
+    this.api = api;
+    this.metrics = metrics;
+    this.leadership = leadership;
+    const { clock, log, stopping, selector } = options;
     this.#throttledLog = new ThrottledLog(log, clock);
-    this.#source = this.#makeSource();
-    this.#selected = new SelectedInstances(clock, selector, (instance) => this.#labelsOf("WafInstance", instance));
-    this.#records = this.#makeRecords();
-    this.#history = operatorHistory({
+    this.source = this.#makeSource();
+    this.selected = new SelectedInstances(clock, selector, (instance) => this.#labelsOf("WafInstance", instance));
+    this.records = createClusterRecords({
       ...options,
-      source: this.#source,
-    });
-    this.#wafClients = new WafClients({
-      ...options,
-      ...connectionsOf(options.baseUrls),
-      permit: (_operation, instance) => {
-        const permission = this.#permitCall(instance);
-        return permission.permitted ? writePermission(leadership, stopping) : permission;
-      },
-      permitRead: (instance) => this.#permitCall(instance),
-      onCall: (instance, call) => metrics.wafCalled(instance, call),
-    });
-    this.#outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
-    this.#feeds = createOperatorFeeds({
-      ...options,
-      source: this.#source,
-      status: loggedStatus(this.#statusOptions(), {}),
+      api,
+      source: this.source,
       mayWrite: () => leadership.mayWrite(),
-      isOwn: (feed) => this.#selected.matches(this.#labelsOf("WafFeed", feed)),
+      onEventDropped: (reason) => metrics.eventDropped(reason),
+      onInventoryDeleted: (instance) => log.warn("orphaned inventory deleted", { instance: nameKey(instance) }),
     });
-    this.#blocks = createOperatorBlocks({
-      ...options,
-      mayRecord: () => leadership.mayRecord(),
-      source: this.#source,
+    // What was done before the process was asked to stop must still be recorded.
+    const recording = {
+      api,
+      holderOf: (instance: ObjectName) => recordHolderOf(this.#objectOf("WafInstance", instance)),
+      mayWrite: () => leadership.mayRecord(),
+    };
+    this.history = new HistoryKeeper(
+      new HistoryRecords({ ...recording, nowMs: () => clock.nowMs() }),
+      clock,
+      (problem) => log.warn("could not write history", { problem }),
+    );
+    this.logRecords = new LogRecords(recording);
+    this.wafClients = this.#makeWafClients();
+    this.outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
+    this.feeds = this.#makeFeeds();
+    this.#feedLoop = new FeedLoop({
+      book: this.feeds,
+      feeds: () => this.source.feeds.declared(),
+      clock,
+      followsOthers: selector !== undefined,
+    });
+    this.blocks = new BlockBook({
+      records: this.logRecords,
+      clock,
       onChange: (instance) => this.#controller.wake(instance, "automatic blocks changed"),
     });
-    this.#runs = this.#makeRuns();
+    this.blockMeasure = new AutoBlockMeasure(metrics);
     this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
-    measureWatches(this.#source, metrics);
-    this.sight = operatorSight({
-      ...options,
-      source: this.#source,
-      wafClients: this.#wafClients,
-      selected: this.#selected,
-    });
+    measureWatches(this.source, metrics);
   }
 
+  domainOf(instance: ObjectName): string | undefined {
+    return this.#domains.get(nameKey(instance));
+  }
+
+  /** Watches the objects of the cluster until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
-    await this.#source.run(signal);
+    await this.source.run(signal);
   }
 
+  /** Resolves when all objects have been listed once, or when the signal aborts. */
   async whenSynced(signal: AbortSignal): Promise<void> {
-    await this.#source.whenSynced(signal);
+    await this.source.whenSynced(signal);
     // If the records can't be read in time, each instance reports the reason.
-    await this.#records.whenUsable(signal);
+    await this.records.whenUsable(signal);
   }
 
+  /** Reconciles until the signal aborts and the current runs have ended. */
   async run(signal: AbortSignal): Promise<void> {
     this.#isWorking = true;
     // The last content of feeds is loaded before the first run, so that no rule appears to have lost its entries.
-    await this.#feeds.loop.load();
-    for (const instance of this.#source.instances()) {
-      if (!this.#selected.has(instance)) continue;
-      this.#options.metrics.addInstance(nameKey(instance));
+    await this.#feedLoop.load();
+    for (const instance of this.source.instances()) {
+      if (!this.selected.has(instance)) continue;
+      this.metrics.addInstance(nameKey(instance));
       this.#wake(instance, "start");
     }
-    this.#running = Promise.all([this.#controller.run(signal), this.#forwarding.run(signal), this.#lead(signal)]);
+    this.#running = Promise.all([
+      this.#controller.run(signal),
+      this.#forwarding.run(signal),
+      this.#feedLoop.run(signal, (feeds) => this.source.feeds.contentChanged(feeds)),
+      this.#makeUnattachedLoop().run(signal),
+      this.records.tidyUp(signal),
+    ]);
     await this.#running;
   }
 
+  /** Resolves when no work is in progress. */
   async ended(): Promise<void> {
     await this.#running;
-    await this.#history.flush();
+    await this.history.flush();
   }
 
   async close(eventFlushMs: number): Promise<void> {
-    await this.#wafClients.close();
-    await this.#outputs.close();
-    await this.#records.close(eventFlushMs);
-  }
-
-  /** The work that concerns no single instance. */
-  async #lead(signal: AbortSignal): Promise<void> {
-    const unattached = createUnattachedLoop(
-      this.#options,
-      this.#changed,
-      this.#unattached(),
-      this.#records,
-      this.#statusOptions(),
-    );
-    await Promise.all([
-      this.#feeds.loop.run(signal, this.#onFeedsChanged),
-      unattached.run(signal),
-      this.#records.tidyUp(signal),
-    ]);
+    await this.wafClients.close();
+    await this.outputs.close();
+    await this.records.close(eventFlushMs);
   }
 
   #wake(instance: ObjectName, reason: string): void {
@@ -154,21 +163,191 @@ class Work implements OperatorWork {
     this.#forwarding.wake(instance, reason);
   }
 
-  #labelsOf(kind: ResourceKind, { namespace, name }: ObjectName): Readonly<Record<string, string>> | undefined {
-    const object = this.#source.objectOf({ kind, namespace, name });
-    return object === undefined ? undefined : (object.metadata.labels ?? {});
+  #objectOf(kind: ResourceKind, { namespace, name }: ObjectName): ClusterObject | undefined {
+    return this.source.objectOf({ kind, namespace, name });
+  }
+
+  #labelsOf(kind: ResourceKind, object: ObjectName): Readonly<Record<string, string>> | undefined {
+    const found = this.#objectOf(kind, object);
+    return found === undefined ? undefined : (found.metadata.labels ?? {});
+  }
+
+  /** Before each call, because an instance can be given to another operator at any time. */
+  #permitCall(instance: ObjectName): Permission {
+    return this.selected.has(instance)
+      ? { permitted: true }
+      : { permitted: false, reason: "The labels of the instance no longer match --selector." };
+  }
+
+  /** Changes of labels alone cause no `onChange`, because they change nothing that is declared. */
+  #noteLabels({ metadata: { namespace = "", name } }: KubeObject): void {
+    const instance = { namespace, name };
+    const membership = this.selected.note(instance);
+    if (!this.#isWorking) return;
+    if (membership === "Left") this.#leave(instance);
+    if (membership === "Joined") void this.#join(instance);
+  }
+
+  async #join(instance: ObjectName): Promise<void> {
+    const { clock, stopping } = this.options;
+    // Timers may fire a little early.
+    await clock.sleep(handOverMs + 100, stopping.stop);
+    if (stopping.stop.aborted || !this.selected.has(instance)) return;
+    this.metrics.addInstance(nameKey(instance));
+    this.#wake(instance, "selected");
+  }
+
+  #leave(instance: ObjectName): void {
+    this.#controller.forget(instance);
+    this.#forwarding.forget(instance);
+    this.#forget(instance);
+    this.metrics.forgetInstance(nameKey(instance));
+  }
+
+  /** Forgets what was remembered about the instance outside its runs. */
+  #forget(instance: ObjectName): void {
+    this.#domains.delete(nameKey(instance));
+    this.selected.forget(instance);
+    this.blocks.forget(instance);
+    this.blockMeasure.forget(instance);
+    void this.wafClients.forget(nameKey(instance));
+  }
+
+  #makeSource(): ClusterSource {
+    return createClusterSource({
+      ...this.options,
+      api: this.api,
+      onChange: (instance, reason) => {
+        this.#changed.notify();
+        if (!this.#isWorking || !this.selected.has(instance)) return;
+        const declared = this.source.declared(instance);
+        if (declared !== undefined) this.wafClients.pace(declared);
+        this.#wake(instance, reason);
+      },
+      onUnattachedChange: () => this.#changed.notify(),
+      onFeedChange: () => this.#feedLoop.wake(),
+      onStored: (change) => {
+        this.records.status.cached(change);
+        if (change.type !== "Deleted" && change.object.kind === "WafInstance") this.#noteLabels(change.object);
+      },
+      onProblem: (subject, { code, message: problem }) =>
+        this.#throttledLog.warn("watch failed", { subject, code, problem }),
+    });
+  }
+
+  #makeWafClients(): WafClients {
+    const { leadership, metrics, options } = this;
+    return new WafClients({
+      ...options,
+      ...connectionsOf(options.baseUrls),
+      permit: (_operation, instance) => {
+        const permission = this.#permitCall(instance);
+        return permission.permitted ? writePermission(leadership, options.stopping) : permission;
+      },
+      permitRead: (instance) => this.#permitCall(instance),
+      onCall: (instance, call) => metrics.wafCalled(instance, call),
+    });
+  }
+
+  /** Only the leader fetches, because only one process may advance the CrowdSec cursor. */
+  #makeFeeds(): FeedBook {
+    const { api, leadership, metrics } = this;
+    const { clock, random, feedPolicy: policy } = this.options;
+    return new FeedBook({
+      ...createFeedFetcher({
+        ...this.options,
+        policy,
+        readSecret: async (namespace, ref) => await readSecretValue(api, namespace, ref),
+      }),
+      store: new FeedRecords({
+        api,
+        mayWrite: () => leadership.mayWrite(),
+        uidOf: (feed) => this.#objectOf("WafFeed", feed)?.metadata.uid,
+      }),
+      status: this.#statusFor({ log: this.options.log }),
+      clock,
+      random,
+      observer: measuringFeedObserver(metrics),
+      isOwn: (feed) => this.selected.matches(this.#labelsOf("WafFeed", feed)),
+    });
+  }
+
+  #makeController(): InstanceController {
+    const portsFor = reconcilePorts(this);
+    return new InstanceController({
+      startRun: (instance, reasons) => {
+        const log = this.#logOf(instance, reasons);
+        return {
+          ports: portsFor(this.#statusFor({ log }), log),
+          onOutcome: (outcome, result, durationMs) => {
+            const { kind } = outcome.result;
+            log.debug("reconcile finished", { result, outcome: kind, durationMs: Math.round(durationMs) });
+            if (kind === "Gone" && outcome.facts !== undefined) log.info("instance released");
+            this.#ended(instance, outcome);
+          },
+          onError: (error) => log.error("reconcile panicked", { error }),
+        };
+      },
+      isOwn: (instance) => this.selected.has(instance),
+      version: (instance) => this.source.version(instance) + this.blocks.version(instance),
+      clock: this.options.clock,
+      random: this.options.random,
+      metrics: this.metrics,
+    });
+  }
+
+  #ended(instance: ObjectName, outcome: ReconcileOutcome): void {
+    measureOutcome(this.metrics, this.options.clock, instance, outcome);
+    const domain = outcome.facts?.inventory?.domain;
+    // Log forwarding waits for the domain, which is part of every entry.
+    if (domain !== undefined && this.domainOf(instance) !== domain) {
+      this.#domains.set(nameKey(instance), domain);
+      this.#forwarding.wake(instance, "domain known");
+    }
+    if (outcome.result.kind === "Gone") this.#forget(instance);
+  }
+
+  #makeForwarding(): LogForwardingController {
+    const portsFor = forwardingPorts(this);
+    return new LogForwardingController({
+      startRun: (instance, reasons) => {
+        const log = this.#logOf(instance, reasons);
+        return {
+          ports: portsFor(this.#statusFor({ log }), log),
+          onError: (error) => log.error("log forwarding panicked", { error }),
+        };
+      },
+      isOwn: (instance) => this.selected.has(instance),
+      concerns: (instance) =>
+        forwardsLogs(this.#objectOf("WafInstance", instance)) || this.source.hasAutoBlocks(nameKey(instance)),
+      clock: this.options.clock,
+      random: this.options.random,
+      metrics: this.metrics,
+    });
+  }
+
+  #makeUnattachedLoop(): UnattachedLoop {
+    return new UnattachedLoop({
+      clock: this.options.clock,
+      metrics: this.metrics,
+      changed: this.#changed,
+      source: this.#unattached(),
+      lifecycle: this.records.lifecycle,
+      // No run covers such an object, so a failed status write does not requeue one.
+      status: (onUnwritten) => this.#statusFor({ log: this.options.log, onUnwritten }),
+    });
   }
 
   /** Objects that no run covers belong to an operator by their own labels, like feeds, and all others by those of their instance. */
   #unattached(): UnattachedOptions["source"] {
-    const source = this.#source;
+    const { source, selected } = this;
     const isOwn = ({ meta }: { readonly meta: ResourceRef }): boolean =>
-      this.#selected.matches(this.#labelsOf(meta.kind, meta));
+      selected.matches(this.#labelsOf(meta.kind, meta));
     return {
       objects: (kind) =>
         source.objects(kind).filter((object) => {
           const instance = instanceNameOf(object);
-          return instance === undefined ? this.#selected.matches(object.metadata.labels) : this.#selected.has(instance);
+          return instance === undefined ? selected.matches(object.metadata.labels) : selected.has(instance);
         }),
       // Undefined stands for an object that does not count, so that the caller's slices of time can end there.
       unattached: function* () {
@@ -178,143 +357,30 @@ class Work implements OperatorWork {
     };
   }
 
-  /** Before each call, because an instance can be given to another operator at any time. */
-  #permitCall(instance: ObjectName): Permission {
-    return this.#selected.has(instance)
-      ? { permitted: true }
-      : { permitted: false, reason: "The labels of the instance no longer match --selector." };
+  /** The logger of one run: every line has its fields. */
+  #logOf(instance: ObjectName, reasons: readonly string[]): Logger {
+    return this.options.log.child({ reconcileID: randomUUID(), instance: nameKey(instance), reasons });
   }
 
-  /** Changes of labels alone cause no `onChange`, because they change nothing that is declared. */
-  #noteLabels({ metadata: { namespace = "", name } }: KubeObject): void {
-    const instance = { namespace, name };
-    const membership = this.#selected.note(instance);
-    if (!this.#isWorking) return;
-    if (membership === "Left") this.#leave(instance);
-    if (membership === "Joined") void this.#join(instance);
-  }
-
-  async #join(instance: ObjectName): Promise<void> {
-    const { clock, stopping, metrics } = this.#options;
-    // Timers may fire a little early.
-    await clock.sleep(handOverMs + 100, stopping.stop);
-    if (stopping.stop.aborted || !this.#selected.has(instance)) return;
-    metrics.addInstance(nameKey(instance));
-    this.#wake(instance, "selected");
-  }
-
-  #leave(instance: ObjectName): void {
-    this.#controller.forget(instance);
-    this.#forwarding.forget(instance);
-    this.#runs.forget(instance);
-    this.#options.metrics.forgetInstance(nameKey(instance));
-  }
-
-  #makeSource(): ClusterSource {
-    return createClusterSource({
-      ...this.#options,
-      onChange: (instance, reason) => {
-        this.#changed.notify();
-        if (!this.#isWorking || !this.#selected.has(instance)) return;
-        const declared = this.#source.declared(instance);
-        if (declared !== undefined) this.#wafClients.pace(declared);
-        this.#wake(instance, reason);
-      },
-      onUnattachedChange: () => this.#changed.notify(),
-      onFeedChange: () => this.#feeds.loop.wake(),
-      onStored: (change) => {
-        this.#records.status.cached(change);
-        if (change.type !== "Deleted" && change.object.kind === "WafInstance") this.#noteLabels(change.object);
-      },
-      onProblem: (subject, { code, message: problem }) =>
-        this.#throttledLog.warn("watch failed", { subject, code, problem }),
-    });
-  }
-
-  #makeRecords(): ClusterRecords {
-    const { leadership, metrics, log } = this.#options;
-    return createClusterRecords({
-      ...this.#options,
-      source: this.#source,
-      mayWrite: () => leadership.mayWrite(),
-      onEventDropped: (reason) => metrics.eventDropped(reason),
-      onInventoryDeleted: (instance) => log.warn("orphaned inventory deleted", { instance: nameKey(instance) }),
-    });
-  }
-
-  #makeController(): InstanceController {
-    const { clock, random, metrics } = this.#options;
-    const queueObserver = metrics.queue("instances");
-    const controller = new InstanceController({
-      startRun: (instance, reasons) => this.#runs.startRun(instance, reasons),
-      isOwn: (instance) => this.#selected.has(instance),
-      version: (instance) => this.#source.version(instance) + this.#blocks.book.version(instance),
-      clock,
-      random,
-      queueObserver,
-      measured: metrics.reconciles("instances"),
-    });
-    queueObserver.follow(() => controller.stats());
-    return controller;
-  }
-
-  #makeRuns(): OperatorRuns {
-    return new OperatorRuns({
-      parts: this.#parts(),
-      forwarding: {
-        outputs: this.#outputs,
-        logRecords: this.#blocks.records,
-        measure: this.#blocks.measure,
-        domainOf: (instance) => this.#runs.domainOf(instance),
-        logRowsMax: this.#options.logRowsMax,
-      },
-      statusOptions: this.#statusOptions(),
-      log: this.#options.log,
-      onForgotten: (instance) => {
-        this.#selected.forget(instance);
-        this.#blocks.book.forget(instance);
-        this.#blocks.measure.forget(instance);
-      },
-      onDomain: (instance) => this.#forwarding.wake(instance, "domain known"),
-    });
-  }
-
-  #makeForwarding(): LogForwardingController {
-    return createOperatorForwarding({
-      ...this.#options,
-      source: this.#source,
-      isOwn: (instance) => this.#selected.has(instance),
-      startRun: (instance, reasons) => this.#runs.startForwarding(instance, reasons),
-    });
-  }
-
-  #parts(): OperatorParts {
-    return {
-      ...this.#options,
-      source: this.#source,
-      records: this.#records,
-      history: this.#history,
-      wafClients: this.#wafClients,
-      feeds: this.#feeds.book,
-      blocks: this.#blocks.book,
-      gather: async (name) => {
-        const gathered = await this.#source.gather(name);
-        if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key, name);
-        return gathered;
-      },
-    };
-  }
-
-  #statusOptions(): LoggedStatusOptions {
-    return {
-      status: this.#records.status,
-      safe: safeTexts(this.#options.redactor),
-      log: this.#options.log,
+  #statusFor(parts: { readonly log: Logger; readonly onUnwritten?: (object: ResourceRef) => void }): LoggedStatus {
+    return loggedStatus({
+      status: this.records.status,
+      safe: safeTexts(this.options.redactor),
       throttledLog: this.#throttledLog,
       onUnwritten: (object) => {
-        const instance = this.#source.instanceOf(object);
+        const instance = this.source.instanceOf(object);
         if (instance !== undefined) this.#controller.requeue(instance, "status unwritten");
       },
-    };
+      ...parts,
+    });
   }
+}
+
+/** Whether the instance in the API server forwards its logs, or its status says so. */
+function forwardsLogs(instance: ClusterObject | undefined): boolean {
+  const { spec, status } = (instance ?? {}) as {
+    readonly spec?: { readonly logs?: { readonly enabled?: unknown } };
+    readonly status?: { readonly logs?: unknown };
+  };
+  return spec?.logs?.enabled === true || status?.logs !== undefined;
 }

@@ -3,55 +3,16 @@
 // Start: health server, watches, leadership, reconcile runs. Only the leader reconciles; the others keep their caches warm.
 // Stop: no new calls, end of the calls in flight, Lease, events, connections. If the Lease is lost, the process ends
 // immediately, because another process may start to write.
-import type { Clock } from "../async/clock.ts";
 import { createApiServer } from "../kube/api-server.ts";
-import type { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import { kubeConfigCredentials } from "../kube/credentials.ts";
 import { leaseApi } from "../kube/object-apis.ts";
-import type { ObjectAddress } from "../kube/resource-path.ts";
-import type { LabelSelector } from "../model/declared.ts";
-import type { Redactor } from "../model/redactor.ts";
-import { createMetrics } from "../telemetry/metrics.ts";
-import type { Logger } from "../telemetry/log.ts";
-import type { AnswerLimits } from "../waf/client.ts";
-import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import type { FeedPolicy } from "./feed-fetcher.ts";
-import type { HealthServer } from "./health-server.ts";
-import { startHealthServer } from "./health-server.ts";
-import type { Leadership } from "./leadership.ts";
-import { electedLeadership, soleLeadership } from "./leadership.ts";
-import type { OperatorWork } from "./operator-options.ts";
-import type { ServePage } from "./operator-sight.ts";
-import { createOperatorWork } from "./operator-work.ts";
-import type { StoppingControl } from "./stopping.ts";
-
-export interface OperatorOptions {
-  readonly kubeConfig: KubeConfig;
-  /** The only namespace to manage, with Roles only; all namespaces if undefined. */
-  readonly namespace: string | undefined;
-  /** Undefined if there is no leader election. */
-  readonly lease: ObjectAddress | undefined;
-  /** The labels of the instances and feeds of this operator; undefined for all. */
-  readonly selector?: LabelSelector | undefined;
-  readonly podName: string;
-  readonly baseUrls: BaseUrlPolicy;
-  /** Limits for the responses of one WAF; unlimited if undefined. */
-  readonly limits?: AnswerLimits | undefined;
-  /** The maximum number of rows of an instance that are forwarded in an hour, and remembered; undefined for the default. */
-  readonly logRowsMax?: number | undefined;
-  readonly feedPolicy: FeedPolicy;
-  readonly version: string;
-  /** The base URL of an OpenTelemetry collector, for instances that forward their logs to it; undefined if there is none. */
-  readonly otlpEndpoint?: string | undefined;
-  /** Serves a page about the operator; undefined if there is none. */
-  readonly servePage?: ServePage | undefined;
-  readonly ports: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number };
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly redactor: Redactor;
-  readonly log: Logger;
-  readonly stopping: StoppingControl;
-}
+import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
+import { baseUrlObjection } from "./base-url-policy.ts";
+import { type HealthServer, startHealthServer } from "./health-server.ts";
+import { electedLeadership, type Leadership, soleLeadership, writePermission } from "./leadership.ts";
+import type { OperatorOptions, OperatorRuntime, OperatorSight } from "./operator-runtime.ts";
+import { OperatorWork } from "./operator-work.ts";
+import type { CallWaf } from "./waf-clients.ts";
 
 export type OperatorOutcome =
   | { readonly state: "Stopped" }
@@ -70,11 +31,12 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const leaseName = options.lease?.name ?? "none";
   metrics.leading(leaseName, false);
   const leadership = leadershipOf(options, leaseClient, (isLeading) => metrics.leading(leaseName, isLeading));
-  const work = createOperatorWork({ ...options, api, metrics, leadership });
+  const work = new OperatorWork(options, { api, metrics, leadership });
   const health = await listen(options, work, metrics);
   if ("problem" in health) return { state: "NotStarted", ...health };
-  log.info("started", { version, namespaces: options.namespace ?? "all", ...options.ports, ...portsOf(health) });
-  const closePage = await options.servePage?.(work.sight);
+  const { healthPort, metricsPort } = health;
+  log.info("started", { version, namespaces: options.namespace ?? "all", ...options.ports, healthPort, metricsPort });
+  const closePage = await options.servePage?.(operatorSight(work));
   const watching = work.watch(stopping.stop);
   const outcome = await lead(options, leadership, work);
   // Calling begin() again would abort the call in flight.
@@ -137,12 +99,12 @@ function leadershipOf(
 async function listen(
   { ports, log }: OperatorOptions,
   work: OperatorWork,
-  metrics: ReturnType<typeof createMetrics>,
+  metrics: Metrics,
 ): Promise<HealthServer | { readonly problem: string; readonly hint: string }> {
   const checks = {
     // A hung process cannot answer, so any answer means alive.
     liveness: () => undefined,
-    readiness: () => work.sight.notReadyBecause(),
+    readiness: () => work.source.notReadyBecause(),
     metrics: async () => await metrics.text(),
     metricsContentType: metrics.contentType,
   };
@@ -158,6 +120,30 @@ async function listen(
   }
 }
 
-function portsOf({ healthPort, metricsPort }: HealthServer): object {
-  return { healthPort, metricsPort };
+function operatorSight(runtime: OperatorRuntime): OperatorSight {
+  const { api, source, options } = runtime;
+  const { namespace, redactor } = options;
+  return {
+    api,
+    namespace,
+    redactor,
+    objects: (kind) => source.objects(kind),
+    notReadyBecause: () => source.notReadyBecause(),
+    callWaf: callsOf(runtime),
+  };
+}
+
+function callsOf({ options, leadership, wafClients, selected }: OperatorRuntime): CallWaf {
+  return async (instance, key, work) => {
+    const objection = baseUrlObjection(options.baseUrls, instance.baseUrl);
+    if (objection !== undefined) return { ok: false, problem: objection };
+    // The API accepts one call at a time, and only the lane of one process knows of its calls.
+    if (!selected.has(instance.meta)) {
+      return { ok: false, problem: "Another operator works on this instance, and only that operator calls the WAF." };
+    }
+    if (!writePermission(leadership, options.stopping).permitted) {
+      return { ok: false, problem: "This replica is not the leader, and only the leader calls the WAF." };
+    }
+    return { ok: true, value: await work(wafClients.open(instance, key)) };
+  };
 }

@@ -3,11 +3,12 @@ import type { Clock } from "../async/clock.ts";
 import { sleepBy } from "../async/clock.ts";
 import type { Park } from "../async/workers.ts";
 import type { ForwardLogsPorts } from "../reconcile/logs/forward-ports.ts";
-import type { LogPort } from "../reconcile/logs/log-ports.ts";
-import type { ReconcilePorts, WafPort } from "../reconcile/ports.ts";
+import type { ReconcilePorts } from "../reconcile/ports.ts";
 
 /** Shorter waits, which include most calls, keep the worker. */
 export const parkAfterMs = 500;
+
+type Waiting = <T>(act: () => Promise<T>) => Promise<T>;
 
 /** The same ports, but every wait for a WAF or a timer parks the run. */
 export function parkingPorts(ports: ReconcilePorts, park: Park): ReconcilePorts {
@@ -15,7 +16,7 @@ export function parkingPorts(ports: ReconcilePorts, park: Park): ReconcilePorts 
   return {
     ...ports,
     clock: parkingClock(ports.clock, waiting),
-    openWaf: (instance, key) => parkingWaf(ports.openWaf(instance, key), waiting),
+    openWaf: (instance, key) => parkingCalls(ports.openWaf(instance, key), waiting),
   };
 }
 
@@ -25,7 +26,7 @@ export function parkingLogPorts(ports: ForwardLogsPorts, park: Park): ForwardLog
   return {
     ...ports,
     clock: parkingClock(ports.clock, waiting),
-    openLogs: (instance, key) => parkingLogs(ports.openLogs(instance, key), waiting),
+    openLogs: (instance, key) => parkingCalls(ports.openLogs(instance, key), waiting),
   };
 }
 
@@ -42,8 +43,6 @@ function parkedWaiting(clock: Clock, park: Park): Waiting {
   };
 }
 
-type Waiting = <T>(act: () => Promise<T>) => Promise<T>;
-
 function parkingClock(clock: Clock, waiting: Waiting): Clock {
   return {
     nowMs: () => clock.nowMs(),
@@ -53,21 +52,14 @@ function parkingClock(clock: Clock, waiting: Waiting): Clock {
   };
 }
 
-function parkingWaf(waf: WafPort, waiting: Waiting): WafPort {
-  return {
-    readOrigins: async (options) => await waiting(async () => await waf.readOrigins(options)),
-    readList: async (list, options) => await waiting(async () => await waf.readList(list, options)),
-    addEntry: async (list, text, options) => await waiting(async () => await waf.addEntry(list, text, options)),
-    removeEntry: async (list, text, options) => await waiting(async () => await waf.removeEntry(list, text, options)),
-    addOrigin: async (host, type, options) => await waiting(async () => await waf.addOrigin(host, type, options)),
-    removeOrigin: async (host, options) => await waiting(async () => await waf.removeOrigin(host, options)),
-    clearCache: async (options) => await waiting(async () => await waf.clearCache(options)),
-  };
-}
-
-function parkingLogs(waf: LogPort, waiting: Waiting): LogPort {
-  return {
-    queryLogs: async (query, options) => await waiting(async () => await waf.queryLogs(query, options)),
-    scrollLogs: async (scrollId, options) => await waiting(async () => await waf.scrollLogs(scrollId, options)),
-  };
+/** Every method of a client is a call of the WAF. */
+function parkingCalls<Client extends object>(client: Client, waiting: Waiting): Client {
+  return new Proxy(client, {
+    get: (target, name) => {
+      const call: unknown = Reflect.get(target, name, target);
+      if (typeof call !== "function") return call;
+      return async (...parameters: readonly unknown[]): Promise<unknown> =>
+        await waiting(async () => await Reflect.apply(call, target, parameters));
+    },
+  });
 }

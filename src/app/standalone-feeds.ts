@@ -1,70 +1,49 @@
-// The feeds of a directory. The modules are loaded with the first declared feed, because most directories have none.
-import { ChangeSignal } from "../async/change-signal.ts";
-import type { ObjectName } from "../model/resource.ts";
-import type { FeedView } from "../plan/feeds/feed-access.ts";
+// The feeds of a directory: declared in its files, with Secrets from these files, and stored in the state directory. Loaded with the
+// first declared feed.
+import type { SecretKeyRef } from "../model/declared-feed.ts";
+import { nameKey } from "../model/resource.ts";
+import { FeedBook } from "../reconcile/feeds/feed-book.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
-import type { StandaloneFeedWork, StandaloneFeedsOptions } from "./standalone-feed-work.ts";
+import { createFeedFiles } from "../source/directory/feed-files.ts";
+import { type FeedFetcherOptions, type SecretValue, createFeedFetcher } from "./feed-fetcher.ts";
+import { FeedLoop } from "./feed-loop.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 
-export class StandaloneFeeds {
-  readonly #options: StandaloneFeedsOptions;
-  readonly #source: DirectorySource;
-  readonly #store: OpenedStore;
-  readonly #status: StatusPort;
-  readonly #changed = new ChangeSignal();
-  #work: StandaloneFeedWork | undefined;
+export interface StandaloneFeeds {
+  readonly book: FeedBook;
+  readonly loop: FeedLoop;
+}
 
-  constructor(options: StandaloneFeedsOptions, source: DirectorySource, store: OpenedStore, status: StatusPort) {
-    this.#options = options;
-    this.#source = source;
-    this.#store = store;
-    this.#status = status;
-  }
+export interface StandaloneFeedsOptions extends Omit<FeedFetcherOptions, "policy" | "readSecret"> {
+  readonly feedPolicy: FeedFetcherOptions["policy"];
+  readonly isDryRun: boolean;
+  readonly random: () => number;
+}
 
-  view(name: ObjectName): FeedView | undefined {
-    return this.#work?.book.view(name);
-  }
+export function openStandaloneFeeds(
+  { feedPolicy: policy, isDryRun, clock, random, redactor, version }: StandaloneFeedsOptions,
+  source: DirectorySource,
+  store: OpenedStore,
+  status: StatusPort,
+): StandaloneFeeds {
+  const readSecret = async (namespace: string, ref: SecretKeyRef): Promise<SecretValue> =>
+    secretOf(source, namespace, ref);
+  const { fetch, forget } = createFeedFetcher({ policy, readSecret, clock, redactor, version });
+  const files = createFeedFiles(store.state);
+  // A dry run compares fetched content with the stored content, and does not store it.
+  const feedStore = isDryRun ? { ...files, save: async () => undefined } : files;
+  const book = new FeedBook({ store: feedStore, fetch, forget, status, clock, random });
+  // The author of the files owns all of them, and a plan shows every feed.
+  const feeds = () => ({ used: source.snapshot().feeds, unused: [] });
+  return { book, loop: new FeedLoop({ book, feeds, clock }) };
+}
 
-  version(): number {
-    return this.#work?.book.version() ?? 0;
-  }
-
-  /** The problems of each feed, in one or more sentences. */
-  problems(): readonly string[] {
-    return this.#work?.book.problems() ?? [];
-  }
-
-  /** Call this when the files have changed. */
-  wake(): void {
-    this.#changed.notify();
-    this.#work?.loop.wake();
-  }
-
-  /** Loads the declarations and the stored content, and fetches nothing. */
-  async load(): Promise<void> {
-    await (await this.#open())?.loop.load();
-  }
-
-  /** Fetches the feeds that are due. */
-  async once(signal: AbortSignal): Promise<void> {
-    await (await this.#open())?.loop.once(signal);
-  }
-
-  /** @param onChange called when the entries of rules may have changed */
-  async run(signal: AbortSignal, onChange: () => void): Promise<void> {
-    while (!signal.aborted) {
-      const { version } = this.#changed;
-      const work = await this.#open();
-      if (work !== undefined) return await work.loop.run(signal, onChange);
-      await this.#changed.wait(version, signal);
-    }
-  }
-
-  async #open(): Promise<StandaloneFeedWork | undefined> {
-    if (this.#work !== undefined || this.#source.snapshot().feeds.length === 0) return this.#work;
-    const { openStandaloneFeeds } = await import("./standalone-feed-work.ts");
-    this.#work ??= openStandaloneFeeds(this.#options, this.#source, this.#store, this.#status);
-    return this.#work;
-  }
+function secretOf(source: DirectorySource, namespace: string, { name, key }: SecretKeyRef): SecretValue {
+  const secretName = nameKey({ namespace, name });
+  const secret = source.snapshot().secrets.get(secretName);
+  if (secret === undefined) return { ok: false, problem: `Secret ${secretName} is not in the directory: add it.` };
+  const value = secret.data.get(key);
+  if (value === undefined) return { ok: false, problem: `Secret ${secretName} has no key ${key}: add it.` };
+  return { ok: true, value };
 }

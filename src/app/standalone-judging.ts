@@ -3,34 +3,31 @@ import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey } from "../model/resource.ts";
-import type { BlockBook } from "../reconcile/blocking/block-book.ts";
-import { autoBlockPublisher } from "../reconcile/blocking/block-book.ts";
-import type { SourcePort, StatusPort } from "../reconcile/ports.ts";
+import { autoBlockPublisher, type BlockBook } from "../reconcile/blocking/block-book.ts";
+import type { ReconcilePorts, SourcePort } from "../reconcile/ports.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import type { StateDirectory } from "../source/directory/state-directory.ts";
-import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import type { ForwardLogsPorts } from "../reconcile/logs/forward-ports.ts";
 import { createLogFiles } from "../source/directory/log-files.ts";
-import { baseUrlObjection } from "./base-url-policy.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import type { WafClients } from "./waf-clients.ts";
 
-export interface StandaloneBlocksOptions {
+export interface JudgingOptions {
   readonly clock: Clock;
   readonly random: () => number;
-  readonly baseUrls: BaseUrlPolicy;
   readonly source: DirectorySource;
   /** Includes the entries of feeds, because allowed addresses are never blocked. */
-  readonly gather: SourcePort["gather"];
+  readonly fed: SourcePort;
+  /** The ports of reconcile runs. */
+  readonly ports: Pick<ReconcilePorts, "status" | "baseUrlObjection">;
   readonly state: StateDirectory;
   readonly wafClients: WafClients;
-  readonly status: StatusPort;
+  readonly book: BlockBook;
+  /** Notified when the files have changed. */
+  readonly changed: ChangeSignal;
 }
 
-export async function judgeLogs(
-  options: StandaloneBlocksOptions & { readonly book: BlockBook; readonly changed: ChangeSignal },
-  signal: AbortSignal,
-): Promise<void> {
+export async function judgeLogs(options: JudgingOptions, signal: AbortSignal): Promise<void> {
   const { source, clock, random, changed } = options;
   const ports = portsOf(options, signal);
   const controller = new LogForwardingController({
@@ -51,12 +48,13 @@ export async function judgeLogs(
 }
 
 function portsOf(
-  { baseUrls, gather, state, wafClients, status, clock, random, book }: Parameters<typeof judgeLogs>[0],
+  { fed, ports, state, wafClients, clock, random, book }: JudgingOptions,
   stopping: AbortSignal,
 ): ForwardLogsPorts {
+  const { status, baseUrlObjection } = ports;
   return {
-    source: { gather: async (instance) => withoutForwarding(await gather(instance)) },
-    baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
+    source: { gather: async (instance) => withoutForwarding(await fed.gather(instance)) },
+    baseUrlObjection,
     // Only forwarded rows need a domain.
     domainOf: () => "",
     openLogs: (instance, key) => wafClients.open(instance, key),

@@ -6,7 +6,12 @@ import { resourceKey } from "../model/resource.ts";
 import type { HistoryPort, InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { createInventoryFiles } from "../source/directory/inventory-files.ts";
 import { createSeenFiles } from "../source/directory/seen-files.ts";
-import { type StateDirectory, openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
+import {
+  type FileResult,
+  openStateDirectory,
+  type StateDirectory,
+  viewStateDirectory,
+} from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
 import type { SeenStore } from "./seen-keeper.ts";
 
@@ -56,9 +61,18 @@ export async function openStore(
   const status = createStatusFiles({ state: opened.state, clock, onProblem });
   const seenFiles = createSeenFiles(opened.state);
   // A plan needs no history.
-  const { directoryHistory } = await import("./directory-history.ts");
-  const history = directoryHistory(opened.state, clock, onProblem);
-  const report = (result: { readonly ok: true } | { readonly ok: false; readonly problem: string }): void => {
+  const { createHistoryFiles } = await import("../source/directory/history-files.ts");
+  const { HistoryKeeper } = await import("./history-keeper.ts");
+  const historyFiles = createHistoryFiles(opened.state);
+  const history = new HistoryKeeper(
+    {
+      append: async (instance, events) => problemOf(await historyFiles.append(instance, events)),
+      takeOver: async (instance, former) => problemOf(await historyFiles.takeOver(instance, former, clock.nowMs())),
+    },
+    clock,
+    onProblem,
+  );
+  const report = (result: FileResult<void>): void => {
     if (!result.ok) onProblem(result.problem);
   };
   return {
@@ -89,6 +103,10 @@ export async function openStore(
       await opened.state.release();
     },
   };
+}
+
+function problemOf(result: FileResult<void>): string | undefined {
+  return result.ok ? undefined : result.problem;
 }
 
 function isFeed({ kind }: ResourceRef): boolean {

@@ -1,6 +1,7 @@
 // wafsync without a cluster: reconciles a directory of YAML files, with inventory and status in a state directory.
 //
 // Start: files, state directory (locked), WAFs. Stop: no new calls, end of the call in flight, connections, lock.
+import { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
@@ -8,31 +9,28 @@ import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { advanceClearsAtEnd } from "../reconcile/cache-clear/advance-clears.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
-import { previewInstance } from "../reconcile/converge/run.ts";
+import { previewInstance, reconcileInstance } from "../reconcile/converge/run.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { continuesOf } from "../model/continues.ts";
-import type { ReconcileObserver, ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
+import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
 import { reportFacts } from "../reconcile/converge/report.ts";
-import type { DirectorySource } from "../source/directory/directory-source.ts";
+import { createDirectorySource, type DirectorySource } from "../source/directory/directory-source.ts";
 import type { EnvironmentKey } from "../source/directory/environment-key.ts";
 import type { Unattached } from "../source/directory/unattached.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
+import type { BlockBook } from "../reconcile/blocking/block-book.ts";
 import { withAutoBlocks } from "../reconcile/blocking/block-source.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
+import { readFileTime } from "../source/directory/file-time.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
-import { applyInstance } from "./apply-instance.ts";
-import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import { connectionsOf } from "./base-url-policy.ts";
+import { type BaseUrlPolicy, baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
 import type { FeedPolicy } from "./feed-fetcher.ts";
-import { StandaloneBlocks } from "./standalone-blocks.ts";
-import { StandaloneFeeds } from "./standalone-feeds.ts";
-import { standalonePorts } from "./standalone-ports.ts";
 import { InstanceController } from "./instance-controller.ts";
+import { safeStatusPort } from "./status-texts.ts";
 import { memoryFor, SeenKeeper } from "./seen-keeper.ts";
-import type { OpenedStore } from "./standalone-store.ts";
-import { openSource } from "./standalone-source.ts";
-import { openStore } from "./standalone-store.ts";
+import type { StandaloneFeeds } from "./standalone-feeds.ts";
+import { type OpenedStore, openStore } from "./standalone-store.ts";
 import type { StoppingControl } from "./stopping.ts";
 import type { Permission } from "../waf/client.ts";
 import type { KeyLocks } from "../waf/key-lock.ts";
@@ -80,7 +78,15 @@ export type OpenedStandalone =
 
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
-  const source = openSource(options);
+  const { directory, stateDirectory, environmentKey, isDryRun, clock } = options;
+  const source = createDirectorySource({
+    directory,
+    stateDirectory,
+    environmentKey,
+    clock,
+    // A dry run creates no file.
+    ...(isDryRun ? {} : { readFileTime: async () => await readFileTime(stateDirectory) }),
+  });
   const onLost = (): void => options.stopping.begin("The state directory was lost.");
   const [store] = await Promise.all([openStore({ ...options, onLost }), source.load()]);
   if (!store.ok) {
@@ -90,14 +96,23 @@ export async function openStandalone(options: StandaloneOptions): Promise<Opened
   return { ok: true, standalone: new Standalone(options, source, store) };
 }
 
+/** Gives up on an instance after this many failed runs in a row. */
+const failuresMax = 6;
+/** Also gives up after this many runs for a pending cache clear. Usually, the deadline of the clear ends the wait earlier. */
+const clearRunsMax = 50;
+
 export class Standalone {
   readonly #options: StandaloneOptions;
   readonly #source: DirectorySource;
   readonly #store: OpenedStore;
   readonly #wafClients: WafClients;
+  /** The declared objects with the entries of feeds. */
+  readonly #fed: SourcePort;
   readonly #ports: ReconcilePorts;
-  readonly #feeds: StandaloneFeeds;
-  readonly #blocks: StandaloneBlocks;
+  readonly #changed = new ChangeSignal();
+  #feeds: StandaloneFeeds | undefined;
+  #blocks: BlockBook | undefined;
+  #controller: InstanceController | undefined;
   /** Resolves when the first call of a WAF has ended. */
   readonly #called = Promise.withResolvers<void>();
   #forgetting: Promise<void> = Promise.resolve();
@@ -121,22 +136,8 @@ export class Standalone {
       permitRead: () => this.#mayCall(),
       onCall: () => this.#called.resolve(),
     });
-    const ports = standalonePorts(options, source, store, this.#wafClients);
-    const { status } = ports;
-    this.#feeds = new StandaloneFeeds(options, source, store, status);
-    const fed = {
-      ...withFeeds(ports.source, this.#feeds),
-      version: (instance: ObjectName) => ports.source.version(instance) + this.#feeds.version(),
-    };
-    this.#blocks = new StandaloneBlocks({
-      ...options,
-      source,
-      gather: async (instance) => await fed.gather(instance),
-      state: store.state,
-      wafClients: this.#wafClients,
-      status,
-    });
-    this.#ports = { ...ports, source: withAutoBlocks(fed, this.#blocks) };
+    this.#fed = this.#makeSource();
+    this.#ports = this.#makePorts();
   }
 
   /** Why the state directory can't be used any longer, in a sentence. */
@@ -178,12 +179,12 @@ export class Standalone {
 
   /** The problems of each feed, in one or more sentences. */
   feedProblems(): readonly string[] {
-    return this.#feeds.problems();
+    return this.#feeds?.book.problems() ?? [];
   }
 
   /** Plans every instance, without writing anything. */
   async preview(): Promise<readonly Preview[]> {
-    await this.#feeds.once(this.#options.stopping.stop);
+    await (await this.#openFeeds())?.loop.once(this.#options.stopping.stop);
     const instances = this.#source.instances();
     const previews = await Promise.all(instances.map(async (name) => await this.#previewInstance(name)));
     return previews.filter((item) => item !== undefined);
@@ -208,7 +209,7 @@ export class Standalone {
     };
     const watching = called.then(async () => await this.#source.watch(onChange, stop));
     try {
-      await this.#feeds.once(this.#options.stopping.stop);
+      await (await this.#openFeeds())?.loop.once(this.#options.stopping.stop);
       const results = await Promise.all(only.map(async (name) => await this.#applyInstance(name)));
       await this.#forgetGone();
       return results;
@@ -241,11 +242,10 @@ export class Standalone {
     const wakeAll = (reason: string): void => {
       for (const instance of this.#source.instances()) controller.wake(instance, reason);
     };
-    await this.#feeds.load();
-    const feeding = this.#feeds.run(stopping.stop, () => wakeAll("feeds changed"));
-    const judging = this.#blocks.run(stopping.stop, (instance) =>
-      controller.wake(instance, "automatic blocks changed"),
-    );
+    this.#controller = controller;
+    await (await this.#openFeeds())?.loop.load();
+    const feeding = this.#followFeeds(() => wakeAll("feeds changed"));
+    const judging = this.#judgeLogs();
     const running = controller.run(stopping.stop);
     const forgetGone = (): void =>
       void (this.#forgetting = this.#forgetting.then(async () => await this.#forgetGone()));
@@ -254,8 +254,8 @@ export class Standalone {
       this.#pace();
       onFiles();
       forgetGone();
-      this.#feeds.wake();
-      this.#blocks.wake();
+      this.#changed.notify();
+      this.#feeds?.loop.wake();
       wakeAll("files changed");
     }, stopping.stop);
     wakeAll("start");
@@ -269,6 +269,96 @@ export class Standalone {
     await this.#forgetting;
     await this.#wafClients.close();
     await this.#store.close();
+  }
+
+  #makeSource(): SourcePort {
+    const source = this.#source;
+    const files: SourcePort = {
+      gather: async (name) => {
+        const gathered = await source.gather(name);
+        if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key, name);
+        return gathered;
+      },
+      confirm: async (name, how) => await source.confirm(name, how),
+      isSettled: () => source.isSettled(),
+      version: () => source.version() + (this.#feeds?.book.version() ?? 0),
+    };
+    return withFeeds(files, { view: (feed) => this.#feeds?.book.view(feed) });
+  }
+
+  #makePorts(): ReconcilePorts {
+    const { clock, random, observer, stopping, baseUrls, redactor, onEvent } = this.#options;
+    const { inventory, history, status } = this.#store;
+    return {
+      source: withAutoBlocks(this.#fed, {
+        view: async (instance) => await (await this.#openBlocks()).view(instance),
+        version: (instance) => this.#blocks?.version(instance) ?? 0,
+      }),
+      inventory,
+      history,
+      // There is no finalizer, because a deleted file is gone immediately.
+      lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
+      openWaf: (instance, key) => this.#wafClients.open(instance, key),
+      status: safeStatusPort(status, redactor, onEvent),
+      clock,
+      random,
+      observer,
+      baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
+      stopping: stopping.stop,
+      abandon: stopping.abandon,
+    };
+  }
+
+  /** The modules are loaded with the first declared feed, because most directories have none. */
+  async #openFeeds(): Promise<StandaloneFeeds | undefined> {
+    if (this.#feeds !== undefined || this.#source.snapshot().feeds.length === 0) return this.#feeds;
+    const { openStandaloneFeeds } = await import("./standalone-feeds.ts");
+    this.#feeds ??= openStandaloneFeeds(this.#options, this.#source, this.#store, this.#ports.status);
+    return this.#feeds;
+  }
+
+  async #followFeeds(onChange: () => void): Promise<void> {
+    const { stop } = this.#options.stopping;
+    await this.#whenDeclared("feeds", stop);
+    if (!stop.aborted) await (await this.#openFeeds())?.loop.run(stop, onChange);
+  }
+
+  /** The results of the log reader. Only `run` reads and judges the logs; all other commands use its records. */
+  async #openBlocks(): Promise<BlockBook> {
+    const { BlockBook } = await import("../reconcile/blocking/block-book.ts");
+    const { createLogFiles } = await import("../source/directory/log-files.ts");
+    this.#blocks ??= new BlockBook({
+      records: createLogFiles(this.#store.state),
+      clock: this.#options.clock,
+      onChange: (instance) => this.#controller?.wake(instance, "automatic blocks changed"),
+    });
+    return this.#blocks;
+  }
+
+  async #judgeLogs(): Promise<void> {
+    const { stop } = this.#options.stopping;
+    await this.#whenDeclared("autoBlocks", stop);
+    if (stop.aborted) return;
+    const { judgeLogs } = await import("./standalone-judging.ts");
+    await judgeLogs(
+      {
+        ...this.#options,
+        source: this.#source,
+        fed: this.#fed,
+        ports: this.#ports,
+        state: this.#store.state,
+        wafClients: this.#wafClients,
+        book: await this.#openBlocks(),
+        changed: this.#changed,
+      },
+      stop,
+    );
+  }
+
+  async #whenDeclared(what: "feeds" | "autoBlocks", signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && this.#source.snapshot()[what].length === 0) {
+      await this.#changed.wait(this.#changed.version, signal);
+    }
   }
 
   /** Looked at before each call: another process that has the state directory now must not find this one at work. */
@@ -306,11 +396,41 @@ export class Standalone {
   }
 
   async #applyInstance(instance: ObjectName): Promise<InstanceResult> {
-    const { stopping, observer } = this.#options;
     const seen = new SeenKeeper(this.#store.seen);
     await seen.take([instance]);
-    const outcome = await applyInstance(instance, { ports: this.#ports, observer, stopping: stopping.stop, seen });
+    const outcome = await this.#runUntilApplied(instance, seen);
     await seen.putBack();
     return { instance, outcome };
   }
+
+  /** Retries transient failures, and waits for pending cache clears. @returns the outcome of the last run */
+  async #runUntilApplied(instance: ObjectName, seen: SeenKeeper): Promise<ReconcileOutcome> {
+    const { clock, observer, stopping } = this.#options;
+    const memory = seen.memoryOf(instance);
+    for (let failures = 0, clearRuns = 0; ;) {
+      const outcome = await reconcileInstance(instance, this.#ports, memory);
+      seen.note(instance, outcome);
+      const { result, wakeAtMs, pendingClears } = outcome;
+      const isForClears = result.kind === "Done" && pendingClears > 0;
+      failures = hasFailedTransiently(outcome) ? failures + 1 : 0;
+      clearRuns += isForClears ? 1 : 0;
+      const runsAgain = isForClears ? clearRuns < clearRunsMax : failures > 0 && failures < failuresMax;
+      if (!runsAgain || wakeAtMs === undefined) return outcome;
+      const delayMs = Math.max(0, wakeAtMs - clock.nowMs());
+      const why = isForClears
+        ? `${pendingClears === 1 ? "1 cache clear is" : `${pendingClears} cache clears are`} pending`
+        : `${result.kind === "Failed" ? result.fault.message : "the lists keep changing"} (attempt ${failures} of ${failuresMax})`;
+      observer.waiting?.(instance, why, delayMs);
+      await clock.sleep(delayMs, stopping.stop);
+      if (stopping.stop.aborted) return outcome;
+    }
+  }
+}
+
+/** Whether the next run can succeed without a change. It can't after an invalid API key, for example. */
+function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
+  if (result.kind === "Unsettled" || result.kind === "Outdated") return true;
+  if (result.kind !== "Failed") return false;
+  const { code } = result.fault;
+  return !["BadApiKey", "MissingApiKey", "NotFound", "ContractBroken", "TooLarge"].includes(code);
 }

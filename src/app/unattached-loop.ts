@@ -10,7 +10,6 @@ import type { ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
 import { reportUnattached } from "../reconcile/status/report-unattached.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { notReadyKinds, type RuntimeMetrics, type UnattachedKey } from "../telemetry/metrics-runtime.ts";
-import { loggedStatus, type LoggedStatusOptions } from "./logged-status.ts";
 
 /** Changes that follow one another within this time cause one round. */
 const debounceMs = 500;
@@ -31,18 +30,6 @@ export interface UnattachedOptions {
   readonly changed: ChangeSignal;
   readonly clock: Clock;
   readonly metrics: Pick<RuntimeMetrics, "unattached" | "notReady">;
-}
-
-/** No run covers such an object, so a failed status write does not requeue one. */
-export function createUnattachedLoop(
-  { clock, metrics }: Pick<UnattachedOptions, "clock" | "metrics">,
-  changed: ChangeSignal,
-  source: UnattachedOptions["source"],
-  { lifecycle }: Pick<UnattachedOptions, "lifecycle">,
-  statusOptions: LoggedStatusOptions,
-): UnattachedLoop {
-  const status: UnattachedOptions["status"] = (onUnwritten) => loggedStatus({ ...statusOptions, onUnwritten }, {});
-  return new UnattachedLoop({ clock, metrics, changed, source, lifecycle, status });
 }
 
 export class UnattachedLoop {

@@ -16,6 +16,19 @@ import type { WriteName } from "../waf/operations.ts";
 /** The maximum number of former keys that are searched for in data. */
 const formerKeysMax = 4;
 
+/** How commands and pages call a WAF: they only read from it. */
+export type ReadingWaf = Pick<WafClient, "readList" | "queryLogs" | "scrollLogs">;
+
+/** `problem` says why the WAF may not be called now. */
+export type CalledWaf<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+
+/** Calls `work` with a client of the WAF, unless the WAF may not be called now. */
+export type CallWaf = <T>(
+  instance: DeclaredInstance,
+  key: ApiKey,
+  work: (waf: ReadingWaf) => Promise<T>,
+) => Promise<CalledWaf<T>>;
+
 interface Opened {
   readonly identity: string;
   readonly key: ApiKey;

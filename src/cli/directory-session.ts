@@ -2,9 +2,8 @@
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
-import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
+import { environmentKeyOf, readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
-import { environmentKeyOf } from "../app/environment-key.ts";
 import type { Standalone } from "../app/standalone.ts";
 import { openStandalone } from "../app/standalone.ts";
 import type { StoppingControl } from "../app/stopping.ts";

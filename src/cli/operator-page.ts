@@ -1,6 +1,6 @@
 // The operator's page: the port is opened at the start, and everything else is loaded with the first request.
 import { realClock } from "../async/clock.ts";
-import type { OperatorSight, ServePage } from "../app/operator-sight.ts";
+import type { OperatorSight, ServePage } from "../app/operator-runtime.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { BindAddress } from "./page/bind-address.ts";
 import type { PageApp, PageServer } from "./page/page-server.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { baseUrlObjection } from "../../src/app/base-url-policy.ts";
-import { environmentKeyOf } from "../../src/app/environment-key.ts";
+import { baseUrlObjection, environmentKeyOf } from "../../src/app/base-url-policy.ts";
 
 const strict = { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: false };
 

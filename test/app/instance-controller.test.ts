@@ -82,8 +82,7 @@ function stage({ latencyMs = 0 } = {}): Stage {
     version: (name) => source.version(name),
     clock,
     random,
-    queueObserver: metrics.queue("instances"),
-    measured: metrics.reconciles("instances"),
+    metrics,
   });
   const metric = async (series: string): Promise<number> => {
     const line = (await metrics.text()).split("\n").find((each) => each.startsWith(`${series} `));

@@ -65,8 +65,7 @@ function stage({ fault, baseUrlObjection }: Options = {}) {
     concerns: () => true,
     clock,
     random,
-    queueObserver: metrics.queue("logs"),
-    measured: metrics.reconciles("logs"),
+    metrics,
   });
   const running = controller.run(stop.signal);
   ends.push(async () => {

@@ -1,8 +1,7 @@
 // The statuses and events of a run, apart from the log: failed writes are reported, and no part of a status is lost.
 import { expect, test } from "@jest/globals";
-import { loggedStatus } from "../../src/app/logged-status.ts";
+import { loggedStatus, ThrottledLog } from "../../src/app/logged-status.ts";
 import { safeTexts } from "../../src/app/status-texts.ts";
-import { ThrottledLog } from "../../src/app/throttled-log.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { Redactor } from "../../src/model/redactor.ts";
 import type { ResourceRef } from "../../src/model/resource.ts";
@@ -32,16 +31,13 @@ function stage(problem?: string) {
     update,
     event: (meta, event) => recorded.event(meta, event),
   };
-  const status = loggedStatus(
-    {
-      status: cluster,
-      log: silentLogger,
-      safe: safeTexts(redactor),
-      throttledLog: new ThrottledLog(silentLogger, createVirtualClock()),
-      onUnwritten: (object) => unwritten.push(object),
-    },
-    { reconcileID: "1" },
-  );
+  const status = loggedStatus({
+    status: cluster,
+    log: silentLogger,
+    safe: safeTexts(redactor),
+    throttledLog: new ThrottledLog(silentLogger, createVirtualClock()),
+    onUnwritten: (object) => unwritten.push(object),
+  });
   return { recorded, unwritten, status };
 }
 

@@ -1,7 +1,6 @@
 // Finds the WAF whose logs to read: the WAF in the options, or one of the instances that a directory declares.
 import { readEnvironment } from "../../app/config.ts";
-import { baseUrlObjection, readAllowedBaseUrls } from "../../app/base-url-policy.ts";
-import { environmentKeyOf } from "../../app/environment-key.ts";
+import { baseUrlObjection, environmentKeyOf, readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { nameKey } from "../../model/resource.ts";

@@ -1,6 +1,6 @@
 // Reads the newest blocked requests of one WAF for the page. The number of rows and the length of their strings are limited,
 // however long the logs are.
-import type { ReadingWaf } from "../../app/call-waf.ts";
+import type { ReadingWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { inThousands } from "../../model/sentence.ts";

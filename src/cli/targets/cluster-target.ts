@@ -1,7 +1,7 @@
 // The instances of a cluster, read with the permissions of the user. Records and Secrets are optional: few users can read them,
 // and the result says what is missing.
 import packageJson from "../../../package.json" with { type: "json" };
-import type { CalledWaf, CallWaf, ReadingWaf } from "../../app/call-waf.ts";
+import type { CalledWaf, CallWaf, ReadingWaf } from "../../app/waf-clients.ts";
 import { readEnvironment } from "../../app/config.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";

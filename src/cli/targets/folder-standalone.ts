@@ -1,7 +1,7 @@
 // Opens a folder for runs of a command, with the same limits as `apply` and `plan`.
 import packageJson from "../../../package.json" with { type: "json" };
 import { readEnvironment } from "../../app/config.ts";
-import { environmentKeyOf } from "../../app/environment-key.ts";
+import { environmentKeyOf } from "../../app/base-url-policy.ts";
 import type { OpenedStandalone, StandaloneOptions } from "../../app/standalone.ts";
 import { openStandalone } from "../../app/standalone.ts";
 import { realClock } from "../../async/clock.ts";

@@ -1,8 +1,8 @@
 // The instances of a folder, with the inventory, statuses and history in its state directory, and with Git metadata.
 import { join, resolve } from "node:path";
-import type { CalledWaf, CallWaf, ReadingWaf } from "../../app/call-waf.ts";
+import type { CalledWaf, CallWaf, ReadingWaf } from "../../app/waf-clients.ts";
 import { readEnvironment } from "../../app/config.ts";
-import { environmentKeyOf } from "../../app/environment-key.ts";
+import { environmentKeyOf } from "../../app/base-url-policy.ts";
 import { realClock } from "../../async/clock.ts";
 import { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";

@@ -1,7 +1,7 @@
 // Calls a WAF for a command that writes nothing, and reads both lists of the WAF.
 import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { baseUrlObjection, connectionsOf } from "../../app/base-url-policy.ts";
-import type { CallWaf, ReadingWaf } from "../../app/call-waf.ts";
+import type { CallWaf, ReadingWaf } from "../../app/waf-clients.ts";
 import { WafClients } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import type { Entry } from "../../model/entry.ts";

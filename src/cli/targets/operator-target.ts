@@ -1,6 +1,6 @@
 // The target of the page that the operator serves: objects come from its watches, single objects are read with its permissions,
 // and WAFs are called in its lanes.
-import type { OperatorSight } from "../../app/operator-sight.ts";
+import type { OperatorSight } from "../../app/operator-runtime.ts";
 import { realClock } from "../../async/clock.ts";
 import { clusterTarget } from "./cluster-target.ts";
 import { seenObjects } from "./see-cluster.ts";

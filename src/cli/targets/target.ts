@@ -1,7 +1,7 @@
 // The target of a command: the instances of a folder or a cluster, each with everything that is known about it.
 import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
-import type { CalledWaf, ReadingWaf } from "../../app/call-waf.ts";
+import type { CalledWaf, ReadingWaf } from "../../app/waf-clients.ts";
 import type { HeldGroup } from "../../api/waf-instance.ts";
 import type { DeclaredRule, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";

@@ -190,8 +190,8 @@ export const networkMutations: readonly Mutation[] = [
   {
     guard: "every call to a WAF releases the worker of its run",
     file: "src/app/parked-waits.ts",
-    from: "await waiting(async () => await waf.addEntry(list, text, options))",
-    to: "await waf.addEntry(list, text, options)",
+    from: "await waiting(async () => await Reflect.apply(call, target, parameters))",
+    to: "await Reflect.apply(call, target, parameters)",
     foundBy: "test/app/parked-waits.test.ts",
   },
 ];

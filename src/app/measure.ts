@@ -1,0 +1,99 @@
+// Records what the operator does as metrics.
+import { findCondition } from "../api/conditions.ts";
+import type { Clock } from "../async/clock.ts";
+import { listNames } from "../model/declared.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
+import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
+import type { FeedObserver } from "../reconcile/feeds/feed-ports.ts";
+import type { BlockPublisher } from "../reconcile/logs/forward-ports.ts";
+import type { ReconcileObserver } from "../reconcile/ports.ts";
+import { isCutOff } from "../reconcile/run-result.ts";
+import { instanceStatus } from "../reconcile/status/instance-status.ts";
+import type { ClusterSource } from "../source/cluster/cluster-source.ts";
+import type { AutoBlockMetrics } from "../telemetry/metrics-auto-blocks.ts";
+import { type FeedMetrics, fetchResults } from "../telemetry/metrics-feeds.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+
+export function measuringObserver(metrics: Metrics): ReconcileObserver {
+  return {
+    planned: (instance, plan) => metrics.planMade(nameKey(instance), plan.operations),
+    clearTried: (instance, cause, isCleared) => metrics.clearTried(nameKey(instance), cause, isCleared),
+    orphaned: (_instance, count) => metrics.entriesOrphaned(count ?? 1),
+    operationDone(instance, operation) {
+      if (operation.kind === "AddEntry") metrics.entryWritten(nameKey(instance), operation.list, "Added");
+      if (operation.kind === "RemoveEntry") metrics.entryWritten(nameKey(instance), operation.list, "Removed");
+    },
+  };
+}
+
+/** Call this at the end of every run. Removes the series of an instance that no longer exists. */
+export function measureOutcome(metrics: Metrics, clock: Clock, instance: ObjectName, outcome: ReconcileOutcome): void {
+  const { result, facts } = outcome;
+  const name = nameKey(instance);
+  if (result.kind === "Gone") {
+    metrics.forgetInstance(name);
+    return;
+  }
+  metrics.addInstance(name);
+  if (facts === undefined) return;
+  metrics.resyncs(name, facts.gathered.instance.resyncIntervalMs);
+  // Assessed with the function that reports the facts, because a stored status may be another writer's.
+  const isReady = findCondition(instanceStatus({}, facts, undefined).conditions ?? [], "Ready")?.status === "True";
+  // A run that was cut off reports nothing.
+  if (!isCutOff(result)) metrics.ready(name, isReady);
+  if (result.kind === "Done") metrics.synced(name, clock.nowMs());
+  for (const list of listNames) {
+    const figures = facts.lists?.[list];
+    if (figures !== undefined) metrics.listSeen(name, list, figures);
+    if (facts.plan === undefined) continue;
+    metrics.contested(name, list, facts.plan.contested.filter((item) => item.list === list).length);
+  }
+}
+
+export function measuringFeedObserver(metrics: FeedMetrics): FeedObserver {
+  return {
+    fetched(feed, reason) {
+      const result = fetchResults.find((one) => one === reason);
+      if (result !== undefined) metrics.feedFetched(nameKey(feed), result);
+    },
+    seen: (feed, figures) => metrics.feedSeen(nameKey(feed), figures),
+    forgotten: (feed) => metrics.forgetFeed(nameKey(feed)),
+  };
+}
+
+type Published = Parameters<BlockPublisher["publish"]>[1];
+
+/** What the log reader publishes about automatic blocks. */
+export class AutoBlockMeasure {
+  readonly #metrics: AutoBlockMetrics;
+  /** The WafAutoBlocks of each instance that have series. */
+  readonly #known = new Map<string, ReadonlySet<string>>();
+
+  constructor(metrics: AutoBlockMetrics) {
+    this.#metrics = metrics;
+  }
+
+  published(instance: ObjectName, judgements: Published): void {
+    const key = nameKey(instance);
+    for (const block of this.#known.get(key) ?? []) if (!judgements.has(block)) this.#metrics.forgetAutoBlock(block);
+    if (judgements.size === 0) this.#known.delete(key);
+    else this.#known.set(key, new Set(judgements.keys()));
+    for (const [block, { judgement }] of judgements) {
+      const { entries, leftOut, rows } = judgement;
+      this.#metrics.autoBlockSeen(block, { listed: entries.length, leftOut, rows: rows.matched });
+    }
+  }
+
+  forget(instance: ObjectName): void {
+    this.published(instance, new Map());
+  }
+}
+
+const neverListed = { isSynced: false, relists: 0 };
+
+/** The watches, whose figures are collected on every scrape. */
+export function measureWatches(source: Pick<ClusterSource, "health">, metrics: Pick<Metrics, "watch">): void {
+  for (const { plural } of source.health()) {
+    metrics.watch(plural, () => source.health().find((health) => health.plural === plural) ?? neverListed);
+  }
+}
