@@ -3,7 +3,7 @@ import { describeSimulator, startSimulator } from "../simulator/start-simulator.
 import type { LogScenario } from "../simulator/log-entries.ts";
 import { logScenarios } from "../simulator/log-entries.ts";
 import { overlapModes } from "../simulator/simulator-world.ts";
-import { spellingModes } from "../simulator/spelling.ts";
+import { spellingModes } from "../simulator/network.ts";
 import { CommandError } from "./describe-error.ts";
 
 export interface SimulatorOptions {

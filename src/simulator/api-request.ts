@@ -1,9 +1,6 @@
 // Parses an HTTP request, and performs it to get the true response. A GET has its parameters in the query, a POST or DELETE only
 // in a form body. Names must match exactly, and no parameter may be repeated.
-import { failed } from "./answer.ts";
-import type { Answer } from "./answer.ts";
-import { findRoute, knownParameters, unknownPathAnswer, wrongVerbAnswer } from "./api-contract.ts";
-import type { Route } from "./api-contract.ts";
+import { type Answer, failed, findRoute, knownParameters, type Route } from "./endpoints.ts";
 import type { SimulatedWaf } from "./simulated-waf.ts";
 import type { SimulatorWorld } from "./simulator-world.ts";
 
@@ -66,16 +63,17 @@ export function performRequest(request: ApiRequest, world: SimulatorWorld): Answ
   const { route, waf } = request;
   if (route.kind !== "Endpoint") {
     world.unknownCalls += 1;
-    return route.kind === "WrongVerb" ? wrongVerbAnswer(route.allowed) : unknownPathAnswer;
+    if (route.kind === "UnknownPath") return failed(404, "Not found");
+    return { ...failed(405, "Method not allowed"), headers: { allow: route.allowed.join(", ") } };
   }
   if (waf === undefined) {
     world.unauthorized += 1;
     return failed(403, request.apiKey === "" ? "Missing parameter api_key" : "Bad API Key Value");
   }
-  waf.counters.unknownParameters += request.unknownCount;
+  waf.counts.unknownParameters += request.unknownCount;
   const problem = parameterProblem(request, route.endpoint.required);
   if (problem !== undefined) {
-    waf.counters.refusals += 1;
+    waf.counts.refusals += 1;
     return failed(400, problem);
   }
   return route.endpoint.handle({

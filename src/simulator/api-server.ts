@@ -5,16 +5,13 @@ import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { types } from "node:util";
-import { makeAnswerWire } from "./answer-wire.ts";
-import type { AnswerWire } from "./answer-wire.ts";
-import { performRequest, recordedParameters, understandRequest } from "./api-request.ts";
-import type { ApiRequest } from "./api-request.ts";
-import { playFault } from "./fault-player.ts";
+import { type ApiRequest, performRequest, recordedParameters, understandRequest } from "./api-request.ts";
 import type { FaultEffect } from "./fault-rule.ts";
 import type { LogFault } from "./log-faults.ts";
-import type { Flight } from "./in-flight.ts";
+import { type AnswerWire, makeAnswerWire, playFault } from "./play-fault.ts";
 import { readBody } from "./request-body.ts";
-import type { RequestRecord, SimulatorWorld } from "./simulator-world.ts";
+import type { Flight, RequestRecord } from "./simulated-waf.ts";
+import type { SimulatorWorld } from "./simulator-world.ts";
 
 /** Called when a request has arrived and was counted, before its latency and its effect; the request waits for it. */
 export type RequestHook = (record: Readonly<RequestRecord>) => void | Promise<void>;
@@ -62,7 +59,7 @@ async function answerRequest(
   const { record, effect, change, flight } = await registerRequest(world, request, response);
   const wire = makeAnswerWire(response, (status) => {
     record.status = status;
-    if (flight !== undefined) request.waf?.inFlight.end(flight);
+    if (flight !== undefined) request.waf?.flights.end(flight);
   });
   await options.onRequest?.(record);
   await holdRequest(world, signal);
@@ -99,12 +96,12 @@ async function registerRequest(
   const { change } = logFault;
   record.fault = effect?.kind;
   if (waf === undefined) return { record, effect, change, flight: undefined };
-  const { counters, inFlight } = waf;
+  const { counts, flights } = waf;
   const endpoint = `${method} ${path}`;
-  counters.requests += 1;
-  counters.byEndpoint[endpoint] = (counters.byEndpoint[endpoint] ?? 0) + 1;
-  if (effect !== undefined) counters.faults += 1;
-  const { flight, overlapping } = await inFlight.begin((hangUp) => response.once("close", hangUp));
+  counts.requests += 1;
+  counts.byEndpoint[endpoint] = (counts.byEndpoint[endpoint] ?? 0) + 1;
+  if (effect !== undefined) counts.faults += 1;
+  const { flight, overlapping } = await flights.begin((hangUp) => response.once("close", hangUp));
   record.overlapping = overlapping;
   return { record, effect, change, flight };
 }

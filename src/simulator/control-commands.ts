@@ -1,20 +1,22 @@
 // The commands of the control port, by method and path, each with its fields and its line of the help. Commands accept keys but never
 // return them: a WAF is selected by its domain, which may be omitted if there is only one WAF.
-import { ControlProblem, readFaultRule, readFields } from "./control-fields.ts";
-import type { Fields, Shape } from "./control-fields.ts";
-import { faultKinds } from "./fault-rule.ts";
+//
+// Every field is validated, and an unknown field is an error, because a misspelled fault would never happen.
+import * as z from "zod";
+import { knownPaths } from "./endpoints.ts";
+import { faultKinds, type FaultRule } from "./fault-rule.ts";
+import { type LogEntry, logScenarios } from "./log-entries.ts";
 import { logFaultKinds } from "./log-faults.ts";
-import type { LogFaultKind } from "./log-faults.ts";
-import { logScenarios } from "./log-entries.ts";
-import type { LogEntry } from "./log-entries.ts";
+import { spellingModes } from "./network.ts";
 import type { ListChange } from "./simulated-list.ts";
 import { logRowsPerDayMax, plans } from "./simulated-logs.ts";
-import { listNames } from "./simulated-waf.ts";
-import type { SimulatedWaf } from "./simulated-waf.ts";
-import { deletionSpellings, overlapModes } from "./simulator-world.ts";
-import type { SimulatorSettings, SimulatorWorld } from "./simulator-world.ts";
-import { spellingModes } from "./spelling.ts";
-import { WafView } from "./waf-view.ts";
+import { listNames, type SimulatedWaf } from "./simulated-waf.ts";
+import { deletionSpellings, overlapModes, type SimulatorSettings, type SimulatorWorld } from "./simulator-world.ts";
+
+/** A mistake of a user of the control port, identified by its code. */
+export class ControlProblem extends Error {
+  readonly code = "ControlProblem";
+}
 
 interface ControlCommand {
   readonly help: string;
@@ -22,142 +24,157 @@ interface ControlCommand {
   readonly act: (world: SimulatorWorld, input: unknown) => unknown;
 }
 
-type Act<Required extends Shape, Optional extends Shape> = (
-  world: SimulatorWorld,
-  fields: Fields<Required, Optional>,
-) => unknown;
-
-function command<const Required extends Shape, const Optional extends Shape>(
+function command<const Shape extends z.core.$ZodShape>(
   help: string,
-  required: Required,
-  optional: Optional,
-  act: Act<Required, Optional>,
+  shape: Shape,
+  act: (world: SimulatorWorld, fields: z.infer<z.ZodObject<Shape>>) => unknown,
 ): ControlCommand {
-  return { help, act: (world, input) => act(world, readFields(input, required, optional)) };
+  const fields = z.strictObject(shape);
+  return { help, act: (world, input) => act(world, readFields(fields, input)) };
 }
 
-const forWaf = { domain: "string" } as const;
-const forList = { ...forWaf, list: listNames } as const;
+/** @throws ControlProblem that names the field */
+function readFields<T>(fields: z.ZodType<T>, input: unknown): T {
+  const read = fields.safeParse(input);
+  if (read.success) return read.data;
+  const problems = read.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  throw new ControlProblem(problems.join("; "));
+}
+
+const natural = z.int().min(0);
+const forWaf = { domain: z.string().optional() };
+const forList = { ...forWaf, list: z.enum(listNames).optional(), entries: z.array(z.string()) };
+
+const faultRule = z.strictObject({
+  match: z
+    .strictObject({
+      method: z.string(),
+      path: z.enum(knownPaths),
+      ip: z.string(),
+      domain: z.string(),
+      nth: z.int().min(1),
+    })
+    .partial()
+    .optional(),
+  times: z.int().min(1).max(1_000_000).optional(),
+  effect: z
+    .strictObject({
+      kind: z.enum(faultKinds),
+      afterEffect: z.boolean(),
+      status: z.int().min(200).max(599),
+      message: z.string(),
+      retryAfter: z.string(),
+      retryAfterSeconds: natural,
+      retryAfterDateInMs: natural,
+      location: z.string(),
+      headers: z.record(z.string(), z.string()),
+      body: z.string(),
+      delayMs: natural,
+      domain: z.string(),
+      bytes: natural,
+      writes: natural,
+    })
+    .partial()
+    .required({ kind: true }),
+});
+
 const requestsShown = 100;
 
 export const controlCommands: Readonly<Record<string, ControlCommand>> = {
   "GET /state": command(
     "lists (not with ?lists=false), origins, counters, overlaps, settings, pending faults",
-    {},
-    { lists: "string" },
+    { lists: z.string().optional() },
     (world, { lists }) => stateOf(world, lists !== "false"),
   ),
   "GET /requests": command(
     `the latest ${requestsShown} requests, or ?limit=N, without their keys`,
-    {},
-    { limit: "string" },
-    (world, { limit = requestsShown }) => {
-      const count = Number(limit);
-      if (!Number.isSafeInteger(count) || count < 1)
-        throw new ControlProblem("limit must be a whole number of at least 1");
-      return world.records().slice(-count);
-    },
+    { limit: z.coerce.number().int().min(1).default(requestsShown) },
+    (world, { limit }) => world.requests().slice(-limit),
   ),
-  "GET /faults": command("the pending faults", {}, {}, (world) => world.faults.pending()),
+  "GET /faults": command("the pending faults", {}, (world) => world.faults.pending()),
   "POST /faults": {
     help: 'one rule or an array: {"match": {"method", "path", "ip", "domain", "nth"}, "times": 1, "effect": {"kind", ...}}',
     act: addFaults,
   },
-  "DELETE /faults": command("removes all faults", {}, {}, (world) => world.faults.clear()),
+  "DELETE /faults": command("removes all faults", {}, (world) => world.faults.clear()),
   "POST /entries": command(
     '{"domain", "list": "blocklist", "entries": ["192.0.2.1"]}: adds entries without the API',
-    { entries: "strings" },
     forList,
-    (world, { domain, list, entries }) => {
-      const view = new WafView(findWaf(world, domain), world);
-      return changesOf(entries, view.add(list ?? "blocklist", entries));
-    },
+    (world, { domain, list, entries }) => changesOf(entries, findWaf(world, domain).add(list ?? "blocklist", entries)),
   ),
   "DELETE /entries": command(
     "the same fields: removes entries without the API",
-    { entries: "strings" },
     forList,
-    (world, { domain, list, entries }) => {
-      const view = new WafView(findWaf(world, domain), world);
-      return changesOf(entries, view.remove(list ?? "blocklist", entries));
-    },
+    (world, { domain, list, entries }) =>
+      changesOf(entries, findWaf(world, domain).remove(list ?? "blocklist", entries)),
   ),
-  "POST /latency": command('{"latencyMs": 20}', { latencyMs: { min: 0, max: 600_000 } }, {}, changeSettings),
+  "POST /latency": command('{"latencyMs": 20}', { latencyMs: natural.max(600_000) }, changeSettings),
   "POST /spelling": command(
     '{"spelling": "Expanded", "deletionSpelling": "Shown" or "Any"}',
-    {},
-    { spelling: spellingModes, deletionSpelling: deletionSpellings },
+    { spelling: z.enum(spellingModes).exactOptional(), deletionSpelling: z.enum(deletionSpellings).exactOptional() },
     changeSettings,
   ),
-  "POST /overlap": command('{"overlap": "Refuse" or "Record"}', { overlap: overlapModes }, {}, changeSettings),
+  "POST /overlap": command('{"overlap": "Refuse" or "Record"}', { overlap: z.enum(overlapModes) }, changeSettings),
   "POST /primary": command(
     '{"domain", "origin"}: changes the primary origin',
-    { origin: "string" },
-    forWaf,
+    { ...forWaf, origin: z.string() },
     (world, { domain, origin }) => {
-      const change = findWaf(world, domain).origins.makePrimary(origin);
+      const change = findWaf(world, domain).originHosts.makePrimary(origin);
       if (change !== "Done") throw new ControlProblem(`origin: ${change}`);
     },
   ),
   "POST /domain": command(
     '{"domain", "newDomain"}: the key belongs to a different domain',
-    { newDomain: "string" },
-    forWaf,
+    { ...forWaf, newDomain: z.string() },
     (world, { domain, newDomain }) => {
       findWaf(world, domain).domain = newDomain;
     },
   ),
   "POST /key": command(
     '{"domain", "newKey"}: the previous key becomes invalid',
-    { newKey: "string" },
-    forWaf,
-    (world, { domain, newKey }) => {
-      if (!world.replaceKey(findWaf(world, domain), newKey))
-        throw new ControlProblem("newKey is empty or belongs to another WAF");
-    },
+    { ...forWaf, newKey: z.string() },
+    (world, { domain, newKey }) => world.replaceKey(findWaf(world, domain), newKey),
   ),
   "POST /logs": command(
     '{"domain", "entries": [...], "visibleInMs": 0}: adds log rows',
-    { entries: "objects" },
-    { ...forWaf, visibleInMs: "natural" },
-    (world, { domain, entries, visibleInMs = 0 }) => {
-      const { logs } = findWaf(world, domain);
+    { ...forWaf, entries: z.array(z.record(z.string(), z.unknown())), visibleInMs: natural.default(0) },
+    (world, { domain, entries, visibleInMs }) => {
+      const waf = findWaf(world, domain);
       const rows = entries as readonly unknown[] as readonly LogEntry[];
       if (rows.some(({ timestamp }) => typeof timestamp !== "string" || Number.isNaN(Date.parse(timestamp)))) {
         throw new ControlProblem("each entry needs a timestamp in ISO 8601");
       }
       const visibleAtMs = world.clock.nowMs() + visibleInMs;
-      if (!rows.every((row) => logs.add(row, visibleAtMs))) throw new ControlProblem("too many entries");
+      if (!rows.every((row) => waf.addLogEntry(row, visibleAtMs))) throw new ControlProblem("too many entries");
     },
   ),
   "POST /log-settings": command(
     '{"domain", "rowsPerDay", "lateMsMax", "emptyLastPage", "scenario", "plan"}: changes the logs',
-    {},
     {
       ...forWaf,
-      rowsPerDay: { min: 0, max: logRowsPerDayMax },
-      lateMsMax: "natural",
-      emptyLastPage: "boolean",
-      scenario: logScenarios,
-      plan: plans,
+      rowsPerDay: natural.max(logRowsPerDayMax).exactOptional(),
+      lateMsMax: natural.exactOptional(),
+      emptyLastPage: z.boolean().exactOptional(),
+      scenario: z.enum(logScenarios).exactOptional(),
+      plan: z.enum(plans).exactOptional(),
     },
     (world, { domain, ...settings }) => findWaf(world, domain).logs.change(settings),
   ),
   "POST /log-faults": command(
     '{"percent": 33, "pages": [2, 5], "kinds": [...], "seed": 1}: pages of logs fail from now on',
-    {},
-    { percent: { min: 0, max: 100 }, pages: "naturals", kinds: "strings", seed: "natural" },
-    (world, { percent = 0, pages, kinds, seed }) => {
-      if (kinds?.every(isLogFaultKind) === false)
-        throw new ControlProblem(`kinds must be among ${logFaultKinds.join(", ")}`);
-      world.logFaults.set({ share: percent / 100, pages, kinds: kinds?.filter(isLogFaultKind), seed });
+    {
+      percent: z.number().min(0).max(100).default(0),
+      pages: z.array(natural).optional(),
+      kinds: z.array(z.enum(logFaultKinds)).optional(),
+      seed: natural.optional(),
     },
+    (world, { percent, ...plan }) => world.logFaults.set({ share: percent / 100, ...plan }),
   ),
-  "DELETE /log-faults": command("removes these faults", {}, {}, (world) => world.logFaults.set(undefined)),
-  "DELETE /scrolls": command('{"domain"}: every scroll id becomes invalid', {}, forWaf, (world, { domain }) =>
+  "DELETE /log-faults": command("removes these faults", {}, (world) => world.logFaults.set(undefined)),
+  "DELETE /scrolls": command('{"domain"}: every scroll id becomes invalid', forWaf, (world, { domain }) =>
     findWaf(world, domain).logs.forgetScrolls(),
   ),
-  "POST /reset": command("resets everything to the initial state", {}, {}, (world) => world.reset()),
+  "POST /reset": command("resets everything to the initial state", {}, (world) => world.reset()),
 };
 
 /** The text that the control port shows at `/`. */
@@ -177,20 +194,10 @@ curl -d '{"match": {"method": "POST"}, "effect": {"kind": "Timeout", "afterEffec
 
 function stateOf(world: SimulatorWorld, withLists: boolean): unknown {
   const wafs = world.wafs().map((waf) => {
-    const view = new WafView(waf, world);
-    const { domain, primaryOrigin, origins, blocklist, allowlist, counters, inFlight, maxInFlight, overlaps } = view;
+    const { domain, plan, primaryOrigin, origins, counters, inFlight, maxInFlight, overlaps, blocklist, allowlist } =
+      waf;
     const sizes = { blocklistSize: blocklist.length, allowlistSize: allowlist.length };
-    const state = {
-      domain,
-      plan: waf.plan,
-      primaryOrigin,
-      origins,
-      counters,
-      inFlight,
-      maxInFlight,
-      overlaps,
-      ...sizes,
-    };
+    const state = { domain, plan, primaryOrigin, origins, counters, inFlight, maxInFlight, overlaps, ...sizes };
     return withLists ? { ...state, blocklist, allowlist } : state;
   });
   const { settings, unauthorized, unknownCalls, internalErrors } = world;
@@ -199,8 +206,7 @@ function stateOf(world: SimulatorWorld, withLists: boolean): unknown {
 
 /** Accepts one rule or an array of rules. All of them are validated before the first is added. */
 function addFaults(world: SimulatorWorld, input: unknown): unknown {
-  const rules = (Array.isArray(input) ? input : [input]).map((rule) => readFaultRule(rule));
-  if (!rules.every((rule) => world.faults.push(rule))) throw new ControlProblem("too many faults are pending");
+  world.addFaults(...(Array.isArray(input) ? input : [input]).map((rule) => readFields(faultRule, rule) as FaultRule));
   return { ok: true, faults: world.faults.pending() };
 }
 
@@ -213,10 +219,6 @@ function changesOf(entries: readonly string[], changes: readonly ListChange[]): 
 
 function changeSettings({ settings }: SimulatorWorld, changed: Partial<SimulatorSettings>): void {
   Object.assign(settings, changed);
-}
-
-function isLogFaultKind(kind: string): kind is LogFaultKind {
-  return logFaultKinds.some((known) => known === kind);
 }
 
 function findWaf(world: SimulatorWorld, domain: string | undefined): SimulatedWaf {

@@ -4,8 +4,7 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { isIP } from "node:net";
-import { controlCommands, controlHelp } from "./control-commands.ts";
-import { ControlProblem } from "./control-fields.ts";
+import { controlCommands, controlHelp, ControlProblem } from "./control-commands.ts";
 import { readBody } from "./request-body.ts";
 import type { SimulatorWorld } from "./simulator-world.ts";
 
@@ -58,7 +57,8 @@ async function runCommand(
     const input = query === undefined ? body : Object.fromEntries(query);
     return { status: 200, body: command.act(world, input) ?? { ok: true } };
   } catch (error) {
-    if (error instanceof ControlProblem) return { status: 400, body: { ok: false, message: error.message } };
+    const isOfUser = error instanceof ControlProblem || error instanceof RangeError;
+    if (isOfUser) return { status: 400, body: { ok: false, message: error.message } };
     return { status: 500, body: { ok: false, message: "the simulator itself failed" } };
   }
 }

@@ -53,26 +53,17 @@ const scrollPath = "/api/logs/scroll";
 
 export class LogFaults {
   #plan: LogFaultPlan | undefined;
-  #calls = 0;
-  #faults = 0;
+  /** How many pages were requested, and how many failed, since the plan was set. */
+  calls = 0;
+  faults = 0;
   /** The rows of the previous page of the same scroll. */
   #pageBefore: LogPage["hits"]["hits"] = [];
-
-  /** How many pages failed since the plan was set. */
-  get count(): number {
-    return this.#faults;
-  }
-
-  /** How many pages were requested since the plan was set. */
-  get calls(): number {
-    return this.#calls;
-  }
 
   /** Sets the plan from now on; undefined ends the faults. */
   set(plan: LogFaultPlan | undefined): void {
     this.#plan = plan;
-    this.#calls = 0;
-    this.#faults = 0;
+    this.calls = 0;
+    this.faults = 0;
     this.#pageBefore = [];
   }
 
@@ -80,16 +71,16 @@ export class LogFaults {
   take(path: string): LogFault {
     const plan = this.#plan;
     if (plan === undefined || (path !== queryPath && path !== scrollPath)) return none;
-    this.#calls += 1;
+    this.calls += 1;
     if (path === queryPath) this.#pageBefore = [];
-    const draw = (salt: number): number => hashNumbers(plan.seed ?? 1, this.#calls, salt, 20) / 2 ** 32;
-    const isWrong = plan.pages?.includes(this.#calls) === true || draw(1) < (plan.share ?? 0);
+    const draw = (salt: number): number => hashNumbers(plan.seed ?? 1, this.calls, salt, 20) / 2 ** 32;
+    const isWrong = plan.pages?.includes(this.calls) === true || draw(1) < (plan.share ?? 0);
     const kinds = (plan.kinds ?? logFaultKinds.filter((kind) => kind !== "BrokenEntry")).filter(
       (kind) => path === scrollPath || (kind !== "ScrollExpired" && kind !== "RepeatedPage"),
     );
     const kind = kinds[Math.floor(draw(2) * kinds.length)];
     if (!isWrong || kind === undefined) return { effect: undefined, change: (body) => this.#remember(body) };
-    this.#faults += 1;
+    this.faults += 1;
     if (kind in effects) return { effect: effects[kind as keyof typeof effects], change: undefined };
     return { effect: undefined, change: (body) => this.#change(kind, body) };
   }

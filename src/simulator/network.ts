@@ -1,7 +1,9 @@
-// Parses addresses and CIDR ranges as the simulated WAF does: which strings it accepts, and which strings mean the same network.
+// Parses and spells addresses and CIDR ranges as the simulated WAF does: which strings it accepts, which strings mean the same
+// network, and how it shows them.
 // Node's own parsers decide what an address is; a string with a zone, a leading zero or whitespace has a bad format. An
 // IPv4-mapped IPv6 address is a separate IPv6 network.
 import { isIP } from "node:net";
+import { hashText } from "./seeded-hash.ts";
 
 export interface Network {
   readonly family: 4 | 6;
@@ -77,4 +79,36 @@ function groupsOf(value: bigint, count: number, bitsPerGroup: bigint): number[] 
   return Array.from({ length: count }, (_, index) =>
     Number((value >> (BigInt(count - 1 - index) * bitsPerGroup)) & mask),
   );
+}
+
+/** How the simulated WAF spells the entries of its lists. Every mode spells the same network with different characters. */
+const plainModes = ["AsGiven", "AddPrefix", "DropPrefix", "Expanded", "UpperCase", "Masked"] as const;
+type PlainMode = (typeof plainModes)[number];
+
+/**
+ * - `AsGiven`: as it was sent. `AddPrefix`: single addresses get `/32` or `/128`. `DropPrefix`: single addresses have none.
+ * - `Expanded`: IPv6 with all digits. `UpperCase`: IPv6 in capitals. `Masked`: all host bits are zero, and IPv6 is written in its short form.
+ * - `Mixed`: each entry in one of these modes, always the same mode for the same network.
+ */
+export const spellingModes = [...plainModes, "Mixed"] as const;
+export type SpellingMode = (typeof spellingModes)[number];
+
+/** The entry as the list shows it in this mode. */
+export function spellEntry(given: string, network: Network, mode: SpellingMode): string {
+  const drawn = (): PlainMode => plainModes[hashText(networkIdentity(network)) % plainModes.length] ?? "AsGiven";
+  return spellers[mode === "Mixed" ? drawn() : mode](given, network);
+}
+
+const spellers: Readonly<Record<PlainMode, (given: string, network: Network) => string>> = {
+  AsGiven: (given) => given,
+  AddPrefix: (given, { hasPrefix, prefixLength }) => (hasPrefix ? given : `${given}/${prefixLength}`),
+  DropPrefix: (given, { hasPrefix, prefixLength, family }) =>
+    hasPrefix && prefixLength === addressBits(family) ? given.slice(0, given.indexOf("/")) : given,
+  Expanded: (_given, network) => formatAddress(network.family, network.hostValue, "Expanded") + suffixOf(network),
+  UpperCase: (given) => given.toUpperCase(),
+  Masked: (_given, network) => formatAddress(network.family, network.maskedValue, "Short") + suffixOf(network),
+};
+
+function suffixOf({ hasPrefix, prefixLength }: Network): string {
+  return hasPrefix ? `/${prefixLength}` : "";
 }

@@ -1,8 +1,5 @@
 // One address list of the simulated WAF. It contains networks, so two spellings of one network are one entry.
-import { networkIdentity, parseNetwork } from "./network.ts";
-import type { Network } from "./network.ts";
-import { spellEntry } from "./spelling.ts";
-import type { SpellingMode } from "./spelling.ts";
+import { type Network, networkIdentity, parseNetwork, spellEntry, type SpellingMode } from "./network.ts";
 
 const listEntriesMax = 500_000;
 /** Earlier changes are not tracked, so they are always visible. */

@@ -1,9 +1,12 @@
-// One WAF, which belongs to one API key, with its state and its counters.
-import { InFlight } from "./in-flight.ts";
-import { SimulatedList } from "./simulated-list.ts";
-import { SimulatedLogs } from "./simulated-logs.ts";
-import type { LogSettings, Plan } from "./simulated-logs.ts";
-import { SimulatedOrigins } from "./simulated-origins.ts";
+// One WAF, which belongs to one API key: its state and its counters, and what tests and the control port can see and change of it
+// without its API.
+import { isIP } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { FaultKind } from "./fault-rule.ts";
+import type { LogEntry } from "./log-entries.ts";
+import { type ListChange, SimulatedList } from "./simulated-list.ts";
+import { type LogSettings, type Plan, SimulatedLogs } from "./simulated-logs.ts";
+import type { SpellingMode } from "./network.ts";
 
 /** One API key and the WAF that it belongs to. */
 export interface SimulatedKey {
@@ -38,36 +41,129 @@ export interface WafCounters {
   unknownParameters: number;
 }
 
+/** A request that arrived, without its key. */
+export interface RequestRecord {
+  readonly sequence: number;
+  readonly timeMs: number;
+  readonly method: string;
+  /** `/api/…` without a trailing slash, `/clear` without the key, or `(unknown path)`. */
+  readonly path: string;
+  /** Undefined if the key was invalid or missing. */
+  readonly domain: string | undefined;
+  /** The known parameters except `api_key`. */
+  readonly parameters: Readonly<Record<string, string>>;
+  overlapping: boolean;
+  fault: FaultKind | undefined;
+  /** The status of the response; undefined if there was none, or not yet. */
+  status: number | undefined;
+}
+
+/** What the WAFs of a simulator share. */
+interface Surroundings {
+  readonly settings: { readonly spelling: SpellingMode };
+  requests(): readonly RequestRecord[];
+}
+
 export class SimulatedWaf {
   /** The initial domain. The control port also finds the WAF by this name. */
   readonly firstDomain: string;
   readonly plan: Plan;
   readonly hasWaf: boolean;
-  readonly origins: SimulatedOrigins;
-  readonly lists: Readonly<Record<ListName, SimulatedList>>;
+  readonly originHosts: SimulatedOrigins;
+  readonly lists: Readonly<Record<ListName, SimulatedList>> = {
+    blocklist: new SimulatedList(),
+    allowlist: new SimulatedList(),
+  };
   readonly logs: SimulatedLogs;
+  readonly #surroundings: Surroundings;
+  /** The domain in the responses. */
   domain: string;
-  counters = emptyCounters();
-  inFlight = new InFlight();
+  counts = emptyCounters();
+  flights = new InFlight();
 
-  constructor(options: SimulatedKey, domain: string, logSettings: LogSettings) {
+  constructor(options: SimulatedKey, domain: string, surroundings: Surroundings, logSettings: LogSettings) {
     this.firstDomain = domain;
     this.domain = domain;
     this.plan = options.plan ?? "Advanced";
     this.hasWaf = options.hasWaf ?? true;
-    this.origins = new SimulatedOrigins(options.primaryOrigin ?? `origin.${domain}`);
-    this.lists = { blocklist: new SimulatedList(), allowlist: new SimulatedList() };
+    this.originHosts = new SimulatedOrigins(options.primaryOrigin ?? `origin.${domain}`);
     this.logs = new SimulatedLogs(this.plan, logSettings);
+    this.#surroundings = surroundings;
+  }
+
+  /** The lists as a read of the API would show them now. */
+  get blocklist(): string[] {
+    return this.lists.blocklist.shown(this.#surroundings.settings.spelling);
+  }
+
+  get allowlist(): string[] {
+    return this.lists.allowlist.shown(this.#surroundings.settings.spelling);
+  }
+
+  get primaryOrigin(): string {
+    return this.originHosts.primary;
+  }
+
+  /** All origins except the primary. */
+  get origins(): { host: string; type: OriginType }[] {
+    return this.originHosts.others();
+  }
+
+  /** A copy of the current counters. */
+  get counters(): WafCounters {
+    return structuredClone(this.counts);
+  }
+
+  get inFlight(): number {
+    return this.flights.count;
+  }
+
+  get maxInFlight(): number {
+    return this.flights.max;
+  }
+
+  get overlaps(): number {
+    return this.flights.overlaps;
+  }
+
+  /** The recorded requests of this WAF, oldest first. */
+  get requests(): RequestRecord[] {
+    return this.#surroundings.requests().filter(({ domain }) => domain === this.domain);
+  }
+
+  /** The number of requests to an endpoint such as `POST /api/blocklist_ip`. */
+  requestCount(endpoint: string): number {
+    return this.counts.byEndpoint[endpoint] ?? 0;
+  }
+
+  /** Adds entries as another program would. @returns the result for each entry */
+  add(list: ListName, entries: readonly string[]): ListChange[] {
+    return entries.map((entry) => this.lists[list].add(entry));
+  }
+
+  /** Removes entries as another program would, in any spelling. @returns the result for each entry */
+  remove(list: ListName, entries: readonly string[]): ListChange[] {
+    return entries.map((entry) => this.lists[list].remove(entry));
+  }
+
+  /** Whether the network is on the list, in any spelling. */
+  has(list: ListName, entry: string): boolean {
+    return this.lists[list].has(entry);
+  }
+
+  /** Adds a log entry that can be read from that time on (milliseconds since 1970). @returns false if there are too many entries */
+  addLogEntry(entry: LogEntry, visibleAtMs: number): boolean {
+    return this.logs.add(entry, visibleAtMs);
   }
 
   /** Restores the initial state, with empty lists. */
   reset(): void {
     this.domain = this.firstDomain;
-    this.origins.reset();
+    this.originHosts.reset();
     for (const name of listNames) this.lists[name].clear();
     this.logs.reset();
-    this.counters = emptyCounters();
-    this.inFlight = new InFlight();
+    this.counts = emptyCounters();
+    this.flights = new InFlight();
   }
 }
 
@@ -82,4 +178,125 @@ function emptyCounters(): WafCounters {
     deletionsInOtherSpelling: 0,
     unknownParameters: 0,
   };
+}
+
+/** The turns of the event loop in which a client's disconnection is noticed. */
+const turnsToNotice = 8;
+
+export interface Flight {
+  ended: boolean;
+  /** The client closed the connection before the response. */
+  hungUp: boolean;
+}
+
+/**
+ * The requests of one key that are in flight: from their arrival until the first byte of the response is written, or until the client
+ * disconnects. A client that gives up a request and sends the next one does not overlap. Its disconnection may be noticed slightly
+ * after the new request, so a new request waits a few turns of the event loop.
+ */
+class InFlight {
+  readonly #flights = new Set<Flight>();
+  /** The maximum number of requests in flight at the same time. */
+  max = 0;
+  /** Requests that arrived while another one was in flight. */
+  overlaps = 0;
+
+  get count(): number {
+    return this.#flights.size;
+  }
+
+  /**
+   * @param onClose receives a function that must be called when the connection closes, even after the response
+   * @returns the new flight, and whether it overlaps another one
+   */
+  async begin(onClose: (hangUp: () => void) => void): Promise<{ flight: Flight; overlapping: boolean }> {
+    const others = [...this.#flights];
+    const flight: Flight = { ended: false, hungUp: false };
+    this.#flights.add(flight);
+    onClose(() => this.#hangUp(flight));
+    for (let turn = 0; turn < turnsToNotice && others.some(({ hungUp }) => !hungUp); turn += 1) await nextTurn();
+    const overlapped = others.filter(({ hungUp }) => !hungUp).length;
+    this.max = Math.max(this.max, overlapped + 1);
+    if (overlapped > 0) this.overlaps += 1;
+    return { flight, overlapping: overlapped > 0 };
+  }
+
+  end(flight: Flight): void {
+    flight.ended = true;
+    this.#flights.delete(flight);
+  }
+
+  /** The connection was closed. Has no effect on a request that was answered. */
+  #hangUp(flight: Flight): void {
+    if (flight.ended) return;
+    flight.hungUp = true;
+    this.end(flight);
+  }
+}
+
+export const originTypes = ["alternate", "backup"] as const;
+export type OriginType = (typeof originTypes)[number];
+export type OriginChange = "Done" | "BadFormat" | "AlreadyThere" | "NotThere" | "IsPrimary" | "Full";
+
+const originsMax = 1000;
+const hostNamePattern =
+  /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/u;
+
+/** The API returns only the primary; other origins can only be written. */
+class SimulatedOrigins {
+  readonly #others = new Map<string, OriginType>();
+  readonly #firstPrimary: string;
+  #primary: string;
+
+  constructor(primary: string) {
+    this.#firstPrimary = primary;
+    this.#primary = primary;
+  }
+
+  get primary(): string {
+    return this.#primary;
+  }
+
+  /** All origins except the primary, in the order in which they were added. */
+  others(): { host: string; type: OriginType }[] {
+    return Array.from(this.#others, ([host, type]) => ({ host, type }));
+  }
+
+  add(host: string, type: OriginType): OriginChange {
+    const name = host.toLowerCase();
+    if (!isHost(name)) return "BadFormat";
+    if (name === this.#primary) return "IsPrimary";
+    if (this.#others.has(name)) return "AlreadyThere";
+    if (this.#others.size >= originsMax) return "Full";
+    this.#others.set(name, type);
+    return "Done";
+  }
+
+  remove(host: string): OriginChange {
+    const name = host.toLowerCase();
+    if (name === this.#primary) return "IsPrimary";
+    return this.#others.delete(name) ? "Done" : "NotThere";
+  }
+
+  /** Makes the host the primary, as the WAF itself or a person would. The former primary becomes an alternate. */
+  makePrimary(host: string): OriginChange {
+    const name = host.toLowerCase();
+    if (!isHost(name)) return "BadFormat";
+    if (name === this.#primary) return "Done";
+    this.#others.delete(name);
+    this.#others.set(this.#primary, "alternate");
+    this.#primary = name;
+    return "Done";
+  }
+
+  reset(): void {
+    this.#others.clear();
+    this.#primary = this.#firstPrimary;
+  }
+}
+
+/** A DNS name or an IP address: no scheme, no port, no path. Lower case is expected. */
+function isHost(text: string): boolean {
+  if (isIP(text) !== 0) return true;
+  return hostNamePattern.test(text) && !/^[0-9.]+$/u.test(text);
 }

@@ -1,13 +1,26 @@
-// The state that the API port and the control port share: the WAFs by key, the settings, which can change at any time, the
+// The state that the API port, the control port and tests share: the WAFs by key, the settings, which can change at any time, the
 // pending faults, and the recorded requests. Keys are stored only here, and used only for comparisons.
-import { FaultQueue } from "./fault-queue.ts";
-import type { FaultKind } from "./fault-rule.ts";
+import { setTimeout as sleepFor } from "node:timers/promises";
+import { FaultQueue, type FaultRule } from "./fault-rule.ts";
 import { LogFaults } from "./log-faults.ts";
-import { SimulatedWaf } from "./simulated-waf.ts";
-import type { SimulatedKey } from "./simulated-waf.ts";
+import { type RequestRecord, type SimulatedKey, SimulatedWaf } from "./simulated-waf.ts";
 import type { LogSettings } from "./simulated-logs.ts";
-import type { SimulatorClock } from "./simulator-clock.ts";
-import type { SpellingMode } from "./spelling.ts";
+import type { SpellingMode } from "./network.ts";
+
+/** The simulator imports nothing from the rest of the program, so it has its own clock, which test clocks also implement. */
+export interface SimulatorClock {
+  /** Milliseconds since 1970. */
+  nowMs(): number;
+  /** Resolves after the delay, or as soon as the signal aborts. Never rejects. */
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+const wallClock: SimulatorClock = {
+  nowMs: () => Date.now(),
+  async sleep(delayMs, signal) {
+    await sleepFor(delayMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+  },
+};
 
 export const overlapModes = ["Refuse", "Record"] as const;
 /**
@@ -24,23 +37,6 @@ export interface SimulatorSettings {
   overlap: OverlapMode;
   spelling: SpellingMode;
   deletionSpelling: DeletionSpelling;
-}
-
-/** A request that arrived, without its key. */
-export interface RequestRecord {
-  readonly sequence: number;
-  readonly timeMs: number;
-  readonly method: string;
-  /** `/api/…` without a trailing slash, `/clear` without the key, or `(unknown path)`. */
-  readonly path: string;
-  /** Undefined if the key was invalid or missing. */
-  readonly domain: string | undefined;
-  /** The known parameters except `api_key`. */
-  readonly parameters: Readonly<Record<string, string>>;
-  overlapping: boolean;
-  fault: FaultKind | undefined;
-  /** The status of the response; undefined if there was none, or not yet. */
-  status: number | undefined;
 }
 
 const requestRecordsMax = 20_000;
@@ -69,12 +65,12 @@ export class SimulatorWorld {
     keys: readonly SimulatedKey[],
     settings: SimulatorSettings,
     logSettings: LogSettings,
-    clock: SimulatorClock,
+    clock: SimulatorClock = wallClock,
   ) {
     this.clock = clock;
     this.settings = { ...settings };
     this.#firstSettings = { ...settings };
-    this.#firstKeys = makeWafs(keys, logSettings);
+    this.#firstKeys = makeWafs(keys, this, logSettings);
     this.#wafs = new Map(this.#firstKeys);
   }
 
@@ -86,17 +82,29 @@ export class SimulatorWorld {
     return this.#wafs.get(key);
   }
 
+  /** The WAF of a key. @throws RangeError if no WAF has this key */
+  waf(key: string): SimulatedWaf {
+    const waf = this.wafOfKey(key);
+    if (waf === undefined) throw new RangeError("no WAF of the simulator has this key");
+    return waf;
+  }
+
   /** The WAF that has this domain now, or else the WAF that had it initially. */
   wafOfDomain(domain: string): SimulatedWaf | undefined {
     const answering = this.wafs().filter((waf) => waf.domain === domain);
     return answering.length === 1 ? answering[0] : this.wafs().find((waf) => waf.firstDomain === domain);
   }
 
-  /** Replaces the key of the WAF: the former key becomes invalid. @returns false if the new key is empty or already in use */
-  replaceKey(waf: SimulatedWaf, newKey: string): boolean {
-    if (newKey === "" || this.#wafs.has(newKey)) return false;
+  /** Replaces the key of a WAF: the former key becomes invalid. @throws RangeError if the new key is empty or already in use */
+  replaceKey(of: string | SimulatedWaf, newKey: string): void {
+    const waf = typeof of === "string" ? this.waf(of) : of;
+    if (newKey === "" || this.#wafs.has(newKey)) throw new RangeError("the new key is empty or already in use");
     this.#wafs = new Map([...this.#wafs].map(([key, one]) => [one === waf ? newKey : key, one]));
-    return true;
+  }
+
+  /** Adds faults to the end of the queue. @throws RangeError if too many are pending */
+  addFaults(...rules: readonly FaultRule[]): void {
+    this.faults.push(rules);
   }
 
   /** The text with every key redacted, plain or percent-encoded. `alsoKey` is the key in a request. */
@@ -122,8 +130,8 @@ export class SimulatorWorld {
     return record;
   }
 
-  /** The recorded requests, oldest first. */
-  records(): readonly RequestRecord[] {
+  /** The recorded requests with any key or none, oldest first. */
+  requests(): readonly RequestRecord[] {
     return this.#records;
   }
 
@@ -142,13 +150,17 @@ export class SimulatorWorld {
   }
 }
 
-function makeWafs(keys: readonly SimulatedKey[], logSettings: LogSettings): (readonly [string, SimulatedWaf])[] {
+function makeWafs(
+  keys: readonly SimulatedKey[],
+  world: SimulatorWorld,
+  logSettings: LogSettings,
+): (readonly [string, SimulatedWaf])[] {
   if (keys.length === 0 || keys.length > keysMax) throw new RangeError(`the simulator needs 1 to ${keysMax} API keys`);
   const wafs = keys.map((options, index) => {
     if (options.key === "") throw new RangeError("an API key of the simulator is empty");
     const domain = options.domain ?? `waf-${index + 1}.example.test`;
-    const settings = { ...logSettings, seed: logSettings.seed + index };
-    return [options.key, new SimulatedWaf(options, domain, settings)] as const;
+    const logs = { ...logSettings, seed: logSettings.seed + index };
+    return [options.key, new SimulatedWaf(options, domain, world, logs)] as const;
   });
   if (new Set(wafs.map(([key]) => key)).size < wafs.length) throw new RangeError("an API key is given twice");
   if (new Set(wafs.map(([, waf]) => waf.domain)).size < wafs.length) throw new RangeError("a domain is given twice");

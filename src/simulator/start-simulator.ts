@@ -6,18 +6,11 @@ import type { Server } from "node:http";
 import { createApiServer } from "./api-server.ts";
 import type { RequestHook } from "./api-server.ts";
 import { createControlServer } from "./control-server.ts";
-import { faultRulesMax } from "./fault-queue.ts";
-import type { FaultRule } from "./fault-rule.ts";
-import type { LogFaultPlan } from "./log-faults.ts";
 import type { LogScenario } from "./log-entries.ts";
+import type { SpellingMode } from "./network.ts";
 import { logRowsPerDayMax } from "./simulated-logs.ts";
-import type { SimulatedKey, SimulatedWaf } from "./simulated-waf.ts";
-import { wallClock } from "./simulator-clock.ts";
-import type { SimulatorClock } from "./simulator-clock.ts";
-import { SimulatorWorld } from "./simulator-world.ts";
-import type { DeletionSpelling, OverlapMode, RequestRecord, SimulatorSettings } from "./simulator-world.ts";
-import type { SpellingMode } from "./spelling.ts";
-import { WafView } from "./waf-view.ts";
+import type { SimulatedKey } from "./simulated-waf.ts";
+import { type DeletionSpelling, type OverlapMode, type SimulatorClock, SimulatorWorld } from "./simulator-world.ts";
 
 export interface SimulatorOptions {
   readonly keys: readonly SimulatedKey[];
@@ -50,96 +43,13 @@ export interface SimulatorOptions {
   readonly onRequest?: RequestHook | undefined;
 }
 
-/** A running simulator, as seen from its own process. */
-export class Simulator {
-  readonly #world: SimulatorWorld;
-  readonly #stop: () => Promise<void>;
+/** A running simulator. */
+export interface Simulator extends SimulatorWorld {
   /** The base URL for a WafInstance, without a trailing slash. */
   readonly baseUrl: string;
   readonly controlUrl: string;
-
-  constructor(world: SimulatorWorld, baseUrl: string, controlUrl: string, stop: () => Promise<void>) {
-    this.#world = world;
-    this.#stop = stop;
-    this.baseUrl = baseUrl;
-    this.controlUrl = controlUrl;
-  }
-
-  /** Can be changed at any time. */
-  get settings(): SimulatorSettings {
-    return this.#world.settings;
-  }
-
-  /** The WAF of a key. @throws RangeError if no WAF has this key */
-  waf(key: string): WafView {
-    return new WafView(this.#wafOf(key), this.#world);
-  }
-
-  wafs(): WafView[] {
-    return this.#world.wafs().map((waf) => new WafView(waf, this.#world));
-  }
-
-  /** Adds faults to the end of the queue. @throws RangeError if too many are pending */
-  addFaults(...rules: readonly FaultRule[]): void {
-    if (!rules.every((rule) => this.#world.faults.push(rule)))
-      throw new RangeError(`more than ${faultRulesMax} faults`);
-  }
-
-  clearFaults(): void {
-    this.#world.faults.clear();
-  }
-
-  /** Makes pages of logs fail from now on; undefined ends these faults. */
-  setLogFaults(plan: LogFaultPlan | undefined): void {
-    this.#world.logFaults.set(plan);
-  }
-
-  /** How many pages of logs were requested, and how many failed, since then. */
-  logFaults(): { readonly calls: number; readonly faults: number } {
-    return { calls: this.#world.logFaults.calls, faults: this.#world.logFaults.count };
-  }
-
-  /** Replaces the key of a WAF. @throws RangeError if the new key is empty or already in use */
-  replaceKey(key: string, newKey: string): void {
-    if (!this.#world.replaceKey(this.#wafOf(key), newKey))
-      throw new RangeError("the new key is empty or already in use");
-  }
-
-  /** The recorded requests with any key or none, oldest first. */
-  requests(): readonly RequestRecord[] {
-    return this.#world.records();
-  }
-
-  /** Requests with an invalid or missing key. */
-  unauthorized(): number {
-    return this.#world.unauthorized;
-  }
-
-  /** Requests with a path or method that the contract does not define. */
-  unknownCalls(): number {
-    return this.#world.unknownCalls;
-  }
-
-  /** Defects of the simulator or of a hook. Should be empty. */
-  internalErrors(): readonly string[] {
-    return this.#world.internalErrors;
-  }
-
-  /** Restores the initial state. */
-  reset(): void {
-    this.#world.reset();
-  }
-
   /** Closes both ports and all open connections. */
-  async close(): Promise<void> {
-    await this.#stop();
-  }
-
-  #wafOf(key: string): SimulatedWaf {
-    const waf = this.#world.wafOfKey(key);
-    if (waf === undefined) throw new RangeError("no WAF of the simulator has this key");
-    return waf;
-  }
+  close(): Promise<void>;
 }
 
 const tenMinutesMs = 600_000;
@@ -160,9 +70,13 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     await stopServer(api);
     throw error;
   });
-  return new Simulator(world, urlOf(host, apiPort) + basePath, urlOf(host, controlPort), async () => {
-    closing.abort();
-    await Promise.all([stopServer(api), stopServer(control)]);
+  return Object.assign(world, {
+    baseUrl: urlOf(host, apiPort) + basePath,
+    controlUrl: urlOf(host, controlPort),
+    close: async () => {
+      closing.abort();
+      await Promise.all([stopServer(api), stopServer(control)]);
+    },
   });
 }
 
@@ -197,7 +111,7 @@ function makeWorld(options: SimulatorOptions): SimulatorWorld {
       emptyLastPage: options.logEmptyLastPage ?? false,
       scenario: options.logScenario ?? "Uniform",
     },
-    options.clock ?? wallClock,
+    options.clock,
   );
 }
 

@@ -200,7 +200,7 @@ async function expectDeclared(files: ScratchDirectory): Promise<void> {
   await runUntilSynced(files);
   expect(waf.counters).toMatchObject({ changes, refusals });
   expect(waf.overlaps).toBe(0);
-  expect(simulator.internalErrors()).toStrictEqual([]);
+  expect(simulator.internalErrors).toStrictEqual([]);
   const everythingTold = told.join("\n");
   expect(keySpellings().filter((spelling) => everythingTold.includes(spelling))).toStrictEqual([]);
 }

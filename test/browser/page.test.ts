@@ -164,7 +164,7 @@ await describeWithBrowser("The page in a browser", (browser) => {
     for (const entry of hostileRows(new Date().toISOString())) {
       folder.simulator.waf(testKey).addLogEntry(entry as never, 0);
     }
-    folder.simulator.waf(testKey).changeDomain("</title><script>window.hit=1</script>");
+    folder.simulator.waf(testKey).domain = "</title><script>window.hit=1</script>";
     await folder.files.write("hostile.yaml", ruleDocument("hostile", { addresses: attacks }));
     await runWafsync(["apply", ...folder.from]);
     await using fresh = await servePage(folder.from);

@@ -232,7 +232,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
     for (const entry of hostileRows("2026-06-11T05:30:00Z")) {
       world.simulator.waf(logKey).addLogEntry(entry as never, 0);
     }
-    world.simulator.waf(logKey).changeDomain("</title><script>window.hit=1</script>");
+    world.simulator.waf(logKey).domain = "</title><script>window.hit=1</script>";
     await using opened = await openReport(browser(), world, "light", 1200, ["--top", "100"]);
     const { page, troubles } = opened;
     await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");

@@ -126,7 +126,7 @@ await describeOperator("cache clears", (world) => {
     expect(await ended(limited)).toMatchObject({ over: "Failed BackoffLimitExceeded", status: { attempts: 2 } });
     const events = await world().events(namespace);
     expect(events.filter(({ reason }) => reason === "CacheClearFailed")).toHaveLength(2);
-    world().simulator.clearFaults();
+    world().simulator.faults.clear();
     await world().remove(limited);
     await world().apply(limited);
     expect(await ended(limited)).toMatchObject({ over: "Complete Cleared", status: { attempts: 1 } });

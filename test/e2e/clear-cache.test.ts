@@ -98,7 +98,7 @@ describe("clear-cache exits with 2", () => {
     expect(plain).toMatchObject({ code: 2, stdout: "" });
     expect(plain.stderr).toContain(text);
     expect(plain.stderr).toMatch(/^error: .*\n$/);
-    folder.simulator.clearFaults();
+    folder.simulator.faults.clear();
     folder.simulator.addFaults(...faults);
     const printed = await runWafsync(parameters(...more, "-o", "json"), { environment });
     expect(printed.code).toBe(2);

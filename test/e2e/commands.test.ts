@@ -50,7 +50,7 @@ async function folderWithRule(instanceSpec?: string, onRequest?: RequestHook): P
     ...folder,
     async [Symbol.asyncDispose]() {
       const text = await folder.everyFile();
-      const internal = folder.simulator.internalErrors();
+      const internal = folder.simulator.internalErrors;
       await folder[Symbol.asyncDispose]();
       expect(internal).toStrictEqual([]);
       for (const spelling of keySpellings()) expect(text).not.toContain(spelling);
@@ -255,7 +255,7 @@ describe("a wrong key", () => {
     await running.hasPrinted(/Warning +WafInstance shop\/main +BadApiKey: .*Store the correct key in the Secret/);
     await folder.files.write("secret.yaml", secretDocument());
     await running.hasPrinted(/shop\/main: 3 added/);
-    expect(folder.simulator.unauthorized()).toBeLessThanOrEqual(3);
+    expect(folder.simulator.unauthorized).toBeLessThanOrEqual(3);
     running.child.kill("SIGTERM");
     expect(await running.ended).toMatchObject({ code: 0 });
   });
@@ -336,7 +336,7 @@ describe("run", () => {
       running.child.kill(signal);
       expect(await running.ended).toMatchObject({ code: 0 });
     });
-    folder.simulator.clearFaults();
+    folder.simulator.faults.clear();
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
     expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(blocked.toSorted());
   });

@@ -92,7 +92,7 @@ describe("Drift", () => {
     await reached.promise;
     killed.child.kill("SIGKILL");
     await killed.ended;
-    folder.simulator.clearFaults();
+    folder.simulator.faults.clear();
     const plan = await run(folder, "plan");
     expect(plan.code).toBe(1);
     expect(plan.stdout).not.toContain("another writer");

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { FaultRule } from "../../src/simulator/fault-rule.ts";
-import type { RequestRecord } from "../../src/simulator/simulator-world.ts";
+import type { RequestRecord } from "../../src/simulator/simulated-waf.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { timeLimit, within } from "../support/processes/slowness.ts";
@@ -18,7 +18,7 @@ const endsWithinMs = 1000;
 /** Brings the folder to its declared state, and checks that each address was added once and is managed. */
 async function expectGoesOn(folder: WafFolder): Promise<void> {
   const { simulator, files, from } = folder;
-  simulator.clearFaults();
+  simulator.faults.clear();
   simulator.settings.latencyMs = 0;
   const waf = simulator.waf(testKey);
   const finished = await runWafsync(["run", ...from, "--once"]);
@@ -32,7 +32,7 @@ async function expectGoesOn(folder: WafFolder): Promise<void> {
   const owned = inventory.split("\n").map((line) => line.trim().split(" ")[0] ?? "");
   expect(owned.filter((line) => line.startsWith("203.0.113.")).toSorted()).toStrictEqual(addresses.toSorted());
   expect(inventory).not.toContain(foreign);
-  expect(simulator.internalErrors()).toStrictEqual([]);
+  expect(simulator.internalErrors).toStrictEqual([]);
 }
 
 interface Interrupted {

@@ -92,7 +92,7 @@ describe("The options of all commands", () => {
       effect: { kind: "Respond", status: 403, body: JSON.stringify({ success: false, message: "Bad API Key Value" }) },
     });
     const first = await run("logs", ...folder, ...moments, "--out", "resumed.ndjson");
-    world.simulator.clearFaults();
+    world.simulator.faults.clear();
     if (first.code === 0) throw new Error("it did not stop");
     const other = await run(
       "logs",

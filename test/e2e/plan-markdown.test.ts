@@ -170,11 +170,11 @@ describe("The script in the guide to pipelines", () => {
 test("No string of a file or of the API becomes markup", async () => {
   await using folder = await wafFolder();
   // A domain with such characters is rejected, and not printed.
-  folder.simulator.waf(testKey).changeDomain(hostile);
+  folder.simulator.waf(testKey).domain = hostile;
   const refused = (await comment(folder)).stdout;
   expect(refused).toContain("domain: is not a host");
   expect(refused).not.toMatch(/script|@everyone/);
-  folder.simulator.waf(testKey).changeDomain(testDomain);
+  folder.simulator.waf(testKey).domain = testDomain;
   await folder.files.write("origin.yaml", originDocument("standby", "standby.shop.example"));
   await folder.files.write(
     "rule.yaml",

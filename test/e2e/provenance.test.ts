@@ -2,8 +2,8 @@ import { expect, test } from "@jest/globals";
 import { join } from "node:path";
 import { readdir, readFile } from "node:fs/promises";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
-import { knownPaths } from "../../src/simulator/api-contract.ts";
-import type { WafView } from "../../src/simulator/waf-view.ts";
+import { knownPaths } from "../../src/simulator/endpoints.ts";
+import type { SimulatedWaf } from "../../src/simulator/simulated-waf.ts";
 import { publicBlocklist } from "../support/builders/public-blocklist.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
@@ -145,7 +145,7 @@ test("an instance renamed and moved to another namespace keeps 1,413 entries and
 });
 
 /** How many writes the WAF has received. */
-function writesTo(waf: WafView): number {
+function writesTo(waf: SimulatedWaf): number {
   const endpoints = knownPaths.flatMap((path) => [`POST ${path}`, `DELETE ${path}`]);
   return endpoints.reduce((sum, endpoint) => sum + waf.requestCount(endpoint), 0);
 }

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { spellingModes } from "../../src/simulator/spelling.ts";
+import { spellingModes } from "../../src/simulator/network.ts";
 import { publicBlocklist } from "../support/builders/public-blocklist.ts";
 import { configMapDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import { slow } from "../support/processes/slowness.ts";

@@ -93,7 +93,7 @@ test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, a
   expect(await owned(folder)).toStrictEqual(wanted);
   expect(waf.origins.map(({ host }) => host)).toContain("spare.shop.example");
   expect(waf.overlaps).toBe(0);
-  expect(simulator.internalErrors()).toStrictEqual([]);
+  expect(simulator.internalErrors).toStrictEqual([]);
   const texts = `${everythingPrinted()}${await folder.everyFile()}`;
   expect([testKey, encodeURIComponent(testKey)].filter((spelling) => texts.includes(spelling))).toStrictEqual([]);
   const inTheMiddle = killedAt.filter((count) => count > 3).length;

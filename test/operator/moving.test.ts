@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, cacheClear, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
 import { publicBlocklist } from "../support/builders/public-blocklist.ts";
-import { knownPaths } from "../../src/simulator/api-contract.ts";
+import { knownPaths } from "../../src/simulator/endpoints.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";

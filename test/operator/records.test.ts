@@ -120,7 +120,7 @@ await describeOperator("the records of wafsync", (world) => {
     const record = ["wafrecord/waf-inventory-1", "-n", namespace];
     await cluster.expectKubectl(["wait", "--for=delete", ...record, `--timeout=${slow(60)}s`]);
     expect(waf.view.blocklist).toHaveLength(8);
-    world().simulator.clearFaults();
+    world().simulator.faults.clear();
   });
 
   describe("the documented recovery", () => {

@@ -52,7 +52,7 @@ describe("keys", () => {
       const inBody = await call("POST", "/clear", { form: { api_key: apiKey } });
       expect([inBody.status, inBody.json]).toStrictEqual([403, missingKey]);
       expect(simulator.waf(apiKey).counters.changes).toBe(0);
-      expect(simulator.unauthorized()).toBe(3);
+      expect(simulator.unauthorized).toBe(3);
     });
   });
 
@@ -165,7 +165,7 @@ describe("methods and paths", () => {
     await withSimulator({}, async ({ call, simulator }) => {
       const reply = await call(method, path, method === "GET" ? {} : { form: { api_key: apiKey, ip: "192.0.2.1" } });
       expect([reply.status, reply.json]).toStrictEqual([status, failure]);
-      expect(simulator.unknownCalls()).toBe(1);
+      expect(simulator.unknownCalls).toBe(1);
       expect(JSON.stringify(simulator.requests())).not.toContain(encodedKey);
     });
   });

@@ -141,24 +141,24 @@ test("rows of logs are added and scroll ids forgotten", async () => {
 
 describe("invalid requests to the control port", () => {
   test.each([
-    ["POST", "/faults", { effect: { kind: "Timeuot" } }, /effect\.kind must be one of Timeout/u],
-    ["POST", "/faults", { effects: { kind: "Timeout" } }, /unknown field effects/u],
-    ["POST", "/faults", { effect: { kind: "Timeout", after: true } }, /unknown field after/u],
-    ["POST", "/faults", { match: { path: "/api/blocklist_ip/" }, effect: { kind: "Reset" } }, /match\.path must be/u],
-    ["POST", "/faults", { match: { nth: 0 }, effect: { kind: "Reset" } }, /match\.nth must be a whole number from 1 /u],
-    ["POST", "/faults", { times: 0, effect: { kind: "Reset" } }, /times must be/u],
-    ["POST", "/faults", { effect: { kind: "Respond", status: 99 } }, /status must be/u],
-    ["POST", "/faults", {}, /effect is missing/u],
+    ["POST", "/faults", { effect: { kind: "Timeuot" } }, /effect\.kind: .*"Timeout"/u],
+    ["POST", "/faults", { effects: { kind: "Timeout" } }, /Unrecognized key: "effects"/u],
+    ["POST", "/faults", { effect: { kind: "Timeout", after: true } }, /effect: Unrecognized key: "after"/u],
+    ["POST", "/faults", { match: { path: "/api/blocklist_ip/" }, effect: { kind: "Reset" } }, /match\.path: /u],
+    ["POST", "/faults", { match: { nth: 0 }, effect: { kind: "Reset" } }, /match\.nth: .*>=1/u],
+    ["POST", "/faults", { times: 0, effect: { kind: "Reset" } }, /times: /u],
+    ["POST", "/faults", { effect: { kind: "Respond", status: 99 } }, /effect\.status: /u],
+    ["POST", "/faults", {}, /effect: .*expected object/u],
     ["POST", "/entries", { domain: "unknown.example", entries: [] }, /domain must be one of shop\.example/u],
-    ["POST", "/entries", { domain, list: "greylist", entries: [] }, /list must be one of/u],
-    ["POST", "/entries", { domain, entries: "192.0.2.1" }, /entries must be of type strings/u],
+    ["POST", "/entries", { domain, list: "greylist", entries: [] }, /list: /u],
+    ["POST", "/entries", { domain, entries: "192.0.2.1" }, /entries: .*expected array/u],
     ["POST", "/entries", { entries: [] }, /domain must be one of shop\.example, second\.example/u],
     ["POST", "/latency", { latencyMs: -1 }, /latencyMs/u],
-    ["POST", "/latency", { latencyMs: 1e9 }, /latencyMs must be a whole number from 0 to 600000/u],
-    ["POST", "/spelling", { spelling: "Odd" }, /spelling must be one of AsGiven/u],
-    ["POST", "/overlap", {}, /overlap is missing/u],
+    ["POST", "/latency", { latencyMs: 1e9 }, /latencyMs: .*<=600000/u],
+    ["POST", "/spelling", { spelling: "Odd" }, /spelling: .*"AsGiven"/u],
+    ["POST", "/overlap", {}, /overlap: /u],
     ["POST", "/primary", { domain, origin: "http://x" }, /BadFormat/u],
-    ["POST", "/key", { domain, newKey: "second-key" }, /newKey/u],
+    ["POST", "/key", { domain, newKey: "second-key" }, /new key/u],
     ["POST", "/logs", { domain, entries: [{}] }, /timestamp/u],
     ["GET", "/requests?limit=0", undefined, /limit/u],
     ["POST", "/latency", [], /object/u],
@@ -166,7 +166,7 @@ describe("invalid requests to the control port", () => {
     await withSimulator({ keys: twoKeys }, async ({ control, simulator }) => {
       const reply = await control(method, target, body);
       expect([reply.status, reply.json]).toStrictEqual([400, { ok: false, message: expect.stringMatching(message) }]);
-      simulator.clearFaults();
+      simulator.faults.clear();
     });
   });
 

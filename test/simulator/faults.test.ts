@@ -31,7 +31,7 @@ async function expectEffect(caller: Caller, happened: boolean): Promise<void> {
   expect(caller.simulator.waf(apiKey).blocklist).toStrictEqual(happened ? [ip] : []);
   expect((await caller.read("/api/blocklist_ips")).json).toStrictEqual(happened ? [ip] : []);
   expect(caller.simulator.waf(apiKey).overlaps).toBe(0);
-  expect(caller.simulator.internalErrors()).toStrictEqual([]);
+  expect(caller.simulator.internalErrors).toStrictEqual([]);
 }
 
 test.each([
@@ -199,7 +199,7 @@ test("every kind works at every endpoint, and none breaks the simulator", async 
       await call("GET", "/api/blocklist_ips?api_key=wrong");
       expect((await read("/api/origins")).json).toMatchObject({ success: true });
     }
-    expect(simulator.internalErrors()).toStrictEqual([]);
+    expect(simulator.internalErrors).toStrictEqual([]);
   });
 });
 
@@ -249,7 +249,7 @@ describe("the requests that a fault applies to", () => {
   test("cleared faults never occur", async () => {
     await withSimulator({}, async (caller) => {
       caller.simulator.addFaults({ effect, times: 100 });
-      caller.simulator.clearFaults();
+      caller.simulator.faults.clear();
       expect(await statuses(caller)).toStrictEqual([200, 200, 200, 200, 200]);
     });
   });

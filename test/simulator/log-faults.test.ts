@@ -19,10 +19,10 @@ async function next({ read }: Caller, page: Reply): Promise<Reply> {
 
 /** A query, and a scroll after it that fails. */
 async function secondPage(caller: Caller, kind: LogFaultKind): Promise<{ first: LogPage; reply: Reply | undefined }> {
-  caller.simulator.setLogFaults({ pages: [2], kinds: [kind] });
+  caller.simulator.logFaults.set({ pages: [2], kinds: [kind] });
   const first = await query(caller);
   const reply = await next(caller, first).catch(() => undefined);
-  expect(caller.simulator.logFaults()).toStrictEqual({ calls: 2, faults: 1 });
+  expect(caller.simulator.logFaults).toMatchObject({ calls: 2, faults: 1 });
   return { first: first.json as LogPage, reply };
 }
 
@@ -73,16 +73,16 @@ describe("pages of logs that fail", () => {
         }
         return answers.map((answer) => answer.replace(/[0-9a-f-]{36}/, "id")).join("\n");
       };
-      caller.simulator.setLogFaults({ share: 1 / 3, seed: 4 });
+      caller.simulator.logFaults.set({ share: 1 / 3, seed: 4 });
       const first = await run();
-      expect(caller.simulator.logFaults().calls).toBe(150);
-      expect(caller.simulator.logFaults().faults).toBeGreaterThan(35);
-      expect(caller.simulator.logFaults().faults).toBeLessThan(65);
-      caller.simulator.setLogFaults({ share: 1 / 3, seed: 4 });
+      expect(caller.simulator.logFaults.calls).toBe(150);
+      expect(caller.simulator.logFaults.faults).toBeGreaterThan(35);
+      expect(caller.simulator.logFaults.faults).toBeLessThan(65);
+      caller.simulator.logFaults.set({ share: 1 / 3, seed: 4 });
       expect((await run()).split("\n").map((line) => line === "torn")).toStrictEqual(
         first.split("\n").map((line) => line === "torn"),
       );
-      caller.simulator.setLogFaults(undefined);
+      caller.simulator.logFaults.set(undefined);
       expect((await query(caller)).status).toBe(200);
     });
   });

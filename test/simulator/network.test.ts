@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { formatAddress, networkIdentity, parseNetwork } from "../../src/simulator/network.ts";
-import { spellEntry, spellingModes } from "../../src/simulator/spelling.ts";
-import type { SpellingMode } from "../../src/simulator/spelling.ts";
+import { spellEntry, spellingModes } from "../../src/simulator/network.ts";
+import type { SpellingMode } from "../../src/simulator/network.ts";
 
 function identityOf(text: string): string | undefined {
   const network = parseNetwork(text);

@@ -77,7 +77,7 @@ describe("a range", () => {
   test("is written exactly, however often the program dies in the middle of a write", async () => {
     await using files = await scratchDirectory({});
     await using world = await logWorld({ now: "2026-06-20T00:00:00Z", logRowsPerDay: 250 });
-    world.simulator.setLogFaults({ share: 0.2, seed: 3 });
+    world.simulator.logFaults.set({ share: 0.2, seed: 3 });
     const file = join(files.path, "rows.json");
     const random = seededRandom(5);
     const ends: string[] = [];
@@ -112,7 +112,7 @@ describe("following", () => {
       logRowsPerDay: 400,
       logLateMsMax: 20 * hourMs,
     });
-    world.simulator.setLogFaults({ share: 0.2, seed: 9 });
+    world.simulator.logFaults.set({ share: 0.2, seed: 9 });
     const file = join(files.path, "rows.json");
     const random = seededRandom(6);
     const start = dayNumber("2026-06-14");

@@ -55,7 +55,7 @@ test.each(["ndjson", "csv"] as const satisfies LogFormatName[])(
         world.time.nowMs += late.passesMs;
       },
     });
-    world.simulator.setLogFaults({ share: 1 / 3, seed: 5 });
+    world.simulator.logFaults.set({ share: 1 / 3, seed: 5 });
     const folder = await mkdtemp(join(tmpdir(), "wafsync-logs-"));
     const file = join(folder, "rows");
     late.passesMs = 90_000;
@@ -85,11 +85,11 @@ test.each(["ndjson", "csv"] as const satisfies LogFormatName[])(
     expect(end).toStrictEqual({ state: "Done", rows: expected.size });
     expect(found.difference(expected)).toStrictEqual({ missing: [], tooMany: [] });
     expect(expected.size).toBeGreaterThan(249_000);
-    const { calls, faults } = world.simulator.logFaults();
+    const { calls, faults } = world.simulator.logFaults;
     expect(faults / calls).toBeGreaterThan(0.28);
     expect(calls).toBeGreaterThan(40 * 3 * 1.5);
     expect([...summaries.values()].every(([came, total]) => came === total)).toBe(true);
     expect(world.simulator.waf("log-suite/k3y+0123456789").overlaps).toBe(0);
-    expect(world.simulator.internalErrors()).toStrictEqual([]);
+    expect(world.simulator.internalErrors).toStrictEqual([]);
   },
 );

@@ -137,7 +137,7 @@ describe("the report", () => {
   test("never turns strings of attackers into markup", async () => {
     await using world = await logWorld({ now });
     addRows(world, hostileRows("2026-06-11T05:30:00Z"));
-    world.simulator.waf(logKey).changeDomain("<img src=x>.example");
+    world.simulator.waf(logKey).domain = "<img src=x>.example";
     const { code, stdout } = await runWafsync(report(world.simulator, "--out", "-", "--top", "100"), {
       environment,
     });

@@ -8,7 +8,7 @@ import { explainAddress } from "../../../src/plan/instance/explain.ts";
 import { compileDesired } from "../../../src/plan/instance/desired.ts";
 import { addressBits, parseNetwork } from "../../../src/simulator/network.ts";
 import { SimulatedList } from "../../../src/simulator/simulated-list.ts";
-import { spellingModes } from "../../../src/simulator/spelling.ts";
+import { spellingModes } from "../../../src/simulator/network.ts";
 import { caseCount } from "../../support/builders/case-count.ts";
 import { addresses, allowing, anInstance, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
 import { anInventory, entry, gathered, nowMs, ownedBy } from "../../support/builders/gathered.ts";

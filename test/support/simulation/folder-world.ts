@@ -4,7 +4,7 @@ import { readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
 import type { FaultEffect } from "../../../src/simulator/fault-rule.ts";
-import type { WafView } from "../../../src/simulator/waf-view.ts";
+import type { SimulatedWaf } from "../../../src/simulator/simulated-waf.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import type { FinishedProcess } from "../processes/wafsync-process.ts";
 import { startWafsync } from "../processes/wafsync-process.ts";
@@ -63,7 +63,7 @@ class FolderWorld {
   readonly #random: () => number;
   readonly #folder: WafFolder;
   readonly #environment: Readonly<Record<string, string>>;
-  readonly #waf: WafView;
+  readonly #waf: SimulatedWaf;
   #team: readonly string[] = [];
 
   constructor(random: () => number, folder: WafFolder, runtimeDirectory: string) {
@@ -82,7 +82,7 @@ class FolderWorld {
       this.#addFaults();
       const before = await this.#commandBlocks();
       const ended = await this.#playRound();
-      this.#folder.simulator.clearFaults();
+      this.#folder.simulator.faults.clear();
       this.#checkRound(ended, before, await this.#commandBlocks());
     }
   }
@@ -107,7 +107,7 @@ class FolderWorld {
     await this.#expectCode(["apply"], 0);
     this.#expectListed("without rules", manual);
     if (this.#waf.overlaps > 0) this.#fail(`${this.#waf.overlaps} calls overlapped another one`);
-    for (const error of simulator.internalErrors()) this.#fail(`the simulator failed: ${error}`);
+    for (const error of simulator.internalErrors) this.#fail(`the simulator failed: ${error}`);
     for (const { method, path, parameters, status } of this.#waf.requests) {
       this.trace.push(`${method} ${path} ${parameters["ip"] ?? ""} ${status}`);
     }

@@ -48,7 +48,7 @@ function testWhatMustNeverHappen(world: () => OperatorWorld, { restartsApiServer
     const { simulator } = world();
     const overlaps = simulator.wafs().flatMap((waf) => (waf.overlaps === 0 ? [] : [`${waf.domain}: ${waf.overlaps}`]));
     expect(overlaps).toStrictEqual([]);
-    expect([simulator.unknownCalls(), simulator.internalErrors()]).toStrictEqual([0, []]);
+    expect([simulator.unknownCalls, simulator.internalErrors]).toStrictEqual([0, []]);
     const counters = simulator.wafs().map((waf) => waf.counters);
     expect(
       counters.filter((counter) => counter.unknownParameters + counter.deletionsInOtherSpelling > 0),

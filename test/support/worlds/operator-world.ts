@@ -9,7 +9,7 @@ import type { ResourceKind } from "../../../src/model/resource.ts";
 import { resourceKinds } from "../../../src/model/resource.ts";
 import type { Simulator } from "../../../src/simulator/start-simulator.ts";
 import { startSimulator } from "../../../src/simulator/start-simulator.ts";
-import type { WafView } from "../../../src/simulator/waf-view.ts";
+import type { SimulatedWaf } from "../../../src/simulator/simulated-waf.ts";
 import { slow, timeLimit } from "../processes/slowness.ts";
 import { everythingPrinted } from "../processes/wafsync-process.ts";
 import { createNamespace, waitFor } from "../builders/cluster-objects.ts";
@@ -29,7 +29,7 @@ export const kustomization = join(import.meta.dirname, "../../../deploy/kustomiz
 export interface TestWaf {
   readonly key: string;
   readonly domain: string;
-  readonly view: WafView;
+  readonly view: SimulatedWaf;
 }
 
 export interface KubeEvent {

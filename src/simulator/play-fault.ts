@@ -1,10 +1,9 @@
-// Plays one fault instead of the true response.
-import { performRequest } from "./api-request.ts";
-import type { ApiRequest } from "./api-request.ts";
-import type { Answer } from "./answer.ts";
-import type { AnswerWire } from "./answer-wire.ts";
-import { isAfterEffect } from "./fault-rule.ts";
-import type { FaultEffect } from "./fault-rule.ts";
+// The ways to send a response, or none, and the faults that are played instead of the true response.
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { type ApiRequest, performRequest } from "./api-request.ts";
+import type { Answer } from "./endpoints.ts";
+import { type FaultEffect, isAfterEffect } from "./fault-rule.ts";
 import { listNames } from "./simulated-waf.ts";
 import type { SimulatorWorld } from "./simulator-world.ts";
 
@@ -14,6 +13,74 @@ const otherDomain = "another-waf.example.test";
 const errorPage =
   "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>\n";
 const html = { "content-type": "text/html; charset=utf-8" };
+
+const hugeChunkBytes = 64 * 1024;
+
+export interface AnswerWire {
+  json(answer: Answer): void;
+  text(status: number, headers: Readonly<Record<string, string>>, body: string): void;
+  /** Announces the whole response, sends half of it and closes the connection. */
+  truncated(answer: Answer): void;
+  /** Sends JSON of this many bytes, as fast as the client reads it. */
+  huge(bytes: number): Promise<void>;
+  reset(): void;
+  /** Resolves when the client has hung up. */
+  hungUp(): Promise<void>;
+}
+
+/**
+ * @param onAnswer is called once, before the first byte is sent, so that the client's next request does not count as overlapping: with the status that is about to be sent, or undefined for a reset connection
+ */
+export function makeAnswerWire(response: ServerResponse, onAnswer: (status: number | undefined) => void): AnswerWire {
+  const sendText: AnswerWire["text"] = (status, headers, body) => {
+    onAnswer(status);
+    response.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)) });
+    response.end(body);
+  };
+  return {
+    json({ status, body, headers }) {
+      sendText(status, { ...headers, "content-type": "application/json" }, JSON.stringify(body));
+    },
+    text: sendText,
+    truncated({ status, body, headers }) {
+      const bytes = Buffer.from(JSON.stringify(body));
+      onAnswer(status);
+      response.writeHead(status, {
+        ...headers,
+        "content-type": "application/json",
+        "content-length": String(bytes.length),
+      });
+      response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.destroy());
+    },
+    async huge(bytes) {
+      await sendHuge(response, bytes, onAnswer);
+    },
+    reset() {
+      onAnswer(undefined);
+      response.socket?.resetAndDestroy();
+    },
+    async hungUp() {
+      if (!response.closed) await once(response, "close");
+    },
+  };
+}
+
+async function sendHuge(
+  response: ServerResponse,
+  bytes: number,
+  onAnswer: (status: number | undefined) => void,
+): Promise<void> {
+  const start = '{"success":true,"message":"';
+  const chunk = "x".repeat(hugeChunkBytes);
+  response.writeHead(200, { "content-type": "application/json" });
+  response.write(start);
+  for (let sent = start.length; sent < bytes; sent += hugeChunkBytes) {
+    if (response.destroyed) return;
+    if (!response.write(chunk)) await Promise.race([once(response, "drain"), once(response, "close")]).catch(() => []);
+  }
+  onAnswer(200);
+  response.end('"}');
+}
 
 /** @param signal ends a slow response when the simulator is closed */
 export async function playFault(
@@ -84,7 +151,8 @@ function spoilAnswer(effect: FaultEffect, answer: Answer, wire: AnswerWire): boo
 function replaceAnswer(effect: FaultEffect, request: ApiRequest, wire: AnswerWire, nowMs: number): void {
   switch (effect.kind) {
     case "Timeout":
-      return wire.hang();
+      // The server has no timeout for its own responses: the request stays open until the client hangs up.
+      return;
     case "Reset":
       return wire.reset();
     case "RateLimited":
