@@ -1,206 +1,146 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
-import type { Exception } from "./support/tidy/exceptions.ts";
-import { type Layer, layers, layersBelow, pageRows } from "./support/tidy/layers.ts";
-import { findViolations } from "./support/tidy/rules.ts";
-import { readSourceTree } from "./support/tidy/source-tree.ts";
-import { type RuleName, ruleNames } from "./support/tidy/violation.ts";
+// What the linter can't check of the conventions on docs/contributing/architecture.md, and proof that it checks the others.
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { listFiles, readSourceTree } from "./support/tidy/source-tree.ts";
 
 const root = join(import.meta.dirname, "..");
-const fixture = join(import.meta.dirname, "fixtures", "layers");
-const unusedFixture = join(import.meta.dirname, "fixtures", "unused");
 
-describe("the source tree", () => {
-  test("is seen by the check, imports and all", async () => {
-    const files = await readSourceTree(root, "src");
-    expect(files.length).toBeGreaterThan(50);
-    expect(files.flatMap(({ imports }) => imports).length).toBeGreaterThan(files.length);
-  });
-
-  test("keeps to its layers and habits, which permit only what it needs", async () => {
-    const violations = await findViolations(root);
-    expect(violations.map(({ rule, path, message }) => `${rule}: ${path}: ${message}`)).toStrictEqual([]);
-  });
-});
-
-describe("the architecture page", () => {
-  test("has the layers and their folders as the check reads them", async () => {
-    const rows = (await readLayerSection()).map((line) => line.replaceAll(/ {2,}/g, " "));
-    expect(rows.filter((row) => row.startsWith("| `"))).toStrictEqual(pageRows());
-  });
-
-  test("draws each layer above all layers that it imports", async () => {
-    const lines = await readLayerSection();
-    const drawing = lines.slice(lines.indexOf("```text"), lines.lastIndexOf("```"));
-    const lineOf = (name: string): number => drawing.findIndex((line) => new RegExp(`\\b${name}\\b`).test(line));
-    expect(layers.filter(({ name }) => lineOf(name) < 0)).toStrictEqual([]);
-    const arrows = layers.flatMap((layer) => layersBelow(layers, layer).map((below) => [layer.name, below] as const));
-    expect(arrows.filter(([from, to]) => lineOf(from) >= lineOf(to))).toStrictEqual([]);
-  });
-});
-
-async function readLayerSection(): Promise<string[]> {
-  const page = await readFile(join(root, "docs", "contributing", "architecture.md"), "utf8");
-  const lines = page.split("\n");
-  const start = lines.indexOf("## Layers");
-  return lines.slice(
-    start,
-    lines.findIndex((line, index) => index > start && line.startsWith("## ")),
-  );
+/** Patterns that the code of these files, without comments and types, must not match, and the files that may. */
+interface Convention {
+  readonly why: string;
+  readonly pattern: RegExp;
+  readonly within: string;
+  readonly but: readonly string[];
+  readonly bad: readonly string[];
 }
 
-/** Each file or folder of the fixture is wrong in this way, and in no other. */
-const expected: Readonly<Record<string, RuleName>> = {
-  "bench/common/measure.ts": "file-names",
-  "scripts/doThings.ts": "file-names",
-  src: "layers",
-  "src/api/knows-plan.ts": "layers",
-  "src/app/hands-on-read-status.ts": "status-reads",
-  "src/app/knows-inventory-text.ts": "layers",
-  "src/app/re-export.ts": "barrels",
-  "src/app/reads-status.ts": "status-reads",
-  "src/app/star-export.ts": "barrels",
-  "src/app/unpacks-status.ts": "status-reads",
-  "src/async/knows-domain.ts": "layers",
-  "src/cli/environment-import.ts": "environment",
-  "src/cli/environment-unpacked.ts": "environment",
-  "src/cli/nowhere": "layers",
-  "src/cli/simulator-in-wrong-command.ts": "layers",
-  "src/kube/reads-environment.ts": "environment",
-  "src/kube/reads-clock.ts": "clock",
-  "src/kube/sets-timer.ts": "clock",
-  "src/kube/imports-timers.ts": "clock",
-  "src/kube/new-date.ts": "clock",
-  "src/model/cycle-a.ts": "cycles",
-  "src/model/knows-files.ts": "pure-plan",
-  "src/nowhere": "layers",
-  "src/plan/lists/asks-package.ts": "pure-plan",
-  "src/plan/lists/deeper": "layers",
-  "src/plan/lists/promises.ts": "pure-plan",
-  "src/plan/lists/reads-file-later.ts": "pure-plan",
-  "src/plan/lists/reads-file.ts": "pure-plan",
-  "src/plan/lists/type-from-waf.ts": "layers",
-  "src/plan/logs/knows-lists.ts": "layers",
-  "src/plan": "layers",
-  "src/reconcile/knows-logs.ts": "layers",
-  "src/reconcile/knows-source.ts": "layers",
-  "src/reconcile/logs/knows-facts.ts": "layers",
-  "src/reconcile/logs/knows-lists.ts": "layers",
-  "src/simulator/knows-model.ts": "layers",
-  "src/simulator/reads-environment.ts": "environment",
-  "src/source/cluster/knows-reconcile.ts": "layers",
-  "src/source/cluster/type-query.ts": "layers",
-  "src/source/utils.ts": "file-names",
-  "src/telemetry/knows-tests.ts": "layers",
-  "src/waf/knows-kube.ts": "layers",
-  "src/waf/knows-telemetry.ts": "layers",
-  "src/waf/parses-addresses.ts": "ipaddr",
-  "test/helpers.test.ts": "file-names",
-};
+const conventions: readonly Convention[] = [
+  {
+    why: "only src/async/clock.ts reads the real time: take a Clock",
+    pattern: /\bnew Date\s*\(\s*\)/,
+    within: "src/",
+    but: [],
+    bad: ["const now = new Date();"],
+  },
+  {
+    why: "a file re-exports nothing: import names from the file that has them",
+    pattern: /^export\s*[*{][^;]*\bfrom\b/m,
+    within: "src/",
+    but: [],
+    bad: ['export * from "./plan.ts";', 'export {\n  plan,\n} from "./plan.ts";'],
+  },
+  {
+    why: "decisions have no promises: move it to a use case",
+    pattern: /\basync\b\s*(?:function|\(|\w+\s*=>)|\basync \w+\(/,
+    within: "src/plan/",
+    but: [],
+    bad: ["export async function decide() {}", "const decide = async () => 1;", "class A { async decide() {} }"],
+  },
+  {
+    // A status is a report: no decision may depend on what an earlier run wrote there.
+    why: "a status is a report and not data: take the fact from the place that decided it",
+    pattern: /status\s*(?:\?\.|\.)\s*read\b|\breadStatus\b|\{[^{}]*\bread\b[^{}]*\}\s*=[^;=]*status\b/i,
+    within: "src/",
+    but: [
+      // They compute the next status, which keeps the transition times of the previous one.
+      "src/reconcile/converge/report.ts",
+      "src/reconcile/status/write-status.ts",
+      "src/reconcile/logs/forward-status.ts",
+      "src/reconcile/status/report-unattached.ts",
+      // A record that is older than its report was restored from a backup. Without a status, nothing is compared.
+      "src/reconcile/converge/run.ts",
+      // A cache clear runs once, like a Job: the status of its object is the only record that survives a restart.
+      "src/reconcile/cache-clear/clear-records.ts",
+      // They forward the status to the code that reports it, or print it.
+      "src/source/cluster/cluster-records.ts",
+      "src/app/logged-status.ts",
+      "src/app/standalone.ts",
+      "src/app/standalone-judging.ts",
+      "src/app/status-texts.ts",
+      "src/cli/instance-view.ts",
+    ],
+    bad: ["const last = ports.status.read(meta);", "const { read } = ports.status;", "readStatus(meta);"],
+  },
+];
 
-/** The fixture is too small to use all permissions of the real tables, so these are checked on a fixture of their own. */
-async function findBroken() {
-  const violations = await findViolations(fixture);
-  return violations.filter(({ rule }) => rule !== "unused");
-}
-
-describe("the rules, on a tree that breaks them", () => {
-  test("find each violation, and nothing in the files that are right", async () => {
-    const found = (await findBroken()).map(({ path, rule }) => [path, rule] as const);
-    expect(found.sort(([a], [b]) => (a < b ? -1 : 1))).toStrictEqual(
-      Object.entries(expected).sort(([a], [b]) => (a < b ? -1 : 1)),
-    );
-  });
-
-  test("are each broken there, or on the tree of unused permissions", () => {
-    const broken = new Set<RuleName>([...Object.values(expected), "unused"]);
-    expect(ruleNames.filter((rule) => !broken.has(rule))).toStrictEqual([]);
-  });
-
-  test("say what is wrong", async () => {
-    const messages = new Map((await findBroken()).map(({ path, message }) => [path, message]));
-    expect(messages.get("src/plan/lists/type-from-waf.ts")).toBe("plan/lists may not import src/waf/fine.ts");
-    expect(messages.get("src/reconcile/knows-logs.ts")).toBe(
-      "reconcile/*.ts may not import src/reconcile/logs/fine.ts",
-    );
-    expect(messages.get("src/model/cycle-a.ts")).toBe(
-      "imports itself: src/model/cycle-a.ts → src/model/cycle-b.ts → src/model/cycle-a.ts",
-    );
-    expect(messages.get("src/kube/sets-timer.ts")).toBe(
-      "only src/async/clock.ts reads the real time: take a Clock (it has setTimeout)",
-    );
-  });
-
-  test("print the row that a folder would need", async () => {
-    const messages = new Map((await findBroken()).map(({ path, message }) => [path, message]));
-    expect(messages.get("src/cli/nowhere")).toBe(
-      'has no row in the table: move its files, or add {"name":"cli/nowhere","mayImport":["model","cli/*.ts"]}',
-    );
-    expect(messages.get("src/plan")).toBe(
-      'has no row in the table: move its files, or add {"name":"plan/*.ts","mayImport":[]}',
-    );
-    expect(messages.get("src")).toBe("has files outside any layer: move them into one");
-  });
+test.each(conventions)("$why", async ({ pattern, within, but, bad }) => {
+  const files = (await readSourceTree(root, "src")).filter(({ path }) => path.startsWith(within));
+  expect(files.length).toBeGreaterThan(20);
+  const found = files.filter(({ code }) => pattern.test(code)).map(({ path }) => path);
+  expect(found.filter((path) => !but.some((one) => path.startsWith(one)))).toStrictEqual([]);
+  expect(but.filter((one) => !found.some((path) => path.startsWith(one)))).toStrictEqual([]);
+  expect(bad.filter((code) => !pattern.test(code))).toStrictEqual([]);
 });
 
-function tableOf(mayImport: { readonly logs: readonly string[]; readonly app: readonly string[] }): readonly Layer[] {
-  return [
-    { name: "model", mayImport: [], duty: "entries" },
-    { name: "async", mayImport: [], duty: "the clock" },
-    {
-      name: "plan",
-      duty: "two folders, of which only one imports another layer",
-      folders: [
-        { name: "plan/lists", mayImport: ["model"], duty: "imports model" },
-        { name: "plan/logs", mayImport: mayImport.logs, duty: "imports nothing" },
-      ],
-    },
-    { name: "app", mayImport: mayImport.app, duty: "imports plan/lists, and the clock in one file" },
-  ];
-}
+test("no file is called after what everything is", async () => {
+  const folders = await Promise.all(["src", "test", "scripts", "bench"].map((folder) => listFiles(root, folder)));
+  const banned = /(?:^|\/)(?:utils?|helpers?|common|misc|types|index|shared|lib)(?:\/|(?:\.test)?\.ts$)/;
+  expect("src/source/utils.ts").toMatch(banned);
+  expect(folders.flat().filter((path) => banned.test(path) && !path.startsWith("test/fixtures/"))).toStrictEqual([]);
+});
 
-const startsMayImport = (target: string): Exception => {
-  return { rule: "layers", path: "src/app/starts.ts", target, why: "only this file may" };
-};
-const readsStatus: Exception = { rule: "status-reads", path: "src/app/reads-status.ts", why: "it prints it" };
+/** A file, its code, and the rule of the linter that it breaks. Without a rule, it is right. */
+const linted: readonly (readonly [path: string, code: string, rule?: string])[] = [
+  ["model/knows-files.ts", 'import "node:fs/promises";', "no-restricted-imports"],
+  ["model/knows-plan.ts", 'import type { Plan } from "../plan/instance/plan.ts";', "no-restricted-imports"],
+  ["model/sets-timer.ts", "setInterval(() => undefined, 1);", "no-restricted-globals"],
+  ["async/knows-model.ts", 'import type { Entry } from "../model/entry.ts";', "no-restricted-imports"],
+  ["api/knows-plan.ts", 'import type { Plan } from "../plan/instance/plan.ts";', "no-restricted-imports"],
+  ["kube/knows-model.ts", 'import type { Entry } from "../model/entry.ts";', "no-restricted-imports"],
+  ["kube/knows-clock.ts", 'import { sleep } from "../async/sleep.ts";\nexport const waits = sleep;'],
+  ["kube/reads-clock.ts", "export const now = Date.now();", "no-restricted-properties"],
+  ["kube/sets-timer.ts", "setTimeout(() => undefined, 1);", "no-restricted-globals"],
+  ["kube/imports-timers.ts", 'import "node:timers/promises";', "no-restricted-imports"],
+  ["kube/reads-environment.ts", 'export const home = process.env["HOME"];', "no-process-env"],
+  ["waf/knows-kube.ts", 'import type { Verbs } from "../kube/verbs.ts";', "no-restricted-imports"],
+  ["waf/parses-addresses.ts", 'import "ipaddr.js";', "no-restricted-imports"],
+  ["plan/lists/knows-waf.ts", 'import type { Lane } from "../../waf/lane.ts";', "no-restricted-imports"],
+  ["plan/lists/knows-plan.ts", 'import type { Plan } from "../instance/plan.ts";', "no-restricted-imports"],
+  ["plan/lists/asks-package.ts", 'import "undici";', "no-restricted-imports"],
+  ["plan/lists/promises.ts", "export const later = Promise.resolve();", "no-restricted-globals"],
+  ["plan/instance/knows-feeds.ts", 'import type { Feed } from "../feeds/feed-state.ts";', "no-restricted-imports"],
+  ["plan/feeds/knows-lists.ts", 'import type { Order } from "../lists/order.ts";\nexport type Feed = Order;'],
+  [
+    "source/cluster/knows-use-case.ts",
+    'import type { Ports } from "../../reconcile/ports.ts";',
+    "no-restricted-imports",
+  ],
+  ["reconcile/knows-source.ts", 'import type { Text } from "../source/text.ts";', "no-restricted-imports"],
+  ["reconcile/converge/knows-logs.ts", 'import type { Log } from "../logs/log-ports.ts";', "no-restricted-imports"],
+  ["app/knows-command.ts", 'import type { Command } from "../cli/program.ts";', "no-restricted-imports"],
+  ["cli/simulates.ts", 'import type { Server } from "../simulator/server.ts";', "no-restricted-imports"],
+  ["simulator/knows-model.ts", 'import type { Entry } from "../model/entry.ts";', "no-restricted-imports"],
+  ["source/doThings.ts", "export const does = true;", "filename-case"],
+];
 
-describe("the tables, on a tree that needs only a part of them", () => {
-  async function check(layerTable: readonly Layer[], exceptions: readonly Exception[]): Promise<string[]> {
-    const violations = await findViolations(unusedFixture, { layers: layerTable, exceptions });
-    return violations.map(({ rule, message }) => `${rule}: ${message}`);
-  }
-
-  test("pass with exactly what it needs", async () => {
-    const table = tableOf({ logs: [], app: ["plan/lists"] });
-    expect(await check(table, [startsMayImport("async"), readsStatus])).toStrictEqual([]);
+describe("the linter", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "wafsync-lint-"));
+    await cp(join(root, ".oxlintrc.json"), join(folder, ".oxlintrc.json"));
+    for (const [path, code] of linted) {
+      await mkdir(dirname(join(folder, "src", path)), { recursive: true });
+      await writeFile(join(folder, "src", path), `${code}\n`);
+    }
   });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test("fail on each permission that no import needs, in one folder of a layer too", async () => {
-    const table = tableOf({ logs: ["model"], app: ["plan/lists", "plan/logs", "kube"] });
-    expect(await check(table, [startsMayImport("async"), readsStatus])).toStrictEqual([
-      "unused: plan/logs imports nothing from model: remove it from the table",
-      "unused: app imports nothing from plan/logs: remove it from the table",
-      "unused: app imports nothing from kube: remove it from the table",
-    ]);
-  });
-
-  test("fail on each exception that no file needs", async () => {
-    const table = tableOf({ logs: [], app: ["async", "plan/lists"] });
-    const wasChanged: Exception = { rule: "ipaddr", path: "src/app/was-changed.ts", why: "it read addresses once" };
-    const wasDeleted: Exception = { rule: "ipaddr", path: "src/app/was-deleted.ts", why: "it read addresses once" };
-    expect(await check(table, [startsMayImport("async"), readsStatus, wasChanged, wasDeleted])).toStrictEqual([
-      "unused: src/app/starts.ts does not break the rule layers: remove it from the table",
-      "unused: src/app/was-changed.ts does not break the rule ipaddr: remove it from the table",
-      "unused: src/app/was-deleted.ts does not break the rule ipaddr: remove it from the table",
-    ]);
-  });
-
-  test("let an exception permit no row but its own", async () => {
-    const table = tableOf({ logs: [], app: ["plan/lists"] });
-    expect(await check(table, [startsMayImport("model"), readsStatus])).toStrictEqual([
-      "layers: app may not import src/async/clock.ts",
-      "unused: src/app/starts.ts does not break the rule layers: remove it from the table",
-    ]);
+  test("reports what each file breaks, and nothing else", async () => {
+    const oxlint = join(root, "node_modules", ".bin", "oxlint");
+    const output = await new Promise<string>((resolve) => {
+      execFile(
+        oxlint,
+        ["--format", "json", "-A", "no-unused-vars"],
+        { cwd: folder, maxBuffer: 1e7 },
+        (_error, stdout) => resolve(stdout),
+      );
+    });
+    const { diagnostics } = JSON.parse(output) as { diagnostics: { code: string; filename: string }[] };
+    const found = diagnostics.map(({ code, filename }) => [filename, /\(([^)]+)\)/.exec(code)?.[1] ?? code] as const);
+    const expected = linted.flatMap(([path, , rule]) => (rule === undefined ? [] : [[`src/${path}`, rule] as const]));
+    expect(found.toSorted()).toStrictEqual(expected.toSorted());
   });
 });

@@ -12,12 +12,10 @@ export interface SourceFile {
   readonly code: string;
   /** Everything it imports, including types: packages by name, project files by path from the root. */
   readonly imports: readonly string[];
-  /** True if it re-exports names of another file. */
-  readonly reExports: boolean;
 }
 
 /** Static imports and exports start a line; no comment line starts with these words. */
-const staticImport = /^(import|export)\b(?:[^;"'`]*?\bfrom)?\s*["']([^"']+)["']/gm;
+const staticImport = /^(?:import|export)\b(?:[^;"'`]*?\bfrom)?\s*["']([^"']+)["']/gm;
 /** `import("…")`, of a module or of a type. */
 const dynamicImport = /\b(?:import|require)\s*\(\s*["']([^"']+)["']/g;
 
@@ -43,25 +41,17 @@ export async function listFiles(root: string, folder: string): Promise<string[]>
 async function readSource(root: string, path: string): Promise<SourceFile> {
   const text = await readFile(join(root, path), "utf8");
   const { code } = await transform(text, { loader: "ts", format: "esm", target: "esnext", legalComments: "none" });
-  const statics = [...text.matchAll(staticImport)];
+  const statics = [...text.matchAll(staticImport)].map(([, target = ""]) => target);
   const dynamics = [...text.replaceAll(commentLine, "").matchAll(dynamicImport)].map(([, target = ""]) => target);
-  const targets = [...statics.map(([, , target = ""]) => target), ...dynamics];
+  const targets = [...statics, ...dynamics];
   return {
     path,
     text,
     code,
     imports: [...new Set(targets.map((target) => resolveImport(path, target)))],
-    reExports: statics.some(([, keyword]) => keyword === "export"),
   };
 }
 
 function resolveImport(from: string, target: string): string {
   return target.startsWith(".") ? posix.normalize(posix.join(posix.dirname(from), target)) : target;
-}
-
-/** Whether an import refers to a file of the repository. JSON files, such as `package.json`, belong to no layer. */
-export function isOurs(target: string): boolean {
-  return (
-    target.endsWith(".ts") || ((target.startsWith("src/") || target.startsWith("..")) && !target.endsWith(".json"))
-  );
 }
