@@ -17,7 +17,7 @@ import type { WriteName } from "../waf/operations.ts";
 const formerKeysMax = 4;
 
 /** How commands and pages call a WAF: they only read from it. */
-export type ReadingWaf = Pick<WafClient, "readList" | "queryLogs" | "scrollLogs">;
+export type ReadingWaf = Pick<WafClient, "readList" | "readOrigins" | "queryLogs" | "scrollLogs">;
 
 /** `problem` says why the WAF may not be called now. */
 export type CalledWaf<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };

@@ -14,7 +14,7 @@ import type { LogLevel } from "../telemetry/log.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { CommandError } from "./describe-error.ts";
 import { operatorPage } from "./operator-page.ts";
-import { parseBindAddress } from "./page/bind-address.ts";
+import { parseBindAddress } from "../pages/server.ts";
 import { readKubeConfig } from "./read-kube-config.ts";
 import { readableLog } from "./readable-log.ts";
 

@@ -2,9 +2,8 @@
 import { realClock } from "../async/clock.ts";
 import type { OperatorSight, ServePage } from "../app/operator-runtime.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { BindAddress } from "./page/bind-address.ts";
-import type { PageApp, PageServer } from "./page/page-server.ts";
-import { startPageServer } from "./page/page-server.ts";
+import type { BindAddress, PageApp, PageServer } from "../pages/server.ts";
+import { startPageServer } from "../pages/server.ts";
 
 /** The operator also runs without its page, because another process on the host may use the port. */
 export function operatorPage(bind: BindAddress, log: Logger): ServePage {
@@ -26,7 +25,7 @@ export function operatorPage(bind: BindAddress, log: Logger): ServePage {
 }
 
 async function loadApp(sight: OperatorSight): Promise<PageApp> {
-  const { createPageApp } = await import("./page/page-app.ts");
+  const { createPageApp } = await import("../pages/app.ts");
   const { openOperator } = await import("./targets/operator-target.ts");
   return createPageApp({
     target: openOperator(sight),

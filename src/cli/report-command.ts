@@ -1,21 +1,20 @@
 // `wafsync report`: writes an HTML page about the blocked requests of a period. It only reads from the WAF.
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
-import { listNames } from "../model/declared.ts";
 import { counted } from "../model/sentence.ts";
+import type { DeclaredLists } from "../pages/client-lists.ts";
+import { checkReportFile, reportPage, writeReportFile } from "../pages/report.ts";
+import { readRequests } from "../pages/requests.ts";
+import type { RequestsQuestion } from "../pages/requests.ts";
 import type { LogPlan } from "../plan/logs/retention.ts";
 import { dayOf } from "../reconcile/logs/log-days.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import { logFaultError } from "./logs/log-faults.ts";
-import { describeRange, parseRange, retentionWarning } from "./logs/log-range.ts";
+import { parseRange, retentionWarning } from "./logs/log-range.ts";
 import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource, LogSourceOptions } from "./logs/log-source.ts";
 import { LogWatch } from "./logs/log-watch.ts";
-import { collectReport } from "./report/collect-report.ts";
-import type { CollectedReport, ReportEnd, ReportQuestion } from "./report/collect-report.ts";
-import { checkReportFile, writeReportFile } from "./report/report-file.ts";
-import { assembleReport } from "./report/report-data.ts";
 import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
 import { withStopSignals } from "./stop-signals.ts";
@@ -47,85 +46,62 @@ export async function runReport(options: ReportOptions): Promise<number> {
   const plan = options.plan ?? source.plan;
   const retention = plan && retentionWarning(plan, range.days, dayOf(nowMs));
   if (retention !== undefined) notes.line(`warning: ${retention}`);
-  const question: ReportQuestion = { range, topMax: options.top };
   try {
-    const end = await withStopSignals(
-      async ({ stop }) => await collect(source, options.timeout * 1000, question, watch, stop),
-    );
+    const declared = await declaredIn(options, source, nowMs);
+    const question = { instance: source.instance, declared, period: { range, topMax: options.top, watch } };
+    const end = await withStopSignals(async ({ stop }) => await read(source, options.timeout * 1000, question, stop));
     progress.clear();
     if (end.state === "Failed") throw logFaultError(end.fault, source.declared);
     if (end.state === "Stopped") {
       notes.line("Stopped. No report was written.");
       return 130;
     }
-    const unread = unreadIn(end);
-    for (const text of unread) notes.line(`warning: ${text}`);
-    const warnings = [retention, ...unread, ...watch.warnings].filter((text) => text !== undefined);
-    await write(end, options, { source, period: describeRange(range), warnings, nowMs });
+    for (const text of end.warnings) notes.line(`warning: ${text}`);
+    const warnings = [retention, ...end.warnings, ...watch.warnings].filter((text) => text !== undefined);
+    const page = reportPage({ ...end, warnings: warnings.map((text) => key.redact(text)) }, packageJson.version);
+    if (options.out === standardOutput) process.stdout.write(page);
+    else await writeReportFile(options.out, page);
     const where = options.out === standardOutput ? "" : ` is in ${options.out}`;
     notes.line(`A report of ${counted(end.summary.total, "blocked request", "blocked requests")}${where}.`);
-    return watch.isWhole && unread.length === 0 ? 0 : 1;
+    return watch.isWhole && end.warnings.length === 0 ? 0 : 1;
   } finally {
     progress.clear();
   }
 }
 
-function unreadIn(end: CollectedReport): string[] {
-  return listNames.flatMap((list) => {
-    const read = end[list];
-    return read.ok ? [] : [`cannot read the ${list}: ${read.fault.message}`];
-  });
-}
-
-async function collect(
+async function read(
   { baseUrl, key, minRequestIntervalMs }: LogSource,
   requestTimeoutMs: number,
-  question: ReportQuestion,
-  watch: LogWatch,
+  question: RequestsQuestion & { readonly period: { readonly watch: LogWatch } },
   stopping: AbortSignal,
-): Promise<ReportEnd> {
+): ReturnType<typeof readRequests> {
   const clock = realClock;
   const registry = new LaneRegistry({ clock, locks: processLocks("wafsync report") });
   const lane = registry.acquire({ baseUrl, key, minRequestIntervalMs });
   const permit = () => ({ permitted: false, reason: "This command only reads." }) as const;
   const waf = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock });
+  const redact = (text: string): string => key.redact(text);
+  const onWait = question.period.watch.waiting;
   try {
-    const ports = { waf, clock, random: Math.random, stopping, onWait: watch.waiting };
-    return await collectReport(ports, key, question, watch);
+    return await readRequests({ waf, clock, random: Math.random, stopping, onWait, redact }, question);
   } finally {
     await registry.close();
   }
 }
 
-interface Known {
-  readonly source: LogSource;
-  readonly period: string;
-  readonly warnings: readonly string[];
-  readonly nowMs: number;
-}
-
-async function write(end: CollectedReport, options: ReportOptions, known: Known): Promise<void> {
-  const { source, period, warnings, nowMs } = known;
-  const { from, out } = options;
-  const { instance, key } = source;
-  // The folder is only needed with -f, and the chart library only when there is something to draw.
-  const folder =
-    from === undefined || instance === undefined
-      ? undefined
-      : await import("./report/report-folder.ts").then(
-          async ({ readReportFolder }) => await readReportFolder(options, from, instance, nowMs),
-        );
-  const data = assembleReport(end, {
-    redact: (text) => key.redact(text),
-    instance,
-    folder,
-    period,
-    warnings,
-    madeAtMs: realClock.nowMs(),
-    version: packageJson.version,
-  });
-  const { reportPage } = await import("./report/report-page.ts");
-  const page = reportPage(data);
-  if (out === standardOutput) process.stdout.write(page);
-  else await writeReportFile(out, page);
+/** What the folder of `-f` declares. @throws CommandError if it can't be read */
+async function declaredIn(
+  options: ReportOptions,
+  { instance }: LogSource,
+  nowMs: number,
+): Promise<DeclaredLists | undefined> {
+  if (options.from === undefined || instance === undefined) return undefined;
+  const { openFolder } = await import("./targets/folder-target.ts");
+  const { declaredLists } = await import("../pages/client-lists.ts");
+  const target = await openFolder(options, options.from);
+  try {
+    return declaredLists(await target.look(instance, { live: false }), nowMs);
+  } finally {
+    await target.close();
+  }
 }

@@ -64,6 +64,13 @@ function summarizeInstance(
   };
 }
 
+/** Everything that refers to the instance. */
+export function objectsOf({ attached }: Seen, instance: string): ObjectSummary[] {
+  return attached
+    .filter((one) => one.instance !== undefined && nameKey(one.instance) === instance)
+    .map(summarizeObject);
+}
+
 function notReady(objects: readonly SeenAttached[]): ObjectSummary[] {
   return objects.map(summarizeObject).filter(({ ready }) => ready !== "True");
 }

@@ -1,11 +1,10 @@
 // `wafsync ui`: serves the page about a folder or a cluster on this machine, until a signal.
 import { once } from "node:events";
 import { realClock } from "../async/clock.ts";
+import { createPageApp } from "../pages/app.ts";
+import { isLoopback, parseBindAddress, startPageServer } from "../pages/server.ts";
+import type { PageServer } from "../pages/server.ts";
 import { CommandError, redactError } from "./describe-error.ts";
-import { isLoopback, parseBindAddress } from "./page/bind-address.ts";
-import { createPageApp } from "./page/page-app.ts";
-import { startPageServer } from "./page/page-server.ts";
-import type { PageServer } from "./page/page-server.ts";
 import { withStopSignals } from "./stop-signals.ts";
 import { openTarget } from "./targets/open-target.ts";
 import { planningWords, targetWords } from "./targets/target-words.ts";

@@ -110,11 +110,11 @@ await describeWithBrowser("The page in a browser", (browser) => {
   test("draws its charts in colors, with a text alternative", async () => {
     await using opened = await open(browser(), `${served.url}/instances/shop/main`);
     const { page } = opened;
-    expect(await page.$$eval("figure", (all) => all.map((one) => one.getAttribute("aria-label")))).toStrictEqual([
+    expect(await page.$$eval("figure .wide", (all) => all.map((one) => one.getAttribute("aria-label")))).toStrictEqual([
       expect.stringMatching(/^Managed entries over time: blocklist from 0 to 2, /),
     ]);
     const strokes = await page.evaluate(
-      "[...document.querySelectorAll('figure svg path')].map((path) => getComputedStyle(path).stroke)",
+      "[...document.querySelectorAll('figure svg .line')].map((path) => getComputedStyle(path).stroke)",
     );
     expect(strokes).toStrictEqual(expect.arrayContaining(["rgb(47, 111, 208)", "rgb(217, 130, 43)"]));
     const fonts = await page.evaluate(
@@ -164,6 +164,9 @@ await describeWithBrowser("The page in a browser", (browser) => {
     for (const entry of hostileRows(new Date().toISOString())) {
       folder.simulator.waf(testKey).addLogEntry(entry as never, 0);
     }
+    // Frequent enough for the tables.
+    const frequent = { ...hostileRows(new Date().toISOString())[0], request_path: "/<script>window.hit=1</script>" };
+    for (let count = 0; count < 100; count += 1) folder.simulator.waf(testKey).addLogEntry(frequent as never, 0);
     folder.simulator.waf(testKey).domain = "</title><script>window.hit=1</script>";
     await folder.files.write("hostile.yaml", ruleDocument("hostile", { addresses: attacks }));
     await runWafsync(["apply", ...folder.from]);

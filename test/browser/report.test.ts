@@ -126,12 +126,15 @@ await describeWithBrowser("A report in a browser", (browser) => {
       await page.$$eval("figure .wide svg", (charts) =>
         charts.map((chart) => chart.getBoundingClientRect().width > 300),
       ),
-    ).toStrictEqual([true, true, true]);
-    const bars = await page.$$eval("#time .wide svg path.bar > title", (titles) => titles.length);
+    ).toStrictEqual([true]);
+    const bars = await page.$$eval("#time .wide svg rect > title", (titles) => titles.length);
     expect(bars).toBeGreaterThan(72);
-    expect(await page.$$eval("figure svg text", (texts) => texts.map((text) => text.textContent))).toStrictEqual(
-      expect.arrayContaining(["06-10 00:00", "SQL Injection", "United Kingdom"]),
+    expect(await page.$$eval("figure svg text", (texts) => texts.map((text) => text.textContent))).toContain(
+      "06-10 00:00",
     );
+    expect(
+      await page.$$eval("#by-reason th, #by-country th", (cells) => cells.map((cell) => cell.textContent)),
+    ).toStrictEqual(expect.arrayContaining(["SQL Injection", "United Kingdom"]));
     const colours = (await page.evaluate(readColours)) as Colours[];
     expect(colours.length).toBeGreaterThan(150);
     expect(colours.filter((one) => contrastOf(one) < 4.5)).toStrictEqual([]);
@@ -183,8 +186,8 @@ await describeWithBrowser("A report in a browser", (browser) => {
     await page.evaluate(
       "navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }",
     );
-    await page.click("button[data-copies]");
-    await page.waitForFunction("document.querySelector('button[data-copies]').textContent === 'Copied'");
+    await page.click("#rule .copies");
+    await page.waitForFunction("document.querySelector('#rule .copies').textContent === 'Copied'");
     const copied = (await page.evaluate("window.copied")) as string;
     expect(copied).toBe(await page.$eval("#rule-yaml", (element) => element.textContent));
     expect(parse(copied)).toMatchObject({
@@ -220,7 +223,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
     await page.setJavaScriptEnabled(false);
     await page.reload();
     expect(await texts()).toStrictEqual(withScript);
-    expect(await page.$$eval("button:not([hidden])", (buttons) => buttons.length)).toBe(0);
+    expect(await page.$$eval("button", (buttons) => buttons.filter((one) => one.checkVisibility()))).toStrictEqual([]);
     const shown = await page.$$eval("figure > div", (charts) =>
       charts.map((chart) => `${chart.className} ${chart.getBoundingClientRect().width > 0 ? "shown" : "hidden"}`),
     );
@@ -253,7 +256,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
         found.map((one) => one.outerHTML),
       ),
     ).toStrictEqual([]);
-    const shown = await page.$$eval("#paths tbody td:first-child", (cells) => cells.map((cell) => cell.textContent));
+    const shown = await page.$$eval("#paths tbody th", (cells) => cells.map((cell) => cell.textContent));
     expect(shown).toHaveLength(new Set(attacks.map((attack) => attack.split("?")[0])).size);
     expect(shown).toContain("/<script>window.hit=1</script>");
     expect(shown).toContain("/&lt;script&gt;window.hit=1&lt;/script&gt;");

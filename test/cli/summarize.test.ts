@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { overviewPage, readChoice } from "../../src/cli/page/overview-page.ts";
+import { overviewPage, readChoice } from "../../src/pages/overview-page.ts";
 import { summarize } from "../../src/cli/summarize.ts";
 import type { Seen } from "../../src/cli/targets/seen.ts";
 import { textOf } from "../support/worlds/open-page.ts";
@@ -49,9 +49,7 @@ describe("The summary", () => {
   });
 
   test("says that no WAF is declared, and without permissions shows only the reason", () => {
-    expect(textOf(overviewPage(summarize(nothing, words), choice))).toContain(
-      "No WafInstance is declared. Declare one",
-    );
+    expect(textOf(overviewPage(summarize(nothing, words), choice))).toContain("To add a WAF, declare a WafInstance");
     const refused = summarize({ ...nothing, refused: "You are not allowed to list wafinstances." }, words);
     const text = textOf(overviewPage(refused, choice));
     expect(text).toContain("You are not allowed to list wafinstances.");

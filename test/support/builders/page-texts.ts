@@ -8,11 +8,11 @@ function unescaped(text: string): string {
 
 /** The texts of the cells, row by row, of the first table of a section. */
 export function tableOf(page: string, section: string): string[][] {
-  const start = page.indexOf(`<section id="${section}">`);
+  const start = page.indexOf(`<section id="${section}"`);
   if (start < 0) return [];
   const body = page.slice(page.indexOf("<tbody", start), page.indexOf("</tbody>", start));
   return [...body.matchAll(/<tr[^>]*>(?<cells>.*?)<\/tr>/gs)].map(({ groups }) =>
-    [...(groups?.["cells"] ?? "").matchAll(/<td[^>]*>(?<cell>.*?)<\/td>/gs)].map((cell) =>
+    [...(groups?.["cells"] ?? "").matchAll(/<t[dh][^>]*>(?<cell>.*?)<\/t[dh]>/gs)].map((cell) =>
       unescaped((cell.groups?.["cell"] ?? "").replaceAll(/<[^>]*>/g, "").trim()),
     ),
   );

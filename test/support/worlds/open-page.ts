@@ -50,6 +50,7 @@ export async function getPage(url: string): Promise<PageAnswer> {
 /** The text of the page as a person reads it, without markup. */
 export function textOf(html: string): string {
   return html
+    .replaceAll(/<\/t[dh]>/g, "\n")
     .replaceAll(/<[^>]*>/g, "")
     .replaceAll(/&(?<name>lt|gt|quot|#39|amp);/g, (_, name: string) => entities[name] ?? "");
 }

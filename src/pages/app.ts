@@ -1,0 +1,304 @@
+// Handles the paths of the page. Only searches and blocked requests call a WAF, one at a time; all other pages show the reported
+// state.
+import packageJson from "../../package.json" with { type: "json" };
+import type { InstanceSummary, Summary } from "../api/summary.ts";
+import type { Clock } from "../async/clock.ts";
+import { LruMap } from "../async/lru-map.ts";
+import { Turns } from "../async/turns.ts";
+import { CommandError } from "../cli/describe-error.ts";
+import { parseInstanceName } from "../cli/instance-name.ts";
+import { parseAddress } from "../cli/parse-address.ts";
+import { objectsOf, summarize } from "../cli/summarize.ts";
+import type { SeenInstance } from "../cli/targets/seen.ts";
+import type { Target } from "../cli/targets/target.ts";
+import { explainOn } from "../cli/why-command.ts";
+import type { WhyView } from "../cli/why-view.ts";
+import { AddressCover } from "../model/address-cover.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
+import { asSentence, shortened } from "../model/sentence.ts";
+import { assetAt, framed, titleOf } from "./frame.ts";
+import { declaredLists } from "./client-lists.ts";
+import { html } from "./html.ts";
+import type { ReadHistory } from "./instance-page.ts";
+import { historyPage, instancePage } from "./instance-page.ts";
+import { instancesWith, overviewPage, readChoice, refusal } from "./overview-page.ts";
+import { instancePath } from "./parts.ts";
+import { readRequests } from "./requests.ts";
+import { requestSections } from "./requests-page.ts";
+import type { PageApp, PageRequest, PageResponse } from "./server.ts";
+import type { CachedSummary } from "./summary-cache.ts";
+import { SummaryCache } from "./summary-cache.ts";
+import { chooseInstancePage, whyPage } from "./why-page.ts";
+
+export interface PageParts {
+  readonly target: Target;
+  readonly isCluster: boolean;
+  /** The options that select the same target in suggested commands: `wordsOf` for commands that plan, `words` for all others. */
+  readonly wordsOf: (instance: SeenInstance) => string;
+  readonly words: string;
+  /** Whether the page may read the logs of every WAF, or only those of WAFs with `spec.logs` enabled. */
+  readonly readsAllLogs: boolean;
+  readonly clock: Clock;
+}
+
+/** The maximum number of WAFs whose lists one search reads. */
+const searchedMax = 10;
+/** Further searches are rejected while this many are waiting. */
+const waitingMax = 8;
+/** How long, and of how many WAFs, pages about blocked requests are kept: each of them reads a log. */
+const requestsKeptMs = 5 * 60_000;
+const requestsKeptMax = 3;
+
+class TooBusy extends CommandError {}
+
+export interface PreparedPageApp extends PageApp {
+  /** Reads everything once, before the first request. Returns the reason if nothing may be read. */
+  prepare(): Promise<string | undefined>;
+}
+
+export function createPageApp(parts: PageParts): PreparedPageApp {
+  return new App(parts);
+}
+
+class App implements PreparedPageApp {
+  readonly #parts: PageParts;
+  readonly #cache: SummaryCache;
+  readonly #turns = new Turns();
+  readonly #stopping = new AbortController();
+  /** Pages that were rendered from a summary: several users may look at the same WAF. */
+  readonly #pages = new WeakMap<Summary, Map<string, Promise<string>>>();
+  /** Pages about blocked requests, by instance: all users who want to see the same wait for one read. */
+  readonly #requests = new LruMap<string, Promise<Buffer>>(requestsKeptMax);
+  #waiting = 0;
+
+  constructor(parts: PageParts) {
+    this.#parts = parts;
+    const { target, clock, wordsOf, isCluster } = parts;
+    this.#cache = new SummaryCache({
+      see: async () => await target.see(),
+      summarize: (seen) => summarize(seen, { version: packageJson.version, words: wordsOf, isCluster }),
+      clock,
+    });
+  }
+
+  async prepare(): Promise<string | undefined> {
+    return (await this.#cache.get()).summary.refused;
+  }
+
+  async handle(request: PageRequest): Promise<PageResponse> {
+    const { path } = request;
+    const asset = assetAt(path);
+    if (asset !== undefined) return asset;
+    const isJson = path === "/summary" || path.endsWith(".json");
+    let cached: CachedSummary | undefined;
+    try {
+      cached = await this.#cache.get();
+      return await this.#route(request, cached);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      const problem = this.#redact(problemOf(error));
+      const status = error instanceof TooBusy ? 503 : 400;
+      if (isJson) return json(status, { error: problem });
+      return page(status, errorPage(cached?.summary, problem));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    this.#cache.close();
+    await this.#turns.ended();
+    await this.#parts.target.close();
+  }
+
+  async #route({ path, query }: PageRequest, cached: CachedSummary): Promise<PageResponse> {
+    const { summary } = cached;
+    const { refused } = summary;
+    const isRefused = refused !== undefined;
+    if (path === "/summary") return json(isRefused ? 403 : 200, ofOne(summary, query.get("instance")));
+    if (path === "/") return page(isRefused ? 403 : 200, overviewPage(summary, readChoice(query)));
+    const { where, version } = summary;
+    if (isRefused) return page(403, framed({ where, version, title: "No access", body: [refusal(refused)] }));
+    if (path === "/why" || path === "/why.json") return await this.#why(path === "/why.json", query, summary);
+    const [, folder, namespace = "", name = "", view, ...rest] = path.split("/").map((one) => decoded(one));
+    if (folder === "instances" && rest.length === 0) {
+      const instance = summary.instances.find((one) => one.instance === `${namespace}/${name}`);
+      if (instance !== undefined) return await this.#instance({ namespace, name }, instance, view, { query, cached });
+    }
+    return page(404, errorPage(summary, "This page does not exist. The WAF may have been removed."));
+  }
+
+  async #instance(
+    name: ObjectName,
+    instance: InstanceSummary,
+    view: string | undefined,
+    { query, cached }: { readonly query: URLSearchParams; readonly cached: CachedSummary },
+  ): Promise<PageResponse> {
+    const { summary } = cached;
+    switch (view) {
+      case undefined: {
+        const pages = this.#pages.get(summary) ?? new Map<string, Promise<string>>();
+        this.#pages.set(summary, pages);
+        const made = pages.get(instance.instance) ?? this.#instancePage(name, instance, cached);
+        pages.set(instance.instance, made);
+        return page(200, await made);
+      }
+      case "history": {
+        const address = query.get("address") ?? "";
+        const cover = address === "" ? undefined : new AddressCover(parseAddress(address));
+        return page(200, historyPage(summary, instance.instance, await this.#history(name), cover));
+      }
+      case "requests":
+        return page(200, await this.#requestsPage(name, summary));
+      default:
+        return page(404, errorPage(summary, "This page does not exist."));
+    }
+  }
+
+  async #instancePage(name: ObjectName, instance: InstanceSummary, { seen, summary }: CachedSummary): Promise<string> {
+    return instancePage(summary, instance, objectsOf(seen, instance.instance), await this.#history(name));
+  }
+
+  /** The page about the newest blocked requests; made once, and kept for a few minutes. */
+  async #requestsPage(name: ObjectName, summary: Summary): Promise<Buffer> {
+    const key = nameKey(name);
+    const kept = this.#requests.get(key);
+    if (kept !== undefined) return await kept;
+    const made = this.#inTurn(async () => Buffer.from(await this.#readRequests(name, summary)));
+    this.#requests.set(key, made);
+    const forget = (): void => {
+      if (this.#requests.get(key) === made) this.#requests.delete(key);
+    };
+    made.then(async () => await this.#parts.clock.sleep(requestsKeptMs, this.#stopping.signal)).then(forget, forget);
+    return await made;
+  }
+
+  /** @throws CommandError if the log may not be read */
+  async #readRequests(name: ObjectName, { where, version }: Summary): Promise<string> {
+    const { target, clock, readsAllLogs } = this.#parts;
+    const instance = nameKey(name);
+    const sight = await target.look(name, { live: false });
+    if (!readsAllLogs && !sight.gathered.instance.logs.enabled) {
+      throw new CommandError(
+        `the log of ${instance} was not read, because spec.logs.enabled is not set`,
+        "To see the requests, use `wafsync ui` or `wafsync report` with your own permissions.",
+      );
+    }
+    const ports = {
+      clock,
+      random: Math.random,
+      stopping: this.#stopping.signal,
+      redact: (text: string) => this.#redact(text),
+    };
+    const question = { instance: name, declared: declaredLists(sight, clock.nowMs()) };
+    const called = await target.callWaf(sight, async (waf) => await readRequests({ ...ports, waf }, question));
+    if (!called.ok) throw new CommandError(`the log of ${instance} was not read: ${called.problem}`);
+    const requests = called.value;
+    if (requests.state !== "Done") throw new CommandError(`the log of ${instance} was not read`);
+    const title = `Blocked requests of ${instance}`;
+    const linkOf = (client: string): string => `/why?${String(new URLSearchParams({ address: client, instance }))}`;
+    const heading = titleOf(title, instance, instancePath(instance), `, ${requests.period}, days and times in UTC`);
+    const body = [heading, ...requestSections(requests, "Not everything is shown", linkOf)];
+    return framed({ title, where, version, searched: { address: "", instance }, body });
+  }
+
+  async #history(instance: ObjectName): Promise<ReadHistory> {
+    try {
+      return { ok: true, events: await this.#parts.target.history(instance) };
+    } catch (error) {
+      if (error instanceof CommandError) return { ok: false, problem: this.#redact(problemOf(error)) };
+      throw error;
+    }
+  }
+
+  async #why(isJson: boolean, query: URLSearchParams, summary: Summary): Promise<PageResponse> {
+    const { target, words, isCluster } = this.#parts;
+    const { where, version } = summary;
+    const text = query.get("address") ?? "";
+    const wanted = query.get("instance") ?? "";
+    const { find } = readChoice(query);
+    const address = parseAddress(text);
+    const instances = wantedInstances(summary, wanted, find);
+    const frame = { where, version, searched: { address: text, instance: wanted } };
+    if (instances.length > searchedMax) {
+      if (!isJson) return page(200, chooseInstancePage(frame, instances, { find, instancesMax: searchedMax }));
+      return json(400, { error: "Add instance=NAMESPACE/NAME: one search reads the lists of only a few WAFs." });
+    }
+    const views: readonly WhyView[] = await this.#inTurn(async () => {
+      // The files may have changed since the summary was read; objects are always read again.
+      if (!isCluster) await target.see();
+      return await explainOn(target, instances.map(objectNameOf), address);
+    });
+    if (isJson) return json(200, { address, instances: views }, (body) => this.#redact(body));
+    return page(
+      200,
+      whyPage(frame, { address, views, words }, (line) => this.#redact(line)),
+    );
+  }
+
+  /** Calls one WAF at a time, however many users search. @throws TooBusy if too many searches are waiting */
+  async #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    if (this.#waiting >= waitingMax) throw new TooBusy("too many searches are waiting", "Try again in a moment.");
+    this.#waiting += 1;
+    return await this.#turns.run(act).finally(() => {
+      this.#waiting -= 1;
+    });
+  }
+
+  #redact(text: string): string {
+    return this.#parts.target.redactor.redact(text);
+  }
+}
+
+function problemOf({ message, hint }: CommandError): string {
+  const sentence = asSentence(`${message.charAt(0).toUpperCase()}${message.slice(1)}`);
+  return hint === undefined ? sentence : `${sentence} ${hint}`;
+}
+
+function objectNameOf({ instance }: InstanceSummary): ObjectName {
+  const [namespace = "", name = ""] = instance.split("/");
+  return { namespace, name };
+}
+
+/** The instances that a search is about. @throws CommandError if there is none */
+function wantedInstances({ instances }: Summary, wanted: string, find: string): readonly InstanceSummary[] {
+  const parsed = wanted === "" ? undefined : parseInstanceName(wanted);
+  const fitting = instancesWith(find, instances).filter((instance) => {
+    const { namespace, name } = objectNameOf(instance);
+    return parsed === undefined || (parsed.name === name && (parsed.namespace ?? namespace) === namespace);
+  });
+  if (fitting.length > 0) return fitting;
+  const words = `${wanted}${find}`;
+  throw new CommandError(words === "" ? "there is no WafInstance" : `there is no WafInstance ${words}`);
+}
+
+function ofOne(summary: Summary, wanted: string | null): Summary {
+  if (wanted === null) return summary;
+  return { ...summary, instances: summary.instances.filter(({ instance }) => instance === wanted) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}
+
+function errorPage(summary: Summary | undefined, problem: string): string {
+  const title = "The request failed";
+  const { where, version } = summary ?? { where: "", version: packageJson.version };
+  const body = html`<section>
+    <h1>${title}</h1>
+    <p>${shortened(problem, 2_000)}</p>
+    <p><a href="/">All WAFs</a></p>
+  </section>`;
+  return framed({ where, version, title, body: [body] });
+}
+
+function page(status: number, body: string | Buffer): PageResponse {
+  return { status, type: "text/html; charset=utf-8", body };
+}
+
+function json(status: number, value: unknown, edit: (body: string) => string = (body) => body): PageResponse {
+  return { status, type: "application/json", body: `${edit(JSON.stringify(value, undefined, 2))}\n` };
+}

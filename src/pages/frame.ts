@@ -1,0 +1,136 @@
+// The frame of every page: the head, and for served pages the search, the region for screen reader announcements, and the two assets.
+import { hexDigest } from "../model/hex-digest.ts";
+import { shortened } from "../model/sentence.ts";
+import type { Markup } from "./html.ts";
+import { html } from "./html.ts";
+import { nameLengthMax } from "./parts.ts";
+import { pageScript } from "./script.ts";
+import type { PageResponse } from "./server.ts";
+import { pageStyle } from "./style.ts";
+
+export interface Frame {
+  readonly title: string;
+  /** What the page is about; shown next to the name of the program. */
+  readonly where: string;
+  readonly version: string;
+  readonly body: readonly Markup[];
+  /**
+   * The state in words, for screen readers. Undefined for pages that don't update themselves, because an update would call a WAF.
+   */
+  readonly live?: string;
+  readonly searched?: { readonly address: string; readonly instance: string };
+}
+
+function nameOf(text: string, extension: string): string {
+  return `/assets/page-${hexDigest(text, 16)}.${extension}`;
+}
+
+const stylePath = nameOf(pageStyle, "css");
+const scriptPath = nameOf(pageScript, "js");
+
+export function assetAt(path: string): PageResponse | undefined {
+  if (path === stylePath) return asset("text/css; charset=utf-8", pageStyle);
+  return path === scriptPath ? asset("text/javascript; charset=utf-8", pageScript) : undefined;
+}
+
+function asset(type: string, body: string): PageResponse {
+  return { status: 200, type, body, isImmutable: true };
+}
+
+/** A whole HTML document. */
+export function documentOf(title: string, head: readonly Markup[], body: readonly Markup[]): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        ${head}
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${shortened(title, nameLengthMax)}</title>
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html> `.text;
+}
+
+/** A page that the server serves. */
+export function framed(frame: Frame): string {
+  const { title, where, version, body, live } = frame;
+  const main =
+    live === undefined
+      ? html`<main id="main">${body}</main>`
+      : html`<main id="main" data-live data-summary="${shortened(live, nameLengthMax)}">${body}</main>`;
+  return documentOf(
+    `${title} – wafsync`,
+    [
+      html`<link rel="stylesheet" href="${stylePath}" />`,
+      ...(live === undefined ? [] : [html`<noscript><meta http-equiv="refresh" content="30" /></noscript>`]),
+      html`<script src="${scriptPath}" defer></script>`,
+    ],
+    [
+      html`<a class="skip" href="#main">Skip to the content</a>
+        <header class="bar">
+          <div>
+            <a class="brand" href="/">wafsync <span>${version} ${shortened(where, nameLengthMax)}</span></a>
+            ${searchForm(frame)}
+          </div>
+        </header>
+        <p id="announcement" role="status"></p>`,
+      main,
+    ],
+  );
+}
+
+function searchForm({ searched }: Frame): Markup {
+  const { address = "", instance = "" } = searched ?? {};
+  return html`<form action="/why" method="get" role="search">
+    <label for="address">Why is this address blocked or allowed?</label>
+    <input
+      id="address"
+      name="address"
+      value="${shortened(address, 60)}"
+      maxlength="60"
+      size="22"
+      autocomplete="off"
+      spellcheck="false"
+      required
+      placeholder="192.0.2.1"
+    />
+    ${instance === "" ? "" : html`<input type="hidden" name="instance" value="${shortened(instance, nameLengthMax)}" />`}
+    <button type="submit">Search</button>
+  </form>`;
+}
+
+/** The heading of a page that updates itself. */
+export function liveTitle(title: string, generatedAt: string, about = ""): Markup {
+  return html`<div id="title">
+    <h1>${shortened(title, nameLengthMax)}</h1>
+    <p class="quiet">
+      ${about === "" ? "As" : `${shortened(about, nameLengthMax)}, as`} of <time>${generatedAt}</time>
+    </p>
+    <p class="lost-note" role="alert">The connection is lost: this page shows the last known state.</p>
+  </div>`;
+}
+
+/** The heading of a page about an instance that does not update itself. */
+export function titleOf(title: string, instance: string, path: string, more = ""): Markup {
+  return html`<div>
+    <h1>${shortened(title, nameLengthMax)}</h1>
+    <p class="quiet"><a href="${path}">${shortened(instance, nameLengthMax)}</a>${more}</p>
+  </div>`;
+}
+
+/** A form that narrows what the page shows. `hidden` is sent along. */
+export function filterForm(
+  action: string,
+  { label, name, value }: { readonly label: string; readonly name: string; readonly value: string },
+  hidden: Readonly<Record<string, string>> = {},
+): Markup {
+  return html`<form action="${action}" method="get">
+    ${Object.entries(hidden).map(([key, text]) => html`<input type="hidden" name="${key}" value="${text}" />`)}
+    <label for="filter">${label}</label>
+    <input id="filter" name="${name}" value="${value}" maxlength="100" />
+    <button type="submit">Show</button>
+  </form>`;
+}

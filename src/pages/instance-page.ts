@@ -1,0 +1,187 @@
+// The pages of one WAF: its state, removals on hold, its lists over time, its rules and other objects, and its history.
+import type { InstanceSummary, ObjectSummary, Summary } from "../api/summary.ts";
+import type { HistoryRow } from "../cli/history-command.ts";
+import { rowOf, valuesShownMax } from "../cli/history-command.ts";
+import type { AddressCover } from "../model/address-cover.ts";
+import { listNames } from "../model/declared.ts";
+import type { HistoryEvent } from "../model/history.ts";
+import { counted, inThousands, listed, shortened } from "../model/sentence.ts";
+import { timeChart } from "./charts.ts";
+import { entriesOverTime } from "./entries-over-time.ts";
+import { filterForm, framed, liveTitle, titleOf } from "./frame.ts";
+import type { Markup } from "./html.ts";
+import { html } from "./html.ts";
+import { objectSection } from "./overview-page.ts";
+import type { Column } from "./parts.ts";
+import { ageOf, copyable, dataTable, instancePath, moreThan, section, stateMark, tiles, warnings } from "./parts.ts";
+
+/** The newest rows on the page of the WAF, and on the page of its history. */
+const newestRowsMax = 20;
+const historyRowsMax = 200;
+const objectsShownMax = 200;
+const cellLengthMax = 600;
+
+/** `problem` is the reason why the history could not be read. */
+export type ReadHistory =
+  | { readonly ok: true; readonly events: readonly HistoryEvent[] }
+  | { readonly ok: false; readonly problem: string };
+
+/** @param objects everything that refers to the instance */
+export function instancePage(
+  { where, version, generatedAt, gaps }: Summary,
+  instance: InstanceSummary,
+  objects: readonly ObjectSummary[],
+  history: ReadHistory,
+): string {
+  const name = instance.instance;
+  const byNeed = objects.toSorted((a, b) => Number(a.ready === "True") - Number(b.ready === "True"));
+  const requests = html`<p><a href="${instancePath(name)}/requests">Show the newest blocked requests</a></p>
+    <p class="quiet">This reads the WAF's log, which takes a moment.</p>`;
+  return framed({
+    title: name,
+    where,
+    version,
+    live: `${name}: ${instance.ready === "True" ? "ready" : instance.message}`,
+    searched: { address: "", instance: name },
+    body: [
+      liveTitle(name, generatedAt, instance.domain),
+      ...warnings("Not everything is shown", gaps),
+      stateSection(instance, generatedAt),
+      ...listTiles(instance),
+      ...holdSection(instance),
+      ...objectSection("Rules and other objects", "objects", byNeed.slice(0, objectsShownMax), objects.length),
+      ...historySections(instance, history, generatedAt),
+      section("requests", "Blocked requests", requests),
+    ],
+  });
+}
+
+function stateSection(instance: InstanceSummary, now: string): Markup {
+  const { message, suspended, lastSyncTime, rules, origins } = instance;
+  const paused = suspended ? html`<p>The instance is suspended: wafsync writes nothing to the WAF.</p>` : "";
+  return section(
+    "state",
+    "State",
+    html`<p>${stateMark(instance)}</p>
+      <p>${shortened(message, 2_000)}</p>
+      ${paused}
+      <p class="quiet">
+        ${counted(rules, "rule", "rules")}, ${counted(origins, "origin", "origins")}. Last complete read:
+        ${ageOf(lastSyncTime, now)}.
+      </p>`,
+  );
+}
+
+function listTiles({ blocklist, allowlist }: InstanceSummary): Markup[] {
+  if (blocklist === undefined || allowlist === undefined) return [];
+  return [
+    tiles([
+      { name: "Blocked", value: blocklist.live },
+      { name: "Blocked, managed", value: blocklist.managed },
+      { name: "Allowed", value: allowlist.live },
+      { name: "Allowed, managed", value: allowlist.managed },
+      { name: "Pending writes", value: blocklist.pending + allowlist.pending },
+      { name: "Removals on hold", value: blocklist.held + allowlist.held },
+    ]),
+  ];
+}
+
+function holdSection({ onHold, heldPlan = "", approve }: InstanceSummary): Markup[] {
+  if (onHold.length === 0 && heldPlan === "") return [];
+  const groups = onHold.map(
+    ({ list, count, owners, examples, reason }) =>
+      html`<li>
+        ${counted(count, "removal", "removals")} from the
+        ${list}${owners === "" ? "" : `, last declared by ${shortened(owners, cellLengthMax)}`}:
+        <code>${shortened(examples.join(", "), cellLengthMax)}${count > examples.length ? ", …" : ""}</code><br />
+        <span class="quiet">${shortened(reason, 1_200)}</span>
+      </li>`,
+  );
+  const command = html`<p>To see and approve them: ${copyable(approve ?? "")}</p>
+    <p class="quiet">Hash: ${copyable(heldPlan)}</p>`;
+  const content = [html`<ul>${groups}</ul>`, ...(approve === undefined ? [] : [command])]; // prettier-ignore
+  return [section("holds", "Removals on hold", content, "warning")];
+}
+
+function historySections(instance: InstanceSummary, history: ReadHistory, now: string): Markup[] {
+  if (!history.ok) return [section("history", "History", html`<p>${shortened(history.problem, 1_000)}</p>`)];
+  const { events } = history;
+  const all = html`<p><a href="${instancePath(instance.instance)}/history">Search the whole history</a></p>`;
+  const rows = historyRows(instance.instance, events);
+  return [
+    ...overTimeSection(instance, events, now),
+    section("history", "History", [...historyTable(rows, newestRowsMax, now), ...(rows.length === 0 ? [] : [all])]),
+  ];
+}
+
+/** Both lists as lines. */
+function overTimeSection(
+  { blocklist, allowlist }: InstanceSummary,
+  events: readonly HistoryEvent[],
+  now: string,
+): Markup[] {
+  if (blocklist === undefined || allowlist === undefined) return [];
+  const managed = { blocklist: blocklist.managed, allowlist: allowlist.managed };
+  const over = entriesOverTime(events, managed, Date.parse(now));
+  if (over === undefined) return [];
+  const { startMs, stepMs, counts } = over;
+  const series = listNames.map((list, place) => {
+    const trend = `from ${inThousands(counts[list][0] ?? 0)} to ${inThousands(counts[list].at(-1) ?? 0)}`;
+    return { name: `${list} ${trend}`, color: `series-${place + 1}`, counts: counts[list] };
+  });
+  const words = `Managed entries over time: ${series.map(({ name }) => name).join(", ")}`;
+  return [
+    section("lists", "Managed entries over time", [
+      timeChart(words, "lines", { startMs, stepMs, series }),
+      html`<p class="quiet">Computed from the recorded history, which does not include changes by other writers.</p>`,
+    ]),
+  ];
+}
+
+/** The history page of one WAF, with a filter for entries that cover an address. */
+export function historyPage(
+  { where, version, generatedAt }: Summary,
+  instance: string,
+  history: ReadHistory,
+  cover: AddressCover | undefined,
+): string {
+  const path = instancePath(instance);
+  const title = `History of ${instance}`;
+  const filter = { label: "Only entries that cover this address", name: "address", value: cover?.entry ?? "" };
+  const found = history.ok
+    ? historyTable(historyRows(instance, history.events, cover), historyRowsMax, generatedAt)
+    : [html`<p>${shortened(history.problem, 1_000)}</p>`];
+  return framed({
+    title,
+    where,
+    version,
+    searched: { address: "", instance },
+    body: [
+      titleOf(title, instance, path),
+      section("history", "Changes", [filterForm(`${path}/history`, filter), ...found]),
+    ],
+  });
+}
+
+/** Newest first. */
+function historyRows(instance: string, events: readonly HistoryEvent[], cover?: AddressCover): readonly HistoryRow[] {
+  return events.flatMap((event) => rowOf(instance, event, cover)).toReversed();
+}
+
+function historyColumns(now: string): readonly Column<HistoryRow>[] {
+  const text = (values: string): string => shortened(values, cellLengthMax);
+  return [
+    { title: "Time", kind: "time", cell: ({ time }) => ageOf(time, now) },
+    { title: "Event", cell: ({ event }) => event },
+    { title: "List", cell: ({ target }) => target },
+    { title: "Entries", kind: "words", cell: ({ values }) => text(listed(values, valuesShownMax)) },
+    { title: "For", kind: "text", cell: ({ owners }) => text(owners.join(", ")) },
+    { title: "Note", kind: "text", cell: ({ note }) => text(note) },
+  ];
+}
+
+function historyTable(rows: readonly HistoryRow[], rowsMax: number, now: string): Markup[] {
+  if (rows.length === 0) return [html`<p>No changes are recorded.</p>`];
+  const shown = rows.slice(0, rowsMax);
+  return [dataTable("History", historyColumns(now), shown), ...moreThan(shown.length, rows.length)];
+}

@@ -1,0 +1,208 @@
+// The overview page: totals, every WAF with its state and what it is waiting for, and the feeds. WAFs and feeds that need
+// attention come first.
+import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../api/summary.ts";
+import { heldOf, objectsNotReady, pendingOf } from "../cli/summarize.ts";
+import { counted, inThousands, shortened } from "../model/sentence.ts";
+import { filterForm, framed, liveTitle } from "./frame.ts";
+import type { Markup } from "./html.ts";
+import { html } from "./html.ts";
+import type { Column } from "./parts.ts";
+import {
+  ageOf,
+  copyable,
+  dataTable,
+  instancePath,
+  moreThan,
+  nameLengthMax,
+  section,
+  stateMark,
+  tiles,
+  warnings,
+} from "./parts.ts";
+
+const rowsMax = 100;
+/** A search for a WAF is offered from this number. */
+const findFrom = 10;
+const messageLengthMax = 400;
+const order = { False: 0, Unknown: 1, True: 2 } as const;
+
+export interface OverviewChoice {
+  /** From 1. */
+  readonly page: number;
+  /** Part of the name or domain. */
+  readonly find: string;
+}
+
+export function readChoice(query: URLSearchParams): OverviewChoice {
+  const page = Number(query.get("page") ?? 1);
+  return {
+    page: Number.isInteger(page) && page > 0 ? page : 1,
+    find: (query.get("find") ?? "").slice(0, 100).trim().toLowerCase(),
+  };
+}
+
+/** The instances with this text in their name or domain. */
+export function instancesWith(find: string, instances: readonly InstanceSummary[]): readonly InstanceSummary[] {
+  return instances.filter(
+    ({ instance, domain = "" }) => instance.includes(find) || domain.toLowerCase().includes(find),
+  );
+}
+
+export function overviewPage(summary: Summary, choice: OverviewChoice): string {
+  const { where, version, totals, gaps, refused } = summary;
+  const title = titleOf(summary);
+  const frame = { title, where, version, live: title };
+  if (refused !== undefined) return framed({ ...frame, body: [refusal(refused)] });
+  return framed({
+    ...frame,
+    body: [
+      liveTitle(title, summary.generatedAt),
+      ...warnings("Not everything is shown", gaps),
+      tiles([
+        { name: "WAFs", value: totals.instances },
+        { name: "Not ready", value: totals.notReady },
+        { name: "In progress or paused", value: totals.unknown },
+        { name: "Blocked", value: totals.blocked },
+        { name: "Allowed", value: totals.allowed },
+        { name: "Pending writes", value: totals.pending },
+        { name: "Removals on hold", value: totals.onHold },
+      ]),
+      instanceSection(summary, choice),
+      ...objectSection("Objects without a WAF", "unattached", summary.unattached, totals.unattached),
+      ...feedSection(summary),
+    ],
+  });
+}
+
+function titleOf(summary: Summary): string {
+  const { totals, refused } = summary;
+  const { instances, unknown } = totals;
+  const notReady = totals.notReady - totals.unattached;
+  if (refused !== undefined) return "No access";
+  if (instances === 0) return "No WAF is declared";
+  const all = counted(instances, "WAF", "WAFs");
+  if (notReady > 0) return `${inThousands(notReady)} of ${all} ${notReady === 1 ? "is" : "are"} not ready`;
+  if (unknown > 0) return `${inThousands(unknown)} of ${all} ${unknown === 1 ? "is" : "are"} in progress or paused`;
+  const objects = objectsNotReady(summary);
+  const others = objects === 0 ? "" : `, but ${counted(objects, "object is", "objects are")} not`;
+  return `${instances === 1 ? "The WAF is ready" : `All ${all} are ready`}${others}`;
+}
+
+export function refusal(problem: string): Markup {
+  return html`<section class="refusal" id="refusal">
+    <h1>You do not have access</h1>
+    <p>${shortened(problem, 2_000)}</p>
+    <p class="quiet">The page shows only what your own permissions allow.</p>
+  </section>`;
+}
+
+function instanceColumns(now: string): readonly Column<InstanceSummary>[] {
+  return [
+    { title: "WAF", kind: "name", cell: (instance) => instanceLink(instance, instancePath(instance.instance)) },
+    { title: "State", cell: stateMark },
+    { title: "Why it waits", kind: "words", cell: whyOf },
+    { title: "Blocked", kind: "number", cell: ({ blocklist }) => blocklist?.live ?? "–" },
+    { title: "Allowed", kind: "number", cell: ({ allowlist }) => allowlist?.live ?? "–" },
+    { title: "Pending", kind: "number", cell: pendingOf },
+    { title: "On hold", kind: "number", cell: heldOf },
+    { title: "Last sync", kind: "time", cell: ({ lastSyncTime }) => ageOf(lastSyncTime, now) },
+  ];
+}
+
+function whyOf({
+  ready,
+  message,
+  notReady = 0,
+}: Pick<FeedSummary, "ready" | "message"> & { readonly notReady?: number }): string {
+  if (ready !== "True") return shortened(message, messageLengthMax);
+  return notReady === 0 ? "" : `${counted(notReady, "object is", "objects are")} not ready.`;
+}
+
+function instanceSection({ instances, generatedAt }: Summary, { page, find }: OverviewChoice): Markup {
+  const found = instancesWith(find, instances).toSorted(
+    (a, b) => order[a.ready] - order[b.ready] || Number(a.notReady === 0) - Number(b.notReady === 0),
+  );
+  const pages = Math.max(1, Math.ceil(found.length / rowsMax));
+  const at = Math.min(page, pages);
+  const rows = found.slice((at - 1) * rowsMax, at * rowsMax);
+  const finder = filterForm("/", { label: "Name or domain", name: "find", value: find });
+  const none = find === "" ? firstSteps : html`<p>No WAF has this text in its name or domain.</p>`;
+  return section("instances", "WAFs", [
+    ...(instances.length >= findFrom || find !== "" ? [finder] : []),
+    rows.length === 0 ? none : dataTable("WAFs", instanceColumns(generatedAt), rows),
+    ...(pages > 1 ? [pageLinks(at, pages, find)] : []),
+  ]);
+}
+
+const firstSteps = html`<p>To add a WAF, declare a WafInstance with its base URL and a Secret with its API key:</p>
+  <p>${copyable("wafsync import --base-url https://waf.example.com --instance shop -n shop --out waf")}</p>
+  <p class="quiet">
+    This writes the objects of an existing WAF, with its current entries as rules. Set its API key in WAFSYNC_API_KEY
+    first.
+  </p>`;
+
+/** The name and domain of an instance, with a link. */
+export function instanceLink({ instance, domain = "" }: InstanceSummary, path: string): Markup {
+  return html`<a href="${path}">${shortened(instance, nameLengthMax)}</a
+    >${domain === "" ? "" : html`<br /><span class="quiet">${shortened(domain, nameLengthMax)}</span>`}`;
+}
+
+function pageLinks(at: number, pages: number, find: string): Markup {
+  const links = Array.from({ length: Math.min(pages, 100) }, (_, place) => {
+    const query = new URLSearchParams({ ...(find === "" ? {} : { find }), page: String(place + 1) });
+    const current = place + 1 === at ? html` aria-current="page"` : "";
+    return html`<li><a href="/?${String(query)}" ${current}>${place + 1}</a></li>`;
+  });
+  return html`<nav aria-label="Pages of WAFs">
+    <ul>
+      ${links}
+    </ul>
+  </nav>`;
+}
+
+const objectColumns: readonly Column<ObjectSummary>[] = [
+  {
+    title: "Object",
+    kind: "name",
+    cell: ({ kind, name, description = "" }) =>
+      html`${kind}
+      ${shortened(name, nameLengthMax)}${description === "" ? "" : html`<br /><span class="quiet">${shortened(description, messageLengthMax)}</span>`}`,
+  },
+  { title: "State", cell: stateMark },
+  { title: "Progress", kind: "number", cell: ({ progress }) => shortened(progress, 60) },
+  { title: "Message", kind: "words", cell: ({ message }) => shortened(message, 600) },
+];
+
+/** A table of objects, of which `count` exist; nothing if there are none. */
+export function objectSection(title: string, id: string, objects: readonly ObjectSummary[], count: number): Markup[] {
+  if (objects.length === 0) return [];
+  return [section(id, title, [dataTable(title, objectColumns, objects), ...moreThan(objects.length, count)])];
+}
+
+function feedColumns(now: string): readonly Column<FeedSummary>[] {
+  return [
+    { title: "Feed", kind: "name", cell: ({ feed }) => shortened(feed, nameLengthMax) },
+    { title: "State", cell: stateMark },
+    { title: "Why it waits", kind: "words", cell: (feed) => html`${whyOf(feed)}${heldContent(feed)}` },
+    { title: "Entries", kind: "number", cell: ({ entries = "–" }) => entries },
+    { title: "Invalid", kind: "number", cell: ({ invalid = "–" }) => invalid },
+    { title: "Confirmed", kind: "time", cell: ({ lastGoodTime }) => ageOf(lastGoodTime, now) },
+    {
+      title: "Next fetch",
+      kind: "time",
+      cell: ({ nextFetchTime: time }) => (time === undefined ? "–" : ageOf(time, now)),
+    },
+  ];
+}
+
+function heldContent({ heldContent: held }: FeedSummary): Markup {
+  if (held === undefined) return html``;
+  return html`<p>${counted(held.entries, "entry", "entries")} on hold. To accept them: ${copyable(held.accept)}</p>`;
+}
+
+function feedSection({ feeds, generatedAt }: Summary): Markup[] {
+  if (feeds.length === 0) return [];
+  const shown = feeds.toSorted((a, b) => order[a.ready] - order[b.ready]).slice(0, rowsMax);
+  const table = dataTable("Feeds", feedColumns(generatedAt), shown);
+  return [section("feeds", "Feeds", [table, ...moreThan(shown.length, feeds.length)])];
+}

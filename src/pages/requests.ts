@@ -1,0 +1,234 @@
+// Reads what a page about blocked requests shows: the requests of a period or the newest ones, the domain of the WAF, and its lists.
+import { stringify } from "yaml";
+import type { LogRange } from "../cli/logs/log-range.ts";
+import { describeRange, isWithin } from "../cli/logs/log-range.ts";
+import type { LogWatch } from "../cli/logs/log-watch.ts";
+import type { ListName } from "../model/declared.ts";
+import type { Entry } from "../model/entry.ts";
+import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { inThousands } from "../model/sentence.ts";
+import { dayMs, secondText } from "../model/time-text.ts";
+import type { OriginsRead, WafFault, WafResult } from "../model/waf-result.ts";
+import type { DayRange } from "../plan/logs/cursor.ts";
+import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
+import type { LogPort, LogReaderPorts } from "../reconcile/logs/log-ports.ts";
+import { countLogs, readLogs } from "../reconcile/logs/read-logs.ts";
+import type { CallOptions } from "../reconcile/ports.ts";
+import type { DeclaredLists, ListState } from "./client-lists.ts";
+import { addressesToBlock, exemptionOf, listStates } from "./client-lists.ts";
+import type { Period, RequestSummary } from "./statistics.ts";
+import { RequestStatistics } from "./statistics.ts";
+
+/** The limits of a served page, which reads the newest days first. */
+const newestDays = 2;
+const newestRowsMax = 20_000;
+const newestTopMax = 20;
+/** Addresses change owners, so only a person should decide on a rule that never expires. */
+const daysBlocked = 7;
+const unknownInstance = "my-waf";
+
+export interface RequestPorts extends LogReaderPorts {
+  readonly waf: LogPort & {
+    readOrigins(options?: CallOptions): Promise<WafResult<OriginsRead>>;
+    readList(list: ListName, options?: CallOptions): Promise<WafResult<readonly string[]>>;
+  };
+  /** Removes keys from strings that attackers control. */
+  readonly redact: (text: string) => string;
+}
+
+export interface RequestsQuestion {
+  readonly instance: ObjectName | undefined;
+  /** Undefined if only the WAF is known. */
+  readonly declared: DeclaredLists | undefined;
+  /** The period, and the number of rows in each table; undefined for the newest requests, up to a limit. */
+  readonly period?: { readonly range: LogRange; readonly topMax: number; readonly watch: LogWatch };
+}
+
+/** What a page about blocked requests shows. */
+export interface BlockedRequests {
+  readonly state: "Done";
+  readonly summary: RequestSummary;
+  /** `2026-11-15 to 2026-11-21`. */
+  readonly period: string;
+  readonly clients: readonly (RequestSummary["clients"]["items"][number] & { readonly lists: ListState })[];
+  readonly networks: readonly (RequestSummary["networks"]["items"][number] & { readonly lists: ListState })[];
+  /** The domain of the WAF; undefined if the API did not return it. */
+  readonly domain: string | undefined;
+  readonly madeAtMs: number;
+  /** A rule that blocks the clients that are not on the blocklist; undefined if there are none. */
+  readonly suggestedRule: string | undefined;
+  /** What is missing, one sentence each. */
+  readonly warnings: readonly string[];
+  /** What is not known about the declaration. Unlike `warnings`, this does not make the page incomplete. */
+  readonly notes: readonly string[];
+}
+
+type Unfinished = { readonly state: "Stopped" } | { readonly state: "Failed"; readonly fault: WafFault };
+
+/** Reads the requests, and then both lists: each client is shown with the list that it is on. */
+export async function readRequests(
+  ports: RequestPorts,
+  question: RequestsQuestion,
+): Promise<BlockedRequests | Unfinished> {
+  const { waf, stopping, redact, clock } = ports;
+  const read = question.period === undefined ? await readNewest(ports) : await readPeriod(ports, question.period);
+  if (read.state !== "Done") return read;
+  const blocklist = await waf.readList("blocklist", { signal: stopping });
+  const allowlist = await waf.readList("allowlist", { signal: stopping });
+  const origins = await waf.readOrigins({ signal: stopping });
+  if (stopping.aborted) return { state: "Stopped" };
+  const { summary, period, gaps } = read;
+  const { instance, declared } = question;
+  // An address or a host name, as the API returns it.
+  const primary = origins.ok ? [exemptionOf("the primary origin", [origins.value.primary])] : [];
+  const stateOf = listStates({
+    blocklist: blocklist.ok ? blocklist.value : undefined,
+    allowlist: allowlist.ok ? allowlist.value : undefined,
+    exemptions: [...primary, ...(declared?.exemptions ?? [])],
+    declared: declared?.declared,
+  });
+  const clients = summary.clients.items.map((client) => ({ ...client, lists: stateOf(client.entry) }));
+  const unread = Object.entries({ blocklist, allowlist }).flatMap(([list, result]) =>
+    result.ok ? [] : [`cannot read the ${list}: ${result.fault.message}`],
+  );
+  const madeAtMs = clock.nowMs();
+  return {
+    state: "Done",
+    summary,
+    period,
+    clients,
+    networks: summary.networks.items.map((network) => ({ ...network, lists: stateOf(network.entry) })),
+    domain: origins.ok ? redact(origins.value.domain) : undefined,
+    madeAtMs,
+    suggestedRule: suggestRule(addressesToBlock(clients), instance, summary.period, madeAtMs),
+    warnings: [...gaps, ...unread].map(redact),
+    notes: (declared?.notes ?? []).map(redact),
+  };
+}
+
+interface ReadRows {
+  readonly state: "Done";
+  readonly summary: RequestSummary;
+  readonly period: string;
+  readonly gaps: readonly string[];
+}
+
+async function readPeriod(
+  ports: RequestPorts,
+  { range, topMax, watch }: NonNullable<RequestsQuestion["period"]>,
+): Promise<ReadRows | Unfinished> {
+  const { firstDay, lastDay } = range.days;
+  const counted = await countLogs(ports, { startDate: formatDay(firstDay), endDate: formatDay(lastDay) });
+  if (!counted.ok) return ports.stopping.aborted ? { state: "Stopped" } : { state: "Failed", fault: counted.fault };
+  watch.expect(counted.total);
+  const statistics = new RequestStatistics(periodOf(range, ports.clock.nowMs()));
+  const end = await addRows(ports, statistics, { range, watch });
+  if (end.state === "Stopped" || end.state === "Failed") return end;
+  return { state: "Done", summary: statistics.summary(topMax), period: describeRange(range), gaps: [] };
+}
+
+/** Reads the requests of today and yesterday, up to a limit. */
+async function readNewest(ports: RequestPorts): Promise<ReadRows | Unfinished> {
+  const today = dayOf(ports.clock.nowMs());
+  const days = { firstDay: today - newestDays + 1, lastDay: today };
+  const statistics = new RequestStatistics({ startMs: days.firstDay * dayMs, endMs: (today + 1) * dayMs });
+  const gaps: string[] = [];
+  for (let day = today; day >= days.firstDay; day -= 1) {
+    const range = wholeDays({ firstDay: day, lastDay: day });
+    const end = await addRows(ports, statistics, { range, rowsMax: newestRowsMax });
+    if (end.state === "Failed") gaps.push(`The logs of ${formatDay(day)} could not be read. ${end.fault.message}`);
+    if (end.state === "Stopped") return end;
+    if (end.state !== "Full") continue;
+    gaps.push(`Only ${inThousands(newestRowsMax)} requests were read: use \`wafsync report\` for all of them.`);
+    break;
+  }
+  return { state: "Done", summary: statistics.summary(newestTopMax), period: describeRange(wholeDays(days)), gaps };
+}
+
+function wholeDays(days: DayRange): LogRange {
+  return { days, sinceMs: undefined, untilMs: undefined };
+}
+
+interface RowsWanted {
+  readonly range: LogRange;
+  readonly rowsMax?: number;
+  readonly watch?: LogWatch;
+}
+
+async function addRows(
+  ports: RequestPorts,
+  statistics: RequestStatistics,
+  { range, rowsMax = Number.POSITIVE_INFINITY, watch }: RowsWanted,
+): Promise<Unfinished | { readonly state: "Done" | "Full" }> {
+  for await (const piece of readLogs(ports, { days: range.days })) {
+    switch (piece.kind) {
+      case "Rows":
+        for (const row of piece.entries) {
+          if (!isWithin(range, row.timestamp)) continue;
+          if (statistics.total >= rowsMax) return { state: "Full" };
+          statistics.add(redacted(row, ports.redact), piece.day * dayMs, logTimeMs(row.timestamp));
+        }
+        watch?.rowsRead(piece.entries.length, piece.day);
+        break;
+      case "DayDone":
+        if (piece.summary !== undefined) watch?.dayDone(piece.day, piece.summary);
+        break;
+      case "Failed":
+        return { state: "Failed", fault: piece.fault };
+      case "Stopped":
+        return { state: "Stopped" };
+    }
+  }
+  return { state: "Done" };
+}
+
+/** A period that starts at a time ends now at the latest, because its bars are short. Otherwise, days are included as a whole. */
+export function periodOf({ days, sinceMs, untilMs }: LogRange, nowMs: number): Period {
+  const endMs = untilMs ?? (days.lastDay + 1) * dayMs;
+  if (sinceMs === undefined) return { startMs: days.firstDay * dayMs, endMs };
+  return { startMs: sinceMs, endMs: nowMs > sinceMs ? Math.min(endMs, nowMs) : endMs };
+}
+
+/** Must run before strings are truncated, because a part of a key would not be recognized. */
+function redacted(entry: LogEntry, redact: (text: string) => string): LogEntry {
+  const orNull = (text: string | null): string | null => (text === null ? null : redact(text));
+  return {
+    ...entry,
+    client_ip: redact(entry.client_ip),
+    http_method: redact(entry.http_method),
+    request_path: redact(entry.request_path),
+    user_agent: orNull(entry.user_agent),
+    block_reason: redact(entry.block_reason),
+    country: orNull(entry.country),
+  };
+}
+
+/** A WafIpRule, as YAML to copy; undefined if there is nothing to block. */
+function suggestRule(
+  addresses: readonly Entry[],
+  instance: ObjectName | undefined,
+  { startMs, endMs }: Period,
+  nowMs: number,
+): string | undefined {
+  if (addresses.length === 0) return undefined;
+  const [firstDay, lastDay] = [dayOf(startMs), dayOf(endMs - 1)];
+  const rule = {
+    apiVersion: "wafsync.dev/v1alpha1",
+    kind: "WafIpRule",
+    metadata: {
+      name: `top-clients-${formatDay(lastDay)}`,
+      ...(instance !== undefined && { namespace: instance.namespace }),
+    },
+    spec: {
+      instanceRef: { name: instance?.name ?? unknownInstance },
+      action: "Block",
+      description: `Most blocked requests from ${formatDay(firstDay)} to ${formatDay(lastDay)}`,
+      // Not a `ttl`, which counts from the creation of the object: a file has no creation time.
+      expiresAt: secondText(nowMs + daysBlocked * dayMs),
+      addresses,
+    },
+  };
+  const named = instance === undefined ? `# Replace ${unknownInstance} with the name of your WafInstance.\n` : "";
+  return `# Check the addresses first: one of them may be a proxy that many people share.\n${named}${stringify(rule)}`;
+}

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "@jest/globals";
+import { NetworkIndex } from "../../src/model/entry-set.ts";
+import { readObservedEntry } from "../../src/model/entry.ts";
+import { addressesToBlock, listStates } from "../../src/pages/client-lists.ts";
+import type { KnownLists } from "../../src/pages/client-lists.ts";
+
+function assessed(clients: readonly string[], known: KnownLists) {
+  const stateOf = listStates(known);
+  return clients.map(readObservedEntry).map((entry) => ({ entry, lists: stateOf(entry) }));
+}
+
+function statesOf(found: ReturnType<typeof assessed>): Record<string, unknown> {
+  return Object.fromEntries(found.map(({ entry, lists }) => [entry, lists]));
+}
+
+function networks(...texts: readonly string[]): NetworkIndex {
+  return new NetworkIndex(texts.map(readObservedEntry));
+}
+
+describe("the lists", () => {
+  const clients = ["192.0.2.1", "198.51.100.7", "2001:db8::1", "not an address"];
+
+  test("contain a client as an address, within a network in any spelling, or not at all", () => {
+    const found = assessed(clients, {
+      blocklist: ["192.0.2.1/32", "198.51.100.99/24", "rubbish", "2001:db8:1::/48"],
+      allowlist: ["198.51.100.0/28"],
+    });
+    expect(statesOf(found)).toStrictEqual({
+      "192.0.2.1": { state: "Listed", by: "192.0.2.1", allowedBy: undefined },
+      "198.51.100.7": { state: "Listed", by: "198.51.100.0/24", allowedBy: "198.51.100.0/28" },
+      "2001:db8::1": { state: "NotListed" },
+      "?not an address": { state: "NoAddress" },
+    });
+    expect(addressesToBlock(found)).toStrictEqual(["2001:db8::1"]);
+  });
+
+  test("exclude from the rule clients on the allowlist, and addresses that are not on the public Internet", () => {
+    const rows = [
+      "198.51.100.7",
+      "203.0.113.9",
+      "10.0.0.9",
+      "127.0.0.1",
+      "0.0.0.0/0",
+      "::/0",
+      "10.0.0.0/8",
+      "192.0.2.0/24",
+      "fd00::1",
+      "::1",
+      "203.0.113.10",
+    ];
+    const found = assessed(rows, { blocklist: [], allowlist: ["198.51.100.0/24", "203.0.113.9"] });
+    const states = statesOf(found);
+    expect(states["198.51.100.7"]).toStrictEqual({ state: "Allowed", by: "198.51.100.0/24" });
+    expect(states["203.0.113.9"]).toStrictEqual({ state: "Allowed", by: "203.0.113.9" });
+    expect(states["0.0.0.0/0"]).toStrictEqual({ state: "NoAddress" });
+    expect(addressesToBlock(found)).toStrictEqual(["203.0.113.10"]);
+    expect(addressesToBlock(assessed(rows, { blocklist: [], allowlist: undefined }))).toStrictEqual([]);
+  });
+
+  test("exclude from the rule exempt clients and networks, and clients that a rule already blocks", () => {
+    const rows = ["192.0.2.1", "198.51.100.7", "203.0.113.9", "203.0.113.10", "203.0.113.0/24"];
+    const found = assessed(rows, {
+      blocklist: [],
+      allowlist: [],
+      exemptions: [
+        { why: "an Allow rule", networks: networks("192.0.2.0/28") },
+        { why: "neverBlock", networks: networks("203.0.113.9") },
+      ],
+      declared: networks("198.51.100.0/24", "192.0.2.1"),
+    });
+    expect(statesOf(found)).toStrictEqual({
+      "192.0.2.1": { state: "Exempt", by: "192.0.2.0/28", why: "an Allow rule" },
+      "198.51.100.7": { state: "Declared", by: "198.51.100.0/24" },
+      "203.0.113.9": { state: "Exempt", by: "203.0.113.9", why: "neverBlock" },
+      "203.0.113.10": { state: "NotListed" },
+      "203.0.113.0/24": { state: "Exempt", by: "203.0.113.9", why: "neverBlock" },
+    });
+    expect(addressesToBlock(found)).toStrictEqual(["203.0.113.10"]);
+  });
+
+  test("that could not be read leave the state unknown, and no client is suggested", () => {
+    const found = assessed(clients, { blocklist: undefined, allowlist: [] });
+    expect(found.map(({ lists }) => lists.state).toSorted()).toStrictEqual([
+      "NoAddress",
+      "Unknown",
+      "Unknown",
+      "Unknown",
+    ]);
+    expect(addressesToBlock(found)).toStrictEqual([]);
+  });
+});

@@ -1,0 +1,83 @@
+// The overview page and the summary of 1,000 WAFs with 100,000 entries, whatever the names and messages of their objects are.
+import { describe, expect, test } from "@jest/globals";
+import { summarySchema } from "../../src/api/summary.ts";
+import { overviewPage, readChoice } from "../../src/pages/overview-page.ts";
+import { summarize } from "../../src/cli/summarize.ts";
+import type { Seen, SeenAttached, SeenInstance } from "../../src/cli/targets/seen.ts";
+
+const instanceCount = 1_000;
+const rulesOfEach = 3;
+const pageBytesMax = 300_000;
+const hostile = `<script>window.hit=1</script>\u{202e}\u{0}"'><img src=x onerror=hit>`.repeat(1_000);
+
+function condition(status: string, reason: string, message: string) {
+  return [{ type: "Ready", status, reason, message, lastTransitionTime: "2026-11-22T10:00:00Z" }];
+}
+
+function instanceOf(place: number, message: string): SeenInstance {
+  const list = { live: 100, managed: 90, foreign: 10, pending: place % 7, held: 0 };
+  const isReady = place % 2 === 0;
+  return {
+    kind: "WafInstance",
+    namespace: `team-${place % 50}`,
+    name: `waf-${String(place).padStart(4, "0")}`,
+    baseUrl: "https://waf.example.com",
+    isSuspended: false,
+    status: {
+      conditions: condition(isReady ? "True" : "False", isReady ? "Ready" : "ApiUnavailable", message),
+      domain: `shop-${place}.example`,
+      blocklist: list,
+      allowlist: { ...list, live: 5 },
+      lastSyncTime: "2026-11-22T10:00:00Z",
+    },
+  };
+}
+
+function seenWith(message: string): Seen {
+  const instances = Array.from({ length: instanceCount }, (_, place) => instanceOf(place, message));
+  const attached = instances.flatMap(({ namespace, name }): SeenAttached[] =>
+    Array.from({ length: rulesOfEach }, (_, rule) => ({
+      kind: "WafIpRule",
+      namespace,
+      name: `${name}-${rule}`,
+      instance: { namespace, name },
+      status: { conditions: condition("False", "InvalidEntries", message), progress: "1/2" },
+    })),
+  );
+  return { atMs: 0, where: "in all namespaces", instances, attached, feeds: [], refused: undefined, gaps: [message] };
+}
+
+const words = { version: "0.0.0", words: () => "", isCluster: true };
+
+describe("The overview page of 1,000 WAFs", () => {
+  test.each([
+    ["ordinary", "The WAF API is unreachable: wafsync retries in 30 s. ".repeat(5)],
+    ["hostile", hostile],
+  ])("is at most 300 KB with %s messages, and shows WAFs that need attention first", (_what, message) => {
+    const summary = summarize(seenWith(message), words);
+    expect(summarySchema.safeParse(summary).success).toBe(true);
+    const text = overviewPage(summary, readChoice(new URLSearchParams()));
+    expect(Buffer.byteLength(text)).toBeLessThan(pageBytesMax);
+    expect(text).toContain("500 of 1,000 WAFs are not ready");
+    expect(text.match(/class="mark bad"/g)).toHaveLength(100);
+    expect(/<script>|<img|[\p{Cf}\p{Cc}]/u.test(text.replaceAll("\n", ""))).toBe(false);
+  });
+
+  test("links to all other WAFs, and finds them by name and domain", () => {
+    const summary = summarize(seenWith("wait"), words);
+    const last = overviewPage(summary, readChoice(new URLSearchParams({ page: "10" })));
+    expect(last.match(/class="mark good"/g)).toHaveLength(100);
+    expect(overviewPage(summary, readChoice(new URLSearchParams({ page: "999" })))).toBe(last);
+    const found = overviewPage(summary, readChoice(new URLSearchParams({ find: "SHOP-77.example" })));
+    expect(found.match(/\/instances\/[^"]+/g)).toStrictEqual(["/instances/team-27/waf-0077"]);
+    expect(overviewPage(summary, readChoice(new URLSearchParams({ find: '"><b>' })))).not.toContain('"><b>');
+  });
+
+  test("counts the rules of each WAF", () => {
+    const { instances, totals } = summarize(seenWith("wait"), words);
+    expect(totals).toMatchObject({ instances: 1_000, ready: 500, notReady: 500, blocked: 100_000, allowed: 5_000 });
+    expect(
+      instances.every(({ rules, notReady, objects }) => rules === 3 && notReady === 3 && objects.length === 3),
+    ).toBe(true);
+  });
+});

@@ -1,0 +1,286 @@
+import { createHash } from "node:crypto";
+import { readFile, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import { parseResource } from "../../src/api/parse-resource.ts";
+import type { LogEntry } from "../../src/model/log-entry.ts";
+import type { Simulator } from "../../src/simulator/start-simulator.ts";
+import { instanceDocument, keySpellings, secretDocument } from "../support/worlds/waf-folder.ts";
+import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import type { RunningProcess } from "../support/processes/wafsync-process.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { row } from "../support/fakes/scripted-logs.ts";
+import { logDomain, logKey, logWorld } from "../support/worlds/log-world.ts";
+import type { LogWorld } from "../support/worlds/log-world.ts";
+import { ruleOf, tableOf } from "../support/builders/page-texts.ts";
+import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
+
+const now = "2026-06-16T00:00:00Z";
+const range = ["--since", "2026-06-10", "--until", "2026-06-12"];
+const environment = { WAFSYNC_API_KEY: logKey };
+const pages: string[] = [];
+
+function report(simulator: Simulator, ...more: readonly string[]): string[] {
+  return ["report", "--base-url", simulator.baseUrl, "--allow-insecure-http", ...range, ...more];
+}
+
+async function pageIn(file: string): Promise<string> {
+  const page = await readFile(file, "utf8");
+  pages.push(page);
+  return page;
+}
+
+function addRows(world: LogWorld, rows: readonly LogEntry[]): void {
+  for (const entry of rows) expect(world.simulator.waf(logKey).addLogEntry(entry as never, 0)).toBe(true);
+}
+
+describe("the report", () => {
+  test("of a folder's WAF counts all requests, and suggests a rule for clients that are not on the blocklist", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 200 });
+    const { simulator } = world;
+    const clients = ["203.0.113.250", "2001:db8:ffff::1", "192.0.2.250", "198.51.100.250"];
+    for (const [place, client_ip] of clients.entries()) {
+      addRows(
+        world,
+        Array<LogEntry>(60 - place).fill(row("/busy?x=1", { client_ip, timestamp: "2026-06-11T05:30:00Z" })),
+      );
+    }
+    simulator.waf(logKey).add("blocklist", ["192.0.2.128/25", "203.0.113.250"]);
+    await using files = await scratchDirectory({
+      "main.yaml": instanceDocument(simulator.baseUrl),
+      "secret.yaml": secretDocument(logKey),
+    });
+    const file = join(files.path, "report.html");
+    const end = await runWafsync([
+      "report",
+      "-f",
+      files.path,
+      "--allow-insecure-http",
+      ...range,
+      "--out",
+      file,
+      "--top",
+      "4",
+    ]);
+    expect([end.code, end.stderr, end.stdout]).toStrictEqual([
+      0,
+      `A report of 834 blocked requests is in ${file}.\n`,
+      "",
+    ]);
+    const page = await pageIn(file);
+    expect(page).toContain(`<title>Blocked requests of ${logDomain}</title>`);
+    const seen = ["Netherlands", "2026-06-11 05:30", "2026-06-11 05:30"];
+    expect(tableOf(page, "clients")).toStrictEqual([
+      ["203.0.113.250", "60", "7.2 %", ...seen, "blocked"],
+      ["2001:db8:ffff::1", "59", "7.1 %", ...seen, "not on a list"],
+      ["192.0.2.250", "58", "7.0 %", ...seen, "blocked by 192.0.2.128/25"],
+      ["198.51.100.250", "57", "6.8 %", ...seen, "not on a list"],
+    ]);
+    expect(tableOf(page, "paths")[0]).toStrictEqual(["/busy", "234", "28.1 %"]);
+    expect(parse(ruleOf(page))).toStrictEqual({
+      apiVersion: "wafsync.dev/v1alpha1",
+      kind: "WafIpRule",
+      metadata: { name: "top-clients-2026-06-12", namespace: "shop" },
+      spec: expect.objectContaining({
+        instanceRef: { name: "main" },
+        action: "Block",
+        expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+        addresses: ["2001:db8:ffff::1", "198.51.100.250"],
+      }),
+    });
+    const calls = simulator.requests().map(({ method, path }) => `${method} ${path}`);
+    expect(calls.filter((call) => call === "GET /api/blocklist_ips")).toHaveLength(1);
+    expect(calls.every((call) => call.startsWith("GET /api/"))).toBe(true);
+    const rows = [...world.rows(20_614, 20_616, () => Number.POSITIVE_INFINITY)];
+    expect(rows[0]?.timestamp).toMatch(/^2026-06-10/);
+    const reasons = rows.filter(({ block_reason }) => block_reason === "Rate Limit 1015").length;
+    const shown = await runWafsync(report(simulator, "--out", "-"), { environment });
+    pages.push(shown.stdout);
+    expect(tableOf(shown.stdout, "reasons").find(([reason]) => reason === "Rate Limit 1015")?.[1]).toBe(
+      String(reasons),
+    );
+  });
+
+  test("suggests no client on the allowlist, and no network, private or loopback address", async () => {
+    await using world = await logWorld({ now });
+    const clients = ["198.51.100.7", "0.0.0.0/0", "::/0", "10.0.0.0/8", "10.1.2.3", "127.0.0.1", "203.0.113.10"];
+    const timestamp = "2026-06-11T05:30:00Z";
+    addRows(
+      world,
+      clients.map((client_ip) => row("/", { client_ip, timestamp })),
+    );
+    world.simulator.waf(logKey).add("allowlist", ["198.51.100.0/24"]);
+    const { code, stdout } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
+    pages.push(stdout);
+    expect(code).toBe(0);
+    expect(
+      tableOf(stdout, "clients")
+        .find(([client]) => client === "198.51.100.7")
+        ?.at(-1),
+    ).toBe("allowed by 198.51.100.0/24");
+    expect((parse(ruleOf(stdout)) as { spec: { addresses: string[] } }).spec.addresses).toStrictEqual(["203.0.113.10"]);
+  });
+
+  test("suggests a rule that wafsync accepts, even if it doesn't know the name of the instance", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 50 });
+    const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
+    pages.push(stdout);
+    expect([code, stderr]).toStrictEqual([0, "A report of 150 blocked requests.\n"]);
+    const rule = ruleOf(stdout);
+    expect(rule).toContain("# Replace my-waf with the name of your WafInstance.");
+    const parsed = parseResource(parse(rule), { defaultNamespace: "shop" });
+    expect(parsed).toMatchObject({ ok: true });
+    expect((parse(rule) as { spec: { addresses: string[] } }).spec.addresses).toHaveLength(20);
+  });
+
+  test("never turns strings of attackers into markup", async () => {
+    await using world = await logWorld({ now });
+    addRows(world, hostileRows("2026-06-11T05:30:00Z"));
+    world.simulator.waf(logKey).domain = "<img src=x>.example";
+    const { code, stdout } = await runWafsync(report(world.simulator, "--out", "-", "--top", "100"), {
+      environment,
+    });
+    pages.push(stdout);
+    expect(code).toBe(0);
+    expect(tableOf(stdout, "clients")).toHaveLength(attacks.length);
+    expect(stdout.match(/<script/g)).toHaveLength(1);
+    expect(stdout.match(/<style/g)).toHaveLength(1);
+    const tags = new Set([...stdout.matchAll(/<(?<tag>[a-z!][^\s>/]*)/gi)].map(({ groups }) => groups?.["tag"]));
+    for (const tag of ["img", "iframe", "link", "base", "form", "a", "b"]) expect([...tags]).not.toContain(tag);
+    const hashOf = (element: string): string => {
+      const content =
+        new RegExp(`<${element}>(?<content>.*)</${element}>`, "s").exec(stdout)?.groups?.["content"] ?? "";
+      return `&#39;sha256-${createHash("sha256").update(content).digest("base64")}&#39;`;
+    };
+    expect(/Content-Security-Policy"\s+content="(?<policy>[^"]*)"/.exec(stdout)?.groups?.["policy"]).toBe(
+      `default-src &#39;none&#39;; style-src ${hashOf("style")}; script-src ${hashOf("script")}; base-uri &#39;none&#39;; form-action &#39;none&#39;`,
+    );
+    for (const hidden of "\u{0}\u{202E}\u{2066}\u{2028}") expect(stdout).not.toContain(hidden);
+    expect(stdout).not.toContain('id="rule-yaml"');
+  });
+
+  test("contains no API key, even if a request contains it", async () => {
+    await using world = await logWorld({ now });
+    const texts = [logKey, encodeURIComponent(logKey), new URLSearchParams({ logKey }).toString()];
+    addRows(
+      world,
+      texts.flatMap((text) => [
+        row(`/clear/${text}`, { block_reason: text, country: text, client_ip: text }),
+        row(`/${"x".repeat(295)}${text}`),
+        row(`/${"y".repeat(151)}${text}?${text}`),
+      ]),
+    );
+    const { stdout } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
+    pages.push(stdout);
+    expect(tableOf(stdout, "paths").map(([path]) => path)).toContain("/clear/[api key]");
+    for (const length of [6, 8]) expect(stdout).not.toContain(logKey.slice(0, length));
+  });
+
+  test("of days without blocked requests says so", async () => {
+    await using world = await logWorld({ now });
+    const { code, stdout } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
+    expect(code).toBe(0);
+    expect(stdout).toContain("The WAF blocked no requests in this period.");
+    expect(stdout).not.toContain("<table");
+  });
+});
+
+describe("missing data", () => {
+  test("is reported on the page and by the exit code: the blocklist", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 20 });
+    world.simulator.addFaults({ match: { path: "/api/blocklist_ips" }, effect: { kind: "EchoKey", status: 500 } });
+    const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
+    pages.push(stdout);
+    expect(code).toBe(1);
+    expect(stderr).toContain("warning: cannot read the blocklist: ");
+    expect(stdout).toContain("cannot read the blocklist: ");
+    expect(tableOf(stdout, "clients").map((cells) => cells.at(-1))).toStrictEqual(Array(20).fill("unknown"));
+    expect(stdout).not.toContain('id="rule-yaml"');
+  });
+
+  test("is reported on the page and by the exit code: malformed rows, and days that are not kept", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 20 });
+    addRows(world, [{ ...row("/"), client_ip: 7 as unknown as string, timestamp: "2026-06-11T05:30:00Z" }]);
+    const parameters = report(world.simulator, "--out", "-", "--plan", "Basic");
+    const { code, stdout } = await runWafsync(parameters, { environment });
+    expect(code).toBe(1);
+    expect(stdout).toContain("2026-06-11: 1 malformed entry is skipped (entry 21: client_ip is not a string)");
+    expect(stdout).toContain("the plan Basic keeps logs for 30 days");
+  });
+});
+
+describe("the file", () => {
+  test("replaces an older report, and no other file", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 5 });
+    await using files = await scratchDirectory({ "waf.yaml": "kind: WafInstance\n" });
+    const file = join(files.path, "report.html");
+    const other = join(files.path, "waf.yaml");
+    for (const rows of [15, 30]) {
+      const { code, stderr } = await runWafsync(report(world.simulator, "--out", file), { environment });
+      expect([code, stderr]).toStrictEqual([0, `A report of ${rows} blocked requests is in ${file}.\n`]);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      addRows(world, Array<LogEntry>(15).fill(row("/more", { timestamp: "2026-06-11T05:30:00Z" })));
+    }
+    const calls = world.simulator.requests().length;
+    const refused = await runWafsync(report(world.simulator, "--out", other), { environment });
+    expect([refused.code, refused.stderr]).toStrictEqual([
+      2,
+      `error: ${other} exists and is not a report\n  Choose another name, or remove it first.\n`,
+    ]);
+    expect(world.simulator.requests()).toHaveLength(calls);
+    expect(await readFile(other, "utf8")).toBe("kind: WafInstance\n");
+    const lost = join(files.path, "no-folder", "report.html");
+    const failed = await runWafsync(report(world.simulator, "--out", lost), { environment });
+    expect([failed.code, failed.stderr]).toStrictEqual([
+      2,
+      `error: ${lost} cannot be written: it, or its folder, does not exist\n`,
+    ]);
+    const folder = await runWafsync(report(world.simulator, "--out", files.path), { environment });
+    expect([folder.code, folder.stderr]).toStrictEqual([2, expect.stringContaining("is not a regular file")]);
+    expect(world.simulator.requests()).toHaveLength(calls);
+    expect((await readdir(files.path)).toSorted()).toStrictEqual(["report.html", "waf.yaml"]);
+  });
+
+  test("is not written by a report that was stopped", async () => {
+    await using files = await scratchDirectory({});
+    let running: RunningProcess | undefined;
+    await using world = await logWorld({
+      now,
+      logRowsPerDay: 50,
+      onRequest: ({ parameters }) => {
+        if (parameters["start_date"] === "2026-06-11") running?.child.kill("SIGINT");
+      },
+    });
+    running = startWafsync(report(world.simulator, "--out", join(files.path, "report.html")), { environment });
+    const { code, stderr } = await running.ended;
+    expect([code, stderr]).toStrictEqual([130, "Stopped. No report was written.\n"]);
+    expect(await readdir(files.path)).toStrictEqual([]);
+  });
+});
+
+describe("an impossible request is rejected with a hint", () => {
+  test.each([
+    [
+      ["--since", "2026-06-12", "--until", "2026-06-10"],
+      environment,
+      "--since 2026-06-12 is not before --until 2026-06-10",
+    ],
+    [["--since", "2025-06-01", "--until", "2026-06-10"], environment, "the WAF allows at most 365"],
+    [["--since", "yesterdays"], environment, '--since "yesterdays" is not a time'],
+    [[], {}, "no API key given"],
+    [[], { WAFSYNC_API_KEY: "another-key-0123" }, "Check the key in WAFSYNC_API_KEY"],
+    [["--top", "0"], environment, "Write a whole number from 1 to 100."],
+  ])("%j", async (more, environment, complaint) => {
+    await using world = await logWorld({ now });
+    const parameters = report(world.simulator, "--out", "-", ...more);
+    const { code, stdout, stderr } = await runWafsync(parameters, { environment });
+    expect([code, stdout, stderr]).toStrictEqual([2, "", expect.stringContaining(complaint)]);
+  });
+});
+
+test("No report and no output contains the API key", () => {
+  const texts = [everythingPrinted(), ...pages].join("\n");
+  expect(pages.length).toBeGreaterThan(5);
+  for (const spelling of keySpellings(logKey)) expect(texts).not.toContain(spelling);
+});

@@ -1,0 +1,288 @@
+import { describe, expect, test } from "@jest/globals";
+import { array, assert, integer, property } from "fast-check";
+import type { LogEntry } from "../../src/model/log-entry.ts";
+import type { RequestSummary } from "../../src/pages/statistics.ts";
+import { FrequentCounter, RequestStatistics, TimeBars, textLengthMax } from "../../src/pages/statistics.ts";
+import { labelOfReason } from "../../src/plan/logs/row-tests.ts";
+import { row } from "../support/fakes/scripted-logs.ts";
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const startMs = Date.parse("2026-11-21T11:37:05Z");
+const firstDay = 20_000;
+
+function entry(fields: Partial<LogEntry> = {}): LogEntry {
+  return { ...row("/"), ...fields };
+}
+
+function reportOf(dayCount: number): RequestStatistics {
+  return new RequestStatistics({ startMs: firstDay * dayMs, endMs: (firstDay + dayCount) * dayMs });
+}
+
+function summed(dayCount: number, entries: readonly (readonly [Partial<LogEntry>, number])[], topMax = 20) {
+  const report = reportOf(dayCount);
+  for (const [fields, hours] of entries) {
+    const timeMs = firstDay * dayMs + hours * hourMs;
+    report.add(entry(fields), Math.floor(timeMs / dayMs) * dayMs, timeMs);
+  }
+  return report.summary(topMax);
+}
+
+function clientsOf({ clients }: RequestSummary): unknown[] {
+  return clients.items.map(({ entry, count, country, lastMs }) => [entry, count, country, lastMs]);
+}
+
+describe("over time", () => {
+  test.each([
+    [1, 24, 1],
+    [3, 72, 1],
+    [7, 56, 3],
+    [9, 72, 3],
+    [14, 56, 6],
+    [18, 72, 6],
+    [19, 19, 24],
+    [365, 365, 24],
+  ])("a report of %i days has %i bars of %i hours", (dayCount, bars, hours) => {
+    const { overTime, barMs } = summed(dayCount, []);
+    expect([overTime.length, barMs]).toStrictEqual([bars, hours * hourMs]);
+  });
+
+  test("each request counts in the bar of its own time", () => {
+    const { overTime, total } = summed(1, [
+      [{}, 0],
+      [{}, 0.99],
+      [{}, 23.99],
+    ]);
+    expect(overTime.map((count, bar) => [bar, count]).filter(([, count]) => count !== 0)).toStrictEqual([
+      [0, 2],
+      [23, 1],
+    ]);
+    expect(total).toBe(3);
+  });
+
+  test("an invalid time, or one outside the report, counts at the start of the day under which the row was listed", () => {
+    const report = reportOf(2);
+    report.add(entry(), (firstDay + 1) * dayMs, Number.NaN);
+    report.add(entry(), (firstDay + 1) * dayMs, firstDay * dayMs - 1);
+    report.add(entry(), firstDay * dayMs, (firstDay + 2) * dayMs);
+    const { overTime, clients } = report.summary(5);
+    expect([overTime[0], overTime[24]]).toStrictEqual([1, 2]);
+    expect(overTime).toHaveLength(48);
+    expect(clients.items[0]?.lastMs).toBe((firstDay + 2) * dayMs);
+  });
+
+  test("the bars of all categories add up to all requests, also when there are too many categories", () => {
+    const summary = summed(
+      2,
+      Array.from({ length: 500 }, (_, place) => [{ block_reason: `Label-${place}- 1` }, place % 48] as const),
+    );
+    expect(summary.categories.length).toBeLessThanOrEqual(101);
+    const sums = summary.overTime.map((_, bar) =>
+      summary.categories.reduce((sum, { overTime }) => sum + (overTime[bar] ?? 0), 0),
+    );
+    expect(sums).toStrictEqual(summary.overTime);
+    expect(summary.categories.reduce((sum, { count }) => sum + count, 0)).toBe(500);
+    expect(summary.categories[0]?.key).toBe("Other");
+  });
+});
+
+describe("by reason", () => {
+  test.each([
+    ["SQL Injection 942100", "SQL Injection"],
+    ["Bad Bot 1002", "Bad Bot"],
+    ["NONE", "NONE"],
+    ["  Rate Limit  1015 ", "Rate Limit"],
+    ["HTTP2 Flood", "HTTP2 Flood"],
+    ["942100", "942100"],
+    ["", ""],
+    ["Überlast٣ 7", "Überlast٣"],
+  ])("%j has the category %j", (reason, category) => {
+    expect(labelOfReason(reason)).toBe(category);
+  });
+
+  test("a long run of digits takes no longer than its length", () => {
+    const digits = "1".repeat(1_000_000);
+    expect(labelOfReason(`a ${digits}`)).toBe("a");
+    expect(labelOfReason(`${digits}a`)).toHaveLength(1_000_001);
+  });
+
+  test("rules with one label are one category, but separate reasons", () => {
+    const { categories, reasons } = summed(1, [
+      [{ block_reason: "SQL Injection 1" }, 0],
+      [{ block_reason: "SQL Injection 2" }, 0],
+      [{ block_reason: "SQL Injection 2" }, 0],
+      [{ block_reason: "XSS 1" }, 0],
+    ]);
+    expect(categories.map(({ key, count }) => [key, count])).toStrictEqual([
+      ["SQL Injection", 3],
+      ["XSS", 1],
+    ]);
+    expect(reasons.items).toStrictEqual([
+      expect.objectContaining({ key: "SQL Injection 2", count: 2 }),
+      expect.objectContaining({ key: "SQL Injection 1", count: 1 }),
+      expect.objectContaining({ key: "XSS 1", count: 1 }),
+    ]);
+  });
+});
+
+describe("by client, country and path", () => {
+  test("spellings of one address are one client, with the country and time of its last request", () => {
+    const summary = summed(1, [
+      [{ client_ip: "2001:DB8::0001", country: "NL" }, 1],
+      [{ client_ip: "2001:db8::1", country: "DE" }, 3],
+      [{ client_ip: "::ffff:192.0.2.1", country: "US" }, 2],
+      [{ client_ip: "192.0.2.1", country: null }, 1],
+      [{ client_ip: "192.0.2.1", country: "BR" }, 0],
+      [{ client_ip: "proxy, unknown" }, 0],
+    ]);
+    const startMs = firstDay * dayMs;
+    expect(clientsOf(summary).slice(0, 2)).toStrictEqual([
+      ["192.0.2.1", 3, "US", startMs + 2 * hourMs],
+      ["2001:db8::1", 2, "DE", startMs + 3 * hourMs],
+    ]);
+    expect(summary.clients.items[2]?.entry).toBe("?proxy, unknown");
+    expect(summary.clients.distinctMin).toBe(3);
+  });
+
+  test("paths are counted without their queries, and long ones are truncated", () => {
+    const long = `/${"x".repeat(5_000)}`;
+    const { paths } = summed(1, [
+      [{ request_path: "/search?q=1" }, 0],
+      [{ request_path: "/search?q=2&next=/a?b" }, 0],
+      [{ request_path: "?only" }, 0],
+      [{ request_path: long }, 0],
+      [{ request_path: `${long}?more` }, 0],
+      [{ request_path: "/\u{D800}lone?" }, 0],
+    ]);
+    expect(paths.items.map(({ key, count }) => [key, count])).toStrictEqual([
+      ["/search", 2],
+      [long.slice(0, textLengthMax), 2],
+      ["", 1],
+      ["/\u{D800}lone", 1],
+    ]);
+  });
+
+  test("the number of items of each kind is limited, except for countries", () => {
+    const summary = summed(
+      1,
+      Array.from({ length: 50 }, (_, place) => {
+        const client_ip = `192.0.2.${place}`;
+        return [{ client_ip, request_path: `/${place}`, country: `C${place}`, block_reason: `R${place}x` }, 0] as const;
+      }),
+      5,
+    );
+    const { clients, paths, reasons, countries } = summary;
+    expect([clients, paths, reasons, countries].map(({ items }) => items.length)).toStrictEqual([5, 5, 5, 50]);
+    expect([clients, paths, reasons, countries].map(({ distinctMin }) => distinctMin)).toStrictEqual([50, 50, 50, 50]);
+  });
+
+  test("a flood of clients and paths that occur once hides no frequent one", () => {
+    const report = reportOf(1);
+    const frequent = entry({ client_ip: "203.0.113.5", request_path: "/login" });
+    for (let place = 0; place < 60_000; place += 1) {
+      const client_ip = `2001:db8::${(place >> 16).toString(16)}:${(place & 0xffff).toString(16)}`;
+      report.add(entry({ client_ip, request_path: `/${place}` }), firstDay * dayMs, firstDay * dayMs);
+      if (place % 20 === 0) report.add(frequent, firstDay * dayMs, firstDay * dayMs);
+    }
+    const { clients, paths, total } = report.summary(1);
+    expect([clients.items[0]?.entry, paths.items[0]?.key, total]).toStrictEqual(["203.0.113.5", "/login", 63_000]);
+    expect(3_000 - (clients.items[0]?.count ?? 0)).toBeLessThanOrEqual(clients.shortMax);
+    expect(clients.distinctMin).toBeGreaterThan(10_000);
+  });
+});
+
+describe("the bars of a period", () => {
+  test.each([
+    [0.5, 1],
+    [1, 1],
+    [6, 5],
+    [12, 15],
+    [23, 30],
+    [24, 60],
+    [72, 60],
+    [73, 180],
+  ])("of %d hours are %i minutes long, start at round times, and there are at most 73", (hours, minutes) => {
+    const bars = new TimeBars({ startMs, endMs: startMs + hours * hourMs });
+    expect(bars.barMs).toBe(minutes * minuteMs);
+    expect(bars.startMs % bars.barMs).toBe(0);
+    expect(bars.startMs).toBeLessThanOrEqual(startMs);
+    expect(bars.length).toBeLessThanOrEqual(73);
+    expect(bars.startMs + bars.length * bars.barMs).toBeGreaterThanOrEqual(startMs + hours * hourMs);
+  });
+
+  test("include every time of the period, and count other times at the start of their day", () => {
+    const bars = new TimeBars({ startMs, endMs: startMs + 6 * hourMs });
+    expect(bars.barOf(startMs, 0)).toBe(0);
+    expect(bars.barOf(startMs + 6 * hourMs - 1, 0)).toBe(bars.length - 1);
+    expect(bars.barOf(Number.NaN, startMs + hourMs)).toBe(bars.barOf(startMs + hourMs, 0));
+    expect(bars.barOf(startMs + 7 * hourMs, startMs - 11 * hourMs)).toBe(0);
+    expect(bars.barOf(Number.NaN, startMs + 48 * hourMs)).toBe(bars.length - 1);
+  });
+});
+
+interface Last {
+  place: number;
+}
+
+function counted(keptMax: number, keys: readonly string[]): FrequentCounter<Last> {
+  const counter = new FrequentCounter<Last>(keptMax);
+  for (const [place, key] of keys.entries()) counter.add(key, () => ({ place })).place = place;
+  return counter;
+}
+
+function trueCounts(keys: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}
+
+describe("a counter of frequent strings", () => {
+  test("is exact while there are few strings, with one note for each", () => {
+    const counter = counted(2, ["b", "a", "c", "a", "d", "b", "a"]);
+    expect(counter.ranked()).toStrictEqual([
+      { key: "a", count: 3, note: { place: 6 } },
+      { key: "b", count: 2, note: { place: 5 } },
+      { key: "c", count: 1, note: { place: 2 } },
+      { key: "d", count: 1, note: { place: 4 } },
+    ]);
+    expect([counter.shortMax, counter.distinctMin]).toStrictEqual([0, 4]);
+  });
+
+  test("never counts too much, nor too little by more than its known error, in any order", () => {
+    const keys = array(
+      integer({ min: 0, max: 60 }).map((number) => `key ${Math.floor(number ** 1.5)}`),
+      {
+        maxLength: 2000,
+        size: "max",
+      },
+    );
+    assert(
+      property(integer({ min: 1, max: 12 }), keys, (keptMax, keys) => {
+        const counter = counted(keptMax, keys);
+        const ranked = new Map(counter.ranked().map(({ key, count }) => [key, count]));
+        expect(ranked.size).toBeLessThanOrEqual(2 * keptMax);
+        expect(counter.shortMax).toBeLessThanOrEqual(keys.length / (keptMax + 1));
+        const truth = trueCounts(keys);
+        expect(counter.distinctMin).toBeLessThanOrEqual(truth.size);
+        for (const [key, count] of truth) {
+          const shown = ranked.get(key) ?? 0;
+          expect(shown).toBeLessThanOrEqual(count);
+          expect(shown).toBeGreaterThanOrEqual(count - counter.shortMax);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("keeps frequent strings among a flood of strings that occur once", () => {
+    const counter = new FrequentCounter<undefined>(100);
+    for (let row = 0; row < 100_000; row += 1) {
+      counter.add(`flood ${row}`, () => undefined);
+      if (row % 10 === 0) counter.add("steady", () => undefined);
+    }
+    expect(counter.ranked()[0]?.key).toBe("steady");
+    expect(counter.ranked().length).toBeLessThanOrEqual(200);
+    expect(10_000 - (counter.ranked()[0]?.count ?? 0)).toBeLessThanOrEqual(counter.shortMax);
+  });
+});
