@@ -1,22 +1,6 @@
 // Makes esbuild exclude parts of packages or load them on demand. wafsync never runs these parts, and loading them would take time
 // and memory.
-import { readFile } from "node:fs/promises";
 import type { Plugin } from "esbuild";
-
-const eagerHttp2 = "const connectH2 = require('./client-h2.js')";
-const lazyHttp2 = "const connectH2 = (...parameters) => require('./client-h2.js')(...parameters)";
-
-/** undici loads HTTP/2 and TLS with every client. wafsync does not use HTTP/2, and loading both takes 30 ms. */
-export const http2OnDemand: Plugin = {
-  name: "http2-on-demand",
-  setup(bundler) {
-    bundler.onLoad({ filter: /[/\\]undici[/\\]lib[/\\]dispatcher[/\\]client\.js$/ }, async ({ path }) => {
-      const text = await readFile(path, "utf8");
-      if (!text.includes(eagerHttp2)) throw new Error(`${path} no longer contains the line "${eagerHttp2}"`);
-      return { contents: text.replace(eagerHttp2, lazyHttp2) };
-    });
-  },
-};
 
 interface UnusedPart {
   readonly path: string;

@@ -5,7 +5,7 @@ import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { BuildOptions, Metafile } from "esbuild";
-import { http2OnDemand, httpWithoutWebSocket, withoutUnusedParts } from "./bundle-parts.ts";
+import { httpWithoutWebSocket, withoutUnusedParts } from "./bundle-parts.ts";
 
 export const root = join(import.meta.dirname, "..");
 
@@ -78,9 +78,8 @@ export async function bundleOptions(): Promise<BuildOptions & { readonly metafil
     bundle: true,
     platform: "node",
     target: "node22",
-    plugins: [http2OnDemand, httpWithoutWebSocket, withoutUnusedParts],
-    // With this name defined, undici leaves out its second, experimental HTTP parser.
-    define: { WAFSYNC_COMMIT: JSON.stringify(await sourceCommit()), esbuildDetection: "true" },
+    plugins: [httpWithoutWebSocket, withoutUnusedParts],
+    define: { WAFSYNC_COMMIT: JSON.stringify(await sourceCommit()) },
     // Names are kept, so that stack traces are readable.
     minifySyntax: true,
     minifyWhitespace: true,

@@ -1,10 +1,10 @@
 // Which base URLs the operator may call. A user who may create a WafInstance must not make it call internal addresses.
 import { isPublicAddress } from "../net/address-policy.ts";
 import { refusedLiteral } from "../net/checked-lookup.ts";
+import type { OpenConnection } from "../net/http-connection.ts";
 import type { EnvironmentKey } from "../source/directory/environment-key.ts";
 import { normalizeBaseUrl } from "../waf/base-url.ts";
-import { checkedClients, openClient } from "../waf/connection.ts";
-import type { OpenTransport } from "../waf/connection.ts";
+import { connectTo } from "../waf/lane-registry.ts";
 import type { Environment } from "./config.ts";
 
 export interface BaseUrlPolicy {
@@ -16,9 +16,9 @@ export interface BaseUrlPolicy {
 }
 
 /** How the operator connects to accepted base URLs. Host names are checked when they are resolved. */
-export function connectionsOf(policy: BaseUrlPolicy): { readonly open: OpenTransport; readonly hidesCause: boolean } {
+export function connectionsOf(policy: BaseUrlPolicy): { readonly open: OpenConnection; readonly hidesCause: boolean } {
   return {
-    open: mayBeInner(policy) ? openClient : checkedClients({ isAllowed: isPublicAddress }),
+    open: connectTo(mayBeInner(policy) ? undefined : { isAllowed: isPublicAddress }),
     // The administrator chose the URLs in the allowlist; any other URL was chosen by a user, who might scan the network.
     hidesCause: policy.allowedBaseUrls === undefined,
   };

@@ -48,7 +48,9 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   await watching;
   await closePage?.();
   await work.close(outcome.state === "LeaseLost" ? 0 : eventFlushMs);
-  await Promise.all([health.close(), api.close(), leaseClient.close()]);
+  api.close();
+  leaseClient.close();
+  await health.close();
   stopping.done();
   log.info("stopped", { outcome: outcome.state });
   return outcome;

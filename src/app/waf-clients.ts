@@ -7,7 +7,7 @@ import type { Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { AnswerLimits, CallRecord, Permission, WafClient } from "../waf/client.ts";
 import { createWafClient } from "../waf/client.ts";
-import type { OpenTransport } from "../waf/connection.ts";
+import type { OpenConnection } from "../net/http-connection.ts";
 import type { KeyLocks } from "../waf/key-lock.ts";
 import type { HeldLane, LaneRequest } from "../waf/lane-registry.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
@@ -40,7 +40,7 @@ interface Opened {
 
 export interface WafClientsOptions {
   readonly clock: Clock;
-  readonly open: OpenTransport;
+  readonly open: OpenConnection;
   /** Knows all keys that were ever read, because a WAF may echo a former one. */
   readonly redactor: Redactor;
   /** Coordinates with other processes on this machine; undefined in a cluster, where the Lease does this. */

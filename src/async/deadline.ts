@@ -1,6 +1,45 @@
 // A deadline for one operation. The signal aborts at the deadline, and the caller continues even if the operation does not react.
 import type { Clock } from "./clock.ts";
 
+/** The code of the signal's reason after the deadline. */
+export const deadlineCode = "DEADLINE";
+
+export interface DeadlineOptions {
+  readonly clock: Pick<Clock, "schedule">;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Deadline {
+  /** Aborts at the deadline, with the outer signal, or at the end. */
+  readonly signal: AbortSignal;
+  /** Stops the time. */
+  pause(): void;
+  /** Starts the time from zero. */
+  restart(): void;
+  /** Ends everything that may still be running. */
+  end(): void;
+}
+
+export function startDeadline({ clock, timeoutMs, signal }: DeadlineOptions): Deadline {
+  const over = new AbortController();
+  const reason = Object.assign(new Error("The deadline has passed."), { code: deadlineCode });
+  const start = (): (() => void) => clock.schedule(timeoutMs, () => over.abort(reason));
+  let cancel = start();
+  return {
+    signal: signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]),
+    pause: () => cancel(),
+    restart: () => {
+      cancel();
+      cancel = start();
+    },
+    end: () => {
+      cancel();
+      over.abort();
+    },
+  };
+}
+
 export type DeadlineResult<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };
 
 /**
@@ -8,20 +47,19 @@ export type DeadlineResult<T> = { readonly inTime: true; readonly value: T } | {
  * An error of `act` before the deadline is rethrown; after the deadline its result is ignored.
  */
 export async function withDeadline<T>(
-  { clock, timeoutMs, signal }: { readonly clock: Clock; readonly timeoutMs: number; readonly signal?: AbortSignal },
+  options: DeadlineOptions,
   act: (signal: AbortSignal) => Promise<T>,
 ): Promise<DeadlineResult<T>> {
-  const deadline = new AbortController();
-  const finished = new AbortController();
-  const limit = signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, signal]);
-  const sleepUntil = signal === undefined ? finished.signal : AbortSignal.any([finished.signal, signal]);
-  const acting = act(limit).then((value): DeadlineResult<T> => ({ inTime: true, value }));
-  const waiting = clock.sleep(timeoutMs, sleepUntil).then((): DeadlineResult<T> => ({ inTime: false }));
+  const deadline = startDeadline(options);
+  const over = Promise.withResolvers<DeadlineResult<T>>();
+  const giveUp = (): void => over.resolve({ inTime: false });
+  deadline.signal.addEventListener("abort", giveUp, { once: true });
+  const acting = act(deadline.signal).then((value): DeadlineResult<T> => ({ inTime: true, value }));
   acting.catch(() => undefined);
+  if (deadline.signal.aborted) giveUp();
   try {
-    return await Promise.race([acting, waiting]);
+    return await Promise.race([acting, over.promise]);
   } finally {
-    deadline.abort();
-    finished.abort();
+    deadline.end();
   }
 }

@@ -52,7 +52,7 @@ export async function runClearCacheInCluster(options: ClearCacheClusterOptions):
     onMessage: (message: string) => terminalOn(process.stderr).line(message),
   };
   const outcome = await withStopSignals(async ({ stop }) => await clearThroughObject({ ...request, stop }));
-  await api.close();
+  api.close();
   const isDone = outcome.state === "Cleared" || outcome.state === "Created" || outcome.state === "AlreadyHandled";
   const text = output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, instance, options);
   const stream = isDone || output === "json" ? process.stdout : process.stderr;

@@ -43,7 +43,7 @@ async function query<T>(
     const credentials = kubeConfigCredentials(readKubeConfig(options).kubeConfig);
     const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
     const answer = await api.request<unknown>({ ...request, method: "GET" });
-    await api.close();
+    api.close();
     if (!answer.ok) return { problem: answer.fault.message };
     const parsed = schema.safeParse(answer.value);
     return parsed.success ? { value: parsed.data } : { problem: "the response is not from a Kubernetes API server" };

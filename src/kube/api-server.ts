@@ -2,10 +2,10 @@
 // exceptions. After a 401, the credentials are read again and the request is retried once; all other retries are up to the
 // caller. Nothing here knows any kind of object.
 import { types } from "node:util";
-import type { Dispatcher } from "undici";
-import send from "undici/lib/api/api-request.js";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
+import type { HttpResponse } from "../net/http-connection.ts";
+import { HttpFault, bodyTooLargeCode, readBody } from "../net/http-connection.ts";
 import { faultOfResponse } from "./api-fault.ts";
 import { localFault, type ApiFault, type ApiResult } from "./api-result.ts";
 import { createConnections, type Connection, type Connections } from "./connections.ts";
@@ -63,7 +63,7 @@ export interface ApiServer {
   /** A GET whose response is read as a stream. Never rejects. */
   openStream(request: ApiStreamRequest): Promise<ApiResult<ApiStream>>;
   /** Aborts all requests and streams. */
-  close(): Promise<void>;
+  close(): void;
 }
 
 export interface ApiServerOptions {
@@ -88,16 +88,14 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     streamsMax = streamsMaxDefault,
   } = options;
   const connections = createConnections({ credentials: options.credentials, clock, connectionsMax, streamsMax });
+  const closing = new AbortController();
 
   function request<T>(wanted: ApiRequest): Promise<ApiResult<T>> {
     const attempt: Attempt<T> = async (connection, signal) => {
-      const response = await send.call(connection.requests, {
-        ...targetOf(connection, wanted),
-        method: wanted.method,
-        headers: headersOf(connection, userAgent, wanted),
-        signal,
-        ...(wanted.body === undefined ? {} : { body: JSON.stringify(wanted.body) }),
-      });
+      const body = wanted.body === undefined ? undefined : JSON.stringify(wanted.body);
+      const headers = headersOf(connection, userAgent, wanted);
+      const sent = { method: wanted.method, path: pathOf(connection, wanted), headers, body };
+      const response = await connection.requests.send(sent, AbortSignal.any([signal, closing.signal]));
       return readAnswer<T>(response, Math.min(wanted.bodyBytesMax ?? bodyBytesMax, bodyBytesMax));
     };
     const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, ...signalOf(wanted.signal) };
@@ -105,14 +103,14 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   }
 
   async function openStream(wanted: ApiStreamRequest): Promise<ApiResult<ApiStream>> {
-    const closing = new AbortController();
-    const close = (): void => closing.abort();
-    const signal = wanted.signal === undefined ? closing.signal : AbortSignal.any([closing.signal, wanted.signal]);
+    const ending = new AbortController();
+    const close = (): void => ending.abort();
+    const signal = AbortSignal.any([ending.signal, closing.signal, ...(wanted.signal ? [wanted.signal] : [])]);
     const attempt: Attempt<ApiStream> = async (connection) => {
       const headers = headersOf(connection, userAgent, wanted);
-      const target = targetOf(connection, wanted);
-      const response = await send.call(connection.streams, { ...target, method: "GET", headers, signal });
-      if (response.statusCode !== 200) return readFault(response);
+      const path = pathOf(connection, wanted);
+      const response = await connection.streams.send({ method: "GET", path, headers }, signal);
+      if (response.status !== 200) return readFault(response);
       return { ok: true, value: { chunks: response.body, close }, status: 200 };
     };
     const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, ...signalOf(wanted.signal) };
@@ -121,7 +119,14 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     return result;
   }
 
-  return { request, openStream, close: () => connections.close() };
+  return {
+    request,
+    openStream,
+    close: () => {
+      closing.abort();
+      connections.close();
+    },
+  };
 }
 
 /** Runs an attempt, and another one with freshly read credentials if the server refused the first ones. */
@@ -169,17 +174,17 @@ function signalOf(signal: AbortSignal | undefined): { readonly signal?: AbortSig
   return signal === undefined ? {} : { signal };
 }
 
-function targetOf(
+function pathOf(
   { baseUrl }: Connection,
   { path, query = {} }: { readonly path: string; readonly query?: Query },
-): { readonly origin: string; readonly path: string } {
+): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) parameters.set(name, String(value));
   }
   const text = parameters.toString();
   const url = new URL(text === "" ? `${baseUrl}${path}` : `${baseUrl}${path}?${text}`);
-  return { origin: url.origin, path: `${url.pathname}${url.search}` };
+  return `${url.pathname}${url.search}`;
 }
 
 function headersOf(
@@ -195,36 +200,31 @@ function headersOf(
   return body === undefined ? common : { ...common, "content-type": contentType };
 }
 
-async function readAnswer<T>(response: Dispatcher.ResponseData, bytesMax: number): Promise<ApiResult<T>> {
-  const { statusCode } = response;
-  if (statusCode < 200 || statusCode > 299) return readFault(response);
-  const text = await readText(response.body, bytesMax);
+async function readAnswer<T>(response: HttpResponse, bytesMax: number): Promise<ApiResult<T>> {
+  const { status } = response;
+  if (status < 200 || status > 299) return readFault(response);
+  const text = await readText(response, bytesMax);
   if (text === undefined) return failed(localFault("BodyTooLarge", `The response is longer than ${bytesMax} bytes`));
   try {
-    return { ok: true, value: JSON.parse(text) as T, status: statusCode };
+    return { ok: true, value: JSON.parse(text) as T, status };
   } catch {
-    const message = `HTTP ${statusCode} with a body that is not JSON`;
-    return failed({ ...localFault("ContractBroken", message), status: statusCode });
+    return failed({ ...localFault("ContractBroken", `HTTP ${status} with a body that is not JSON`), status });
   }
 }
 
-async function readFault(response: Dispatcher.ResponseData): Promise<{ readonly ok: false; readonly fault: ApiFault }> {
-  const retryAfter = response.headers["retry-after"];
-  const body = (await readText(response.body, faultBodyBytesMax)) ?? "";
-  return failed(faultOfResponse(response.statusCode, body, typeof retryAfter === "string" ? retryAfter : undefined));
+async function readFault(response: HttpResponse): Promise<{ readonly ok: false; readonly fault: ApiFault }> {
+  const body = (await readText(response, faultBodyBytesMax)) ?? "";
+  return failed(faultOfResponse(response.status, body, response.headers["retry-after"]));
 }
 
-/** Undefined if the body is longer than `bytesMax`: then the rest is not read and the connection is closed. */
-async function readText(body: Dispatcher.ResponseData["body"], bytesMax: number): Promise<string | undefined> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    const part = chunk as Uint8Array;
-    bytes += part.length;
-    if (bytes > bytesMax) return undefined;
-    parts.push(part);
+/** Undefined if the body is longer than `bytesMax`. */
+async function readText({ body }: HttpResponse, bytesMax: number): Promise<string | undefined> {
+  try {
+    return (await readBody(body, bytesMax)).toString("utf8");
+  } catch (error) {
+    if (error instanceof HttpFault && error.code === bodyTooLargeCode) return undefined;
+    throw error;
   }
-  return Buffer.concat(parts).toString("utf8");
 }
 
 function failed(fault: ApiFault): { readonly ok: false; readonly fault: ApiFault } {

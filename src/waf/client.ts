@@ -10,7 +10,7 @@ import type { OriginsRead, WafFault, WafFaultCode, WafResult, WriteAccepted } fr
 import { createWriteAnswerReader, readListAnswer, readLogAnswer, readOriginsAnswer } from "./answer.ts";
 import type { AnswerReader } from "./answer.ts";
 import { requireBaseUrl } from "./base-url.ts";
-import type { Connection } from "./connection.ts";
+import type { HttpConnection } from "../net/http-connection.ts";
 import { faultOf } from "./exchange-fault.ts";
 import type { Lane, TurnRefusal } from "./lane.ts";
 import { endpointOf, isWrite, wafOperations } from "./operations.ts";
@@ -168,7 +168,7 @@ class Caller {
     return { ok: false, fault: result.refusal === "Busy" ? busyFault(result.by) : refusals[result.refusal] };
   }
 
-  async #take<T>(call: Call<T>, connection: Connection, signal: AbortSignal | undefined): Promise<WafResult<T>> {
+  async #take<T>(call: Call<T>, connection: HttpConnection, signal: AbortSignal | undefined): Promise<WafResult<T>> {
     const { permit, clock, requestTimeoutMs, onCall } = this.#options;
     if (isWrite(call.name)) {
       const permission = permit(call.name);
@@ -195,7 +195,7 @@ class Caller {
     return result;
   }
 
-  #request({ name, list, fields }: Call<unknown>) {
+  #request({ name, list, fields }: Call<unknown>): Parameters<typeof sendRequest>[1] {
     const { method, effect } = wafOperations[name];
     const path =
       this.#path + endpointOf(name, list).replace("{api_key}", () => encodeURIComponent(this.#options.key.reveal()));

@@ -9,8 +9,8 @@ import { isSuccess } from "./request.ts";
 import { parseRetryAfter } from "../net/retry-after.ts";
 import { failureAnswer, parseAnswer } from "./wire.ts";
 
-/** The response is not valid HTTP, and a retry will not change this. */
-const notHttpCodes: ReadonlySet<string> = new Set(["UND_ERR_HTTP_PARSER", "UND_ERR_HEADERS_OVERFLOW"]);
+/** The codes of Node's parser: the response is not valid HTTP, and a retry will not change this. */
+const notHttpCode = /^HPE_/;
 
 export interface ExchangeContext {
   readonly effect: Effect;
@@ -119,7 +119,7 @@ function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
       if (context.hidesCause && context.effect === "Read") {
         return withoutConnection(context.origin, errorCode ?? fault);
       }
-      const code = notHttpCodes.has(errorCode ?? "") ? "ContractBroken" : "Unavailable";
+      const code = notHttpCode.test(errorCode ?? "") ? "ContractBroken" : "Unavailable";
       return unclear(
         code,
         `the connection failed before the response was complete (${errorCode ?? "network error"})`,

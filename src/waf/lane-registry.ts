@@ -2,12 +2,20 @@
 // URL, because one WAF can have several URLs. A lane without holders is closed when its last turn has finished.
 import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
+import type { AddressCheck, HttpConnection, OpenConnection } from "../net/http-connection.ts";
+import { openConnection } from "../net/http-connection.ts";
 import { requireBaseUrl } from "./base-url.ts";
-import { openClient } from "./connection.ts";
-import type { Connection, OpenTransport } from "./connection.ts";
 import type { KeyLocks } from "./key-lock.ts";
 import { SerialLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
+
+/** Shorter than most servers' limit, so that requests are rarely sent on a connection that the server is closing. */
+const keepAliveMs = 4_000;
+
+/** Connections for lanes: a request is sent only after the response to the previous one has arrived. */
+export function connectTo(check?: AddressCheck): OpenConnection {
+  return (origin) => openConnection(origin, { socketsMax: 1, keepAliveMs, check });
+}
 
 /** The maximum number of waiting turns in one lane. Callers take one turn after another, so more waiting turns are a bug. */
 export const laneWaitingMax = 1000;
@@ -33,8 +41,8 @@ export interface HeldLane extends Lane {
 export interface LaneRegistryOptions {
   readonly clock: Clock;
   readonly waitingMax?: number;
-  /** Opens the transport to an origin; by default, an undici client. */
-  readonly open?: OpenTransport;
+  /** Opens the connection to an origin; by default, to any address. */
+  readonly open?: OpenConnection;
   /** Coordinates with other processes on this machine; undefined if no other process can have the same key. */
   readonly locks?: KeyLocks | undefined;
 }
@@ -43,11 +51,11 @@ export class LaneRegistry {
   readonly #lanes = new Map<string, SerialLane>();
   readonly #clock: Clock;
   readonly #waitingMax: number;
-  readonly #open: OpenTransport;
+  readonly #open: OpenConnection;
   readonly #locks: KeyLocks | undefined;
   #isClosed = false;
 
-  constructor({ clock, waitingMax = laneWaitingMax, open = openClient, locks }: LaneRegistryOptions) {
+  constructor({ clock, waitingMax = laneWaitingMax, open = connectTo(), locks }: LaneRegistryOptions) {
     this.#locks = locks;
     this.#clock = clock;
     this.#waitingMax = waitingMax;
@@ -107,8 +115,8 @@ export class LaneRegistry {
   }
 }
 
-function afterwards<T>(after: Promise<void>, act: (connection: Connection) => Promise<T>) {
-  return async (connection: Connection): Promise<T> => {
+function afterwards<T>(after: Promise<void>, act: (connection: HttpConnection) => Promise<T>) {
+  return async (connection: HttpConnection): Promise<T> => {
     await after;
     return await act(connection);
   };

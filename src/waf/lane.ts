@@ -1,9 +1,8 @@
 // One lane per key, because the API accepts one call at a time. A lane runs one turn after the other, keeps the minimum time
 // between two starts, and can be paused as a whole. A turn that has not started can always be canceled. Holders may spell the
-// URL of the API differently. Each spelling has a connection, but only one is used at a time.
+// URL of the API differently: the lane has one connection, to the origin of the last turn.
 import type { Clock } from "../async/clock.ts";
-import { LaneConnection } from "./connection.ts";
-import type { Connection, OpenTransport } from "./connection.ts";
+import type { HttpConnection, OpenConnection } from "../net/http-connection.ts";
 import type { KeyLock } from "./key-lock.ts";
 import { TurnQueue } from "./turn-queue.ts";
 import type { Urgency } from "./turn-queue.ts";
@@ -26,7 +25,7 @@ export type TurnResult<T> =
 /** What callers see of a lane. */
 export interface Lane {
   /** Waits for its turn and runs `act`, while nothing else runs in the lane. Rejects with the error of `act`. */
-  run<T>(turn: Turn, act: (connection: Connection) => Promise<T>): Promise<TurnResult<T>>;
+  run<T>(turn: Turn, act: (connection: HttpConnection) => Promise<T>): Promise<TurnResult<T>>;
   /** No turn starts before this time of the clock's `monotonicMs`. An earlier time than the current one has no effect. */
   pauseUntil(timeMs: number): void;
 }
@@ -42,12 +41,12 @@ interface QueuedTurn {
   readonly urgency: Urgency;
   readonly queuedAtMs: number;
   readonly holder: LaneHolder;
-  begin(connection: Connection): Promise<void>;
+  begin(connection: HttpConnection): Promise<void>;
   refuse(refusal: TurnRefusal): void;
 }
 
 export interface LaneOptions {
-  readonly open: OpenTransport;
+  readonly open: OpenConnection;
   readonly clock: Clock;
   readonly waitingMax: number;
   /** Coordinates with other processes; undefined if no other process can have the key. */
@@ -57,12 +56,12 @@ export interface LaneOptions {
 export class SerialLane {
   readonly #clock: Clock;
   readonly #waitingMax: number;
-  readonly #open: OpenTransport;
+  readonly #open: OpenConnection;
   readonly #lock: KeyLock | undefined;
-  readonly #connections = new Map<string, LaneConnection>();
   readonly #queue = new TurnQueue<QueuedTurn>();
   readonly #holders = new Set<LaneHolder>();
   readonly #closing = new AbortController();
+  #connection: { readonly origin: string; readonly to: HttpConnection } | undefined;
   #running: Promise<void> | undefined;
   #isAwake = true;
   /** Aborting it re-evaluates whose turn it is. */
@@ -91,22 +90,22 @@ export class SerialLane {
     this.#sleeping?.abort();
   }
 
-  /** Rejects the waiting turns of the holder. Resolves when its running turns have finished and its connection is closed. */
+  /** Rejects the waiting turns of the holder. Resolves when its running turns have finished. */
   async removeHolder(holder: LaneHolder): Promise<void> {
     this.#holders.delete(holder);
     for (const turn of this.#queue.removeAll((queued) => queued.holder === holder)) turn.refuse("Closed");
     await this.#running;
-    if ([...this.#holders].some(({ origin }) => origin === holder.origin)) return;
-    const connection = this.#connections.get(holder.origin);
-    this.#connections.delete(holder.origin);
-    await connection?.close();
   }
 
   pauseUntil(timeMs: number): void {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, timeMs);
   }
 
-  async run<T>(holder: LaneHolder, turn: Turn, act: (connection: Connection) => Promise<T>): Promise<TurnResult<T>> {
+  async run<T>(
+    holder: LaneHolder,
+    turn: Turn,
+    act: (connection: HttpConnection) => Promise<T>,
+  ): Promise<TurnResult<T>> {
     const { urgency, signal } = turn;
     if (signal?.aborted === true) return { ran: false, refusal: "Aborted" };
     if (this.#closing.signal.aborted || !this.#holders.has(holder)) return { ran: false, refusal: "Closed" };
@@ -134,13 +133,13 @@ export class SerialLane {
     return await promise;
   }
 
-  /** Rejects all waiting turns, waits for the running turn, and closes the connections. */
+  /** Rejects all waiting turns, waits for the running turn, and closes the connection. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const turn of this.#queue.removeAll(() => true)) turn.refuse("Closed");
     await this.#running;
     this.#lock?.leave();
-    await Promise.all([...this.#connections.values()].map(async (connection) => await connection.close()));
+    this.#connection?.to.close();
   }
 
   async #locked<T>(signal: AbortSignal | undefined, act: () => Promise<TurnResult<T>>): Promise<TurnResult<T>> {
@@ -153,10 +152,12 @@ export class SerialLane {
       : { ran: false, refusal: "Aborted" };
   }
 
-  #connectionTo(origin: string): LaneConnection {
-    const connection = this.#connections.get(origin) ?? new LaneConnection(origin, this.#open);
-    this.#connections.set(origin, connection);
-    return connection;
+  #connectionTo(origin: string): HttpConnection {
+    if (this.#connection?.origin !== origin) {
+      this.#connection?.to.close();
+      this.#connection = { origin, to: this.#open(origin) };
+    }
+    return this.#connection.to;
   }
 
   #startNext(): void {

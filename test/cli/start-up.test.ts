@@ -40,8 +40,8 @@ interface Loaded {
 }
 
 const base = ["commander"];
-const waf = [...base, "undici", "zod"];
-const directory = [...base, "ipaddr.js", "undici", "yaml", "zod"];
+const waf = [...base, "zod"];
+const directory = [...base, "ipaddr.js", "yaml", "zod"];
 
 describe("the bundle", () => {
   const bundle = builtBundle();

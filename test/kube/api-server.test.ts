@@ -34,7 +34,7 @@ async function startServer(...options: Parameters<typeof startScriptedApiServer>
 function connectTo(server: ScriptedApiServer, options: Partial<ApiServerOptions> = {}): ApiServer {
   const credentials = clusterCredentials({ server: server.url, token: "first" });
   const api = createApiServer({ credentials, clock: realClock, ...options });
-  cleanUps.push(() => api.close());
+  cleanUps.push(async () => api.close());
   return api;
 }
 

@@ -78,7 +78,7 @@ async function startWorld(
   }
   cleanUps.push(async () => {
     await stop();
-    await api.close();
+    api.close();
     await server.close();
   });
   return {

@@ -51,7 +51,7 @@ function startListWatch(kubeconfig: string, type: ResourceType): Running {
     async stop() {
       stopping.abort();
       await running;
-      await api.close();
+      api.close();
     },
   };
 }

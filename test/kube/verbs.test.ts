@@ -31,7 +31,7 @@ beforeEach(async () => {
   api = createApiServer({ credentials: clusterCredentials({ server: server.url }), clock: realClock });
 });
 afterEach(async () => {
-  await api.close();
+  api.close();
   await server.close();
 });
 

@@ -6,13 +6,12 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
-import { callCrowdsec } from "../../src/feed/crowdsec/crowdsec-api.ts";
+import { callCrowdsec } from "../../src/feed/crowdsec/crowdsec-source.ts";
 import { fetchFeed } from "../../src/feed/fetch/fetch-feed.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { createWafClient } from "../../src/waf/client.ts";
-import { checkedClients, openClient } from "../../src/waf/connection.ts";
-import type { OpenTransport } from "../../src/waf/connection.ts";
-import { LaneRegistry } from "../../src/waf/lane-registry.ts";
+import type { OpenConnection } from "../../src/net/http-connection.ts";
+import { LaneRegistry, connectTo } from "../../src/waf/lane-registry.ts";
 import type { InTurn } from "../../src/plan/feeds/fetched-text.ts";
 import { firstCertificate } from "../support/builders/test-certificates.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
@@ -68,9 +67,9 @@ const network = {
 const key = new ApiKey(testKey);
 
 describe("A server with a certificate of an unknown issuer gets no request", () => {
-  test.each<[string, OpenTransport]>([
-    ["any address", openClient],
-    ["checked addresses", checkedClients({ isAllowed: () => true })],
+  test.each<[string, OpenConnection]>([
+    ["any address", connectTo()],
+    ["checked addresses", connectTo({ isAllowed: () => true })],
   ])("from the client of a WAF that connects to %s", async (_, open) => {
     const lanes = new LaneRegistry({ clock: realClock, open });
     const lane = lanes.acquire({ baseUrl: server.url, key, minRequestIntervalMs: 0 });

@@ -51,7 +51,7 @@ export function openCluster(options: TargetOptions): ClusterTarget {
     ruleNamespace: options.namespace,
     call: commandCalls({ policy: policyOf(options), redactor }),
     keyOf: keyOfUser,
-    close: async () => await api.close(),
+    close: () => api.close(),
     see: async (namespace = options.namespace) =>
       await seeCluster(api, { namespace, fallback: contextNamespace }, realClock.nowMs()),
   });
@@ -67,7 +67,7 @@ export interface ClusterParts {
   readonly call: CallWaf;
   readonly keyOf: (gathered: Gathered) => CalledWaf<ApiKey>;
   readonly see: Target["see"];
-  readonly close: () => Promise<void>;
+  readonly close: () => void;
 }
 
 export function clusterTarget(parts: ClusterParts): ClusterTarget {
@@ -188,7 +188,7 @@ class OpenedCluster implements ClusterTarget {
   }
 
   async close(): Promise<void> {
-    await this.#parts.close();
+    this.#parts.close();
   }
 }
 

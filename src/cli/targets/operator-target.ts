@@ -33,6 +33,6 @@ export function openOperator(sight: OperatorSight): Target {
       };
     },
     // The operator continues to use the API client.
-    close: async () => undefined,
+    close: () => undefined,
   });
 }

@@ -1,7 +1,6 @@
 // Parses the documented responses of CrowdSec's local API. Anything else is a fault, never an empty list.
 import * as z from "zod";
 import type { Decision } from "../../plan/feeds/crowdsec-decisions.ts";
-import { parseGoDuration } from "./go-duration.ts";
 
 export const decisionsMax = 1_000_000;
 
@@ -61,4 +60,28 @@ function readAll(all: readonly WireDecision[] | null, { nowMs, hasIds }: Reading
     if (simulated !== true) read.push({ ...rest, id: hasIds ? rest.id : 0, endMs: nowMs + durationMs });
   }
   return read;
+}
+
+const unitsMs: ReadonlyMap<string, number> = new Map([
+  ["ns", 1e-6],
+  ["us", 1e-3],
+  ["µs", 1e-3],
+  ["μs", 1e-3],
+  ["ms", 1],
+  ["s", 1000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+]);
+
+const goDuration = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/u;
+const goDurationParts = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gu;
+const goDurationLengthMax = 64;
+
+/** Durations as Go prints them, such as `3h59m59.5s`, `-5s` and `1.5µs`, in milliseconds; negative for the past. Undefined if the string is not a duration. */
+export function parseGoDuration(text: string): number | undefined {
+  if (text.length > goDurationLengthMax || !goDuration.test(text)) return undefined;
+  let sumMs = 0;
+  for (const [, amount = "", unit = ""] of text.matchAll(goDurationParts))
+    sumMs += Number(amount) * (unitsMs.get(unit) ?? 0);
+  return text.startsWith("-") ? -sumMs : sumMs;
 }

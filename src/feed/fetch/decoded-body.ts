@@ -1,11 +1,10 @@
 // Decodes the body of a feed: decompresses it, counts its bytes and computes a checksum. gzip is also detected by its first bytes,
 // because many lists are gzip files that the server does not declare as such.
 import { createHash } from "node:crypto";
-import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { withinBytes } from "../../net/http-connection.ts";
 
-export const bodyTooLarge = "BODY_TOO_LARGE";
 export const bodyTruncated = "BODY_TRUNCATED";
 
 const gzipMark = Buffer.from([0x1f, 0x8b]);
@@ -14,23 +13,22 @@ const lessThan = 0x3c;
 const blanks = new Set([0x09, 0x0a, 0x0c, 0x0d, 0x20, byteOrderMark, 0xbb, 0xbf]);
 
 export class DecodedBody {
-  readonly #body: Readable;
+  readonly #body: AsyncIterable<Buffer>;
   readonly #bytesMax: number;
   readonly #hash = createHash("sha256");
   bytes = 0;
   looksLikeMarkup = false;
   #isBlank = true;
 
-  constructor(body: Readable, bytesMax: number) {
+  constructor(body: AsyncIterable<Buffer>, bytesMax: number) {
     this.#body = body;
     this.#bytesMax = bytesMax;
   }
 
-  /** Can be read once. Rejects with the code `BODY_TOO_LARGE` or `BODY_TRUNCATED`, or with the error of the connection. */
+  /** Can be read once. Throws the code `BODY_TRUNCATED`, or an `HttpFault`. */
   async *chunks(): AsyncGenerator<Buffer> {
-    for await (const chunk of this.#unpacked()) {
+    for await (const chunk of withinBytes(this.#unpacked(), this.#bytesMax)) {
       this.bytes += chunk.length;
-      if (this.bytes > this.#bytesMax) throw coded(bodyTooLarge);
       this.#hash.update(chunk);
       this.#lookAt(chunk);
       yield chunk;
@@ -44,7 +42,7 @@ export class DecodedBody {
   }
 
   async *#unpacked(): AsyncGenerator<Buffer> {
-    const source = limited(this.#body, this.#bytesMax);
+    const source = withinBytes(this.#body, this.#bytesMax);
     const first = await firstBytes(source);
     const whole = joined(first, source);
     yield* first.subarray(0, 2).equals(gzipMark) ? unzipped(whole) : whole;
@@ -55,15 +53,6 @@ export class DecodedBody {
     const mark = chunk.find((byte) => !blanks.has(byte));
     this.#isBlank = mark === undefined;
     this.looksLikeMarkup = mark === lessThan;
-  }
-}
-
-async function* limited(body: Readable, bytesMax: number): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) throw coded(bodyTooLarge);
-    yield chunk;
   }
 }
 
@@ -85,7 +74,7 @@ async function* unzipped(packed: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   try {
     for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;
   } catch (error) {
-    throw isZlibError(error) ? coded(bodyTruncated) : error;
+    throw isZlibError(error) ? Object.assign(new Error("The body is truncated."), { code: bodyTruncated }) : error;
   } finally {
     gunzip.destroy();
     await feeding;
@@ -100,8 +89,4 @@ async function* joined(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenera
 function isZlibError(error: unknown): boolean {
   const code: unknown = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   return typeof code === "string" && code.startsWith("Z_");
-}
-
-function coded(code: string): Error {
-  return Object.assign(new Error("The body can't be read completely."), { code });
 }

@@ -1,19 +1,15 @@
 // One fetch of a feed over HTTP: conditional, with a few redirects, each of which is checked like the first URL. Never rejects:
 // all failures are in the outcome. Keeps no state.
-import type { Clock } from "../../async/clock.ts";
 import type { FeedFormat } from "../../model/declared-feed.ts";
+import type { HttpResponse } from "../../net/http-connection.ts";
 import type { FetchFault, FetchOutcome, InTurn, TextFacts } from "../../plan/feeds/fetched-text.ts";
 import { readFeed } from "../read/read-feed.ts";
 import { DecodedBody } from "./decoded-body.ts";
-import { type ExchangeAnswer, type NetworkOptions, exchange } from "./exchange.ts";
-import { type FeedUrlPolicy, checkFeedUrl, shownUrl } from "./feed-url.ts";
-import { type Deadline, startDeadline } from "./deadline.ts";
-import { type FaultContext, networkFault } from "./network-fault.ts";
-import { statusFault } from "./status-fault.ts";
+import type { FeedDeadline, FeedRequestOptions } from "./feed-request.ts";
+import { checkFeedUrl, getFeed, shownUrl, startFeedDeadline, statusFault } from "./feed-request.ts";
 
 export const redirectsMax = 3;
 export const bytesMax = 16 * 2 ** 20;
-export const timeoutMs = 30_000;
 
 export interface FetchRequest {
   readonly url: string;
@@ -24,13 +20,7 @@ export interface FetchRequest {
   readonly entriesMax: number;
 }
 
-export interface FetchOptions extends NetworkOptions, FeedUrlPolicy {
-  readonly clock: Pick<Clock, "schedule" | "nowMs">;
-  /** False if feeds may be on internal networks: messages then contain fewer details. */
-  readonly isPublicOnly: boolean;
-  readonly userAgent: string;
-  /** Removes a feed's secrets from a string, because servers may echo them. */
-  readonly redact: (text: string) => string;
+export interface FetchOptions extends FeedRequestOptions {
   readonly inTurn: InTurn;
   readonly signal?: AbortSignal;
 }
@@ -38,7 +28,7 @@ export interface FetchOptions extends NetworkOptions, FeedUrlPolicy {
 type Step = FetchOutcome | { readonly kind: "Redirect"; readonly location: string };
 
 export async function fetchFeed(request: FetchRequest, options: FetchOptions): Promise<FetchOutcome> {
-  const deadline = startDeadline(options, timeoutMs, options.signal);
+  const deadline = startFeedDeadline(options.clock, options.inTurn, options.signal);
   try {
     const outcome = await followRedirects(request, options, deadline);
     if (outcome.kind !== "Failed") return outcome;
@@ -51,7 +41,7 @@ export async function fetchFeed(request: FetchRequest, options: FetchOptions): P
 async function followRedirects(
   request: FetchRequest,
   options: FetchOptions,
-  deadline: Deadline,
+  deadline: FeedDeadline,
 ): Promise<FetchOutcome> {
   let checked = checkFeedUrl(request.url, options);
   if (!checked.ok) return failed("UrlNotAllowed", `spec.http.url ${checked.problem}.`);
@@ -78,19 +68,16 @@ async function askOnce(
   ownHeaders: Readonly<Record<string, string>>,
   request: FetchRequest,
   options: FetchOptions,
-  deadline: Deadline,
+  deadline: FeedDeadline,
 ): Promise<Step> {
-  const context: FaultContext = { origin: url.origin, timeoutMs, bytesMax, isPublicOnly: options.isPublicOnly };
-  let answer: ExchangeAnswer | undefined;
-  try {
-    const headers = { ...standardHeaders(request, options), ...ownHeaders };
-    answer = await exchange({ url, headers }, options, deadline.signal);
-    return await readAnswer(answer, url, request, options, deadline);
-  } catch (error) {
-    return { kind: "Failed", fault: networkFault(error, answer !== undefined, context) };
-  } finally {
-    answer?.body.destroy();
-  }
+  const headers = { ...standardHeaders(request, options), ...ownHeaders };
+  const got = await getFeed(
+    { url, headers, bytesMax },
+    options,
+    deadline.signal,
+    async (response) => await readAnswer(response, url, request, options, deadline),
+  );
+  return got.ok ? got.value : { kind: "Failed", fault: got.fault };
 }
 
 function standardHeaders({ validators }: FetchRequest, { userAgent }: FetchOptions): Record<string, string> {
@@ -105,16 +92,16 @@ function standardHeaders({ validators }: FetchRequest, { userAgent }: FetchOptio
 }
 
 async function readAnswer(
-  answer: ExchangeAnswer,
+  answer: HttpResponse,
   url: URL,
   request: FetchRequest,
   options: FetchOptions,
-  deadline: Deadline,
+  deadline: FeedDeadline,
 ): Promise<Step> {
   const { status, headers } = answer;
   if (status === 304) return notModified(url, request, options);
-  if ([301, 302, 303, 307, 308].includes(status) && headers["location"] !== undefined) {
-    return { kind: "Redirect", location: headers["location"] };
+  if ([301, 302, 303, 307, 308].includes(status) && headers.location !== undefined) {
+    return { kind: "Redirect", location: headers.location };
   }
   if (status !== 200) {
     return { kind: "Failed", fault: statusFault(shownUrl(url, options), answer, options.clock.nowMs()) };
@@ -123,7 +110,7 @@ async function readAnswer(
 }
 
 async function readText(
-  { headers, body }: ExchangeAnswer,
+  { headers, body }: HttpResponse,
   url: URL,
   request: FetchRequest,
   { redact }: FetchOptions,
@@ -137,7 +124,7 @@ async function readText(
   const read = await readFeed(keptOpen(chunks), request.format, { entriesMax: request.entriesMax, redact });
   const sha256 = await decoded.finish(chunks);
   const facts: TextFacts = {
-    etag: validatorOf(headers["etag"], redact),
+    etag: validatorOf(headers.etag, redact),
     lastModified: validatorOf(headers["last-modified"], redact),
     sha256,
     contentType:

@@ -2,13 +2,8 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
-import {
-  bytesMax,
-  type FetchOptions,
-  type FetchRequest,
-  fetchFeed,
-  timeoutMs,
-} from "../../../src/feed/fetch/fetch-feed.ts";
+import { timeoutMs } from "../../../src/feed/fetch/feed-request.ts";
+import { bytesMax, type FetchOptions, type FetchRequest, fetchFeed } from "../../../src/feed/fetch/fetch-feed.ts";
 import { isPublicAddress } from "../../../src/net/address-policy.ts";
 import type { ResolveHost } from "../../../src/net/checked-lookup.ts";
 import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";

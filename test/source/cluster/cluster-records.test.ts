@@ -93,7 +93,7 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
   afterAll(async () => {
     end.abort();
     await running;
-    await api.close();
+    api.close();
   });
 
   const writes = (): string[] => client.sent.filter((request) => !request.startsWith("GET"));

@@ -46,7 +46,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
   afterAll(async () => {
     end.abort();
     await running;
-    await api.close();
+    api.close();
   });
 
   function open(over: ApiServer, onChange: (name: ObjectName, reason: string) => void = () => undefined) {

@@ -18,7 +18,7 @@ await describeWithControlPlane("the status of an object in a cluster", (cluster)
     api = apiClient(cluster);
     await installDefinitions(cluster);
   });
-  afterAll(async () => await api.close());
+  afterAll(async () => api.close());
 
   function accepted(status: "True" | "False", lastTransitionTime: string): Readonly<Record<string, unknown>> {
     return {

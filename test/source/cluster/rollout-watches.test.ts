@@ -61,7 +61,7 @@ class World {
     const running = this.watches.run(ending.signal);
     cleanUps.push(
       () => server.close(),
-      () => api.close(),
+      async () => api.close(),
       async () => {
         ending.abort();
         await running;

@@ -51,7 +51,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
   afterAll(async () => {
     end.abort();
     await running;
-    await api.close();
+    api.close();
   });
 
   /** Waits until the watch shows the object in this version. */

@@ -1,6 +1,7 @@
 // The operator with an accelerated clock, for tests of processes that take minutes:
 // `fast-operator.ts KUBECONFIG TIMES_AS_FAST [LEASE [POD_NAME]]`. A header of each call to a WAF names the pod.
 import { subscribe } from "node:diagnostics_channel";
+import type { ClientRequest } from "node:http";
 import { createStopping } from "../../../src/app/stopping.ts";
 import { runOperator } from "../../../src/app/operator.ts";
 import { loadKubeConfig } from "../../../src/kube/credentials.ts";
@@ -9,9 +10,9 @@ import { createLogger } from "../../../src/telemetry/log.ts";
 import { fastClock } from "./fast-clock.ts";
 
 const [file = "", timesAsFast = "1", lease, podName = "wafsync-fast"] = process.argv.slice(2);
-subscribe("undici:request:create", (message) => {
-  const { request } = message as { readonly request: { addHeader(name: string, value: string): void } };
-  request.addHeader("x-pod", podName);
+subscribe("http.client.request.created", (message) => {
+  const { request } = message as { readonly request: ClientRequest };
+  request.setHeader("x-pod", podName);
 });
 const clock = fastClock(Number(timesAsFast));
 const redactor = new Redactor();

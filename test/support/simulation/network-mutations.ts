@@ -5,8 +5,8 @@ const policy = "src/net/address-policy.ts";
 const policyTest = "test/net/address-policy.test.ts";
 const lookup = "src/net/checked-lookup.ts";
 const lookupTest = "test/net/checked-lookup.test.ts";
-const connection = "src/waf/connection.ts";
-const connectionTest = "test/waf/connection.test.ts";
+const connection = "src/net/http-connection.ts";
+const connectionTest = "test/net/http-connection.test.ts";
 const certificatesTest = "test/net/certificates.test.ts";
 const basePolicy = "src/app/base-url-policy.ts";
 const basePolicyTest = "test/app/base-url-policy.test.ts";
@@ -64,30 +64,30 @@ export const networkMutations: readonly Mutation[] = [
   {
     guard: "the address is checked when the connection is made",
     file: connection,
-    from: "check === undefined ? {} : { lookup:",
-    to: 'check?.resolve === undefined || origin !== "" ? {} : { lookup:',
+    from: "lookup: createCheckedLookup(check.isAllowed, check.resolve)",
+    to: "lookup: createCheckedLookup(() => true, check.resolve)",
     foundBy: connectionTest,
   },
   {
     guard: "no connection is made to an internal address in a URL",
     file: connection,
-    from: "if (refused !== undefined) return callback(refused, null);",
-    to: 'if (refused?.code === "") return callback(refused, null);',
+    from: "if (refused !== undefined) throw",
+    to: 'if (refused?.code === "") throw',
     foundBy: connectionTest,
   },
   {
-    guard: "a WAF with an invalid certificate gets no request",
+    guard: "a WAF, a feed or an API server with an invalid certificate gets no request",
     file: connection,
-    from: "buildConnector({ allowH2: false,",
-    to: "buildConnector({ rejectUnauthorized: false, allowH2: false,",
+    from: 'ALPNProtocols: ["http/1.1"],',
+    to: 'ALPNProtocols: ["http/1.1"], rejectUnauthorized: false,',
     foundBy: certificatesTest,
   },
   {
-    guard: "a feed with an invalid certificate gets no request",
-    file: "src/feed/fetch/exchange.ts",
-    from: "buildConnector({ allowH2: false,",
-    to: "buildConnector({ rejectUnauthorized: false, allowH2: false,",
-    foundBy: certificatesTest,
+    guard: "a request on a connection that is already open counts as sent",
+    file: connection,
+    from: "else sent = true;",
+    to: "else sent = false;",
+    foundBy: "test/waf/client.test.ts",
   },
   {
     guard: "an allowed base URL allows no other host that begins with the same letters",

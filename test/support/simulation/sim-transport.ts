@@ -1,11 +1,9 @@
-// The network of a simulation: it replaces undici, so that the real client, its parsing and its
+// The network of a simulation: it replaces Node's HTTP client, so that the real client, its parsing and its
 // lanes are part of the simulation. More than one request of the process at a time is a violation.
-import type { Dispatcher } from "undici";
-import type { Transport } from "../../../src/waf/connection.ts";
+import { HttpFault, abortedCode } from "../../../src/net/http-connection.ts";
+import type { HttpConnection, HttpRequest, HttpResponse } from "../../../src/net/http-connection.ts";
 import type { SimFault } from "./sim-faults.ts";
 import type { SimAnswer, SimRequest } from "./sim-waf.ts";
-
-type Handler = Dispatcher.DispatchHandler;
 
 /** The parts of the world that the network uses. */
 export interface SimNetwork {
@@ -26,30 +24,29 @@ export interface SimNetwork {
 
 interface Exchange {
   readonly request: SimRequest;
-  readonly handler: Handler;
+  readonly resolve: (response: HttpResponse) => void;
+  readonly reject: (fault: HttpFault) => void;
+  sent: boolean;
   isOver: boolean;
   /** For a write that takes effect late: the caller no longer waits for it. */
   letGo?: () => void;
 }
 
-export function simTransport(network: SimNetwork): Transport {
-  const running = new Set<Exchange>();
+export function simTransport(network: SimNetwork): HttpConnection {
   return {
-    dispatch: (options, handler) => {
-      const exchange = { request: decode(options), handler, isOver: false };
-      running.add(exchange);
+    send: async (request, signal) => {
+      const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>();
+      const exchange: Exchange = { request: decode(request), resolve, reject, sent: false, isOver: false };
+      signal.addEventListener("abort", () => giveUp(network, exchange, signal.reason), { once: true });
       begin(network, exchange);
+      return await promise;
     },
-    destroy: async () => {
-      await Promise.resolve();
-      for (const exchange of running) end(network, exchange, "given up");
-      running.clear();
-    },
+    close: () => undefined,
   };
 }
 
 function begin(network: SimNetwork, exchange: Exchange): void {
-  const { request, handler } = exchange;
+  const { request } = exchange;
   const name = `${request.method} ${endpoint(request)}`;
   if (!network.survives(`before ${name}`)) return;
   const fault = network.faultOf(request);
@@ -58,23 +55,16 @@ function begin(network: SimNetwork, exchange: Exchange): void {
       if (exchange.isOver) return;
       exchange.isOver = true;
       network.ended(request, "refused");
-      handler.onResponseError?.(undefined as never, networkError("ECONNREFUSED"));
+      exchange.reject(new HttpFault("ECONNREFUSED", false, undefined));
     });
     return;
   }
   network.begun(request);
-  const controller = controllerOf(network, exchange);
-  handler.onRequestStart?.(controller, {});
-  network.after(network.latencyMs(), () => arrive(network, exchange, controller, fault, name));
+  exchange.sent = true;
+  network.after(network.latencyMs(), () => arrive(network, exchange, fault, name));
 }
 
-function arrive(
-  network: SimNetwork,
-  exchange: Exchange,
-  controller: Dispatcher.DispatchController,
-  fault: SimFault | undefined,
-  name: string,
-): void {
+function arrive(network: SimNetwork, exchange: Exchange, fault: SimFault | undefined, name: string): void {
   if (exchange.isOver) return;
   const { request } = exchange;
   if (fault?.kind === "Late") {
@@ -90,25 +80,28 @@ function arrive(
     if (exchange.isOver) return;
     if (fault?.kind === "Reset") {
       end(network, exchange, "reset");
-      exchange.handler.onResponseError?.(controller, networkError("ECONNRESET"));
+      exchange.reject(new HttpFault("ECONNRESET", true, undefined));
       return;
     }
     const given = fault?.kind === "Answer" ? fault.answer : answer;
-    if (given !== undefined) reply(network, exchange, controller, given);
+    if (given !== undefined) reply(network, exchange, given);
   });
 }
 
-function reply(
-  network: SimNetwork,
-  exchange: Exchange,
-  controller: Dispatcher.DispatchController,
-  { status, body, headers = {} }: SimAnswer,
-): void {
-  const { handler } = exchange;
+function reply(network: SimNetwork, exchange: Exchange, { status, body, headers = {} }: SimAnswer): void {
   end(network, exchange, String(status));
-  handler.onResponseStart?.(controller, status, headers);
-  if (body !== "") handler.onResponseData?.(controller, Buffer.from(body));
-  handler.onResponseEnd?.(controller, {});
+  exchange.resolve({ status, headers, body: chunksOf(body) });
+}
+
+async function* chunksOf(body: string): AsyncGenerator<Buffer> {
+  if (body !== "") yield await Promise.resolve(Buffer.from(body));
+}
+
+function giveUp(network: SimNetwork, exchange: Exchange, reason: unknown): void {
+  if (exchange.isOver) return;
+  end(network, exchange, "given up");
+  const { code = abortedCode } = reason as { readonly code?: string };
+  exchange.reject(new HttpFault(code, exchange.sent, undefined));
 }
 
 function end(network: SimNetwork, exchange: Exchange, how: string): void {
@@ -118,31 +111,12 @@ function end(network: SimNetwork, exchange: Exchange, how: string): void {
   exchange.letGo?.();
 }
 
-function controllerOf(network: SimNetwork, exchange: Exchange): Dispatcher.DispatchController {
-  const controller = {
-    aborted: false,
-    paused: false,
-    reason: null,
-    rawHeaders: null,
-    rawTrailers: null,
-    pause: () => undefined,
-    resume: () => undefined,
-    abort: () => end(network, exchange, "given up"),
-  };
-  return controller;
-}
-
-function networkError(code: string): Error {
-  return Object.assign(new Error("The network failed."), { code });
-}
-
 /** Removes variable parts, so that each place in the program has one name. */
 function endpoint({ path }: SimRequest): string {
   return path.startsWith("/clear/") ? "/clear" : path;
 }
 
-function decode({ method, path, body }: Dispatcher.DispatchOptions): SimRequest {
+function decode({ method, path, body = "" }: HttpRequest): SimRequest {
   const [plain = "", query = ""] = path.split("?");
-  const form = typeof body === "string" ? body : "";
-  return { method, path: plain, parameters: new URLSearchParams(form === "" ? query : form) };
+  return { method, path: plain, parameters: new URLSearchParams(body === "" ? query : body) };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { parseGoDuration } from "../../../src/feed/crowdsec/go-duration.ts";
+import { parseGoDuration } from "../../../src/feed/crowdsec/crowdsec-wire.ts";
 
 test.each([
   ["3h59m59s", 14_399_000],

@@ -1,11 +1,17 @@
+import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { connect } from "node:net";
+import type { AddressInfo, Server } from "node:net";
+import { createSecureContext } from "node:tls";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { WafFault, WafResult } from "../../src/model/waf-result.ts";
 import { isPublicAddress } from "../../src/net/address-policy.ts";
 import type { ResolveHost } from "../../src/net/checked-lookup.ts";
+import { openConnection, readBody } from "../../src/net/http-connection.ts";
 import { createWafClient } from "../../src/waf/client.ts";
-import { checkedClients } from "../../src/waf/connection.ts";
-import { LaneRegistry } from "../../src/waf/lane-registry.ts";
+import { LaneRegistry, connectTo } from "../../src/waf/lane-registry.ts";
+import { firstCertificate } from "../support/builders/test-certificates.ts";
 import { findFreePorts } from "../support/control-plane/free-ports.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { json, raw, startScriptedWaf, testKey } from "../support/fakes/scripted-waf.ts";
@@ -35,7 +41,7 @@ const failing: ResolveHost = (_, __, callback) => {
 function clientFor(baseUrl: string, isAllowed: (address: string) => boolean, resolve?: ResolveHost) {
   const clock = createVirtualClock();
   const key = new ApiKey(testKey);
-  const lanes = new LaneRegistry({ clock, open: checkedClients({ isAllowed, ...(resolve && { resolve }) }) });
+  const lanes = new LaneRegistry({ clock, open: connectTo({ isAllowed, ...(resolve && { resolve }) }) });
   closers.push(async () => await lanes.close());
   const lane = lanes.acquire({ baseUrl, key, minRequestIntervalMs: 0 });
   const permit = () => ({ permitted: true }) as const;
@@ -89,5 +95,45 @@ describe("A client that hides causes", () => {
       ]),
     );
     expect(new Set(faults.map(({ cause }) => cause)).size).toBeGreaterThan(2);
+  });
+});
+
+async function portOf(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closers.push(async () => await new Promise((resolve) => server.close(() => resolve())));
+  return (server.address() as AddressInfo).port;
+}
+
+describe("A connection through a proxy", () => {
+  test("opens a tunnel with the proxy's login, and verifies the server's certificate in it", async () => {
+    const target = await portOf(createTlsServer(firstCertificate, (_, response) => response.end("hello")));
+    const asked: unknown[] = [];
+    const proxy = createServer().on("connect", ({ url = "", headers }, client) => {
+      asked.push(url, headers["proxy-authorization"]);
+      const server = connect(Number(url.split(":")[1]), "127.0.0.1", () => {
+        client.write("HTTP/1.1 200 OK\r\n\r\n");
+        server.pipe(client).pipe(server);
+      });
+    });
+    const proxyUrl = `http://user:p%40ss@127.0.0.1:${await portOf(proxy)}`;
+    const limits = { socketsMax: 1, keepAliveMs: 0, proxyUrl };
+    const request = { method: "GET", path: "/", headers: {} } as const;
+    const { signal } = new AbortController();
+    const tls = { secureContext: createSecureContext({ ca: firstCertificate.cert }) };
+    const trusting = openConnection(`https://127.0.0.1:${target}`, { ...limits, tls });
+    const { body } = await trusting.send(request, signal);
+    expect((await readBody(body, 100)).toString()).toBe("hello");
+    const login = `Basic ${Buffer.from("user:p@ss").toString("base64")}`;
+    expect(asked).toStrictEqual([`127.0.0.1:${target}`, login]);
+    const other = openConnection(`https://127.0.0.1:${target}`, limits);
+    await expect(other.send(request, signal)).rejects.toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+  });
+
+  test("fails if the proxy refuses the tunnel", async () => {
+    const proxy = createServer().on("connect", (_, client) => client.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
+    const proxyUrl = `http://127.0.0.1:${await portOf(proxy)}`;
+    const connection = openConnection("http://server.example", { socketsMax: 1, keepAliveMs: 0, proxyUrl });
+    const sending = connection.send({ method: "GET", path: "/", headers: {} }, new AbortController().signal);
+    await expect(sending).rejects.toMatchObject({ message: expect.stringContaining("status 403"), sent: false });
   });
 });
