@@ -220,7 +220,7 @@ function openTunnel(
   modulesFor(proxy.protocol)
     .request({ method: "CONNECT", protocol: proxy.protocol, host, port: proxyPort, path: to, headers, agent: false })
     .once("connect", ({ statusCode }, socket) => {
-      if (statusCode === 200) return done(null, socket as Socket);
+      if (statusCode === 200) return done(null, socket);
       socket.destroy();
       done(new Error(`The proxy ${proxy.origin} responded to CONNECT with status ${statusCode}.`));
     })

@@ -35,7 +35,7 @@ export function crashingClient(api: ApiServer, writesLeft: number): WatchedClien
       return await api.request<T>(request);
     },
     openStream: async (request) => await api.openStream(request),
-    close: async () => undefined,
+    close: () => undefined,
   };
 }
 

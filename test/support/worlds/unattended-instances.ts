@@ -29,8 +29,8 @@ export class UnattendedInstances {
     this.#namespace = await createNamespace(this.#cluster, this.#prefix);
   }
 
-  async close(): Promise<void> {
-    await this.api.close();
+  close(): void {
+    this.api.close();
   }
 
   get namespace(): string {
