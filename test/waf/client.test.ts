@@ -488,6 +488,14 @@ describe("when nothing can have been sent", () => {
   });
 });
 
+test("A write on an open connection that breaks before the response has an unknown outcome", async () => {
+  const { server, waf } = await start(accepted);
+  expect(await write(waf)).toMatchObject({ ok: true });
+  server.answer((_, __, socket) => socket.resetAndDestroy());
+  expect(faultIn(await write(waf))).toMatchObject({ code: "OutcomeUnknown" });
+  expect(server.connections()).toBe(1);
+});
+
 describe("a signal", () => {
   test("that aborts while a write is in flight leaves its outcome unknown, and closes the connection", async () => {
     const { server, waf } = await start(silent);

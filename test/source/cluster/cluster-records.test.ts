@@ -26,7 +26,7 @@ test("the deletion of an instance causes sweeps soon, at growing intervals, and 
     return { ok: true, status: 200, value: { metadata: {}, items: [] } } as never;
   };
   const records = createClusterRecords({
-    api: { request, openStream: request, close: async () => undefined },
+    api: { request, openStream: request, close: () => undefined },
     clock,
     random: () => 0.5,
     namespace: undefined,

@@ -32,7 +32,7 @@ function heldServer(): ApiServer {
         requests.push((result) => resolve(result as ApiResult<T>));
       }),
     openStream: async () => ({ ok: false, fault: localFault("Aborted", "") }),
-    close: async () => undefined,
+    close: () => undefined,
   };
 }
 

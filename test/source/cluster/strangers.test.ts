@@ -356,7 +356,7 @@ function holding(api: ApiServer, path: string): { readonly api: ApiServer; reado
     return await api.request<T>(wanted);
   };
   return {
-    api: { request, openStream: async (wanted) => await api.openStream(wanted), close: async () => undefined },
+    api: { request, openStream: async (wanted) => await api.openStream(wanted), close: () => undefined },
     release: resolve,
   };
 }
