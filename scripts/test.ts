@@ -206,7 +206,7 @@ const deployPaths = [
   "test/scripts/demo-cluster",
   "test/scripts/test-without-go",
   "test/simulation/crash-points",
-  "test/source/cluster/inventory-records",
+  "test/records/cluster-records",
   "test/source/cluster/strangers",
 ];
 /** Suites that measure delays and memory of the whole machine. They run one at a time, after all other suites. */

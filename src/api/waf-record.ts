@@ -6,10 +6,7 @@ import { recordKind } from "./kinds.ts";
 import { objectName } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
 
-/** The maximum number of objects of one record; each is smaller than 1 MiB. */
-export const recordPartsMax = 1_000;
-
-const part = z.int().min(1).max(recordPartsMax).meta({ format: "int32" });
+const digest = z.string().regex(/^[0-9a-f]{64}$/u);
 
 const uid = (kind: string) =>
   z.string().max(64).optional().describe(`The UID of the ${kind} when this object was last written.`);
@@ -35,17 +32,26 @@ export const wafRecordSpec = withRules(
       .describe(
         "The type of the record. `Inventory`: the managed entries and origins, their owners, and the approvals. `LogForwarding`: the forwarded log entries. `History`: the changes of entries and origins, for people. `Feed`: the last good content of a feed.",
       ),
-    part: part.describe("The number of this object within its record."),
-    parts: part.describe("The number of objects of the record when this object was written."),
     format: z
       .int()
       .min(1)
       .max(1_000_000)
       .meta({ format: "int32" })
-      .describe("The version of the format of `data`. wafsync rejects records with an unknown newer version."),
-    data: z
-      .record(z.string().max(253), z.string())
-      .describe("The sections of the record, each a list with one item per line."),
+      .describe("The version of the layout. wafsync rejects records with an unknown newer version."),
+    text: z
+      .string()
+      .describe("The record, or its first line if it has parts, or one of these parts. It has one item per line."),
+    digest: digest.describe("The SHA-256 digest of `text`, and of the digests of all parts."),
+    parts: z
+      .array(
+        z.strictObject({
+          name: z.string().max(253).describe("The name of the object with this part."),
+          digest: digest.describe("The SHA-256 digest of its text."),
+        }),
+      )
+      .max(10_000)
+      .optional()
+      .describe("The parts that follow the first line of a large record, in this order."),
   }),
   [
     {
@@ -57,7 +63,6 @@ export const wafRecordSpec = withRules(
 ).describe("A record, or a part of it.");
 
 export type WafRecordSpec = z.output<typeof wafRecordSpec>;
-export type RecordType = WafRecordSpec["type"];
 
 export const wafRecordDefinition: ServedDefinition = {
   kind: recordKind,
@@ -79,8 +84,6 @@ export const wafRecordDefinition: ServedDefinition = {
       priority: 1,
     },
     { name: "Type", type: "string", jsonPath: ".spec.type", description: "The type of the record" },
-    { name: "Part", type: "integer", jsonPath: ".spec.part", description: "The number of the part" },
-    { name: "Parts", type: "integer", jsonPath: ".spec.parts", description: "The number of parts", priority: 1 },
     ageColumn,
   ],
   selectableFields: [".spec.instance.name", ".spec.type"],

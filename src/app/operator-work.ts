@@ -6,14 +6,15 @@ import { type ObjectName, nameKey, type ResourceKind, type ResourceRef } from ".
 import { BlockBook } from "../reconcile/blocking/block-book.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { FeedBook } from "../reconcile/feeds/feed-book.ts";
+import { ClusterRecordStore } from "../records/cluster-record-store.ts";
+import { FeedRecords } from "../records/feed-records.ts";
+import { HistoryRecords } from "../records/history-records.ts";
+import { LogRecords } from "../records/log-records.ts";
+import { recordOwnerOf } from "../records/record-object.ts";
 import { type ClusterObject, instanceNameOf } from "../source/cluster/cluster-object.ts";
 import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
 import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
-import { FeedRecords } from "../source/cluster/feed-records.ts";
-import { HistoryRecords } from "../source/cluster/history-records.ts";
-import { LogRecords } from "../source/cluster/log-records.ts";
 import { readSecretValue } from "../source/cluster/secret-value.ts";
-import { recordHolderOf } from "../source/cluster/record-object.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Permission } from "../waf/client.ts";
 import { connectionsOf } from "./base-url-policy.ts";
@@ -79,17 +80,15 @@ export class OperatorWork implements OperatorRuntime {
       onInventoryDeleted: (instance) => log.warn("orphaned inventory deleted", { instance: nameKey(instance) }),
     });
     // What was done before the process was asked to stop must still be recorded.
-    const recording = {
+    const store = new ClusterRecordStore({
       api,
-      holderOf: (instance: ObjectName) => recordHolderOf(this.#objectOf("WafInstance", instance)),
+      ownerOf: (key) => recordOwnerOf(this.#objectOf("WafInstance", key)),
       mayWrite: () => leadership.mayRecord(),
-    };
-    this.history = new HistoryKeeper(
-      new HistoryRecords({ ...recording, nowMs: () => clock.nowMs() }),
-      clock,
-      (problem) => log.warn("could not write history", { problem }),
+    });
+    this.history = new HistoryKeeper(new HistoryRecords(store, () => clock.nowMs()), clock, (problem) =>
+      log.warn("could not write history", { problem }),
     );
-    this.logRecords = new LogRecords(recording);
+    this.logRecords = new LogRecords(store);
     this.wafClients = this.#makeWafClients();
     this.outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
     this.feeds = this.#makeFeeds();
@@ -253,17 +252,21 @@ export class OperatorWork implements OperatorRuntime {
   #makeFeeds(): FeedBook {
     const { api, leadership, metrics } = this;
     const { clock, random, feedPolicy: policy } = this.options;
+    const store = new ClusterRecordStore({
+      api,
+      ownerOf: (key) => {
+        const feed = this.#objectOf("WafFeed", key);
+        return feed && { uid: feed.metadata.uid, retains: false };
+      },
+      mayWrite: () => leadership.mayWrite(),
+    });
     return new FeedBook({
       ...createFeedFetcher({
         ...this.options,
         policy,
         readSecret: async (namespace, ref) => await readSecretValue(api, namespace, ref),
       }),
-      store: new FeedRecords({
-        api,
-        mayWrite: () => leadership.mayWrite(),
-        uidOf: (feed) => this.#objectOf("WafFeed", feed)?.metadata.uid,
-      }),
+      store: new FeedRecords(store),
       status: this.#statusFor({ log: this.options.log }),
       clock,
       random,

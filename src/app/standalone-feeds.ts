@@ -1,11 +1,12 @@
 // The feeds of a directory: declared in its files, with Secrets from these files, and stored in the state directory. Loaded with the
 // first declared feed.
 import type { SecretKeyRef } from "../model/declared-feed.ts";
-import { nameKey } from "../model/resource.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
+import { FeedRecords } from "../records/feed-records.ts";
+import { FileRecordStore } from "../records/file-record-store.ts";
 import { FeedBook } from "../reconcile/feeds/feed-book.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
-import { createFeedFiles } from "../source/directory/feed-files.ts";
 import { type FeedFetcherOptions, type SecretValue, createFeedFetcher } from "./feed-fetcher.ts";
 import { FeedLoop } from "./feed-loop.ts";
 import type { OpenedStore } from "./standalone-store.ts";
@@ -30,9 +31,10 @@ export function openStandaloneFeeds(
   const readSecret = async (namespace: string, ref: SecretKeyRef): Promise<SecretValue> =>
     secretOf(source, namespace, ref);
   const { fetch, forget } = createFeedFetcher({ policy, readSecret, clock, redactor, version });
-  const files = createFeedFiles(store.state);
+  const records = new FeedRecords(new FileRecordStore(store.state));
+  const load = async (feed: ObjectName) => await records.load(feed);
   // A dry run compares fetched content with the stored content, and does not store it.
-  const feedStore = isDryRun ? { ...files, save: async () => undefined } : files;
+  const feedStore = isDryRun ? { load, save: async () => undefined } : records;
   const book = new FeedBook({ store: feedStore, fetch, forget, status, clock, random });
   // The author of the files owns all of them, and a plan shows every feed.
   const feeds = () => ({ used: source.snapshot().feeds, unused: [] });

@@ -8,7 +8,8 @@ import type { ReconcilePorts, SourcePort } from "../reconcile/ports.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import type { StateDirectory } from "../source/directory/state-directory.ts";
 import type { ForwardLogsPorts } from "../reconcile/logs/forward-ports.ts";
-import { createLogFiles } from "../source/directory/log-files.ts";
+import { FileRecordStore } from "../records/file-record-store.ts";
+import { LogRecords } from "../records/log-records.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import type { WafClients } from "./waf-clients.ts";
 
@@ -59,7 +60,7 @@ function portsOf(
     domainOf: () => "",
     openLogs: (instance, key) => wafClients.open(instance, key),
     outputOf: () => ({ write: async () => "In a directory, logs are not forwarded." }),
-    records: createLogFiles(state),
+    records: new LogRecords(new FileRecordStore(state)),
     blocks: autoBlockPublisher(book, status),
     status: {
       read: (meta) => status.read(meta),

@@ -2,16 +2,13 @@
 // directory's content.
 import type { Clock } from "../async/clock.ts";
 import type { ObjectName, ResourceRef } from "../model/resource.ts";
-import { resourceKey } from "../model/resource.ts";
+import { nameKey, resourceKey } from "../model/resource.ts";
+import { feedKey } from "../records/feed-records.ts";
+import { FileRecordStore } from "../records/file-record-store.ts";
+import { createInventoryRecords } from "../records/inventory-records.ts";
+import { SeenRecords } from "../records/seen-records.ts";
 import type { HistoryPort, InventoryPort, StatusPort } from "../reconcile/ports.ts";
-import { createInventoryFiles } from "../source/directory/inventory-files.ts";
-import { createSeenFiles } from "../source/directory/seen-files.ts";
-import {
-  type FileResult,
-  openStateDirectory,
-  type StateDirectory,
-  viewStateDirectory,
-} from "../source/directory/state-directory.ts";
+import { type StateDirectory, openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
 import type { SeenStore } from "./seen-keeper.ts";
 
@@ -57,42 +54,31 @@ export async function openStore(
   };
   const opened = await openStateDirectory({ path, clock, command, onLost });
   if (!opened.ok) return opened;
-  const files = createInventoryFiles(opened.state);
+  const records = new FileRecordStore(opened.state);
   const status = createStatusFiles({ state: opened.state, clock, onProblem });
-  const seenFiles = createSeenFiles(opened.state);
+  const seen = new SeenRecords(records);
   // A plan needs no history.
-  const { createHistoryFiles } = await import("../source/directory/history-files.ts");
+  const { HistoryRecords } = await import("../records/history-records.ts");
   const { HistoryKeeper } = await import("./history-keeper.ts");
-  const historyFiles = createHistoryFiles(opened.state);
-  const history = new HistoryKeeper(
-    {
-      append: async (instance, events) => problemOf(await historyFiles.append(instance, events)),
-      takeOver: async (instance, former) => problemOf(await historyFiles.takeOver(instance, former, clock.nowMs())),
-    },
-    clock,
-    onProblem,
-  );
-  const report = (result: FileResult<void>): void => {
-    if (!result.ok) onProblem(result.problem);
+  const history = new HistoryKeeper(new HistoryRecords(records, () => clock.nowMs()), clock, onProblem);
+  const report = (problem: string | undefined): void => {
+    if (problem !== undefined) onProblem(problem);
   };
   return {
     ok: true,
-    inventory: files,
+    inventory: createInventoryRecords(records),
     status,
     state: opened.state,
     seen: {
-      read: async (instance) => await seenFiles.read(instance),
-      write: async (instance, seen) => report(await seenFiles.write(instance, seen)),
-      forget: async (instance) => report(await seenFiles.forget(instance)),
+      read: async (instance) => await seen.read(instance),
+      write: async (instance, lists) => report(await seen.write(instance, lists)),
+      forget: async (instance) => report(await seen.forget(instance)),
     },
     history,
-    known: async () => await listed(files),
+    known: async () => await listed(records),
     hasOthers: async (objects) => await status.hasOthers(objects),
     keepOnly: async (objects) => {
-      // Most folders have no feeds.
-      const { removeOtherFeeds } = await import("../source/directory/feed-files.ts");
-      const problem = await removeOtherFeeds(opened.state, objects.filter(isFeed));
-      if (problem !== undefined) onProblem(problem);
+      report(await removeOtherFeeds(records, objects));
       // Last, because existing statuses indicate that there is something to remove.
       await status.keepOnly(objects);
     },
@@ -105,29 +91,36 @@ export async function openStore(
   };
 }
 
-function problemOf(result: FileResult<void>): string | undefined {
-  return result.ok ? undefined : result.problem;
+/** Undefined on success, otherwise the reason. */
+async function removeOtherFeeds(
+  records: FileRecordStore,
+  objects: readonly ResourceRef[],
+): Promise<string | undefined> {
+  const kept = new Set(objects.filter(({ kind }) => kind === "WafFeed").map(nameKey));
+  const found = await records.list("Feed");
+  if (!found.ok) return found.problem;
+  for (const feed of found.value.filter((one) => !kept.has(nameKey(one)))) {
+    const problem = await records.remove(feedKey(feed));
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
-function isFeed({ kind }: ResourceRef): boolean {
-  return kind === "WafFeed";
-}
-
-async function listed(files: ReturnType<typeof createInventoryFiles>): Promise<readonly ObjectName[]> {
-  const found = await files.list();
+async function listed(records: FileRecordStore): Promise<readonly ObjectName[]> {
+  const found = await records.list("Inventory");
   return found.ok ? found.value : [];
 }
 
 function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
   const state = viewStateDirectory(stateDirectory);
-  const files = createInventoryFiles(state);
+  const records = new FileRecordStore(state);
   // The stored status says which cache clears have finished; what the dry run finds stays in memory.
   const written = createStatusFiles({ state, clock, onProblem: () => undefined });
   const statuses = new Map<string, Readonly<Record<string, unknown>>>();
   return {
     ok: true,
     inventory: {
-      load: async (instance) => await files.load(instance),
+      load: async (instance) => await createInventoryRecords(records).load(instance),
       save: async () => ({ state: "Failed", problem: "This is a dry run: nothing is written." }),
       remove: async () => undefined,
     },
@@ -138,12 +131,12 @@ function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
     },
     state,
     seen: {
-      read: async (instance) => await createSeenFiles(state).read(instance),
+      read: async (instance) => await new SeenRecords(records).read(instance),
       write: async () => undefined,
       forget: async () => undefined,
     },
     history: undefined,
-    known: async () => await listed(files),
+    known: async () => await listed(records),
     hasOthers: async () => false,
     keepOnly: async () => undefined,
     problems: () => [],

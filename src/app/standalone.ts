@@ -326,9 +326,10 @@ export class Standalone {
   /** The results of the log reader. Only `run` reads and judges the logs; all other commands use its records. */
   async #openBlocks(): Promise<BlockBook> {
     const { BlockBook } = await import("../reconcile/blocking/block-book.ts");
-    const { createLogFiles } = await import("../source/directory/log-files.ts");
+    const { FileRecordStore } = await import("../records/file-record-store.ts");
+    const { LogRecords } = await import("../records/log-records.ts");
     this.#blocks ??= new BlockBook({
-      records: createLogFiles(this.#store.state),
+      records: new LogRecords(new FileRecordStore(this.#store.state)),
       clock: this.#options.clock,
       onChange: (instance) => this.#controller?.wake(instance, "automatic blocks changed"),
     });

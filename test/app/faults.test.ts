@@ -79,7 +79,7 @@ const effects: readonly FaultEffect[] = [
 ];
 
 const instanceSpec = "  guards: {maxRemovals: 1000, maxRemovalPercent: 100}\n";
-const inventoryFile = ".wafsync/inventory/shop/main.yaml";
+const inventoryFile = ".wafsync/inventory/shop/main.txt";
 /** Refused writes are not retried before this time. */
 const refusedForMs = 3_660_000;
 /** How often a person repeats `run --once` after it has given up. */

@@ -347,8 +347,8 @@ test("the stored content of a feed is deleted with the feed, and kept while a fi
   server.serves("192.0.2.1\n");
   const apply = async () => await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
   const remembered = async (): Promise<readonly string[]> => {
-    const below = await readdir(join(folder.files.path, ".wafsync/feeds"), { recursive: true, withFileTypes: true });
-    return [...new Set(below.flatMap((entry) => (entry.isFile() ? basename(entry.parentPath) : [])))].sort();
+    const below = await readdir(join(folder.files.path, ".wafsync/feed"), { recursive: true, withFileTypes: true });
+    return [...new Set(below.flatMap((entry) => (entry.isFile() ? basename(entry.name, ".txt") : [])))].sort();
   };
   await folder.files.write("goes.yaml", feedDocument(server.url(), { name: "goes" }));
   await folder.files.write("stays.yaml", feedDocument(server.url(), { name: "stays" }));

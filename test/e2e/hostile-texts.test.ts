@@ -2,6 +2,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Entry } from "../../src/model/entry.ts";
+import { writeOwners } from "../../src/model/entry-owners.ts";
+import { emptyInventory } from "../../src/model/inventory.ts";
+import { encodeInventory } from "../../src/records/inventory-text.ts";
+import { anOwnedEntry } from "../support/builders/owned.ts";
 import { startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import type { ScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
@@ -135,7 +140,7 @@ describe("A control sequence for terminals is shown as text", () => {
     const event = `${time} Added blocklist ${word(hostile)},${word(markup)} WafIpRule:shop/office ${word(`${hostile} ${markup}`)}\n`;
     await using folder = await scratchDirectory({
       "main.yaml": instanceDocument(waf.baseUrl),
-      ".wafsync/history/shop/main.log": event,
+      ".wafsync/history/shop/main.txt": `# history shop/main: wafsync writes this file, do not edit it.\n${event}`,
     });
     const { stdout } = await runWafsync(["history", "-f", folder.path, "-o", format]);
     expect(stdout).toContain("stop-commands");
@@ -185,28 +190,24 @@ describe("A control sequence for terminals is shown as text", () => {
       [list, message, domain] = [[], "done", "shop.example"];
       const name = "x\n::stop-commands::token\nz";
       const printed = await output([command], {
-        [`.wafsync/inventory/default/${name}.yaml`]: "",
-        [`.wafsync/inventory/${name}/main.yaml`]: "",
-        ".wafsync/inventory/default/a~b.yaml": `instance: ${JSON.stringify(`default/${name}`)}\n`,
+        [`.wafsync/inventory/default/${name}.txt`]: "",
+        [`.wafsync/inventory/${name}/main.txt`]: "",
         [`.wafsync/status/WafIpRule/${name}/a.yaml`]: "",
         [`.wafsync/status/WafIpRule/shop/${name}.yaml`]: "",
-        [`.wafsync/history/${name}/main.log`]: "",
-        [`.wafsync/feeds/${name}/main.yaml`]: "",
+        [`.wafsync/history/${name}/main.txt`]: "",
+        [`.wafsync/feed/${name}/main.txt`]: "",
       });
       expect(printed).not.toMatch(harmful);
       expect(printed).toContain("192.0.2.1");
     },
   );
 
-  const owner = `WafIpRule:${encodeURIComponent(`shop/office${hostile}`)}`;
-  const record = `format: "2"
-instance: shop/main
-waf: ""
-owners: |
-  1f0x3k9a2b Added 2026-05-01T12:00:00.000Z ${owner}
-blocklist: |
-  192.0.2.9 1f0x3k9a2b
-${["allowlist", "origins", "refused", "disputes", "triggers", "approval", "other-domains"].map((name) => `${name}: ""\n`).join("")}`;
+  const owners = writeOwners([{ kind: "WafIpRule", name: `shop/office${hostile}`, source: undefined }]);
+  const recordOf = (recorded: string): string => {
+    const blocklist = new Map([["192.0.2.9" as Entry, anOwnedEntry({ owners, sinceMs: 0 })]]);
+    const text = encodeInventory({ ...emptyInventory, domain: recorded, entries: { blocklist, allowlist: new Map() } });
+    return `# inventory shop/main: wafsync writes this file, do not edit it.\n${text}`;
+  };
 
   test.each([
     ["plan", "the same domain", "shop.example"],
@@ -221,7 +222,7 @@ ${["allowlist", "origins", "refused", "disputes", "triggers", "approval", "other
     await using folder = await scratchDirectory({
       "main.yaml": instanceDocument(waf.baseUrl, { spec: "  guards: {maxRemovals: 0}\n" }),
       "secret.yaml": secretDocument(),
-      ".wafsync/inventory/shop/main.yaml": `${record}domain: ${JSON.stringify(recorded)}\n`,
+      ".wafsync/inventory/shop/main.txt": recordOf(recorded),
     });
     const { stdout, stderr } = await runWafsync([...command.split(" "), "-f", folder.path, "--allow-insecure-http"]);
     expect(stdout + stderr).toContain("stop-commands");
@@ -241,10 +242,11 @@ spec: {http: {url: "http://127.0.0.1:1/list"}}
     });
     const from = ["-f", folder.path, "--allow-insecure-http"];
     await runWafsync(["apply", ...from]);
-    const file = join(folder.path, ".wafsync/feeds/shop/bad/state.json");
-    const state = JSON.parse(await readFile(file, "utf8")) as Readonly<Record<string, unknown>>;
+    const file = ".wafsync/feed/shop/bad.txt";
+    const [first = "", line = ""] = (await readFile(join(folder.path, file), "utf8")).split("\n");
     const fault = { code: "Unreachable", message: hostile };
-    await folder.write(".wafsync/feeds/shop/bad/state.json", JSON.stringify({ ...state, fault, nextFetchMs: 4e12 }));
+    const state = { ...(JSON.parse(line) as Readonly<Record<string, unknown>>), fault, nextFetchMs: 4e12 };
+    await folder.write(file, `${first}\n${JSON.stringify(state)}\n`);
     for (const command of ["plan", "apply"]) {
       const { stdout, stderr } = await runWafsync([command, ...from]);
       expect(stderr).toContain("stop-commands");

@@ -28,9 +28,9 @@ async function expectGoesOn(folder: WafFolder): Promise<void> {
   expect(new Set(added.map(({ parameters }) => parameters["ip"])).size).toBe(added.length);
   expect(waf.counters.refusals).toBe(0);
   expect(waf.overlaps).toBe(0);
-  const inventory = await readFile(join(files.path, ".wafsync/inventory/shop/main.yaml"), "utf8");
-  const owned = inventory.split("\n").map((line) => line.trim().split(" ")[0] ?? "");
-  expect(owned.filter((line) => line.startsWith("203.0.113.")).toSorted()).toStrictEqual(addresses.toSorted());
+  const inventory = await readFile(join(files.path, ".wafsync/inventory/shop/main.txt"), "utf8");
+  const owned = inventory.match(/^203\.0\.113\.\d+(?= )/gm) ?? [];
+  expect([...owned].toSorted()).toStrictEqual(addresses.toSorted());
   expect(inventory).not.toContain(foreign);
   expect(simulator.internalErrors).toStrictEqual([]);
 }

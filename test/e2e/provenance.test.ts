@@ -37,8 +37,8 @@ test("adoption is planned, counted and recorded, without a write to the WAF", as
   expect(applied.code).toBe(0);
   expect(applied.stdout).toContain("shop/main: 2 adopted;");
   expect((await runWafsync(["plan", ...folder.from])).code).toBe(0);
-  const record = await readFile(join(folder.files.path, ".wafsync/inventory/shop/main.yaml"), "utf8");
-  expect(record).toMatch(/^ {2}[0-9a-z]{10} Adopted \S+ WafIpRule:shop\/office$/m);
+  const record = await readFile(join(folder.files.path, ".wafsync/inventory/shop/main.txt"), "utf8");
+  expect(record).toMatch(/^[0-9a-f]{10} \{"manner":"Adopted","sinceMs":"\S+","owners":"WafIpRule:shop\/office",/m);
 });
 
 test("1,413 unmanaged entries are adopted by one plan, which shows this, without a write to the WAF", async () => {

@@ -13,7 +13,7 @@ test("A restored inventory puts removals on hold until `wafsync approve` accepts
   const run = async (...words: string[]) => await runWafsync([...words, ...from]);
   await declare("192.0.2.1", "192.0.2.2");
   expect((await run("apply")).code).toBe(0);
-  const inventory = join(path, ".wafsync/inventory/shop/main.yaml");
+  const inventory = join(path, ".wafsync/inventory/shop/main.txt");
   await cp(inventory, join(path, "backup.txt"));
   await declare("192.0.2.1", "192.0.2.2", "192.0.2.3");
   expect((await run("apply")).code).toBe(0);

@@ -37,9 +37,9 @@ async function declareAtRandom({ files }: WafFolder, random: () => number): Prom
 }
 
 async function owned({ files }: WafFolder): Promise<Set<string>> {
-  const text = await readFile(join(files.path, ".wafsync/inventory/shop/main.yaml"), "utf8").catch(() => "");
-  // The record also counts removals, in a later position of their lines.
-  return new Set(text.match(/^ {2}203\.0\.113\.\d+/gm)?.map((line) => line.trim()));
+  const text = await readFile(join(files.path, ".wafsync/inventory/shop/main.txt"), "utf8").catch(() => "");
+  // The record also names removals. Only the line of a managed entry refers to its owners.
+  return new Set(text.match(/^203\.0\.113\.\d+(?= )/gm));
 }
 
 test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, async () => {

@@ -76,7 +76,7 @@ await describeOperator("feeds", (world) => {
       entries: { total: 40, valid: 40, invalid: 0, duplicates: 0, specialPurpose: 0, used: 40 },
       etag: '"v1"',
     });
-    expect(await recordsIn(namespace)).toHaveLength(2);
+    expect(await recordsIn(namespace)).toStrictEqual(["threats-feed"]);
 
     await world().operator.end();
     server.fails(503);
@@ -94,7 +94,7 @@ await describeOperator("feeds", (world) => {
     await declare(namespace, {}, { "wafsync.dev/accept-feed": held.hash });
     await listed(waf, shrunk);
     await reason(namespace, "Fetched");
-    expect(await recordsIn(namespace)).toHaveLength(2);
+    expect(await recordsIn(namespace)).toStrictEqual(["threats-feed"]);
     const reasons = (await world().events(namespace)).map((event) => event.reason);
     expect(reasons).toStrictEqual(
       expect.arrayContaining(["FeedFetchFailed", "FeedContentOnHold", "FeedContentAccepted", "FeedChanged"]),

@@ -229,7 +229,7 @@ await describeOperator("the commands of an incident", (world) => {
     const refused = await call(responder, "history");
     expect([refused.code, refused.stderr]).toStrictEqual([
       2,
-      expect.stringContaining("you are not allowed to get wafrecords"),
+      expect.stringContaining("you are not allowed to list wafrecords"),
     ]);
   });
 
@@ -318,7 +318,7 @@ await describeOperator("the commands of an incident", (world) => {
     await using page = await servePage(["--kubeconfig", responder, "-n", namespace, "--allow-insecure-http"]);
     const summary = await page.json("/summary");
     expect(summary).toMatchObject({ where: `in namespace ${namespace}`, totals: { instances: 1 } });
-    expect((await page.get(`/instances/${namespace}/waf`)).text).toContain("You are not allowed to get wafrecords");
+    expect((await page.get(`/instances/${namespace}/waf`)).text).toContain("You are not allowed to list wafrecords");
     const why = (await page.get(`/why?address=${urgent}`)).text;
     expect(why).toContain("You are not allowed to get Secret");
   });

@@ -21,12 +21,9 @@ interface StoredRecord {
   readonly spec: {
     readonly type: string;
     readonly format: number;
-    readonly part: number;
-    readonly parts: number;
-    readonly data: Data;
+    readonly text: string;
   };
 }
-type Data = Readonly<Record<string, string>>;
 
 await describeOperator("the records of wafsync", (world) => {
   const records = (namespace: string): string => `/apis/${apiVersion}/namespaces/${namespace}/wafrecords`;
@@ -76,9 +73,14 @@ await describeOperator("the records of wafsync", (world) => {
       const token = await tenant(namespace, role);
       const before = await stored(namespace);
       const name = before[0]?.metadata.name ?? "";
-      const body = { apiVersion, kind: "WafRecord", metadata: { name: "waf-inventory-2" }, spec: before[0]?.spec };
+      const body = {
+        apiVersion,
+        kind: "WafRecord",
+        metadata: { name: "waf-inventory-0123456789abcdef" },
+        spec: before[0]?.spec,
+      };
       const contentType = "application/merge-patch+json";
-      const change = { spec: { data: { blocklist: `${foreign.join("\n")}\n` } } };
+      const change = { spec: { text: `${foreign.join("\n")}\n` } };
       const path = records(namespace);
       const attempts: ApiRequest[] = [
         { path },
@@ -101,11 +103,11 @@ await describeOperator("the records of wafsync", (world) => {
     const { namespace } = await syncedInstance("shown");
     const { cluster } = world();
     const table = await cluster.expectKubectl(["get", "wafrec", "-n", namespace]);
-    expect(table.split("\n")[0]?.split(/ +/)).toStrictEqual(["NAME", "INSTANCE", "TYPE", "PART", "AGE"]);
-    expect(table).toMatch(/^waf-inventory-1 +waf +Inventory +1 /m);
+    expect(table.split("\n")[0]?.split(/ +/)).toStrictEqual(["NAME", "INSTANCE", "TYPE", "AGE"]);
+    expect(table).toMatch(/^waf-inventory +waf +Inventory +/m);
     expect(await cluster.expectKubectl(["get", "wafsync", "-n", namespace, "-o", "name"])).not.toContain("wafrecord");
     const yaml = await cluster.expectKubectl(["get", "wafrec", "-n", namespace, "-o", "yaml"]);
-    expect(yaml).toMatch(/^ +blocklist: \|\n +198\.18\.0\.0 /m);
+    expect(yaml).toMatch(/^ +\[blocklist\]\n +198\.18\.0\.0 /m);
     const explained = await cluster.expectKubectl(["explain", "wafrecord"]);
     expect(explained.replaceAll(/\s+/g, " ")).toContain("Written by wafsync; do not edit.");
   });
@@ -117,7 +119,7 @@ await describeOperator("the records of wafsync", (world) => {
     await cluster.expectKubectl(["delete", "wafinstance", "waf", "-n", namespace, "--wait=false"]);
     const finalizers = JSON.stringify({ metadata: { finalizers: null } });
     await cluster.expectKubectl(["patch", "wafinstance", "waf", "-n", namespace, "--type=merge", "-p", finalizers]);
-    const record = ["wafrecord/waf-inventory-1", "-n", namespace];
+    const record = ["wafrecord/waf-inventory", "-n", namespace];
     await cluster.expectKubectl(["wait", "--for=delete", ...record, `--timeout=${slow(60)}s`]);
     expect(waf.view.blocklist).toHaveLength(8);
     world().simulator.faults.clear();
@@ -126,7 +128,7 @@ await describeOperator("the records of wafsync", (world) => {
   describe("the documented recovery", () => {
     test("of a damaged record works, and the instance starts from scratch", async () => {
       const { namespace, waf } = await syncedInstance("damaged", { deletionPolicy: "Delete" });
-      const path = `${records(namespace)}/waf-inventory-1`;
+      const path = `${records(namespace)}/waf-inventory`;
       const contentType = "application/merge-patch+json";
       await world().requests.expect({ method: "PATCH", path, body: { spec: { format: 99 } }, contentType });
       await world().patch(instance(namespace, ""), {
@@ -134,7 +136,7 @@ await describeOperator("the records of wafsync", (world) => {
       });
       await world().eventually("it is unreadable", async () => {
         const synced = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
-        return synced?.reason === "InventoryUnreadable" && synced.message.includes("waf-inventory-1");
+        return synced?.reason === "InventoryUnreadable" && synced.message.includes("waf-inventory");
       });
       const name = { namespace, name: "waf" };
       const ended = await runShell(
@@ -143,7 +145,7 @@ await describeOperator("the records of wafsync", (world) => {
       );
       expect([ended.code, ended.stderr]).toStrictEqual([0, ""]);
       await world().allReady(namespace);
-      expect(await stored(namespace)).toMatchObject([{ spec: { format: 2 } }]);
+      expect(await stored(namespace)).toMatchObject([{ spec: { format: 1 } }]);
       expect(waf.view.blocklist).toHaveLength(8);
     });
 

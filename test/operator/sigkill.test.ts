@@ -74,8 +74,8 @@ async function declareAtRandom(world: OperatorWorld, namespace: string, random: 
 /** The entries in the inventory. */
 async function owned(world: OperatorWorld, namespace: string): Promise<Set<string>> {
   const body = await world.requests.expect({ path: `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafrecords` });
-  const records = (body as { items: { spec: { type: string } }[] }).items;
+  const records = (body as { items: { spec: { type: string; text: string } }[] }).items;
   const inventories = records.filter(({ spec }) => spec.type === "Inventory");
-  // The record also counts removals, at the end of their lines. Only a line of a list begins with its entry.
-  return new Set(inventories.flatMap(({ spec }) => JSON.stringify(spec).match(/(?<=["n])203\.0\.113\.\d+/g) ?? []));
+  // The record also names removals. Only the line of a managed entry refers to its owners.
+  return new Set(inventories.flatMap(({ spec }) => spec.text.match(/^203\.0\.113\.\d+(?= )/gm) ?? []));
 }

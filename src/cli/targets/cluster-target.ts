@@ -13,10 +13,11 @@ import type { Gathered } from "../../model/gathered.ts";
 import { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
-import { FeedRecords } from "../../source/cluster/feed-records.ts";
-import { LogRecords } from "../../source/cluster/log-records.ts";
-import { readHistory } from "../../source/cluster/history-records.ts";
-import { createInventoryRecords } from "../../source/cluster/inventory-records.ts";
+import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
+import { FeedRecords } from "../../records/feed-records.ts";
+import { HistoryRecords } from "../../records/history-records.ts";
+import { createInventoryRecords } from "../../records/inventory-records.ts";
+import { LogRecords } from "../../records/log-records.ts";
 import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
@@ -108,16 +109,13 @@ class OpenedCluster implements ClusterTarget {
     const found = await readInstanceOnce(this.api, realClock, instance);
     if (!found.ok) throw new CommandError(found.problem);
     const { gaps, statusOf, setterOf, unattached } = found.read;
-    const records = new FeedRecords({ api: this.api, mayWrite: () => false, uidOf: () => undefined });
+    const records = this.#records();
     const fed = await withFeedTexts(found.read.gathered, async (name) => {
       const feed = await readFeed(this.api, name);
-      return "problem" in feed ? feed : await viewOfFeed(feed.feed, await records.load(name));
+      return "problem" in feed ? feed : await viewOfFeed(feed.feed, await new FeedRecords(records).load(name));
     });
-    // Both are read-only.
-    const logs = new LogRecords({ api: this.api, holderOf: () => undefined, mayWrite: () => false });
-    const gathered = await withRecordedBlocks(fed, async (name) => await logs.load(name));
-    const inventories = createInventoryRecords({ api: this.api, holderOf: () => undefined, mayWrite: () => false });
-    const loaded = await inventories.load(instance);
+    const gathered = await withRecordedBlocks(fed, async (name) => await new LogRecords(records).load(name));
+    const loaded = await createInventoryRecords(records).load(instance);
     const sight: UnreadSight = {
       gathered,
       inventory: recorded(loaded),
@@ -176,19 +174,23 @@ class OpenedCluster implements ClusterTarget {
   }
 
   async history(instance: ObjectName) {
-    const read = await readHistory(this.api, instance);
-    if (read.ok) return read.value;
-    if (read.fault.code === "Forbidden") {
+    const read = await new HistoryRecords(this.#records(), () => realClock.nowMs()).read(instance);
+    if (read.ok) return read.events;
+    if (read.isForbidden) {
       throw new CommandError(
-        `you are not allowed to get wafrecords in namespace ${instance.namespace}, which contain the history of ${nameKey(instance)}`,
+        `you are not allowed to list wafrecords in namespace ${instance.namespace}, which contain the history of ${nameKey(instance)}`,
         "Ask for this permission. For the last hour, see the events of the instance and its rules: kubectl describe wafinstance.",
       );
     }
-    throw new CommandError(`the history cannot be read: ${read.fault.message}`);
+    throw new CommandError(`the history cannot be read: ${read.problem}`);
   }
 
   async close(): Promise<void> {
     this.#parts.close();
+  }
+
+  #records(): ClusterRecordStore {
+    return new ClusterRecordStore({ api: this.api, ownerOf: () => undefined, mayWrite: () => false });
   }
 }
 

@@ -7,12 +7,13 @@ import { realClock } from "../../async/clock.ts";
 import { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
+import { FeedRecords } from "../../records/feed-records.ts";
+import { FileRecordStore } from "../../records/file-record-store.ts";
+import { HistoryRecords } from "../../records/history-records.ts";
+import { createInventoryRecords } from "../../records/inventory-records.ts";
+import { LogRecords } from "../../records/log-records.ts";
 import type { DirectorySource } from "../../source/directory/directory-source.ts";
 import { createDirectorySource } from "../../source/directory/directory-source.ts";
-import { createFeedFiles } from "../../source/directory/feed-files.ts";
-import { createHistoryFiles } from "../../source/directory/history-files.ts";
-import { createInventoryFiles } from "../../source/directory/inventory-files.ts";
-import { createLogFiles } from "../../source/directory/log-files.ts";
 import { placeOfSource } from "../../source/directory/place-of-field.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
@@ -79,12 +80,13 @@ class FolderTarget implements Target {
     const { key } = declared;
     if (key.state === "Present") this.redactor.add(key.key);
     const state = viewStateDirectory(stateDirectory);
+    const records = new FileRecordStore(state);
     const fed = await withFeedTexts(declared, async (name) => {
       const feed = source.snapshot().feeds.find(({ meta }) => nameKey(meta) === nameKey(name));
-      return await viewOfFeed(feed, await createFeedFiles(state).load(name));
+      return await viewOfFeed(feed, await new FeedRecords(records).load(name));
     });
-    const gathered = await withRecordedBlocks(fed, async (name) => await createLogFiles(state).load(name));
-    const loaded = await createInventoryFiles(state).load(instance);
+    const gathered = await withRecordedBlocks(fed, async (name) => await new LogRecords(records).load(name));
+    const loaded = await createInventoryRecords(records).load(instance);
     const statusOf = statusFilesIn(state);
     const gaps = source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));
     const sight: UnreadSight = {
@@ -188,10 +190,10 @@ class FolderTarget implements Target {
   }
 
   async history(instance: ObjectName) {
-    const state = viewStateDirectory(this.#folder.stateDirectory);
-    const read = await createHistoryFiles(state).read(instance, realClock.nowMs());
+    const records = new FileRecordStore(viewStateDirectory(this.#folder.stateDirectory));
+    const read = await new HistoryRecords(records, () => realClock.nowMs()).read(instance);
     if (!read.ok) throw new CommandError(`the history cannot be read: ${read.problem}`);
-    return read.value;
+    return read.events;
   }
 
   async close(): Promise<void> {

@@ -6,13 +6,13 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import type { EventNote } from "../../kube/event-aggregate.ts";
 import { eventApi } from "../../kube/object-apis.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
-import type { LoadedInventory, SavedInventory, Inventory } from "../../model/inventory.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
+import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
+import { createInventoryRecords, inventoryKey, type InventoryRecords } from "../../records/inventory-records.ts";
+import { recordOwnerOf } from "../../records/record-object.ts";
 import type { ClusterSource } from "./cluster-source.ts";
 import { type CachedStatus, createClusterStatus } from "./cluster-status.ts";
 import { createInstanceFinalizers, type FinalizerOutcome, type InstanceFinalizers } from "./instance-finalizer.ts";
-import { createInventoryRecords, type InventoryRecords } from "./inventory-records.ts";
-import { recordHolderOf } from "./record-object.ts";
 
 const sweepIntervalMs = 300_000;
 /** After the deletion of an instance, its records are deleted a moment later, so sweeps follow at growing intervals. */
@@ -40,7 +40,7 @@ export interface ClusterRecordsOptions {
 }
 
 export interface ClusterRecords {
-  readonly inventory: Pick<InventoryRecords, "load" | "save" | "remove">;
+  readonly inventory: InventoryRecords;
   readonly lifecycle: {
     /** Adds the finalizer. Call it before the first write to the WAF. Returns undefined, or why it could not be added. */
     ensureFinalizer(instance: ResourceMeta): Promise<string | undefined>;
@@ -70,7 +70,7 @@ class Records implements ClusterRecords {
   readonly lifecycle: ClusterRecords["lifecycle"];
   readonly status: CachedStatus;
   readonly #options: ClusterRecordsOptions;
-  readonly #inventories: InventoryRecords;
+  readonly #store: ClusterRecordStore;
   readonly #events: EventRecorder;
   #deleted = new AbortController();
 
@@ -78,10 +78,9 @@ class Records implements ClusterRecords {
     this.#options = options;
     const { api, clock, random, source, podName, mayWrite, namespace, onEventDropped } = options;
     const objectOf = source.objectOf.bind(source);
-    this.#inventories = createInventoryRecords({
+    this.#store = new ClusterRecordStore({
       api,
-      clock,
-      holderOf: (instance) => recordHolderOf(objectOf({ kind: "WafInstance", ...instance })),
+      ownerOf: ({ namespace: home, name }) => recordOwnerOf(objectOf({ kind: "WafInstance", namespace: home, name })),
       mayWrite,
       wasUninstalled: () => source.hasGaps(),
       ...(namespace === undefined ? {} : { namespace }),
@@ -94,7 +93,7 @@ class Records implements ClusterRecords {
       instance: podName,
       onDropped: (reason) => onEventDropped(reason),
     });
-    this.inventory = this.#inventory();
+    this.inventory = createInventoryRecords(this.#store, clock);
     this.status = this.#status(createClusterStatus({ api, clock, objectOf, events: this.#events }));
     // Otherwise, the first status would be sent for the version before the finalizer, and refused.
     const onReturned = this.status.returned;
@@ -107,7 +106,7 @@ class Records implements ClusterRecords {
 
   async whenUsable(signal: AbortSignal): Promise<void> {
     for (let attempt = 1; attempt < usableAttemptsMax && !signal.aborted; attempt += 1) {
-      if (await this.#inventories.isUsable()) return;
+      if (await this.#store.isUsable()) return;
       await this.#options.clock.sleep(usableDelayMs, signal);
     }
   }
@@ -127,24 +126,13 @@ class Records implements ClusterRecords {
       if (signal.aborted) return;
       // While a CRD is missing, a missing instance may be restored and then needs its inventory.
       if (mayWrite() && source.isSynced() && !source.hasGaps()) {
-        for (const instance of await this.#inventories.sweep()) onInventoryDeleted(instance);
+        for (const instance of await this.#store.sweep()) onInventoryDeleted(instance);
       }
     }
   }
 
   async close(flushMs: number): Promise<void> {
     await this.#events.stop(flushMs);
-  }
-
-  #inventory(): ClusterRecords["inventory"] {
-    const { mayWrite } = this.#options;
-    const inventories = this.#inventories;
-    return {
-      load: async (instance: ObjectName): Promise<LoadedInventory> => await inventories.load(instance),
-      save: async (instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory> =>
-        mayWrite() ? await inventories.save(instance, inventory, revision) : { state: "Failed", problem: notAllowed },
-      remove: async (instance: ObjectName) => (mayWrite() ? await inventories.remove(instance) : notAllowed),
-    };
   }
 
   #lifecycle(finalizers: InstanceFinalizers): ClusterRecords["lifecycle"] {
@@ -157,7 +145,7 @@ class Records implements ClusterRecords {
       removeFinalizer: async (instance) => {
         if (!mayWrite()) return notAllowed;
         // Existing records are kept.
-        const problem = await this.#inventories.detach(instance);
+        const problem = await this.#store.detach(inventoryKey(instance));
         if (problem !== undefined) return problem;
         const outcome = await finalizers.releaseFinalizer(instance);
         return outcome.state === "Failed" ? outcome.problem : undefined;

@@ -5,6 +5,7 @@ const guards = "src/plan/feeds/guards.ts";
 const state = "src/plan/feeds/feed-state.ts";
 const stateTest = "test/plan/feeds/feed-state.test.ts";
 const fetchTest = "test/feed/fetch/fetch-feed.test.ts";
+const recordTest = "test/records/typed-records.test.ts";
 const crowdsecTest = "test/feed/crowdsec/crowdsec-source.test.ts";
 
 export const feedMutations: readonly Mutation[] = [
@@ -122,17 +123,17 @@ export const feedMutations: readonly Mutation[] = [
   },
   {
     guard: "the record of a former feed of the same name counts as absent",
-    file: "src/source/cluster/feed-records.ts",
-    from: "spec?.feed?.uid !== this.#options.uidOf(feed)",
-    to: "spec?.feed?.uid === ''",
-    foundBy: "test/source/cluster/feed-records.test.ts",
+    file: "src/records/record-object.ts",
+    from: "owner !== undefined && spec?.feed?.uid !== owner.uid",
+    to: "owner !== undefined && spec?.feed?.uid === ''",
+    foundBy: recordTest,
   },
   {
     guard: "the content of a feed that is created again survives the deletion of the former one's",
-    file: "src/source/cluster/feed-records.ts",
-    from: 'if (!created.ok && created.fault.code === "AlreadyExists") {',
-    to: 'if (!created.ok && created.fault.code === "AlreadyExists") continue;\n      if (!created.ok && created.fault.code === "AlreadyExists") {',
-    foundBy: "test/source/cluster/feed-records.test.ts",
+    file: "src/records/cluster-record-store.ts",
+    from: '    if (isOfFormerFeed(key, owner, head)) return { state: "Absent", revision };',
+    to: '    this.#known.set(idOf(key), { ...known, parts: head.spec?.parts ?? [] });\n    if (isOfFormerFeed(key, owner, head)) return { state: "Absent", revision };',
+    foundBy: recordTest,
   },
   {
     guard: "content is stored before it is used",

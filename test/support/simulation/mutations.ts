@@ -21,6 +21,7 @@ export interface Mutation {
 }
 
 const simulation = "simulation";
+const recordTest = "test/records/record-store.test.ts";
 
 /** One row of the table in docs/contributing/reliability.md. */
 export function rowOf({ guard, file, foundBy }: Mutation): string {
@@ -639,11 +640,60 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/reconcile/converge/faults.test.ts",
   },
   {
-    guard: "a crash during the upgrade of an inventory loses no owners",
-    file: "src/source/inventory-shards.ts",
-    from: 'const format = Math.max(...shards.map((shard) => Number(shard["format"])));',
-    to: 'const format = Number(first["format"]);',
-    foundBy: "test/source/inventory-owners.test.ts",
+    guard: "a part that a killed process left is written again",
+    file: "src/records/cluster-record-store.ts",
+    from: 'if (created.fault.code !== "AlreadyExists") return created.fault;',
+    to: 'return created.fault.code === "AlreadyExists" ? undefined : created.fault;',
+    foundBy: recordTest,
+  },
+  {
+    guard: "the parts of the former text are deleted only after the new one is stored",
+    file: "src/records/cluster-record-store.ts",
+    from: "    const committed = await this.#put(",
+    to: "    for (const name of before?.others ?? []) if (!parts.some((part) => part.name === name)) await this.#releaseNamed(key, name);\n    const committed = await this.#put(",
+    foundBy: recordTest,
+  },
+  {
+    guard: "a save replaces only the version that was loaded",
+    file: "src/records/cluster-record-store.ts",
+    from: "if (metadata.resourceVersion !== revision) return changed(key);",
+    to: "",
+    foundBy: recordTest,
+  },
+  {
+    guard: "a new part has a name that no other save uses",
+    file: "src/records/cluster-record-store.ts",
+    from: 'hexDigest(`${before?.head.resourceVersion ?? ""} ${owner.uid} ${digest}`, 16)',
+    to: "hexDigest(digest, 16)",
+    foundBy: recordTest,
+  },
+  {
+    guard: "a damaged part is not used",
+    file: "src/records/cluster-record-store.ts",
+    from: "if (hexDigest(part) !== expected) return",
+    to: "if (expected === name) return",
+    foundBy: recordTest,
+  },
+  {
+    guard: "a save keeps no part of a damaged record",
+    file: "src/records/cluster-record-store.ts",
+    from: "const known = { head: head.metadata, parts: [], others",
+    to: "const known = { head: head.metadata, parts: head.spec?.parts ?? [], others",
+    foundBy: recordTest,
+  },
+  {
+    guard: "a file that another writer has changed is not overwritten",
+    file: "src/records/file-record-store.ts",
+    from: "!== revision) {",
+    to: '=== "never") {',
+    foundBy: recordTest,
+  },
+  {
+    guard: "a truncated inventory is damaged",
+    file: "src/records/inventory-text.ts",
+    from: "if (!reader.isComplete) return",
+    to: "if (reader.isComplete && first === stored) return",
+    foundBy: "test/records/inventory-text.test.ts",
   },
   {
     guard: "an entry stays managed if the outcome of its addition is unknown",

@@ -9,7 +9,7 @@ import { readFeed } from "../../../src/feed/read/read-feed.ts";
 import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
 import type { FeedState } from "../../../src/plan/feeds/feed-state.ts";
 import type { StoredFeed } from "../../../src/reconcile/feeds/feed-ports.ts";
-import { decodeFeedState, encodeFeed, type FeedRecord, withContent } from "../../../src/source/feed-record.ts";
+import { decodeFeed, encodeFeed } from "../../../src/records/feed-text.ts";
 import { aFeed, textFacts } from "../builders/declare-feed.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { type Answer, keyOf, objectionTo, type Served, spokenEntries } from "./feed-oracle.ts";
@@ -46,7 +46,7 @@ const loose: FeedGuards = {
 const replacedMsMax = 60_000;
 
 interface Stored {
-  readonly record: FeedRecord;
+  readonly text: string;
   readonly entries: readonly string[] | undefined;
   readonly changedMs: number;
   /** The previous contents, latest first, and until when each was stored. */
@@ -124,11 +124,8 @@ export class SimFeeds {
     this.#loaded.set(process, loaded);
     const stored = this.#stored.get(nameKey(feed));
     if (stored === undefined) return { ok: true, state: undefined };
-    const { stateText, content } = stored.record;
-    const decoded = decodeFeedState(stateText);
-    if (!decoded.ok) return decoded;
-    const state = content === undefined ? decoded.state : withContent(decoded.state, content.digest, content.text);
-    return state === undefined ? { ok: false, problem: "The entries are damaged." } : { ok: true, state };
+    const state = decodeFeed(stored.text);
+    return state === undefined ? { ok: false, problem: "The record is damaged." } : { ok: true, state };
   }
 
   save(process: SimProcess, feed: ObjectName, state: FeedState): string | undefined {
@@ -154,7 +151,7 @@ export class SimFeeds {
     const isChanged = was === undefined || keyOf(was.entries) !== keyOf(entries);
     const recent = (was?.replaced ?? []).filter((one) => atMs - one.atMs <= replacedMsMax);
     this.#stored.set(name, {
-      record: encodeFeed(state),
+      text: encodeFeed(state),
       entries,
       changedMs: isChanged ? atMs : was.changedMs,
       replaced: isChanged ? [{ entries: was?.entries, atMs }, ...recent] : was.replaced,
@@ -250,8 +247,7 @@ export class SimFeeds {
 
   #accept(name: string): void {
     const stored = this.#stored.get(name);
-    const decoded = stored === undefined ? undefined : decodeFeedState(stored.record.stateText);
-    const hash = decoded?.ok === true ? decoded.state.held?.hash : undefined;
+    const hash = stored === undefined ? undefined : decodeFeed(stored.text)?.held?.hash;
     const entries = hash === undefined ? undefined : this.#held.get(hash);
     if (hash === undefined || entries === undefined) return;
     this.#accepted.add(`${name} ${entries}`);

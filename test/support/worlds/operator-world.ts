@@ -219,7 +219,7 @@ export class OperatorWorld {
       const records = JSON.stringify(await this.requests.expect({ path }));
       const figures = ["depth", "unfinished_work_seconds"].map((name) => `workqueue_${name}{name="instances"}`);
       const left = await Promise.all(figures.map(async (figure) => await this.operator.metric(figure)));
-      return !records.includes("missing-since=") && left.every((count) => count === 0);
+      return !records.includes("missingSinceMs") && left.every((count) => count === 0);
     });
   }
 

@@ -2,7 +2,7 @@
 // next to them.
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
-import type { RecordHolder } from "../../../src/source/cluster/record-object.ts";
+import type { RecordOwner } from "../../../src/records/record-object.ts";
 import { createNamespace, installDefinitions } from "../builders/cluster-objects.ts";
 import { collectionOf, instance } from "../builders/manifests.ts";
 import type { ClusterAccess } from "../control-plane/cluster-access.ts";
@@ -52,7 +52,7 @@ export class UnattendedInstances {
   readonly uidOf = ({ name }: ObjectName): string | undefined => this.#uids.get(name);
 
   /** Like an instance with `deletionPolicy: Delete`. */
-  readonly holderOf = (name: ObjectName): RecordHolder | undefined => {
+  readonly ownerOf = (name: ObjectName): RecordOwner | undefined => {
     const uid = this.uidOf(name);
     return uid === undefined ? undefined : { uid, retains: false };
   };

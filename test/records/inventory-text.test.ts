@@ -1,11 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { writeOwners } from "../../src/model/entry-owners.ts";
+import { readOwners, unknownOwners, writeOwners } from "../../src/model/entry-owners.ts";
 import type { Entry } from "../../src/model/entry.ts";
 import type { Inventory } from "../../src/model/inventory.ts";
 import { countManaged, emptyInventory } from "../../src/model/inventory.ts";
-import { decodeInventory, encodeInventory } from "../../src/source/inventory-codec.ts";
-import { joinShards, shardInventory } from "../../src/source/inventory-shards.ts";
+import { decodeInventory, encodeInventory } from "../../src/records/inventory-text.ts";
 import { anOwnedEntry, anOwnedOrigin } from "../support/builders/owned.ts";
 
 const entry = (text: string): Entry => text as Entry;
@@ -46,6 +45,9 @@ const entryMap = fc
           fc.oneof(
             fc.constant(record),
             anyTime.map((missingSinceMs) => ({ ...record, missingSinceMs })),
+            fc
+              .uniqueArray(anyEntry, { minLength: 1, maxLength: 5 })
+              .map((parts) => ({ ...record, standsFor: parts.toSorted() })),
           ),
       ),
     ),
@@ -74,7 +76,7 @@ const anyManaged = recordOf({
 }).filter((managed) => countManaged(managed) > 0);
 const anyAllowed = fc
   .tuple(fc.array(anyEntry, { maxLength: 5 }), fc.nat({ max: 999_999_999 }), anyTime)
-  .map(([pending, count, sinceMs]) => ({ pending: new Set(pending), count, sinceMs: count === 0 ? 0 : sinceMs }));
+  .map(([pending, count, sinceMs]) => ({ pending: new Set(pending), count, sinceMs }));
 const anyInventory: fc.Arbitrary<Inventory> = recordOf({
   version: fc.nat({ max: 999_999_999 }),
   domain: maybe(fc.domain()),
@@ -201,29 +203,38 @@ const sample: Inventory = {
 };
 
 describe("the text of an inventory", () => {
-  test("consists of plain, readable lines", () => {
-    expect(encodeInventory(sample)).toStrictEqual({
-      format: "2",
-      domain: "shop.example.com",
-      waf: "https://api.example.com 0123456789 shop/edge",
-      owners:
-        "gw7es57ubw Added 1970-01-01T00:00:00.000Z WafIpRule:shop/scanners\n" +
-        "za869riwze Adopted - WafIpRule:shop/scanners WafIpRule:shop/scanners:ConfigMap%20shop/ipsum,%20key%20list\n",
-      blocklist:
-        "198.51.100.0/24 za869riwze retained-by=shop/partners\n203.0.113.7 gw7es57ubw\n203.0.113.8 gw7es57ubw\n",
-      allowlist: "2001:db8::1\n",
-      origins:
-        "origin.example.com Backup added=1970-01-01T00:00:00.000Z retained-by=shop/backup owner=WafOrigin:shop/backup\n",
-      refused:
-        '{"operation":"blocklist +192.0.2.1","message":"no\\nway","refusedAt":"1970-01-01T00:00:00.000Z","wantedBy":"abc"}\n',
-      disputes: "blocklist 192.0.2.9 1970-01-01T00:00:00.000Z 1970-01-01T00:00:01.000Z\n",
-      triggers:
-        '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n' +
-        '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","begun":"true","clearedAt":"1970-01-01T00:00:00.000Z","attempts":"1","attemptedAt":""}\n',
-      approval:
-        "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nf00d origins standby.example\nremoved blocklist 2 1970-01-01T00:00:00.000Z\nremoving blocklist 203.0.113.9\nused 3\nversion 7\n",
-      "other-domains": "staging.example.com blocklist 203.0.113.99 gw7es57ubw\n",
-    });
+  test("consists of readable lines", () => {
+    expect(encodeInventory(sample).split("\n")).toStrictEqual([
+      '{"format":1,"version":7,"domain":"shop.example.com","waf":{"baseUrl":"https://api.example.com","keyMark":"0123456789"},"continued":"shop/edge","approvals":3,"approval":{"hash":"f00d","origins":["standby.example"],"holds":["c0ffee"]},"allowed":{"blocklist":{"count":2,"sinceMs":"1970-01-01T00:00:00.000Z"},"allowlist":{"count":0,"sinceMs":"1970-01-01T00:00:00.000Z"}}}',
+      "[owners]",
+      '079ddef28c {"manner":"Adopted","sinceMs":null,"owners":"WafIpRule:shop/scanners WafIpRule:shop/scanners:ConfigMap%20shop/ipsum,%20key%20list","retainedBy":"shop/partners"}',
+      '1740456d97 {"manner":"Added","sinceMs":null,"owners":"","retainedBy":null}',
+      '7cb1cecda4 {"manner":"Added","sinceMs":"1970-01-01T00:00:00.000Z","owners":"WafIpRule:shop/scanners","retainedBy":null}',
+      "[blocklist]",
+      "198.51.100.0/24 079ddef28c",
+      "203.0.113.7 7cb1cecda4",
+      "203.0.113.8 7cb1cecda4",
+      "[allowlist]",
+      "2001:db8::1 1740456d97",
+      "[origins]",
+      '{"host":"origin.example.com","type":"Backup","addedAtMs":"1970-01-01T00:00:00.000Z","unconfirmed":null,"retainedBy":"shop/backup","owners":"WafOrigin:shop/backup","manner":"Added"}',
+      "[blocklist staging.example.com]",
+      "203.0.113.99 7cb1cecda4",
+      "[refusals]",
+      '{"operation":"blocklist +192.0.2.1","message":"no\\nway","refusedAtMs":"1970-01-01T00:00:00.000Z","wantedBy":"abc"}',
+      "[disputes]",
+      '{"list":"blocklist","entry":"192.0.2.9","atMs":["1970-01-01T00:00:00.000Z","1970-01-01T00:00:01.000Z"]}',
+      "[handledTriggers]",
+      '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAtMs":"1970-01-01T00:00:00.000Z"}',
+      "[rollouts]",
+      '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","hasBegun":true,"clearedAtMs":"1970-01-01T00:00:00.000Z","attempts":1,"attemptedAtMs":null}',
+      "[removing blocklist]",
+      "203.0.113.9",
+      "[approved blocklist]",
+      "192.0.2.5",
+      "[end]",
+      "",
+    ]);
   });
 
   test("is decoded to the same inventory", () => {
@@ -231,7 +242,9 @@ describe("the text of an inventory", () => {
       fc.property(anyInventory, (inventory) => {
         const decoded = decodeInventory(encodeInventory(inventory));
         expect(decoded.ok).toBe(true);
-        if (decoded.ok) expect(normalized(decoded.inventory)).toStrictEqual(normalized(inventory));
+        if (!decoded.ok) return;
+        expect(normalized(decoded.inventory)).toStrictEqual(normalized(inventory));
+        expect(encodeInventory(decoded.inventory)).toBe(encodeInventory(inventory));
       }),
     );
   });
@@ -241,115 +254,72 @@ describe("the text of an inventory", () => {
       ...sample,
       entries: { ...sample.entries, blocklist: new Map([...sample.entries.blocklist].reverse()) },
     };
-    expect(encodeInventory(reversed)).toStrictEqual(encodeInventory(sample));
+    expect(encodeInventory(reversed)).toBe(encodeInventory(sample));
   });
 
   test("is unaffected by an editor that changes line ends and adds an empty line", () => {
-    const record = encodeInventory(sample);
-    const edited = { ...record, blocklist: record["blocklist"]!.replaceAll("\n", "\r\n\r\n") };
-    expect(decodeInventory(edited)).toStrictEqual(decodeInventory(record));
+    const text = encodeInventory(sample);
+    expect(decodeInventory(text.replaceAll("\n", "\r\n\r\n"))).toStrictEqual(decodeInventory(text));
+  });
+
+  test("has one row for all entries with the same record, which share one object, and its ID depends only on its content", () => {
+    const blocking = (count: number, first: string): Inventory => {
+      const entries = Array.from({ length: count }, (_, index) => {
+        const owners = writeOwners([{ ...scanners, name: index === 0 ? first : "shop/scanners" }]);
+        return [entry(`192.0.2.${index}`), anOwnedEntry({ owners, sinceMs: 1_000 })] as const;
+      });
+      return { ...emptyInventory, entries: { blocklist: new Map(entries), allowlist: new Map() } };
+    };
+    const decoded = decodeInventory(encodeInventory(blocking(200, "shop/scanners")));
+    if (!decoded.ok) throw new Error(decoded.problem);
+    expect(new Set(decoded.inventory.entries.blocklist.values()).size).toBe(1);
+    const lines = (inventory: Inventory) => encodeInventory(inventory).split("\n");
+    const before = lines(blocking(200, "shop/scanners"));
+    const added = lines(blocking(200, "shop/another")).filter((line) => !before.includes(line));
+    expect(added.map((line) => line.split(" ", 1)[0])).toHaveLength(2);
   });
 
   test("of a newer wafsync is refused with a message that says so", () => {
-    const decoded = decodeInventory({ ...encodeInventory(sample), format: "4", extra: "1" });
-    expect(decoded).toStrictEqual({
-      ok: false,
-      problem:
-        "The inventory has format 4, but this version of wafsync reads formats up to 3: run the newer version that wrote it.",
-    });
+    const problem =
+      "The inventory has format 2, but this version of wafsync reads format 1: run the newer version that wrote it.";
+    const text = encodeInventory(sample).replace('{"format":1,', '{"format":2,"extra":1,');
+    expect(decodeInventory(text)).toStrictEqual({ ok: false, problem });
   });
 
   test.each([
-    ["format", "", "format"],
-    ["waf", "https://api.example.com", "section waf is invalid"],
-    ["other-domains", "a.example blocklist nonsense\n", "other-domains, line 1"],
-    ["other-domains", "a.example refused 192.0.2.1\n", "other-domains, line 1"],
-    ["blocklist", "192.0.2.1\nnonsense\n", 'blocklist, line 2 is not understood: "nonsense"'],
-    ["blocklist", "192.0.2.1\n192.0.2.1 retained-by=a/b\n", "blocklist, line 2"],
-    ["allowlist", "192.0.2.1 retained-by=%\n", "allowlist, line 1"],
-    ["owners", "0123456789 Found -\n", "owners, line 1"],
-    ["owners", "0123456789 Added yesterday\n", "owners, line 1"],
-    ["owners", "012 Added -\n", "owners, line 1"],
-    ["owners", "0123456789 Added - WafInstance:shop/main\n", "owners, line 1"],
-    ["origins", "a.example Primary\n", "origins, line 1"],
-    ["origins", "a.example Backup added=yesterday\n", "origins, line 1"],
-    ["refused", "{\n", "refused, line 1"],
-    ["refused", '{"operation":"x"}\n', "refused, line 1"],
-    ["disputes", "blocklist 192.0.2.1 never\n", "disputes, line 1"],
-    ["triggers", "null\n", "triggers, line 1"],
-    ["approval", "hash greylist 192.0.2.1\n", "approval, line 1"],
-    ["approval", "used often\n", "approval, line 1"],
-    ["surprise", "x", "surprise"],
-  ])("with a damaged section %s is refused with its line", (section, text, problem) => {
-    const decoded = decodeInventory({ ...encodeInventory(sample), [section]: text });
-    expect(decoded).toStrictEqual({ ok: false, problem: expect.stringContaining(problem) });
+    ["192.0.2.1", "", "line 1 is not understood"],
+    ['"version":7', '"version":-7', "line 1"],
+    ['"version":7', '"version":7,"extra":1', "line 1"],
+    [/"approvals":3,/u, "", "line 1"],
+    ["203.0.113.7 ", "nonsense ", 'is not understood: "nonsense'],
+    ["203.0.113.8 ", "203.0.113.7 ", 'is not understood: "203.0.113.7'],
+    [/(203.0.113.7) \S+/u, "$1 0123456789", 'is not understood: "203.0.113.7 0123456789"'],
+    ['"manner":"Adopted"', '"manner":"Found"', "line 3"],
+    ['"owners":"WafIpRule:', '"owners":"WafInstance:', "is not understood"],
+    ['"sinceMs":"1970-01-01T00:00:00.000Z","owners"', '"sinceMs":"yesterday","owners"', "is not understood"],
+    ['"type":"Backup"', '"type":"Primary"', "is not understood"],
+    ['{"operation"', '{"act"', "is not understood"],
+    ['"handledAtMs":"1970-01-01T00:00:00.000Z"', '"handledAtMs":null', "is not understood"],
+    ["[removing blocklist]", "[removing greylist]", 'is not understood: "[removing greylist]"'],
+    ["[refusals]", "[surprise]", 'is not understood: "[surprise]"'],
+    ["[end]", "", "its end is missing"],
+  ])("with %s replaced by %j is refused with the line", (from, to, problem) => {
+    const text = from === "192.0.2.1" ? "192.0.2.1\n[end]\n" : encodeInventory(sample).replace(from, to);
+    expect(decodeInventory(text)).toStrictEqual({ ok: false, problem: expect.stringContaining(problem) });
   });
 
-  test.each(Object.keys(encodeInventory(emptyInventory)))("without its section %s is refused", (section) => {
-    const { [section]: _, ...rest } = encodeInventory(sample);
-    expect(decodeInventory(rest)).toStrictEqual({ ok: false, problem: expect.stringContaining(section) });
+  test("that ends after any of its lines is refused, because a partial inventory would orphan entries", () => {
+    const lines = encodeInventory(sample).split("\n").slice(0, -1);
+    for (let count = 0; count < lines.length; count += 1) {
+      expect(decodeInventory(lines.slice(0, count).join("\n"))).toMatchObject({ ok: false });
+    }
   });
 });
 
-describe("shards of an inventory", () => {
-  function bigInventory(count: number): Inventory {
-    const blocklist = Array.from({ length: count }, (_, index) => [
-      entry(`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`),
-      anOwnedEntry({
-        owners: index % 2 === 0 ? ofScanners : ofBoth,
-        sinceMs: index % 5,
-        retainedBy: index % 7 === 0 ? "shop/retained" : undefined,
-      }),
-    ]);
-    return { ...sample, entries: { ...sample.entries, blocklist: new Map(blocklist as never) } };
-  }
-  const bytesOf = (record: Record<string, string>): number => Object.entries(record).flat().join("").length;
-
-  test("stay below the limit and give the same text in any order", () => {
-    const record = encodeInventory(bigInventory(5_000));
-    const shards = shardInventory(record, 20_000);
-    expect(shards.length).toBeGreaterThan(1);
-    expect(Math.max(...shards.map(bytesOf))).toBeLessThanOrEqual(20_000);
-    expect(joinShards(shards.toReversed())).toStrictEqual({ ok: true, record });
-  });
-
-  test("are one for a small inventory", () => {
-    const shards = shardInventory(encodeInventory(sample), 900_000);
-    expect(shards).toHaveLength(1);
-    expect(joinShards(shards)).toStrictEqual({ ok: true, record: encodeInventory(sample) });
-  });
-
-  test("that are incomplete, duplicate or without a number are refused", () => {
-    const shards = shardInventory(encodeInventory(bigInventory(2_000)), 10_000);
-    expect(joinShards(shards.slice(0, -1))).toMatchObject({ ok: false, problem: expect.stringContaining("missing") });
-    expect(joinShards(shards.slice(1))).toMatchObject({ ok: false, problem: expect.stringContaining("shard 1") });
-    expect(joinShards([...shards, shards[0]!])).toMatchObject({ ok: false, problem: expect.stringContaining("twice") });
-    expect(joinShards([encodeInventory(sample)])).toMatchObject({ ok: false });
-    expect(joinShards([])).toMatchObject({ ok: false });
-    expect(joinShards(shards.map((shard) => ({ ...shard, format: "9" })))).toMatchObject({
-      problem: expect.stringContaining("format 9"),
-    });
-  });
-
-  test("with a line that is too large for any shard are a programming error", () => {
-    expect(() => shardInventory(encodeInventory(sample), 50)).toThrow(RangeError);
-  });
-
-  test.each([
-    ["grows", 1_000, 4_000],
-    ["shrinks", 4_000, 1_000],
-  ])("lose no entry if the writer is killed between two writes while the inventory %s", (_, before, after) => {
-    const old = shardInventory(encodeInventory(bigInventory(before)), 12_000);
-    const next = shardInventory(encodeInventory(bigInventory(after)), 12_000);
-    const stored = new Map(old.map((shard, index) => [index, shard]));
-    const needed = [...bigInventory(Math.min(before, after)).entries.blocklist.keys()];
-    for (let index = next.length - 1; index >= 0; index -= 1) {
-      stored.set(index, next[index]!);
-      const joined = joinShards([...stored.values()]);
-      const decoded = joined.ok ? decodeInventory(joined.record) : joined;
-      expect(decoded.ok).toBe(true);
-      if (!decoded.ok) continue;
-      expect(needed.filter((one) => !decoded.inventory.entries.blocklist.has(one))).toStrictEqual([]);
-    }
-  });
+test("Owners are the same string in any order, and can be parsed again", () => {
+  const one = { kind: "WafIpRule", name: "shop/a", source: "ConfigMap shop/list, key a:b %" } as const;
+  const two = { kind: "WafOrigin", name: "shop/a", source: undefined } as const;
+  expect(writeOwners([one, two])).toBe(writeOwners([two, one, one]));
+  expect(readOwners(writeOwners([two, one]))).toStrictEqual([one, two]);
+  expect(readOwners(unknownOwners)).toStrictEqual([]);
 });

@@ -1,0 +1,440 @@
+// Records in WafRecord objects next to their instance or feed. A small record is one object. Of a larger one, that object contains the
+// first line and lists parts by name and digest. A save writes new parts first, then the first object with its resourceVersion as
+// a precondition, and then deletes the parts that are no longer listed. So the first object is the only commit: a crash never
+// leaves a mixture. The name of a part depends on the version that the save replaces, so no two saves share a new part, and a
+// stale process deletes nothing that a newer version lists.
+import { LruMap } from "../async/lru-map.ts";
+import type { ApiFault, ApiResult } from "../kube/api-result.ts";
+import type { ApiServer } from "../kube/api-server.ts";
+import { removeFinalizer } from "../kube/finalizer.ts";
+import type { KubeObjectMeta } from "../kube/kube-object.ts";
+import { finalizerApi } from "../kube/object-apis.ts";
+import { createObject, deleteObject, getObject, listObjects, listPage, replaceObject } from "../kube/verbs.ts";
+import { hexDigest } from "../model/hex-digest.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
+import { asSentence } from "../model/sentence.ts";
+import {
+  headName,
+  instanceNameOfRecord,
+  isHeldFor,
+  isOfFormerFeed,
+  recordBody,
+  type RecordContent,
+  recordFinalizer,
+  recordFormat,
+  type RecordObject,
+  type RecordOwner,
+  recordResource,
+  recordSelector,
+} from "./record-object.ts";
+import {
+  describeRecord,
+  type LoadedRecord,
+  type RecordKey,
+  type RecordStore,
+  type SavedRecord,
+} from "./record-store.ts";
+import { splitText } from "./text-parts.ts";
+
+const requestTimeoutMs = 10_000;
+const listTimeoutMs = 30_000;
+const sweepPageSize = 20;
+const sweepPagesMax = 1_000;
+/** A larger text is divided into parts, so that a save writes only those that have changed. */
+const textLengthMaxDefault = 256 * 1024;
+/** The number of records whose objects are known. For others, a save reads the first object again. */
+const knownMax = 1_000;
+/** The number of inventories that are written again if they disappear with their CRD. */
+const recoverableMax = 100;
+
+export interface ClusterRecordStoreOptions {
+  readonly api: ApiServer;
+  /** Undefined if the instance or feed does not exist, or is unknown to a reader. */
+  readonly ownerOf: (key: RecordKey) => RecordOwner | undefined;
+  /** Called before every write. */
+  readonly mayWrite: () => boolean;
+  /** All namespaces if undefined. */
+  readonly namespace?: string;
+  /** Whether all objects may have disappeared with their CRDs instead of being deleted. */
+  readonly wasUninstalled?: () => boolean;
+  readonly textLengthMax?: number;
+}
+
+type PartRef = NonNullable<RecordContent["parts"]>[number];
+
+/** The stored objects of a record. */
+interface Known {
+  readonly head: KubeObjectMeta;
+  /** The parts that the first object lists, if they are whole and have the right owner: a save keeps them if it can. */
+  readonly parts: readonly PartRef[];
+  /** The names of all other objects of the record, whether the first object lists them or not. */
+  readonly others: ReadonlySet<string>;
+  readonly owner: RecordOwner | undefined;
+}
+
+interface Found {
+  readonly head: RecordObject | undefined;
+  readonly others: ReadonlyMap<string, RecordObject>;
+}
+
+export class ClusterRecordStore implements RecordStore {
+  readonly #options: ClusterRecordStoreOptions;
+  readonly #known = new LruMap<string, Known>(knownMax);
+  /** The last texts that were loaded or saved; only used if there is `wasUninstalled`. */
+  readonly #recoverable = new LruMap<string, string>(recoverableMax);
+
+  constructor(options: ClusterRecordStoreOptions) {
+    this.#options = options;
+  }
+
+  async load(key: RecordKey): Promise<LoadedRecord> {
+    const read = await this.#find(key);
+    if (!read.ok) {
+      const isForbidden = read.fault.code === "Forbidden";
+      return { state: "Unreachable", problem: unreachable(key, read.fault), isForbidden };
+    }
+    const owner = this.#options.ownerOf(key);
+    if (read.value.head === undefined) return (await this.#restored(key, owner)) ?? this.#absent(key);
+    const { head, others } = await this.#adopted(key, owner, read.value);
+    if (head === undefined) return this.#absent(key);
+    const { resourceVersion: revision } = head.metadata;
+    const known = { head: head.metadata, parts: [], others: new Set(others.keys()), owner };
+    this.#known.set(idOf(key), known);
+    if (isOfFormerFeed(key, owner, head)) return { state: "Absent", revision };
+    const text = joined(head, others);
+    if ("problem" in text) return { state: "Damaged", problem: damaged(key, text.problem), revision };
+    this.#known.set(idOf(key), { ...known, parts: head.spec?.parts ?? [] });
+    this.#remember(key, text.text);
+    return { state: "Loaded", text: text.text, revision };
+  }
+
+  async hasChanged(key: RecordKey): Promise<boolean> {
+    const read = await this.#get(key, headName(key));
+    return read.ok && read.value.metadata.resourceVersion !== this.#known.get(idOf(key))?.head.resourceVersion;
+  }
+
+  async save(key: RecordKey, text: string, revision: string): Promise<SavedRecord> {
+    const owner = this.#options.ownerOf(key);
+    if (owner === undefined) {
+      // Without an owner, nothing would ever delete the record.
+      const kind = key.type === "Feed" ? "WafFeed" : "WafInstance";
+      return { state: "NotAllowed", problem: `${kind} ${nameKey(key)} no longer exists.` };
+    }
+    if (!this.#options.mayWrite()) {
+      const problem = "This process must not write: it is stopping or does not hold the Lease.";
+      return { state: "NotAllowed", problem };
+    }
+    const before = await this.#before(key, owner, revision);
+    if (before !== undefined && "state" in before) return before;
+    const saved = await this.#write(key, owner, text, before);
+    if (saved.state !== "Saved") return saved;
+    this.#remember(key, text);
+    return saved;
+  }
+
+  async remove(key: RecordKey): Promise<string | undefined> {
+    if (!this.#options.mayWrite()) return "This process must not write: it is stopping or does not hold the Lease.";
+    this.#recoverable.delete(idOf(key));
+    this.#known.delete(idOf(key));
+    const found = await this.#find(key);
+    if (!found.ok) return unreachable(key, found.fault);
+    const { head, others } = found.value;
+    // Without the first object there is no record.
+    for (const object of [...(head === undefined ? [] : [head]), ...others.values()]) {
+      const fault = await this.#release(object);
+      if (fault !== undefined) return unreachable(key, fault);
+    }
+    return undefined;
+  }
+
+  placeOf(key: RecordKey): string {
+    return nameOf(key);
+  }
+
+  /**
+   * Removes owner and finalizer of a record that must outlive its instance: call it before the instance is deleted. Returns
+   * undefined, or the reason for a failure. Never rejects.
+   */
+  async detach(key: RecordKey): Promise<string | undefined> {
+    const owner = this.#options.ownerOf(key);
+    const found = await this.#find(key);
+    // Without its CRD, there is no record.
+    if (!found.ok) return found.fault.code === "NotFound" ? undefined : unreachable(key, found.fault);
+    const { head, others } = found.value;
+    if (owner === undefined) return undefined;
+    const free = { ...owner, retains: true };
+    for (const object of [...others.values(), ...(head === undefined ? [] : [head])]) {
+      let fault: ApiFault | undefined;
+      // Objects that another writer deleted disappear with the instance.
+      if (object.metadata.deletionTimestamp !== undefined) fault = await this.#release(object);
+      else if (!isHeldFor(key, free, object)) {
+        const written = await this.#replace(key, free, object);
+        if (!written.ok) fault = written.fault;
+      }
+      if (fault !== undefined) return unreachable(key, fault);
+    }
+    return undefined;
+  }
+
+  /** Whether records can be read at all. Never rejects. */
+  async isUsable(): Promise<boolean> {
+    const options = { limit: 1, timeoutMs: requestTimeoutMs, ...this.#scope() };
+    return (await listPage(this.#options.api, recordResource, options)).ok;
+  }
+
+  /**
+   * Removes the finalizer of inventories that are being deleted and whose instance no longer exists, because its finalizer was
+   * removed manually. Call it periodically, with synced caches. Returns the names of the instances. Never rejects.
+   */
+  async sweep(): Promise<readonly ObjectName[]> {
+    const { api, ownerOf } = this.#options;
+    const type = "Inventory";
+    const labelSelector = recordSelector({ type });
+    const options = { labelSelector, limit: sweepPageSize, timeoutMs: listTimeoutMs, ...this.#scope() };
+    const swept = new Map<string, ObjectName>();
+    let continueToken = "";
+    for (let pages = 0; pages < sweepPagesMax; pages += 1) {
+      const page = await listPage<RecordObject>(api, recordResource, { ...options, continueToken });
+      if (!page.ok) break;
+      for (const object of page.value.items) {
+        const { namespace = "", deletionTimestamp } = object.metadata;
+        const instance = { namespace, name: instanceNameOfRecord(object) };
+        if (deletionTimestamp === undefined || instance.name === "") continue;
+        if (ownerOf({ type, ...instance }) !== undefined || (await this.#release(object)) !== undefined) continue;
+        swept.set(nameKey(instance), instance);
+      }
+      continueToken = page.value.continueToken;
+      if (continueToken === "") break;
+    }
+    return [...swept.values()];
+  }
+
+  #scope(): { readonly namespace?: string } {
+    const { namespace } = this.#options;
+    return namespace === undefined ? {} : { namespace };
+  }
+
+  /** All objects of the record: those with the labels, and those that the first object lists. */
+  async #find(key: RecordKey): Promise<ApiResult<Found>> {
+    const options = { namespace: key.namespace, labelSelector: recordSelector(key), timeoutMs: listTimeoutMs };
+    const listed = await listObjects<RecordObject>(this.#options.api, recordResource, options);
+    if (!listed.ok) return listed;
+    const found = new Map(listed.value.items.map((object) => [object.metadata.name, object]));
+    const wanted = [headName(key)];
+    for (const name of wanted) {
+      const read = found.has(name) ? undefined : await this.#get(key, name);
+      if (read?.ok === true) found.set(name, read.value);
+      else if (read !== undefined && read.fault.code !== "NotFound") return read;
+      // The first name is that of the object that lists the others.
+      if (wanted.length === 1) wanted.push(...(found.get(name)?.spec?.parts ?? []).map((part) => part.name));
+    }
+    const head = found.get(headName(key));
+    found.delete(headName(key));
+    return { ok: true, value: { head, others: found }, status: 200 };
+  }
+
+  #absent(key: RecordKey): LoadedRecord {
+    this.#known.delete(idOf(key));
+    return { state: "Absent", revision: "" };
+  }
+
+  /**
+   * Binds the objects to the current instance. After a restore it has a new UID, and without this the garbage collector would
+   * delete the record; and its `deletionPolicy` may have changed. If this fails, the next load or save retries.
+   */
+  async #adopted(key: RecordKey, owner: RecordOwner | undefined, { head, others }: Found): Promise<Found> {
+    if (head === undefined || owner === undefined || !this.#options.mayWrite()) return { head, others };
+    if (isOfFormerFeed(key, owner, head)) return { head, others };
+    const adopted = async (object: RecordObject): Promise<RecordObject> => {
+      if (isHeldFor(key, owner, object)) return object;
+      const written = await this.#replace(key, owner, object);
+      return written.ok ? written.value : object;
+    };
+    const listed = new Set(head.spec?.parts?.map(({ name }) => name));
+    const parts = new Map(others);
+    for (const [name, object] of others) if (listed.has(name)) parts.set(name, await adopted(object));
+    return { head: await adopted(head), others: parts };
+  }
+
+  /** Rewrites a record that disappeared with the CRD, if this process still knows it. Undefined if there is none. */
+  async #restored(key: RecordKey, owner: RecordOwner | undefined): Promise<LoadedRecord | undefined> {
+    const { mayWrite, wasUninstalled } = this.#options;
+    const text = this.#recoverable.get(idOf(key));
+    if (text === undefined || owner === undefined || !mayWrite() || wasUninstalled?.() !== true) return undefined;
+    const saved = await this.#write(key, owner, text, undefined);
+    if (saved.state === "Saved") return { state: "Loaded", text, revision: saved.revision };
+    return { state: "Unreachable", problem: saved.problem, isForbidden: false };
+  }
+
+  /** The objects that a save replaces: undefined if there are none yet. */
+  async #before(key: RecordKey, owner: RecordOwner, revision: string): Promise<Known | SavedRecord | undefined> {
+    const known = this.#known.get(idOf(key));
+    if (known?.head.resourceVersion === revision) {
+      const isBound = known.owner?.uid === owner.uid && known.owner.retains === owner.retains;
+      return isBound ? known : { ...known, parts: [] };
+    }
+    if (revision === "") return undefined;
+    const read = await this.#get(key, headName(key));
+    if (!read.ok) return refused(key, read.fault);
+    const { metadata, spec } = read.value;
+    if (metadata.resourceVersion !== revision) return changed(key);
+    const parts = isHeldFor(key, owner, read.value) ? (spec?.parts ?? []) : [];
+    return { head: metadata, parts, others: new Set(spec?.parts?.map(({ name }) => name)), owner };
+  }
+
+  async #write(key: RecordKey, owner: RecordOwner, text: string, before: Known | undefined): Promise<SavedRecord> {
+    const { textLengthMax = textLengthMaxDefault } = this.#options;
+    const isOne = text.length <= textLengthMax;
+    const { first, parts: pieces } = isOne ? { first: text, parts: [] } : splitText(text, textLengthMax);
+    const written = new Map(before?.parts.map(({ name, digest }) => [digest, name]));
+    const parts: PartRef[] = [];
+    for (const piece of pieces) {
+      const digest = hexDigest(piece);
+      const unique = hexDigest(`${before?.head.resourceVersion ?? ""} ${owner.uid} ${digest}`, 16);
+      const name = written.get(digest) ?? `${headName(key)}-${unique}`;
+      const fault = written.has(digest) ? undefined : await this.#writePart(key, owner, name, { text: piece, digest });
+      if (fault !== undefined) return failed(key, fault);
+      written.set(digest, name);
+      parts.push({ name, digest });
+    }
+    const content = { text: first, digest: digestOf(first, parts), ...(isOne ? {} : { parts }) };
+    const committed = await this.#put(key, owner, headName(key), content, before?.head);
+    if (!committed.ok) return refused(key, committed.fault);
+    const { metadata: head } = committed.value;
+    const kept = new Set(parts.map(({ name }) => name));
+    for (const name of before?.others ?? []) if (!kept.has(name)) await this.#releaseNamed(key, name);
+    this.#known.set(idOf(key), { head, parts, others: kept, owner });
+    return { state: "Saved", revision: head.resourceVersion };
+  }
+
+  /** An existing object is left from a crash, or of a former feed with the same UID of its content: it is written again. */
+  async #writePart(
+    key: RecordKey,
+    owner: RecordOwner,
+    name: string,
+    content: RecordContent,
+  ): Promise<ApiFault | undefined> {
+    const created = await this.#put(key, owner, name, content, undefined);
+    if (created.ok) return undefined;
+    if (created.fault.code !== "AlreadyExists") return created.fault;
+    const read = await this.#get(key, name);
+    if (!read.ok) return read.fault;
+    const replaced = await this.#put(key, owner, name, content, read.value.metadata);
+    return replaced.ok ? undefined : replaced.fault;
+  }
+
+  async #put(
+    key: RecordKey,
+    owner: RecordOwner,
+    name: string,
+    content: RecordContent,
+    former: KubeObjectMeta | undefined,
+  ): Promise<ApiResult<RecordObject>> {
+    const { api } = this.#options;
+    const { namespace } = key;
+    const body = recordBody(key, owner, name, content, former);
+    const options = { timeoutMs: requestTimeoutMs };
+    return former === undefined
+      ? await createObject<RecordObject>(api, recordResource, namespace, body, options)
+      : await replaceObject<RecordObject>(api, recordResource, { namespace, name }, body, options);
+  }
+
+  /** With the same content and another owner. */
+  async #replace(
+    key: RecordKey,
+    owner: RecordOwner,
+    { metadata, spec }: RecordObject,
+  ): Promise<ApiResult<RecordObject>> {
+    const { text = "", digest = "", parts } = spec ?? {};
+    return await this.#put(key, owner, metadata.name, { text, digest, ...(parts && { parts }) }, metadata);
+  }
+
+  async #get({ namespace }: RecordKey, name: string): Promise<ApiResult<RecordObject>> {
+    return await getObject(this.#options.api, recordResource, { namespace, name }, { timeoutMs: requestTimeoutMs });
+  }
+
+  /** A failure leaves an object that the first save of the next process deletes. */
+  async #releaseNamed(key: RecordKey, name: string): Promise<void> {
+    const read = await this.#get(key, name);
+    if (read.ok) await this.#release(read.value);
+  }
+
+  /** Removes the finalizer and deletes the object. Undefined if it no longer exists. */
+  async #release(object: RecordObject): Promise<ApiFault | undefined> {
+    const { api } = this.#options;
+    const { namespace, name, uid } = object.metadata;
+    const released = await removeFinalizer(finalizerApi(api), {
+      type: recordResource,
+      object,
+      finalizer: recordFinalizer,
+    });
+    if (released.kind === "Failed") return released.fault;
+    if (released.kind === "Gone") return undefined;
+    const options = { timeoutMs: requestTimeoutMs, preconditions: { uid } };
+    const deleted = await deleteObject(api, recordResource, { namespace: namespace ?? "", name }, options);
+    return deleted.ok || deleted.fault.code === "NotFound" ? undefined : deleted.fault;
+  }
+
+  #remember(key: RecordKey, text: string): void {
+    if (this.#options.wasUninstalled !== undefined) this.#recoverable.set(idOf(key), text);
+  }
+}
+
+function idOf(key: RecordKey): string {
+  return `${key.type} ${nameKey(key)}`;
+}
+
+/** Covers the listed parts, too. */
+function digestOf(text: string, parts: readonly PartRef[]): string {
+  return hexDigest([text, ...parts.map(({ digest }) => digest)].join("\n"));
+}
+
+function joined(
+  { metadata, spec }: RecordObject,
+  others: ReadonlyMap<string, RecordObject>,
+): { readonly text: string } | { readonly problem: string } {
+  const { text = "", digest, parts = [], format } = spec ?? {};
+  if (format !== recordFormat)
+    return {
+      problem: `it has format ${String(format)}, but this version of wafsync reads format ${recordFormat}: run the newer version that wrote it.`,
+    };
+  if (digestOf(text, parts) !== digest) return { problem: `the content of ${metadata.name} was changed.` };
+  const texts = [text];
+  for (const { name, digest: expected } of parts) {
+    const part = others.get(name)?.spec?.text;
+    if (part === undefined) return { problem: `its part ${name} is missing.` };
+    if (hexDigest(part) !== expected) return { problem: `the content of its part ${name} was changed.` };
+    texts.push(part);
+  }
+  return { text: texts.join("") };
+}
+
+function nameOf(key: RecordKey): string {
+  return `WafRecord ${nameKey({ namespace: key.namespace, name: headName(key) })}`;
+}
+
+function damaged(key: RecordKey, problem: string): string {
+  return `${nameOf(key)} can't be used: ${problem}`;
+}
+
+function changed(key: RecordKey): SavedRecord {
+  return { state: "Conflict", problem: `${nameOf(key)} was changed by another writer after wafsync read it.` };
+}
+
+function refused(key: RecordKey, fault: ApiFault): SavedRecord {
+  // NotFound: another writer deleted the loaded record.
+  const isConflict = fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound";
+  return isConflict ? changed(key) : failed(key, fault);
+}
+
+function failed(key: RecordKey, fault: ApiFault): SavedRecord {
+  return { state: "Failed", problem: `${nameOf(key)} could not be written: ${asSentence(fault.message)}` };
+}
+
+function unreachable(key: RecordKey, fault: ApiFault): string {
+  const isUnknown = fault.code === "NotFound";
+  const why = isUnknown
+    ? "the API server does not know the kind WafRecord. Install the CRDs."
+    : asSentence(fault.message);
+  return `${describeRecord(key)} can't be accessed: ${why}`;
+}

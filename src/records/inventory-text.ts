@@ -1,0 +1,357 @@
+// The text of an inventory: one line of JSON, and then sections of one item per line.
+//
+//   {"format":1,"version":7,"domain":"shop.example.com", …}
+//   [owners]
+//   1f03c9a2be {"manner":"Added","sinceMs":"2026-05-01T12:00:00.000Z","owners":"WafIpRule:shop/scanners","retainedBy":null}
+//   [blocklist]
+//   203.0.113.7 1f03c9a2be
+//   [end]
+//
+// Entries refer to rows of `owners`, because many have the same record. A row's ID is derived from its content, not numbered, so that
+// a new row changes no other line. Lines are sorted: equal inventories give equal text. Text that is not understood is rejected as
+// a whole, because a partial inventory would orphan entries.
+import * as z from "zod";
+import { type ListName, listNames } from "../model/declared.ts";
+import { decodeWord, encodeWord } from "../model/encoded-word.ts";
+import { parseOwners } from "../model/entry-owners.ts";
+import { type Entry, isOpaque } from "../model/entry.ts";
+import { finished } from "../model/finished.ts";
+import { hexDigest } from "../model/hex-digest.ts";
+import type { Inventory, Managed, OwnedEntry, OwnedOrigin } from "../model/inventory.ts";
+import { visibleText } from "../model/visible-text.ts";
+
+export const inventoryFormat = 1;
+const idLength = 10;
+/** The number of entries that take a few milliseconds. */
+const sliceEntries = 10_000;
+const excerptLengthMax = 80;
+
+export type DecodedInventory =
+  | { readonly ok: true; readonly inventory: Inventory }
+  /** One sentence that names the line. */
+  | { readonly ok: false; readonly problem: string };
+
+/** Undefined is stored as null: every field is always present. */
+const maybe = <T>(schema: z.ZodType<T>) => schema.nullable().transform((value) => value ?? undefined);
+const text = z.string();
+const time = z.number();
+const count = z.int().min(0);
+const list = z.enum(listNames);
+const entry = text.refine(isEntry).transform((value) => value as Entry);
+const owners = text
+  .transform((words) => parseOwners(words === "" ? [] : words.split(" ")))
+  .refine((parsed) => parsed !== undefined);
+const manner = z.enum(["Added", "Adopted"]);
+const allowed = z.strictObject({ count, sinceMs: time });
+
+const head = z.strictObject({
+  format: z.literal(inventoryFormat),
+  version: count,
+  domain: maybe(text),
+  waf: maybe(z.strictObject({ baseUrl: text, keyMark: text })),
+  continued: maybe(text),
+  approvals: count,
+  approval: maybe(z.strictObject({ hash: text, origins: z.array(text), holds: z.array(text) })),
+  allowed: z.strictObject({ blocklist: allowed, allowlist: allowed }),
+});
+const row = z.strictObject({
+  manner,
+  sinceMs: maybe(time),
+  owners,
+  retainedBy: maybe(text),
+  missingSinceMs: time.optional(),
+});
+const origin = z.strictObject({
+  host: text,
+  type: z.enum(["Alternate", "Backup"]),
+  addedAtMs: maybe(time),
+  unconfirmed: maybe(text),
+  retainedBy: maybe(text),
+  owners,
+  manner,
+});
+/** The sections that consist of one JSON object per line. */
+const items = {
+  refusals: z.strictObject({ operation: text, message: text, refusedAtMs: time, wantedBy: text }),
+  disputes: z.strictObject({ list, entry, atMs: z.array(time) }),
+  handledTriggers: z.strictObject({ cacheClear: text, trigger: text, handledAtMs: time }),
+  rollouts: z.strictObject({
+    workload: text,
+    uid: text,
+    revision: text,
+    content: text,
+    hasBegun: z.boolean(),
+    clearedAtMs: maybe(time),
+    attempts: count,
+    attemptedAtMs: maybe(time),
+  }),
+};
+type ItemSection = keyof typeof items;
+const itemSections = Object.keys(items) as ItemSection[];
+
+export function encodeInventory(inventory: Inventory): string {
+  return finished(inventorySlices(inventory));
+}
+
+/** The same in slices: a million entries block the event loop for a second. */
+export function* inventorySlices(inventory: Inventory): Generator<undefined, string> {
+  const { version, domain, waf, continued, approvals, approval, allowed: removing, entries, origins } = inventory;
+  const rows = new RowWriter();
+  const sections: string[] = [];
+  const add = (title: string, lines: readonly string[]): void => {
+    if (lines.length > 0) sections.push(`[${title}]\n${lines.toSorted().join("\n")}\n`);
+  };
+  const addManaged = function* (managed: Managed, suffix: string): Generator<undefined> {
+    for (const name of listNames) add(`${name}${suffix}`, yield* rows.lines(managed.entries[name]));
+    add(
+      `origins${suffix}`,
+      [...managed.origins].map(([host, known]) => jsonLine(origin, { host, ...known })),
+    );
+  };
+  yield* addManaged({ entries, origins }, "");
+  for (const [other, managed] of inventory.otherDomains) yield* addManaged(managed, ` ${encodeWord(other)}`);
+  for (const name of itemSections) {
+    const lines = inventory[name].map((item) => jsonLine(items[name], item));
+    add(name, [...new Set(lines)]);
+  }
+  for (const name of listNames) add(`removing ${name}`, [...removing[name].pending].map(encodeWord));
+  for (const name of listNames) add(`approved ${name}`, [...(approval?.removals[name] ?? [])].map(encodeWord));
+  const first = jsonLine(head, {
+    format: inventoryFormat,
+    version,
+    domain,
+    waf,
+    continued,
+    approvals,
+    approval: approval && { hash: approval.hash, origins: [...approval.origins], holds: [...approval.holds] },
+    allowed: { blocklist: countOf(removing.blocklist), allowlist: countOf(removing.allowlist) },
+  });
+  return [`${first}\n[owners]\n`, ...rows.sorted(), ...sections, "[end]\n"].join("");
+}
+
+function countOf({ count: removed, sinceMs }: Inventory["allowed"][ListName]): object {
+  return { count: removed, sinceMs };
+}
+
+class RowWriter {
+  /** The content of each row, by ID. */
+  readonly #rows = new Map<string, string>();
+
+  *lines(entries: ReadonlyMap<Entry, OwnedEntry>): Generator<undefined, string[]> {
+    const lines: string[] = [];
+    for (const [one, record] of entries) {
+      const line = `${encodeWord(one)} ${this.#idOf(record)}`;
+      const { standsFor } = record;
+      lines.push(standsFor === undefined ? line : [line, ...standsFor.map(encodeWord).toSorted()].join(" "));
+      if (lines.length % sliceEntries === 0) yield undefined;
+    }
+    return lines;
+  }
+
+  sorted(): string[] {
+    return [...this.#rows].map(([id, content]) => `${id} ${content}\n`).toSorted();
+  }
+
+  #idOf(record: OwnedEntry): string {
+    const { content, id: wanted } = rowOf(record);
+    let id = wanted;
+    while ((this.#rows.get(id) ?? content) !== content) id = hexDigest(id, idLength);
+    this.#rows.set(id, content);
+    return id;
+  }
+}
+
+function rowOf(record: OwnedEntry): { readonly content: string; readonly id: string } {
+  const former = knownRows.get(record);
+  if (former !== undefined) return former;
+  const content = jsonLine(row, record);
+  const known = { content, id: hexDigest(content, idLength) };
+  knownRows.set(record, known);
+  return known;
+}
+
+// A record is saved repeatedly with the same owners, and guests can have thousands of them.
+const knownRows = new WeakMap<OwnedEntry, { readonly content: string; readonly id: string }>();
+
+interface MutableManaged {
+  readonly entries: Record<ListName, Map<Entry, OwnedEntry>>;
+  readonly origins: Map<string, OwnedOrigin>;
+}
+
+/** Decodes the inventory, or says why that is impossible: it is damaged, or a newer wafsync wrote it. */
+export function decodeInventory(stored: string): DecodedInventory {
+  const lines = stored.replaceAll("\r", "").split("\n");
+  const first = lines[0] ?? "";
+  const { format } = (parseLine(first) ?? {}) as { readonly format?: unknown };
+  if (typeof format === "number" && format > inventoryFormat) {
+    const problem = `The inventory has format ${format}, but this version of wafsync reads format ${inventoryFormat}: run the newer version that wrote it.`;
+    return { ok: false, problem };
+  }
+  const parsed = head.safeParse(parseLine(first));
+  if (!parsed.success) return damaged(1, first);
+  const reader = new SectionReader(parsed.data);
+  for (const [index, line] of lines.entries()) {
+    if (index > 0 && line !== "" && !reader.read(line)) return damaged(index + 1, line);
+  }
+  if (!reader.isComplete) return { ok: false, problem: "The inventory is damaged: its end is missing." };
+  return { ok: true, inventory: reader.inventory };
+}
+
+/** Adds lines to an inventory, in their order. */
+class SectionReader {
+  readonly inventory: Inventory;
+  isComplete = false;
+  readonly #rows = new Map<string, OwnedEntry>();
+  readonly #own: MutableManaged = emptyManaged();
+  readonly #others = new Map<string, MutableManaged>();
+  readonly #items: Record<ItemSection, object[]> = { refusals: [], disputes: [], handledTriggers: [], rollouts: [] };
+  readonly #removing: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  /** Adds a line of the current section; false if it is invalid. */
+  #readLine: ((line: string) => boolean) | undefined;
+
+  constructor(first: z.output<typeof head>) {
+    const { format: _, approval, allowed: counts, ...rest } = first;
+    this.inventory = {
+      ...rest,
+      ...this.#own,
+      otherDomains: this.#others,
+      ...(this.#items as unknown as Pick<Inventory, ItemSection>),
+      approval: approval && {
+        hash: approval.hash,
+        removals: this.#approved,
+        origins: new Set(approval.origins),
+        holds: new Set(approval.holds),
+      },
+      allowed: {
+        blocklist: { ...counts.blocklist, pending: this.#removing.blocklist },
+        allowlist: { ...counts.allowlist, pending: this.#removing.allowlist },
+      },
+    };
+  }
+
+  read(line: string): boolean {
+    if (this.isComplete) return false;
+    if (line[0] !== "[") return this.#readLine?.(line) === true;
+    this.isComplete = line === "[end]";
+    const [, title = "", argument] = /^\[(\S+)(?: (\S+))?\]$/u.exec(line) ?? [];
+    this.#readLine = this.#readerOf(title, argument);
+    return this.isComplete || this.#readLine !== undefined;
+  }
+
+  #readerOf(title: string, argument: string | undefined): ((line: string) => boolean) | undefined {
+    if (title === "owners") return (line) => this.#readRow(line);
+    const section = itemSections.find((name) => name === title);
+    if (section !== undefined) return (line) => this.#readItem(section, line);
+    if (title === "removing" && isList(argument)) return (line) => addEntry(line, this.#removing[argument]);
+    if (title === "approved" && isList(argument)) return (line) => addEntry(line, this.#approved[argument]);
+    const managed = argument === undefined ? this.#own : this.#otherDomain(argument);
+    if (isList(title) && managed) return (line) => this.#readEntry(line, managed.entries[title]);
+    return title === "origins" && managed ? (line) => readOrigin(line, managed.origins) : undefined;
+  }
+
+  #otherDomain(word: string): MutableManaged | undefined {
+    const domain = decodeWord(word);
+    if (typeof domain !== "string") return undefined;
+    const managed = this.#others.get(domain) ?? emptyManaged();
+    this.#others.set(domain, managed);
+    return managed;
+  }
+
+  #readRow(line: string): boolean {
+    const parsed = row.safeParse(parseLine(line.slice(idLength + 1)));
+    if (parsed.success) this.#rows.set(line.slice(0, idLength), parsed.data as OwnedEntry);
+    return parsed.success;
+  }
+
+  #readEntry(line: string, into: Map<Entry, OwnedEntry>): boolean {
+    const space = line.indexOf(" ");
+    const one = decodeEntry(line.slice(0, space));
+    const record = this.#rows.get(line.slice(space + 1, space + 1 + idLength));
+    if (one === undefined || record === undefined || into.has(one)) return false;
+    const rest = line.slice(space + 1 + idLength);
+    const parts = rest === "" ? [] : rest.slice(1).split(" ");
+    const standsFor = parts.map(decodeEntry).filter((part) => part !== undefined);
+    into.set(one, rest === "" ? record : { ...record, standsFor });
+    return standsFor.length === parts.length;
+  }
+
+  #readItem(section: ItemSection, line: string): boolean {
+    const parsed = items[section].safeParse(parseLine(line));
+    if (parsed.success) this.#items[section].push(parsed.data);
+    return parsed.success;
+  }
+}
+
+function emptyManaged(): MutableManaged {
+  return { entries: { blocklist: new Map(), allowlist: new Map() }, origins: new Map() };
+}
+
+function readOrigin(line: string, origins: Map<string, OwnedOrigin>): boolean {
+  const parsed = origin.safeParse(parseLine(line));
+  if (!parsed.success || origins.has(parsed.data.host)) return false;
+  const { host, ...known } = parsed.data;
+  origins.set(host, known);
+  return true;
+}
+
+function addEntry(line: string, entries: Set<Entry>): boolean {
+  const one = decodeEntry(line);
+  if (one !== undefined) entries.add(one);
+  return one !== undefined;
+}
+
+/** Addresses, networks, and opaque entries of the WAF. */
+function decodeEntry(word: string | undefined): Entry | undefined {
+  const decoded = decodeWord(word);
+  return typeof decoded === "string" && isEntry(decoded) ? (decoded as Entry) : undefined;
+}
+
+function isEntry(value: string): boolean {
+  return isOpaque(value as Entry) || /^[0-9a-f.:/]+$/u.test(value);
+}
+
+function isList(name: string | undefined): name is ListName {
+  return listNames.some((one) => one === name);
+}
+
+/** In the order of the schema's fields, without others. Times are readable, and the line is safe to show on a terminal. */
+function jsonLine(schema: { readonly shape: object }, value: object): string {
+  const fields = Object.keys(schema.shape).flatMap((name) => {
+    return name in value ? [[name, value[name as keyof typeof value]] as const] : [];
+  });
+  return visibleText(
+    JSON.stringify(Object.fromEntries(fields), (key, field: unknown) =>
+      isTime(key)
+        ? each(field, (one) => (typeof one === "number" ? new Date(one).toISOString() : null))
+        : (field ?? null),
+    ),
+  );
+}
+
+/** Undefined if it is not JSON. */
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line, (key, field: unknown) =>
+      isTime(key) ? each(field, (one) => (typeof one === "string" ? Date.parse(one) : one)) : field,
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+function isTime(key: string): boolean {
+  return key.endsWith("Ms");
+}
+
+function each(value: unknown, convert: (one: unknown) => unknown): unknown {
+  return Array.isArray(value) ? value.map(convert) : convert(value);
+}
+
+function damaged(line: number, content: string): DecodedInventory {
+  const excerpt = content.length > excerptLengthMax ? `${content.slice(0, excerptLengthMax)}…` : content;
+  return {
+    ok: false,
+    problem: `The inventory is damaged: line ${line} is not understood: ${visibleText(JSON.stringify(excerpt))}`,
+  };
+}

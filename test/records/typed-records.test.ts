@@ -1,0 +1,282 @@
+// What each kind of record makes of its store: absent, damaged, in conflict, or not allowed.
+import { describe, expect, test } from "@jest/globals";
+import { unknownOwners } from "../../src/model/entry-owners.ts";
+import type { Entry } from "../../src/model/entry.ts";
+import type { HistoryEvent } from "../../src/model/history.ts";
+import { emptyInventory } from "../../src/model/inventory.ts";
+import type { SeenLists } from "../../src/model/observed.ts";
+import { afterFetch, type FeedState, initialFeedState } from "../../src/plan/feeds/feed-state.ts";
+import { ClusterRecordStore } from "../../src/records/cluster-record-store.ts";
+import { FeedRecords } from "../../src/records/feed-records.ts";
+import { decodeFeed, encodeFeed } from "../../src/records/feed-text.ts";
+import { historyLimits, HistoryRecords } from "../../src/records/history-records.ts";
+import { createInventoryRecords } from "../../src/records/inventory-records.ts";
+import { LogRecords, logTextLengthMax } from "../../src/records/log-records.ts";
+import type { RecordStore } from "../../src/records/record-store.ts";
+import { SeenRecords } from "../../src/records/seen-records.ts";
+import { aFeed, aReading, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
+import { addresses } from "../support/builders/declare.ts";
+import { MemoryRecords } from "../support/records/memory-records.ts";
+
+const main = { namespace: "shop", name: "main" };
+const other = { namespace: "shop", name: "other" };
+
+function openStore(
+  records = new MemoryRecords(),
+  overrides: Partial<ConstructorParameters<typeof ClusterRecordStore>[0]> = {},
+): ClusterRecordStore {
+  const ownerOf = () => ({ uid: "u-1", retains: false });
+  return new ClusterRecordStore({ api: records.open(), ownerOf, mayWrite: () => true, ...overrides });
+}
+
+/** Changes the stored texts without their digests, or with the given text as a store returns it. */
+function damagedStore(text: string | undefined): RecordStore {
+  const store = openStore();
+  return {
+    load: async () =>
+      text === undefined
+        ? { state: "Damaged", problem: "WafRecord shop/main can't be used.", revision: "" }
+        : { state: "Loaded", text, revision: "" },
+    save: async (key, saved) => await store.save(key, saved, ""),
+    remove: async (key) => await store.remove(key),
+    placeOf: () => "WafRecord shop/main",
+  };
+}
+
+describe("An inventory", () => {
+  test("is empty if there is none, and the same object until it changes", async () => {
+    const inventories = createInventoryRecords(openStore());
+    expect(await inventories.load(main)).toStrictEqual({ state: "Loaded", inventory: emptyInventory, revision: "" });
+    const inventory = { ...emptyInventory, version: 1 };
+    expect(await inventories.save(main, inventory, "")).toMatchObject({ state: "Saved" });
+    const loaded = await inventories.load(main);
+    expect(loaded).toMatchObject({ inventory });
+    expect(await inventories.load(main)).toBe(loaded);
+    expect(await inventories.remove(main)).toBeUndefined();
+    expect(await inventories.load(main)).toMatchObject({ inventory: emptyInventory });
+  });
+
+  test.each([undefined, "", "192.0.2.1\n"])(
+    "that is damaged stops all writes and says how to continue: %j",
+    async (text) => {
+      expect(await createInventoryRecords(damagedStore(text)).load(main)).toMatchObject({
+        state: "Unreadable",
+        problem: expect.stringMatching(/^WafRecord shop\/main.* Restore it from a backup/u),
+      });
+    },
+  );
+
+  test("is not saved without permission", async () => {
+    const inventories = createInventoryRecords(openStore(undefined, { mayWrite: () => false }));
+    const problem = "This process must not write: it is stopping or does not hold the Lease.";
+    expect(await inventories.save(main, emptyInventory, "")).toStrictEqual({ state: "Failed", problem });
+    expect(await inventories.remove(main)).toBe(problem);
+  });
+});
+
+describe("A feed", () => {
+  const feed = aFeed();
+
+  function fetched(count: number): FeedState {
+    const outcome = { kind: "Read", reading: aReading(someAddresses(count)), facts: textFacts() } as const;
+    return afterFetch(initialFeedState(feed), feed, outcome, { nowMs: 0, random: 0 });
+  }
+
+  function held(): FeedState {
+    const reading = { ...aReading(someAddresses(20)), invalidLines: [{ line: 3, text: "x", message: "No." }] };
+    const facts = textFacts({ etag: '"v1"', lastModified: "Sun, 01 Nov 2026 00:00:00 GMT", sha256: "ab" });
+    const at = { nowMs: 1000, random: 0 };
+    const good = afterFetch(initialFeedState(feed), feed, { kind: "Read", reading, facts }, at);
+    const less = { kind: "Read", reading: aReading(someAddresses(1)), facts: textFacts() } as const;
+    const fault = { code: "RateLimited", message: "No.", retryAfterMs: 5 } as const;
+    return afterFetch(afterFetch(good, feed, less, at), feed, { kind: "Failed", fault }, at);
+  }
+
+  test("is restored unchanged, with its content on hold and its failure", () => {
+    for (const state of [held(), initialFeedState(feed)]) expect(decodeFeed(encodeFeed(state))).toStrictEqual(state);
+  });
+
+  test("has the expiries of its entries in seconds, rounded up", () => {
+    const [entry, former] = ["192.0.2.1", "192.0.2.9"] as Entry[];
+    const content = { entries: [entry!], expiresAtMs: new Map([[entry!, 1500]]), ended: new Map([[former!, 1000]]) };
+    const text = encodeFeed({ ...held(), good: { ...held().good!, content } });
+    expect(text.split("\n").slice(1)).toStrictEqual(["192.0.2.1 2", "-192.0.2.9 1", ""]);
+    expect(decodeFeed(text)?.good?.content).toStrictEqual({ ...content, expiresAtMs: new Map([[entry, 2000]]) });
+  });
+
+  test("is fetched again if its record is damaged, or of a newer version", async () => {
+    const text = encodeFeed(held());
+    const damaged = [
+      undefined,
+      "",
+      "{\n",
+      "[]\n",
+      text.replace('"format":1', '"format":2'),
+      text.replace('"failures":', '"failures":-'),
+      text.slice(0, -1),
+      text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1),
+      `${text.slice(0, -2)}x\n`,
+    ];
+    for (const content of damaged) {
+      const records = new FeedRecords(damagedStore(content));
+      expect([content, await records.load(feed.meta)]).toStrictEqual([content, { ok: true, state: undefined }]);
+      expect(await records.save(feed.meta, held())).toBeUndefined();
+    }
+  });
+
+  test("that is created again starts without content, and keeps its own when that of the former one is deleted", async () => {
+    const records = new MemoryRecords();
+    let uid = "former";
+    const open = () =>
+      new FeedRecords(openStore(records, { ownerOf: () => ({ uid, retains: false }), textLengthMax: 100 }));
+    const entriesOf = async () => {
+      const loaded = await open().load(feed.meta);
+      return loaded.ok ? loaded.state?.good?.content.entries.length : loaded.problem;
+    };
+    const save = async (state: FeedState) => {
+      const opened = open();
+      await opened.load(feed.meta);
+      return await opened.save(feed.meta, state);
+    };
+    expect(await save(fetched(200))).toBeUndefined();
+    expect(await entriesOf()).toBe(200);
+    uid = "created again";
+    expect(await entriesOf()).toBeUndefined();
+    expect(await save(fetched(200))).toBeUndefined();
+    records.collectGarbage(uid);
+    expect(await entriesOf()).toBe(200);
+  });
+
+  test("that was deleted while it was fetched gets no record, because nothing would ever delete it", async () => {
+    const records = new MemoryRecords();
+    const feeds = new FeedRecords(openStore(records, { ownerOf: () => undefined }));
+    await feeds.load(feed.meta);
+    expect(await feeds.save(feed.meta, fetched(2))).toBe("WafFeed shop/threats no longer exists.");
+    expect(records.writes).toStrictEqual([]);
+  });
+
+  test("writes only its state while its entries are the same", async () => {
+    const records = new MemoryRecords();
+    const feeds = new FeedRecords(openStore(records, { textLengthMax: 400 }));
+    await feeds.load(feed.meta);
+    await feeds.save(feed.meta, fetched(200));
+    records.writes.length = 0;
+    await feeds.save(feed.meta, { ...fetched(200), failures: 9 });
+    expect(records.writes.map((write) => write.split(" ").slice(0, 2))).toStrictEqual([["PUT", "threats-feed"]]);
+  });
+});
+
+describe("The record of forwarded logs", () => {
+  test("is restored, reports conflicts, and is null if it is damaged", async () => {
+    const records = new MemoryRecords();
+    const [one, two] = [new LogRecords(openStore(records)), new LogRecords(openStore(records))];
+    expect(await one.load(main)).toStrictEqual({ state: "Loaded", record: undefined, revision: "" });
+    const saved = await one.save(main, { days: ["a", "b"] }, "");
+    expect(saved).toMatchObject({ state: "Saved" });
+    expect(await two.load(main)).toMatchObject({ record: { days: ["a", "b"] } });
+    expect(await two.save(main, { days: [] }, "")).toMatchObject({ state: "Conflict" });
+    for (const text of [undefined, "{"]) {
+      expect(await new LogRecords(damagedStore(text)).load(main)).toMatchObject({ state: "Loaded", record: null });
+    }
+  });
+
+  test("that is too large or must not be written is refused before anything is written", async () => {
+    const records = new MemoryRecords();
+    const huge = { text: "x".repeat(logTextLengthMax) };
+    expect(await new LogRecords(openStore(records)).save(main, huge, "")).toStrictEqual({ state: "TooLarge" });
+    const forbidden = new LogRecords(openStore(records, { mayWrite: () => false }));
+    expect(await forbidden.save(main, {}, "")).toMatchObject({ state: "Failed" });
+    expect(records.writes).toStrictEqual([]);
+  });
+});
+
+describe("The history of an instance", () => {
+  const nowMs = Date.UTC(2026, 10, 22);
+
+  function anEvent(values: readonly string[], atMs = nowMs): HistoryEvent {
+    return { atMs, kind: "Added", target: "blocklist", values, owners: unknownOwners, note: "" };
+  }
+
+  function world() {
+    const records = new MemoryRecords();
+    const open = (mayWrite = true) => new HistoryRecords(openStore(records, { mayWrite: () => mayWrite }), () => nowMs);
+    const valuesOf = async (instance = main) => {
+      const read = await open().read(instance);
+      return read.ok ? read.events.flatMap(({ values }) => values) : [read.problem];
+    };
+    return { open, valuesOf, records };
+  }
+
+  test("has the events of two writers", async () => {
+    const { open, valuesOf } = world();
+    const [one, two] = [open(), open()];
+    for (const [place, history] of [one, two, one, two].entries()) {
+      expect(await history.append(main, [anEvent([`192.0.2.${place}`])])).toBeUndefined();
+    }
+    expect(await valuesOf()).toStrictEqual(["192.0.2.0", "192.0.2.1", "192.0.2.2", "192.0.2.3"]);
+  });
+
+  test("drops the oldest events if there is no more room, or if they are too old", async () => {
+    const { open, valuesOf, records } = world();
+    const history = open();
+    await history.append(main, [anEvent(["192.0.2.99"], nowMs - historyLimits.ageMsMax - 1)]);
+    expect(await valuesOf()).toStrictEqual([]);
+    for (let batch = 0; batch < 50; batch += 1) await history.append(main, [anEvent(addresses(500, batch * 500))]);
+    const kept = await valuesOf();
+    expect(kept.at(-1)).toBe(addresses(1, 24_999)[0]);
+    expect(kept.length).toBeGreaterThan(10_000);
+    expect(records.objects.get("main-history")!.spec.text.length).toBeLessThanOrEqual(historyLimits.bytesMax);
+  });
+
+  test("begins with that of the instance that it continues, once, whose record is then removed", async () => {
+    const { open, valuesOf } = world();
+    const history = open();
+    await history.append(main, [anEvent(["192.0.2.3"])]);
+    expect(await history.takeOver(main, other)).toBeUndefined();
+    await history.append(other, [anEvent(["192.0.2.1"], nowMs - 2000), anEvent(["192.0.2.2"], nowMs - 1000)]);
+    // A process that was killed has copied a part of it.
+    await history.append(main, [anEvent(["192.0.2.2"], nowMs - 1000)]);
+    expect(await open(false).takeOver(main, other)).toBeUndefined();
+    expect(await valuesOf(other)).toHaveLength(2);
+    expect(await history.takeOver(main, other)).toBeUndefined();
+    expect(await valuesOf()).toStrictEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
+    expect(await valuesOf(other)).toStrictEqual([]);
+  });
+
+  test("is not stored without permission, and replaced if it is damaged", async () => {
+    const { open, valuesOf } = world();
+    expect(await open(false).append(main, [anEvent(["192.0.2.1"])])).toBeUndefined();
+    expect(await valuesOf()).toStrictEqual([]);
+    const damaged = new HistoryRecords(damagedStore(undefined), () => nowMs);
+    expect(await damaged.read(main)).toMatchObject({ ok: false, isForbidden: false });
+    expect(await damaged.append(main, [anEvent(["192.0.2.1"])])).toBeUndefined();
+  });
+});
+
+describe("The lists of the last run", () => {
+  const seen: SeenLists = {
+    domain: "shop.example",
+    lists: { blocklist: new Set(["192.0.2.1", "192.0.2.2"] as Entry[]), allowlist: new Set() },
+  };
+
+  test("are kept for the next command, and dropped before anything is written", async () => {
+    const records = new SeenRecords(openStore());
+    expect(await records.read(main)).toBeUndefined();
+    expect(await records.forget(main)).toBeUndefined();
+    for (let run = 0; run < 2; run += 1) expect(await records.write(main, seen)).toBeUndefined();
+    expect(await records.read(main)).toStrictEqual(seen);
+    expect(await records.forget(main)).toBeUndefined();
+    expect(await records.read(main)).toBeUndefined();
+  });
+
+  test.each([
+    undefined,
+    "",
+    "null",
+    '{"domain":"shop.example","blocklist":[1],"allowlist":[]}',
+    '{"domain":"shop.example","blocklist":["192.0.2.1 x"],"allowlist":[]}',
+    '{"domain":"shop.example","blocklist":[],"allowlist":{}}',
+  ])("are unknown if the record is damaged: %j", async (text) => {
+    expect(await new SeenRecords(damagedStore(text)).read(main)).toBeUndefined();
+  });
+});
