@@ -11,7 +11,7 @@ import type {
 } from "../model/declared.ts";
 import type { DeclaredAutoBlock } from "../model/auto-block.ts";
 import type { AllowedNamespaces, DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
-import type { ObjectName, ResourceMeta } from "../model/resource.ts";
+import type { ObjectName, ResourceKind, ResourceMeta } from "../model/resource.ts";
 import type {
   CustomResource,
   WafAutoBlock,
@@ -38,6 +38,33 @@ export function toResourceMeta({ kind, metadata }: CustomResource, location = ""
     deleting: deletionTimestamp !== undefined,
     location,
   };
+}
+
+export interface DeclaredByKind {
+  readonly WafInstance: DeclaredInstance;
+  readonly WafIpRule: DeclaredRule;
+  readonly WafOrigin: DeclaredOrigin;
+  readonly WafCacheClear: DeclaredCacheClear;
+  readonly WafFeed: DeclaredFeed;
+  readonly WafAutoBlock: DeclaredAutoBlock;
+}
+
+/** What a resource of any kind declares. */
+export function toDeclared(resource: CustomResource, location = ""): DeclaredByKind[ResourceKind] {
+  switch (resource.kind) {
+    case "WafInstance":
+      return toDeclaredInstance(resource, location);
+    case "WafIpRule":
+      return toDeclaredRule(resource, location);
+    case "WafOrigin":
+      return toDeclaredOrigin(resource, location);
+    case "WafCacheClear":
+      return toDeclaredCacheClear(resource, location);
+    case "WafFeed":
+      return toDeclaredFeed(resource, location);
+    case "WafAutoBlock":
+      return toDeclaredAutoBlock(resource, location);
+  }
 }
 
 export function toDeclaredInstance(resource: WafInstance, location = ""): DeclaredInstance {

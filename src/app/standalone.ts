@@ -21,7 +21,6 @@ import { placeOfSource } from "../source/directory/place-of-field.ts";
 import type { BlockBook } from "../reconcile/blocking/block-book.ts";
 import { withAutoBlocks } from "../reconcile/blocking/block-source.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
-import { readFileTime } from "../source/directory/file-time.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
 import { type BaseUrlPolicy, baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
@@ -78,15 +77,8 @@ export type OpenedStandalone =
 
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
-  const { directory, stateDirectory, environmentKey, isDryRun, clock } = options;
-  const source = createDirectorySource({
-    directory,
-    stateDirectory,
-    environmentKey,
-    clock,
-    // A dry run creates no file.
-    ...(isDryRun ? {} : { readFileTime: async () => await readFileTime(stateDirectory) }),
-  });
+  const { directory, stateDirectory, environmentKey, clock } = options;
+  const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock });
   const onLost = (): void => options.stopping.begin("The state directory was lost.");
   const [store] = await Promise.all([openStore({ ...options, onLost }), source.load()]);
   if (!store.ok) {

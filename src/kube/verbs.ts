@@ -113,8 +113,6 @@ export interface ListOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** The list at exactly this version, for a consistent read of several lists. */
-  readonly exactVersion?: string;
   /** Only the metadata of the objects. */
   readonly metadataOnly?: boolean;
   readonly timeoutMs?: number;
@@ -129,10 +127,10 @@ export async function listPage<T extends KubeObject>(
   type: ResourceType,
   options: ListOptions & { readonly limit?: number; readonly continueToken?: string } = {},
 ): Promise<ApiResult<ObjectPage<T>>> {
-  const { namespace, labelSelector, fieldSelector, exactVersion, metadataOnly, ...others } = options;
+  const { namespace, labelSelector, fieldSelector, metadataOnly, ...others } = options;
   const { limit = listPageSize, continueToken, ...rest } = others;
   const token = continueToken === "" ? undefined : continueToken;
-  const query = { labelSelector, fieldSelector, limit, continue: token, ...atVersion(exactVersion, token) };
+  const query = { labelSelector, fieldSelector, limit, continue: token };
   const path = collectionPath(type, namespace);
   const accept = metadataOnly === true ? { accept: metadataOfList } : {};
   const timeoutMs = listPageTimeoutMs;
@@ -142,20 +140,13 @@ export async function listPage<T extends KubeObject>(
   return page === undefined ? notAsDocumented(result.status) : { ok: true, value: page, status: result.status };
 }
 
-/** A continue token already identifies its version. */
-function atVersion(exactVersion: string | undefined, token: string | undefined): Query {
-  if (exactVersion === undefined || token !== undefined) return {};
-  return { resourceVersion: exactVersion, resourceVersionMatch: "Exact" };
-}
-
 export interface ReadListOptions<T> extends ListOptions {
   /** Reduces each object directly after it is read, so that large objects are not kept in memory. */
   readonly slim?: (object: T) => T;
 }
 
 /**
- * All objects as one consistent read, independent of any watch. Starts over if the list expires between pages, unless an exact
- * version is requested. If a response is too large, it reads smaller pages.
+ * All objects as one consistent read, independent of any watch. Starts over if the list expires between pages. If a response is too large, it reads smaller pages.
  */
 export async function listObjects<T extends KubeObject>(
   api: ApiServer,
@@ -163,8 +154,7 @@ export async function listObjects<T extends KubeObject>(
   options: ReadListOptions<T> = {},
 ): Promise<ApiResult<Omit<ObjectPage<T>, "continueToken">>> {
   let result = await listOnce<T>(api, type, options);
-  const attemptsMax = options.exactVersion === undefined ? listAttemptsMax : 1;
-  for (let attempt = 1; attempt < attemptsMax && !result.ok && result.fault.code === "Gone"; attempt += 1) {
+  for (let attempt = 1; attempt < listAttemptsMax && !result.ok && result.fault.code === "Gone"; attempt += 1) {
     result = await listOnce<T>(api, type, options);
   }
   return result;

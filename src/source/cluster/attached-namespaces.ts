@@ -1,14 +1,10 @@
 // Determines which objects are attached to an instance, by kind and namespace. All other objects are excluded before anything is
 // read for them, so that they do not affect the instance.
 import { type Attachment, decideAttachment } from "../../model/attachment.ts";
-import type { DeclaredInstance, GuestKind } from "../../model/declared.ts";
+import type { DeclaredInstance, DeclaredRule, Grant, GuestKind } from "../../model/declared.ts";
+import type { LabelsOf } from "../gather.ts";
 import type { ClusterObject } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
-
-export type NamespaceLabels = Readonly<Record<string, string>>;
-
-/** The labels of a namespace; undefined if unknown. */
-export type LabelsOf = (namespace: string) => NamespaceLabels | undefined;
 
 /** The last labels from the watch. */
 export function watchedLabels({ namespaces }: Pick<ClusterStores, "namespaces">): LabelsOf {
@@ -23,6 +19,14 @@ export function refusalOf(
   attachment: Attachment,
 ): Extract<Attachment, { state: "NotAllowed" | "NotGranted" }> | undefined {
   return attachment.state === "NotAllowed" || attachment.state === "NotGranted" ? attachment : undefined;
+}
+
+export interface GrantedRule {
+  readonly rule: DeclaredRule;
+  /** Undefined for the owner. */
+  readonly grant: Grant | undefined;
+  /** Whether its entries can apply: otherwise, none of its ConfigMaps is read. */
+  readonly isAttached: boolean;
 }
 
 /** Decides once for each kind and namespace. */
@@ -54,5 +58,14 @@ export class AttachedNamespaces {
   /** The objects that are or may be attached. */
   only(kind: GuestKind, objects: readonly ClusterObject[]): ClusterObject[] {
     return objects.filter(({ metadata }) => this.mayAttach(kind, metadata.namespace ?? ""));
+  }
+
+  /** The rules with their grants. */
+  granted(rules: readonly DeclaredRule[]): GrantedRule[] {
+    return rules.map((rule) => {
+      const attachment = this.of("WafIpRule", rule.meta.namespace);
+      const isAttached = attachment.state === "Allowed";
+      return { rule, isAttached, grant: isAttached ? attachment.grant : undefined };
+    });
   }
 }

@@ -17,7 +17,7 @@ import { BrokenReferenceIndex } from "./broken-reference-index.ts";
 import type { ClusterSourceOptions } from "./cluster-source-options.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
 import { ConfigMaps } from "./config-maps.ts";
-import { findTerminatingCrd } from "./confirm-instance.ts";
+import { findTerminatingCrd } from "./fresh-objects.ts";
 import { FeedObjects } from "./feed-objects.ts";
 import { InstanceChanges } from "./instance-changes.ts";
 import { InstanceGathering } from "./instance-gathering.ts";

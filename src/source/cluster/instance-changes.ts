@@ -13,7 +13,8 @@ import type { ApiKeys } from "./api-keys.ts";
 import { type ClusterObject, configMapKeysOf, instanceNameOf, isMeaningfulChange } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
 import type { ConfigMaps } from "./config-maps.ts";
-import { AttachedNamespaces, type NamespaceLabels, watchedLabels } from "./attached-namespaces.ts";
+import type { Labels } from "../gather.ts";
+import { AttachedNamespaces, watchedLabels } from "./attached-namespaces.ts";
 import { parseInstance } from "./parse-object.ts";
 
 /** Above this limit, an instance detects an object that was recreated with a broken reference only at its next resync. */
@@ -195,8 +196,8 @@ export class InstanceChanges {
 function accessDiffers(
   instance: DeclaredInstance,
   namespace: string,
-  before: NamespaceLabels | undefined,
-  after: NamespaceLabels | undefined,
+  before: Labels | undefined,
+  after: Labels | undefined,
 ): boolean {
   if (!dependsOnLabels(instance)) return false;
   return guestKinds.some((kind) => {

@@ -1,26 +1,18 @@
-// Gathers the objects of an instance, from the stores or confirmed by fresh reads. Objects of namespaces without access are
-// excluded first, so that no Secret or ConfigMap is read for them.
+// Gathers the objects of an instance, from the stores or from fresh reads. Objects of namespaces without access are excluded first, so
+// that no Secret or ConfigMap is read for them.
 import type { Clock } from "../../async/clock.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
+import { guestKinds } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { AttachedNamespaces, type LabelsOf, type NamespaceLabels, watchedLabels } from "./attached-namespaces.ts";
+import { type AttachedObjects, gather, type ObjectSet } from "../gather.ts";
+import { AttachedNamespaces, watchedLabels } from "./attached-namespaces.ts";
 import type { BrokenReferenceIndex } from "./broken-reference-index.ts";
-import type { ClusterObject } from "./cluster-object.ts";
 import { type ClusterWatches, unreadableInstance } from "./cluster-watches.ts";
-import { readInstance } from "./confirm-instance.ts";
-import {
-  assembleGathered,
-  type DeclaredObjects,
-  type InstanceObjects,
-  namespacesOf,
-  parseAhead,
-  parseObjects,
-} from "./gather-instance.ts";
-import type { GrantedRule, InstanceReferences } from "./instance-references.ts";
-import { parseInstance } from "./parse-object.ts";
+import { byGuestKind, type FreshObjects, readFresh, type ReferringObjects } from "./fresh-objects.ts";
+import type { InstanceReferences } from "./instance-references.ts";
+import { attachedObjects, parseInstance, parseObject } from "./parse-object.ts";
 import type { RolloutWatches } from "./rollout-watches.ts";
 
 export interface InstanceGatheringOptions {
@@ -43,102 +35,62 @@ export class InstanceGathering {
 
   /** From the stores; undefined if the instance does not exist. */
   async gather(name: ObjectName): Promise<Gathered | undefined> {
-    const { references, watches } = this.#options;
-    const { WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafAutoBlock } = watches.stores.byKind;
-    const key = nameKey(name);
-    const instance = parseInstance(WafInstance.get(key));
+    const { stores } = this.#options.watches;
+    const instance = parseInstance(stores.byKind.WafInstance.get(nameKey(name)));
     if (instance === undefined) return undefined;
-    const labelsOf = watchedLabels(watches.stores);
-    const stored = { rules: WafIpRule.listBy("instance", key), origins: WafOrigin.listBy("instance", key) };
-    await this.#parseAhead(stored, new AttachedNamespaces(instance, labelsOf));
-    const objects = {
-      rules: WafIpRule.listBy("instance", key),
-      origins: WafOrigin.listBy("instance", key),
-      cacheClears: WafCacheClear.listBy("instance", key),
-      autoBlocks: WafAutoBlock.listBy("instance", key),
-      unreadable: this.#unreadable(),
-    };
-    const attached = new AttachedNamespaces(instance, labelsOf);
-    const declared = parseObjects(objects, attached);
-    const read = await references.read(instance, granted(declared.rules, attached), false);
-    return this.#assemble(instance, declared, read, labelsOf);
+    const referring = this.#referringTo(nameKey(name));
+    return await gather(
+      await this.#objects({ instance, referring, labelsOf: watchedLabels(stores) }, { isFresh: false }),
+    );
   }
 
   /** From the API server. */
   async confirm(name: ObjectName): Promise<ConfirmedGathering> {
-    const { api, namespace, references, watches } = this.#options;
-    const confirmed = await readInstance(
-      { api, namespace, stores: watches.stores, onCrdTerminating: (kind) => watches.markCrdTerminating(kind) },
-      name,
-    );
-    if (!confirmed.ok) return { state: "Failed", problem: confirmed.problem };
-    if (confirmed.value === undefined) return { state: "Read", gathered: undefined };
-    const { instance, labelsOf, ...fresh } = confirmed.value;
-    const attached = new AttachedNamespaces(instance, labelsOf);
-    const objects = {
-      ...fresh,
-      rules: this.#known("WafIpRule", fresh.rules),
-      origins: this.#known("WafOrigin", fresh.origins),
-    };
-    await this.#parseAhead(objects, attached);
-    const declared = parseObjects({ ...objects, unreadable: this.#unreadable() }, attached);
-    const read = await references.read(instance, granted(declared.rules, attached), true);
-    const [problem] = read.problems;
-    if (problem !== undefined) return { state: "Failed", problem };
-    return { state: "Read", gathered: this.#assemble(instance, declared, read, labelsOf) };
+    const fresh = await readFresh(this.#options, name);
+    if (!fresh.ok) return { state: "Failed", problem: fresh.problem };
+    if (fresh.value === undefined) return { state: "Read", gathered: undefined };
+    const set = await this.#objects(fresh.value, { isFresh: true });
+    const gathered = await gather(set);
+    const [problem] = gathered.brokenSources.slice(set.gaps.length);
+    return problem === undefined ? { state: "Read", gathered } : { state: "Failed", problem };
   }
 
-  #assemble(
-    instance: DeclaredInstance,
-    declared: DeclaredObjects,
-    references: Parameters<typeof assembleGathered>[2],
-    labelsOf: LabelsOf,
-  ): Gathered {
-    const { broken, rollouts, watches } = this.#options;
-    const namespaceLabels = new Map<string, NamespaceLabels>();
-    for (const namespace of namespacesOf(declared)) {
-      const labels = labelsOf(namespace);
-      if (labels !== undefined) namespaceLabels.set(namespace, labels);
-    }
-    // Objects that are only watched, never read again.
-    const watched = {
-      workloads: rollouts.sightsOf(instance),
+  async #objects(
+    { instance, referring, labelsOf }: FreshObjects,
+    { isFresh }: { readonly isFresh: boolean },
+  ): Promise<ObjectSet> {
+    const { broken, clock, references, rollouts, watches } = this.#options;
+    const namespaces = new AttachedNamespaces(instance, labelsOf);
+    const unreadable = this.#referringTo(unreadableInstance);
+    return {
+      instance,
+      attached: await parseAttached([referring, unreadable], namespaces, new TimeSlices(clock)),
+      labelsOf,
+      references: async (rules) => await references.read(instance, namespaces.granted(rules), isFresh),
+      // Objects that are only watched, never read again.
       gaps: watches.gaps(),
       brokenReferences: broken.references(instance),
+      workloads: rollouts.sightsOf(instance),
     };
-    return assembleGathered(instance, declared, references, { namespaceLabels, ...watched });
   }
 
-  async #parseAhead(objects: Pick<InstanceObjects, "rules" | "origins">, attached: AttachedNamespaces): Promise<void> {
-    const slices = new TimeSlices(this.#options.clock);
-    for (const _ of parseAhead(objects, attached)) if (slices.isOver) await slices.pause();
-  }
-
-  /** Replaces objects by those in the store with the same version, which are parsed already. */
-  #known(kind: "WafIpRule" | "WafOrigin", objects: readonly ClusterObject[]): ClusterObject[] {
-    const store = this.#options.watches.stores.byKind[kind];
-    return objects.map((object) => {
-      const { namespace = "", name, uid, resourceVersion } = object.metadata;
-      const stored = store.get(nameKey({ namespace, name }));
-      if (stored === undefined || stored.metadata.uid !== uid) return object;
-      return stored.metadata.resourceVersion === resourceVersion ? stored : object;
-    });
-  }
-
-  #unreadable(): InstanceObjects["unreadable"] {
-    const { WafIpRule, WafOrigin, WafAutoBlock } = this.#options.watches.stores.byKind;
-    return {
-      WafIpRule: WafIpRule.listBy("instance", unreadableInstance),
-      WafOrigin: WafOrigin.listBy("instance", unreadableInstance),
-      WafAutoBlock: WafAutoBlock.listBy("instance", unreadableInstance),
-    };
+  #referringTo(instance: string): ReferringObjects {
+    const { byKind } = this.#options.watches.stores;
+    return byGuestKind((kind) => byKind[kind].listBy("instance", instance));
   }
 }
 
-function granted(rules: readonly DeclaredRule[], attached: AttachedNamespaces): GrantedRule[] {
-  return rules.map((rule) => {
-    const attachment = attached.of("WafIpRule", rule.meta.namespace);
-    const isAttached = attachment.state === "Allowed";
-    return { rule, isAttached, grant: isAttached ? attachment.grant : undefined };
-  });
+/** Parses the objects that are or may be attached in slices, because an instance can have thousands. */
+async function parseAttached(
+  sources: readonly ReferringObjects[],
+  namespaces: AttachedNamespaces,
+  slices: TimeSlices,
+): Promise<AttachedObjects> {
+  for (const kind of guestKinds) {
+    for (const object of sources.flatMap((source) => namespaces.only(kind, source[kind]))) {
+      parseObject(kind, object);
+      if (slices.isOver) await slices.pause();
+    }
+  }
+  return attachedObjects((kind) => sources.flatMap((source) => namespaces.only(kind, source[kind])));
 }

@@ -8,7 +8,9 @@ import type { AddressText, Gathered } from "../../model/gathered.ts";
 import { byAge, nameKey, type ObjectName } from "../../model/resource.ts";
 import { inThousands } from "../../model/sentence.ts";
 import { parseInSlices } from "../../plan/lists/rule-entries.ts";
+import type { References } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
+import type { GrantedRule } from "./attached-namespaces.ts";
 import type { ConfigMaps } from "./config-maps.ts";
 import type { InstanceChanges } from "./instance-changes.ts";
 
@@ -18,25 +20,11 @@ export const guestWaitMsMax = 250;
 const charactersOfEntry = 128;
 const charactersOfGuestMin = 64 * 1024;
 
-export interface GrantedRule {
-  readonly rule: DeclaredRule;
-  /** Undefined for the owner. */
-  readonly grant: Grant | undefined;
-  /** Whether its entries can apply: otherwise, none of its ConfigMaps is read. */
-  readonly isAttached: boolean;
-}
-
-/** The API key and the address texts of an instance. */
-export interface References extends Pick<Gathered, "key" | "rules" | "sameKey"> {
-  /** What could not be read, one sentence each. */
-  readonly problems: readonly string[];
-}
-
 export interface InstanceReferencesOptions {
   readonly clock: Clock;
   readonly keys: ApiKeys;
   readonly maps: ConfigMaps;
-  readonly changes: InstanceChanges;
+  readonly changes: Pick<InstanceChanges, "sharing" | "touch" | "unreadRivals">;
 }
 
 export class InstanceReferences {

@@ -4,30 +4,12 @@ import type { CustomResource } from "../../api/custom-resource.ts";
 import { parseMetadata } from "../../api/parse-metadata.ts";
 import { parseResource } from "../../api/parse-resource.ts";
 import type { ResourceFault } from "../../api/resource-fault.ts";
-import {
-  toDeclaredAutoBlock,
-  toDeclaredCacheClear,
-  toDeclaredFeed,
-  toDeclaredInstance,
-  toDeclaredOrigin,
-  toDeclaredRule,
-  toResourceMeta,
-} from "../../api/to-declared.ts";
-import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
-import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
-import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import type { ResourceKind, ResourceMeta } from "../../model/resource.ts";
+import { type DeclaredByKind, toDeclared, toResourceMeta } from "../../api/to-declared.ts";
+import type { DeclaredInstance, GuestKind } from "../../model/declared.ts";
+import { type ResourceKind, resourceKey, type ResourceMeta } from "../../model/resource.ts";
+import type { AttachedObjects, Parsed } from "../gather.ts";
 import type { ClusterObject } from "./cluster-object.ts";
 import { storedSetter } from "./managed-fields.ts";
-
-export interface DeclaredByKind {
-  readonly WafInstance: DeclaredInstance;
-  readonly WafIpRule: DeclaredRule;
-  readonly WafOrigin: DeclaredOrigin;
-  readonly WafCacheClear: DeclaredCacheClear;
-  readonly WafFeed: DeclaredFeed;
-  readonly WafAutoBlock: DeclaredAutoBlock;
-}
 
 export type ParsedObject<T> =
   | { readonly ok: true; readonly declared: T }
@@ -50,6 +32,23 @@ export function parseObject<Kind extends ResourceKind>(
   const parsed = known ?? parseAnew(kind, object);
   if (known === undefined) parsedObjects.set(object, parsed);
   return parsed as ParsedObject<DeclaredByKind[Kind]>;
+}
+
+/** What the objects of each kind declare. */
+export function attachedObjects(objectsOf: (kind: GuestKind) => readonly ClusterObject[]): AttachedObjects {
+  const parsed = <Kind extends GuestKind>(kind: Kind): Parsed<DeclaredByKind[Kind]>[] =>
+    objectsOf(kind).map((object) => {
+      const one = parseObject(kind, object);
+      if (one.ok) return one;
+      const key = resourceKey(metaOfObject(kind, object));
+      return { ok: false, key, problem: `${key} is invalid: ${one.problem}` };
+    });
+  return {
+    WafIpRule: parsed("WafIpRule"),
+    WafOrigin: parsed("WafOrigin"),
+    WafCacheClear: parsed("WafCacheClear"),
+    WafAutoBlock: parsed("WafAutoBlock"),
+  };
 }
 
 /** The declaration of a WafInstance; undefined if it does not exist or is invalid. */
@@ -84,23 +83,6 @@ function parseAnew(kind: ResourceKind, object: ClusterObject): AnyParsed {
 function withApprover(meta: ResourceMeta, { metadata }: ClusterObject): ResourceMeta {
   const approver = storedSetter(metadata.managedFields);
   return approver === undefined ? meta : { ...meta, approver };
-}
-
-function toDeclared(resource: CustomResource): DeclaredByKind[ResourceKind] {
-  switch (resource.kind) {
-    case "WafInstance":
-      return toDeclaredInstance(resource);
-    case "WafIpRule":
-      return toDeclaredRule(resource);
-    case "WafOrigin":
-      return toDeclaredOrigin(resource);
-    case "WafCacheClear":
-      return toDeclaredCacheClear(resource);
-    case "WafFeed":
-      return toDeclaredFeed(resource);
-    case "WafAutoBlock":
-      return toDeclaredAutoBlock(resource);
-  }
 }
 
 function describeFaults(faults: readonly ResourceFault[]): string {

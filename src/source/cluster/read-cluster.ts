@@ -9,24 +9,27 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import { getObject, listObjects } from "../../kube/verbs.ts";
-import type { DeclaredRule } from "../../model/declared.ts";
+import { type DeclaredInstance, type DeclaredRule, type GuestKind, guestKinds } from "../../model/declared.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
+import type { Gathered } from "../../model/gathered.ts";
 import type { FieldSetter, ObjectName, ResourceKind, ResourceMeta, ResourceRef } from "../../model/resource.ts";
 import { nameKey, resourceKey } from "../../model/resource.ts";
+import { gather, type Labels, type LabelsOf } from "../gather.ts";
 import { ApiKeys } from "./api-keys.ts";
-import type { ClusterObject } from "./cluster-object.ts";
-import { instanceNameOf, namespaceType, slimObject, typeOfKind } from "./cluster-object.ts";
+import { AttachedNamespaces, refusalOf } from "./attached-namespaces.ts";
+import { type ClusterObject, namespaceType, slimObject, typeOfKind } from "./cluster-object.ts";
 import { ConfigMaps } from "./config-maps.ts";
+import { listReferring, type ReferringObjects } from "./fresh-objects.ts";
+import { InstanceReferences } from "./instance-references.ts";
 import { setterOfSpec } from "./managed-fields.ts";
-import { parseObject } from "./parse-object.ts";
+import { attachedObjects, parseObject } from "./parse-object.ts";
 
 const requestTimeoutMs = 10_000;
 const listTimeoutMs = 30_000;
 
 export interface ReadObjects {
   readonly gathered: Gathered;
-  /** Rules in the instance's namespace of which the operator reports that their instance does not exist. */
+  /** Rules without access to the instance, and those in its namespace whose instance does not exist. */
   readonly unattached: readonly { readonly rule: DeclaredRule; readonly message: string }[];
   /** What could not be read, one sentence each. */
   readonly gaps: readonly string[];
@@ -45,14 +48,41 @@ export async function listInstances(api: ApiServer, namespace: string | undefine
   return { ...listed, value: names.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1)) };
 }
 
-/** All objects of the instance. `problem` is the reason if there is no result. */
+/** All objects of the instance, as the operator gathers them. `problem` is the reason if there is no result. */
 export async function readInstanceOnce(
   api: ApiServer,
   clock: Clock,
   name: ObjectName,
 ): Promise<{ readonly ok: true; readonly read: ReadObjects } | { readonly ok: false; readonly problem: string }> {
-  const reader = new Reader(api, clock);
-  return await reader.read(name);
+  const options = { timeoutMs: requestTimeoutMs };
+  const found = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, options);
+  if (!found.ok) return { ok: false, problem: unreadInstance(name, found.fault) };
+  const reader = new Reader(api);
+  const parsed = parseObject("WafInstance", reader.keep("WafInstance", found.value));
+  if (!parsed.ok) return { ok: false, problem: `WafInstance ${nameKey(name)} is invalid: ${parsed.problem}` };
+  const instance = parsed.declared;
+  const referring = await reader.referring(name);
+  const labelsOf = await reader.labels(instance, referring);
+  const namespaces = new AttachedNamespaces(instance, labelsOf);
+  const references = new InstanceReferences({
+    clock,
+    keys: new ApiKeys({ api, clock, onKey: () => undefined }),
+    maps: new ConfigMaps({ api, watched: createObjectStore() }),
+    changes: { sharing: () => [], touch: () => undefined, unreadRivals: () => [] },
+  });
+  const { brokenSources, ...gathered } = await gather({
+    instance,
+    attached: attachedObjects((kind) => namespaces.only(kind, referring[kind])),
+    labelsOf,
+    references: async (rules) => await references.read(instance, namespaces.granted(rules), true),
+    gaps: [],
+  });
+  const unattached = [...refusedRules(namespaces, referring.WafIpRule), ...(await reader.unattached(name))];
+  const { gaps, statusOf, setterOf } = reader;
+  // What the user can't read is no fault of the declared state.
+  const unread = [...gaps, ...(gathered.invalidObjects?.values() ?? []), ...brokenSources];
+  const read = { gathered: { ...gathered, brokenSources: [] }, unattached, gaps: unread, statusOf, setterOf };
+  return { ok: true, read };
 }
 
 /** A feed that rules use; undefined if it does not exist. `problem` is the reason if unknown. */
@@ -67,98 +97,56 @@ export async function readFeed(
   return parsed.ok ? { feed: parsed.declared } : { problem: `${feedSourceName(name)} is invalid: ${parsed.problem}` };
 }
 
+/** Reads with the permissions of the user, and notes what it could not read. */
 class Reader {
+  readonly gaps = new Set<string>();
   readonly #api: ApiServer;
-  readonly #keys: ApiKeys;
-  readonly #maps: ConfigMaps;
-  readonly #gaps = new Set<string>();
   readonly #objects = new Map<string, ClusterObject>();
 
-  constructor(api: ApiServer, clock: Clock) {
+  constructor(api: ApiServer) {
     this.#api = api;
-    this.#keys = new ApiKeys({ api, clock, onKey: () => undefined });
-    this.#maps = new ConfigMaps({ api, watched: createObjectStore() });
   }
 
-  async read(name: ObjectName) {
-    const found = await getObject<ClusterObject>(this.#api, typeOfKind("WafInstance"), name, {
-      timeoutMs: requestTimeoutMs,
-    });
-    if (!found.ok) return { ok: false, problem: unreadInstance(name, found.fault) } as const;
-    const parsed = parseObject("WafInstance", this.#keep("WafInstance", found.value));
-    if (!parsed.ok)
-      return { ok: false, problem: `WafInstance ${nameKey(name)} is invalid: ${parsed.problem}` } as const;
-    const instance = parsed.declared;
-    const [ruleObjects, originObjects, blockObjects] = [
-      await this.#attached("WafIpRule", name),
-      await this.#attached("WafOrigin", name),
-      await this.#attached("WafAutoBlock", name),
+  readonly statusOf = (object: ResourceRef): Readonly<Record<string, unknown>> | undefined =>
+    this.#objects.get(resourceKey(object))?.status as Readonly<Record<string, unknown>> | undefined;
+
+  readonly setterOf = (meta: ResourceMeta): FieldSetter | undefined =>
+    setterOfSpec(this.#objects.get(resourceKey(meta))?.metadata.managedFields);
+
+  keep(kind: ResourceKind, object: ClusterObject): ClusterObject {
+    const { namespace = "", name } = object.metadata;
+    this.#objects.set(resourceKey({ kind, namespace, name }), object);
+    return slimObject(kind, object, undefined);
+  }
+
+  /** Without cache clears, which no command shows. */
+  async referring(instance: ObjectName): Promise<ReferringObjects> {
+    const list = async (kind: GuestKind) => (await this.#list(kind, instance)).map((object) => this.keep(kind, object));
+    const [WafIpRule, WafOrigin, WafAutoBlock] = [
+      await list("WafIpRule"),
+      await list("WafOrigin"),
+      await list("WafAutoBlock"),
     ];
-    const declaredRules = ruleObjects.flatMap((object) => this.#parsed("WafIpRule", object));
-    const origins = originObjects.flatMap((object) => this.#parsed("WafOrigin", object));
-    const autoBlocks = blockObjects.flatMap((object) => this.#parsed("WafAutoBlock", object));
-    const rules: GatheredRule[] = [];
-    for (const rule of declaredRules) {
-      rules.push({ rule, texts: await this.#textsOf(rule) });
-    }
-    const key = await this.#keys.read(instance, 0);
-    const gathered: Gathered = {
-      instance,
-      key,
-      rules,
-      origins,
-      cacheClears: [],
-      ...(autoBlocks.length > 0 && { autoBlocks }),
-      namespaceLabels: await this.#labels(instance.meta.namespace, [...declaredRules, ...origins, ...autoBlocks]),
-      brokenSources: [],
-      sameKey: [],
-    };
-    const objects = this.#objects;
-    const read: ReadObjects = {
-      gathered,
-      unattached: await this.#unattached(name),
-      gaps: [...this.#gaps],
-      statusOf: (object) => objects.get(resourceKey(object))?.status as Readonly<Record<string, unknown>> | undefined,
-      setterOf: (meta) => setterOfSpec(objects.get(resourceKey(meta))?.metadata.managedFields),
-    };
-    return { ok: true, read } as const;
-  }
-
-  async #textsOf({ meta: { namespace }, addressesFrom }: DeclaredRule): Promise<AddressText[]> {
-    const texts: AddressText[] = [];
-    for (const { name, key } of addressesFrom) {
-      const map = { namespace, name };
-      await this.#maps.load(map, { lengthMax: Number.POSITIVE_INFINITY, isFresh: false });
-      const problem = this.#maps.problem(map);
-      if (problem !== undefined) this.#gaps.add(problem);
-      texts.push(this.#maps.text(map, key));
-    }
-    return texts;
+    return { WafIpRule, WafOrigin, WafAutoBlock, WafCacheClear: [] };
   }
 
   /** In all namespaces or, without permission, in the namespace of the instance. */
-  async #attached(kind: ResourceKind, instance: ObjectName): Promise<readonly ClusterObject[]> {
-    const fieldSelector = `spec.instanceRef.name=${instance.name}`;
-    const type = typeOfKind(kind);
-    const options = { fieldSelector, timeoutMs: listTimeoutMs };
-    let listed = await listObjects<ClusterObject>(this.#api, type, options);
+  async #list(kind: GuestKind, instance: ObjectName): Promise<readonly ClusterObject[]> {
+    const { plural } = typeOfKind(kind);
+    let listed = await listReferring(this.#api, kind, instance, { scope: undefined });
     if (!listed.ok && listed.fault.code === "Forbidden") {
-      this.#gaps.add(
-        `You are not allowed to list ${type.plural} in all namespaces: objects in other namespaces are not considered.`,
+      this.gaps.add(
+        `You are not allowed to list ${plural} in all namespaces: objects in other namespaces are not considered.`,
       );
-      listed = await listObjects<ClusterObject>(this.#api, type, { ...options, namespace: instance.namespace });
+      listed = await listReferring(this.#api, kind, instance, { scope: instance.namespace });
     }
-    if (!listed.ok) {
-      this.#gaps.add(unlisted(type.plural, instance.namespace, listed.fault));
-      return [];
-    }
-    return listed.value.items.filter((object) => {
-      const of = instanceNameOf(object);
-      return of !== undefined && nameKey(of) === nameKey(instance);
-    });
+    if (listed.ok) return listed.value;
+    this.gaps.add(unlisted(plural, instance.namespace, listed.fault));
+    return [];
   }
 
-  async #unattached(instance: ObjectName): Promise<ReadObjects["unattached"]> {
+  /** The rules of the instance's namespace that refer to another instance, which does not exist. */
+  async unattached(instance: ObjectName): Promise<ReadObjects["unattached"]> {
     const listed = await listObjects<ClusterObject>(this.#api, typeOfKind("WafIpRule"), {
       namespace: instance.namespace,
       fieldSelector: `spec.instanceRef.name!=${instance.name}`,
@@ -169,45 +157,39 @@ class Reader {
       const status = object.status as { readonly conditions?: readonly Condition[] } | undefined;
       const ready = findCondition(status?.conditions ?? [], "Ready");
       if (ready?.reason !== "InstanceNotFound") return [];
-      return this.#parsed("WafIpRule", object).map((rule) => ({ rule, message: ready.message }));
+      const parsed = parseObject("WafIpRule", this.keep("WafIpRule", object));
+      return parsed.ok ? [{ rule: parsed.declared, message: ready.message }] : [];
     });
   }
 
-  #keep(kind: ResourceKind, object: ClusterObject): ClusterObject {
-    const { namespace = "", name } = object.metadata;
-    this.#objects.set(resourceKey({ kind, namespace, name }), object);
-    return slimObject(kind, object, undefined);
-  }
-
-  #parsed<Kind extends "WafIpRule" | "WafOrigin" | "WafAutoBlock">(kind: Kind, object: ClusterObject) {
-    const parsed = parseObject(kind, this.#keep(kind, object));
-    if (parsed.ok) return [parsed.declared];
-    const { namespace = "", name } = object.metadata;
-    this.#gaps.add(`${kind} ${namespace}/${name} is invalid: ${parsed.problem}`);
-    return [];
-  }
-
-  async #labels(
-    home: string,
-    attached: readonly { readonly meta: ResourceMeta }[],
-  ): Promise<Map<string, Readonly<Record<string, string>>>> {
-    const labels = new Map<string, Readonly<Record<string, string>>>();
-    for (const namespace of new Set(attached.map(({ meta }) => meta.namespace))) {
-      if (namespace === home) continue;
-      const read = await getObject<KubeObject>(
-        this.#api,
-        namespaceType,
-        { name: namespace },
-        { timeoutMs: requestTimeoutMs },
-      );
-      if (read.ok) labels.set(namespace, read.value.metadata.labels ?? {});
-      else if (read.fault.code === "Forbidden")
-        this.#gaps.add(
-          `You are not allowed to get namespace ${namespace}, whose labels determine whether its rules are attached.`,
+  /** The labels of the guests that may have access. */
+  async labels(instance: DeclaredInstance, referring: ReferringObjects): Promise<LabelsOf> {
+    const unknown = new AttachedNamespaces(instance, () => undefined);
+    const objects = guestKinds.flatMap((kind) => unknown.only(kind, referring[kind]));
+    const guests = new Set(objects.map(({ metadata }) => metadata.namespace ?? ""));
+    guests.delete(instance.meta.namespace);
+    const labels = new Map<string, Labels>();
+    for (const name of guests) {
+      const options = { timeoutMs: requestTimeoutMs };
+      const read = await getObject<KubeObject>(this.#api, namespaceType, { name }, options);
+      if (read.ok) labels.set(name, read.value.metadata.labels ?? {});
+      else if (read.fault.code === "Forbidden") {
+        this.gaps.add(
+          `You are not allowed to get namespace ${name}, whose labels determine whether its rules are attached.`,
         );
+      }
     }
-    return labels;
+    return (namespace) => labels.get(namespace);
   }
+}
+
+/** The rules without access to the instance. */
+function refusedRules(namespaces: AttachedNamespaces, rules: readonly ClusterObject[]): ReadObjects["unattached"] {
+  return rules.flatMap((object) => {
+    const refusal = refusalOf(namespaces.of("WafIpRule", object.metadata.namespace ?? ""));
+    const parsed = parseObject("WafIpRule", object);
+    return refusal === undefined || !parsed.ok ? [] : [{ rule: parsed.declared, message: refusal.message }];
+  });
 }
 
 function unreadInstance(name: ObjectName, fault: ApiFault): string {

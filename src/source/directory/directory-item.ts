@@ -1,9 +1,7 @@
 // One object of a directory, with its place.
+import type { DeclaredByKind } from "../../api/to-declared.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
-import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
-import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import type { ObjectName } from "../../model/resource.ts";
+import type { ObjectName, ResourceKind } from "../../model/resource.ts";
 
 /** The namespace of documents without one, as in kubectl. */
 export const defaultNamespace = "default";
@@ -34,11 +32,14 @@ export interface TextLines {
   readonly first: number | undefined;
 }
 
+type DeclaredItem = {
+  [Kind in ResourceKind]: Placed & {
+    readonly kind: Kind;
+    readonly declared: DeclaredByKind[Kind];
+    readonly lines: ReferenceLines;
+  };
+}[ResourceKind];
+
 export type DirectoryItem =
-  | (Placed & { readonly kind: "WafInstance"; readonly declared: DeclaredInstance })
-  | (Placed & { readonly kind: "WafIpRule"; readonly declared: DeclaredRule; readonly lines: ReferenceLines })
-  | (Placed & { readonly kind: "WafOrigin"; readonly declared: DeclaredOrigin; readonly lines: ReferenceLines })
-  | (Placed & { readonly kind: "WafCacheClear"; readonly declared: DeclaredCacheClear; readonly lines: ReferenceLines })
-  | (Placed & { readonly kind: "WafFeed"; readonly declared: DeclaredFeed })
-  | (Placed & { readonly kind: "WafAutoBlock"; readonly declared: DeclaredAutoBlock; readonly lines: ReferenceLines })
+  | DeclaredItem
   | (Placed & CoreObject & { readonly textLines: ReadonlyMap<string, TextLines> });

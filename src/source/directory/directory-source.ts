@@ -7,8 +7,6 @@ import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../model/g
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { EnvironmentKey } from "./environment-key.ts";
-import type { FileTime } from "./file-time.ts";
-import { unchangedMs } from "./file-time.ts";
 import { gatherInstance } from "./gather.ts";
 import { folderDepthMax } from "./list-files.ts";
 import { hasTransientFault, readDirectory } from "./read-directory.ts";
@@ -45,8 +43,6 @@ export interface DirectorySourceOptions {
   readonly debounceMs?: number;
   readonly quietMs?: number;
   readonly rescanIntervalMs?: number;
-  /** The current time of the file system, to avoid the wait for files that last changed long ago. Never rejects. */
-  readonly readFileTime?: () => Promise<FileTime | undefined>;
 }
 
 export interface DirectorySource {
@@ -102,7 +98,7 @@ class WatchedDirectory implements DirectorySource {
   readonly #cache: FileCache = new Map();
   readonly #closing = new AbortController();
   readonly #watching = new Set<Promise<void>>();
-  readonly #gathered = new Map<string, Gathered | undefined>();
+  readonly #gathered = new Map<string, Promise<Gathered | undefined>>();
   readonly #quiet: QuietPeriod;
   /** Aborts at the next change of the version. */
   #changing = new AbortController();
@@ -118,7 +114,7 @@ class WatchedDirectory implements DirectorySource {
   }
 
   async load(): Promise<DirectorySnapshot> {
-    return await this.#load(false);
+    return await this.#inTurn(async () => await this.#loadSettled());
   }
 
   snapshot(): DirectorySnapshot {
@@ -138,11 +134,9 @@ class WatchedDirectory implements DirectorySource {
 
   async gather(instance: ObjectName): Promise<Gathered | undefined> {
     const key = nameKey(instance);
-    const known = this.#gathered.get(key);
-    if (known !== undefined) return known;
-    const gathered = gatherInstance(this.#snapshot, instance, this.#options.environmentKey);
+    const gathered = this.#gathered.get(key) ?? gatherInstance(this.#snapshot, instance, this.#options.environmentKey);
     this.#gathered.set(key, gathered);
-    return gathered;
+    return await gathered;
   }
 
   async confirm(instance: ObjectName, options: ConfirmOptions = {}): Promise<ConfirmedGathering> {
@@ -155,7 +149,7 @@ class WatchedDirectory implements DirectorySource {
       ...(signal === undefined ? [] : [signal]),
     ]);
     for (;;) {
-      const { faults } = await this.#load(beforeRemovals);
+      const { faults } = await this.load();
       const whole = faults.find(({ file, blocksRemovals }) => file === "." && blocksRemovals === "All");
       if (whole !== undefined) return { state: "Failed", problem: faultText(whole) };
       const gathered = await this.gather(instance);
@@ -174,10 +168,10 @@ class WatchedDirectory implements DirectorySource {
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + quietWaitMsMax;
     const stop = AbortSignal.any([this.#closing.signal, signal]);
-    await this.#load(true);
+    await this.load();
     while (!this.isSettled() && !stop.aborted && clock.monotonicMs() < untilMs) {
       await clock.sleep(this.#quiet.leftMs, stop);
-      await this.#load(true);
+      await this.load();
     }
     return this.isSettled() && !stop.aborted;
   }
@@ -238,31 +232,21 @@ class WatchedDirectory implements DirectorySource {
     return await this.#loads.run(read);
   }
 
-  /** With `provesQuiet`, the times of the files count too. */
-  async #load(provesQuiet: boolean): Promise<DirectorySnapshot> {
-    return await this.#inTurn(async () => {
-      // Read before the files, so that a change after their scan can't be missed.
-      const now = provesQuiet && !this.isSettled() ? await this.#options.readFileTime?.() : undefined;
-      return await this.#settle(now);
-    });
-  }
-
-  async #settle(now: FileTime | undefined): Promise<DirectorySnapshot> {
-    let snapshot = await this.#scan(now);
+  async #loadSettled(): Promise<DirectorySnapshot> {
+    let snapshot = await this.#scan();
     for (let scans = 1; scans < scansMax && hasTransientFault(snapshot) && !this.#closing.signal.aborted; scans += 1) {
       await this.#options.clock.sleep(rescanDelayMs, this.#closing.signal);
-      snapshot = await this.#scan(now);
+      snapshot = await this.#scan();
     }
     return snapshot;
   }
 
-  async #scan(now?: FileTime): Promise<DirectorySnapshot> {
+  async #scan(): Promise<DirectorySnapshot> {
     const { clock } = this.#options;
     const startMs = clock.monotonicMs();
     const reading = { directory: this.#directory, skip: this.#skip, cache: this.#cache, clock };
-    const { snapshot, stamp, lastChange } = await readDirectory(reading);
-    const oldMs = now === undefined ? 0 : unchangedMs(lastChange, now);
-    this.#quiet.scanned(stamp, startMs, clock.monotonicMs(), oldMs);
+    const { snapshot, stamp } = await readDirectory(reading);
+    this.#quiet.scanned(stamp, startMs, clock.monotonicMs());
     if (this.#version === 0 || snapshot.fingerprint !== this.#snapshot.fingerprint) {
       this.#version += 1;
       this.#gathered.clear();

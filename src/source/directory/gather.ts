@@ -8,6 +8,7 @@ import type { AddressText, Gathered, GatheredKey } from "../../model/gathered.ts
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
 import { keysInWords } from "../data-keys.ts";
+import { gather, type Labels, type Parsed } from "../gather.ts";
 import type { EnvironmentKey } from "./environment-key.ts";
 import { environmentKeyObjection } from "./environment-key.ts";
 import { sourceOfText } from "./place-of-field.ts";
@@ -19,33 +20,34 @@ import { brokenReferencesOf } from "./unattached.ts";
  * Everything that a reconcile run of the instance needs; undefined if the directory does not declare the instance.
  * @param environmentKey The key for the one instance whose Secret is not in the directory.
  */
-export function gatherInstance(
+export async function gatherInstance(
   snapshot: DirectorySnapshot,
   name: ObjectName,
   environmentKey: EnvironmentKey | undefined,
-): Gathered | undefined {
+): Promise<Gathered | undefined> {
   const instance = snapshot.instances.get(nameKey(name));
   if (instance === undefined) return undefined;
-  const belongs = (one: { readonly instance: ObjectName }): boolean =>
-    one.instance.name === name.name && one.instance.namespace === name.namespace;
-  const rules = snapshot.rules.filter(belongs);
-  const origins = snapshot.origins.filter(belongs);
-  const cacheClears = snapshot.cacheClears.filter(belongs);
-  const autoBlocks = snapshot.autoBlocks.filter(belongs);
-  const namespaces = new Set([...rules, ...origins, ...cacheClears, ...autoBlocks].map(({ meta }) => meta.namespace));
+  const referring = <T extends { readonly instance: ObjectName }>(all: readonly T[]): Parsed<T>[] =>
+    all.flatMap((declared) => (nameKey(declared.instance) === nameKey(name) ? [{ ok: true, declared }] : []));
   const key = keyOf(snapshot, instance, environmentKey);
-  return {
+  return await gather({
     instance,
-    key,
-    rules: rules.map((rule) => ({ rule, texts: textsOf(snapshot, rule) })),
-    origins,
-    cacheClears,
-    ...(autoBlocks.length > 0 && { autoBlocks }),
-    namespaceLabels: new Map([...namespaces].map((namespace) => [namespace, labelsOf(snapshot, namespace)])),
-    brokenSources: brokenSourcesOf(snapshot, name),
+    attached: {
+      WafIpRule: referring(snapshot.rules),
+      WafOrigin: referring(snapshot.origins),
+      WafCacheClear: referring(snapshot.cacheClears),
+      WafAutoBlock: referring(snapshot.autoBlocks),
+    },
+    labelsOf: (namespace) => labelsOf(snapshot, namespace),
+    references: async (rules) => ({
+      key,
+      rules: rules.map((rule) => ({ rule, texts: textsOf(snapshot, rule) })),
+      sameKey: key.state === "Present" ? sameKey(snapshot, instance, key.key, environmentKey) : [],
+      problems: [],
+    }),
+    gaps: brokenSourcesOf(snapshot, name),
     brokenReferences: brokenReferencesOf(snapshot),
-    sameKey: key.state === "Present" ? sameKey(snapshot, instance, key.key, environmentKey) : [],
-  };
+  });
 }
 
 function sameKey(
@@ -143,6 +145,6 @@ function textOf(configMap: ConfigMapDocument, key: string, source: string): Addr
 }
 
 /** Kubernetes sets this label on each namespace. */
-function labelsOf(snapshot: DirectorySnapshot, namespace: string): Readonly<Record<string, string>> {
+function labelsOf(snapshot: DirectorySnapshot, namespace: string): Labels {
   return { ...snapshot.namespaceLabels.get(namespace), "kubernetes.io/metadata.name": namespace };
 }

@@ -6,8 +6,6 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import type { BigIntStats, Dirent } from "node:fs";
 import { join, sep } from "node:path";
 import { visibleText } from "../../model/visible-text.ts";
-import { laterChange } from "./file-time.ts";
-import type { LastChange } from "./file-time.ts";
 import { sourceFault } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
 import { accessFault, fileStamp } from "./source-file.ts";
@@ -25,7 +23,6 @@ export interface FoundFiles {
   readonly faults: readonly SourceFault[];
   /** Changes if and only if a file or folder has changed. */
   readonly stamp: string;
-  readonly lastChange: LastChange;
 }
 
 interface Folder {
@@ -47,7 +44,6 @@ export async function listSourceFiles(directory: string, skip: readonly string[]
     waiting: [{ file: "", path: directory, depth: 0 }],
     skipped: new Set(skip),
     folders: [],
-    changes: [],
   };
   const { files, faults, visited, waiting, skipped } = walk;
   for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
@@ -66,7 +62,7 @@ export async function listSourceFiles(directory: string, skip: readonly string[]
     }
   }
   files.sort((left, right) => (left.file < right.file ? -1 : 1));
-  return { files, faults, stamp: stampOf(walk), lastChange: walk.changes.reduce(laterChange, walk.changes[0]) };
+  return { files, faults, stamp: stampOf(walk) };
 }
 
 /** A skipped folder counts as visited, by any path to it. Folders that do not exist are ignored. */
@@ -89,8 +85,6 @@ interface Walk {
   readonly skipped: ReadonlySet<string>;
   /** One line per folder: it also changes when other files are added or removed. */
   readonly folders: string[];
-  /** The last changes of files and folders. A folder changes when an item in it is added, removed or replaced. */
-  readonly changes: LastChange[];
 }
 
 function stampOf({ files, folders }: Walk): string {
@@ -108,10 +102,8 @@ async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
     if (walk.visited.has(identity)) return;
     walk.visited.add(identity);
     walk.folders.push(`${folder.file} ${fileStamp(stats)}`);
-    walk.changes.push({ device: stats.dev, ns: stats.ctimeNs });
     entries = await readdir(folder.path, { withFileTypes: true });
   } catch (error) {
-    walk.changes.push(undefined);
     walk.faults.push(folderFault(folder, error));
     return;
   }
@@ -156,12 +148,9 @@ async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<vo
       return;
     }
     if (stats.isDirectory()) waiting.push({ file, path, depth: folder.depth + 1 });
-    else if (named && stats.isFile()) {
-      files.push({ file, path, stamp: fileStamp(stats) });
-      walk.changes.push({ device: stats.dev, ns: stats.ctimeNs });
-    } else if (named) faults.push(sourceFault(file, "not a regular file"));
+    else if (named && stats.isFile()) files.push({ file, path, stamp: fileStamp(stats) });
+    else if (named) faults.push(sourceFault(file, "not a regular file"));
   } catch (error) {
-    walk.changes.push(undefined);
     // Dangling links that are not named like a YAML file are ignored.
     const code = (error as NodeJS.ErrnoException).code;
     if (code === "ELOOP") faults.push(sourceFault(file, "the symbolic link points to itself"));

@@ -1,6 +1,6 @@
 // Detects when the files have stopped changing. Files that are replaced one after another are temporarily missing, which is not a
 // request to remove their entries. Time is measured between the scans of this process, with its monotonic clock, because the wall
-// clock may be changed. File times are a proof only if they come from the same clock as the current time.
+// clock may be changed and the files may have another clock.
 
 export class QuietPeriod {
   readonly #quietMs: number;
@@ -12,15 +12,11 @@ export class QuietPeriod {
     this.#quietMs = quietMs;
   }
 
-  /**
-   * Adds a scan with this stamp. Both times are monotonic.
-   * @param unchangedMs for how long before `startMs` the files are known to have been unchanged
-   */
-  scanned(stamp: string, startMs: number, endMs: number, unchangedMs = 0): void {
+  /** Adds a scan with this stamp. Both times are monotonic. */
+  scanned(stamp: string, startMs: number, endMs: number): void {
     if (stamp !== this.#stamp) this.#sinceMs = endMs;
     this.#stamp = stamp;
     this.#lastScanMs = Math.max(startMs, this.#sinceMs);
-    if (unchangedMs >= this.#quietMs) this.#sinceMs = Math.min(this.#sinceMs, this.#lastScanMs - unchangedMs);
   }
 
   /** How long after the last scan the files must still be the same; 0 if they have been unchanged for long enough. */

@@ -3,7 +3,6 @@
 // it is new: file systems record times in steps, so a second write soon after the first one can leave the stamp unchanged.
 import type { Clock } from "../../async/clock.ts";
 import { hexDigest } from "../../model/hex-digest.ts";
-import type { LastChange } from "./file-time.ts";
 import { listSourceFiles } from "./list-files.ts";
 import { readDocument } from "./read-document.ts";
 import { assembleSnapshot } from "./snapshot.ts";
@@ -49,7 +48,6 @@ export interface ReadDirectory {
   readonly snapshot: DirectorySnapshot;
   /** Equal for two scans if no file or folder has changed in between. */
   readonly stamp: string;
-  readonly lastChange: LastChange;
 }
 
 /** The current state of the directory. Never throws: unreadable files are faults of the snapshot. */
@@ -74,7 +72,7 @@ export async function readDirectory({ directory, skip, cache, clock }: Directory
     }
   }
   for (const file of cache.keys()) if (!present.has(file)) cache.delete(file);
-  return { snapshot: assembleSnapshot(items, faults), stamp: found.stamp, lastChange: found.lastChange };
+  return { snapshot: assembleSnapshot(items, faults), stamp: found.stamp };
 }
 
 /** Whether another scan will probably succeed where this one failed. */

@@ -4,14 +4,7 @@ import { isOurs, parseResource } from "../../api/parse-resource.ts";
 import type { CustomResource } from "../../api/custom-resource.ts";
 import { nearestName } from "../../api/nearest-name.ts";
 import { type ResourceFault, resourceFault } from "../../api/resource-fault.ts";
-import {
-  toDeclaredAutoBlock,
-  toDeclaredCacheClear,
-  toDeclaredFeed,
-  toDeclaredInstance,
-  toDeclaredOrigin,
-  toDeclaredRule,
-} from "../../api/to-declared.ts";
+import { toDeclared } from "../../api/to-declared.ts";
 import { isRecord } from "../../model/record.ts";
 import { type ObjectName, resourceKinds } from "../../model/resource.ts";
 import { type DirectoryItem, type ReferenceLines, defaultNamespace } from "./directory-item.ts";
@@ -106,40 +99,11 @@ function faultsOfFile(resource: CustomResource): ResourceFault[] {
 
 function declaredItem(resource: CustomResource, place: Place): DirectoryItem {
   const { file } = place;
+  const { kind, metadata } = resource;
   const line = place.document.lineOf(place.segments);
-  const { kind } = resource;
-  const name: ObjectName = { namespace: resource.metadata.namespace, name: resource.metadata.name };
-  const location = placeText(file, line);
-  const common = { name, file, line };
-  switch (kind) {
-    case "WafInstance":
-      return { ...common, kind, declared: toDeclaredInstance(resource, location) };
-    case "WafIpRule":
-      return { ...common, kind, declared: toDeclaredRule(resource, location), lines: referenceLines(resource, place) };
-    case "WafOrigin":
-      return {
-        ...common,
-        kind,
-        declared: toDeclaredOrigin(resource, location),
-        lines: referenceLines(resource, place),
-      };
-    case "WafCacheClear":
-      return {
-        ...common,
-        kind,
-        declared: toDeclaredCacheClear(resource, location),
-        lines: referenceLines(resource, place),
-      };
-    case "WafFeed":
-      return { ...common, kind, declared: toDeclaredFeed(resource, location) };
-    case "WafAutoBlock":
-      return {
-        ...common,
-        kind,
-        declared: toDeclaredAutoBlock(resource, location),
-        lines: referenceLines(resource, place),
-      };
-  }
+  const name: ObjectName = { namespace: metadata.namespace, name: metadata.name };
+  const declared = toDeclared(resource, placeText(file, line));
+  return { kind, name, file, line, declared, lines: referenceLines(resource, place) } as DirectoryItem;
 }
 
 function referenceLines(resource: CustomResource, { document, segments }: Place): ReferenceLines {

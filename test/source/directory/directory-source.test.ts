@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, test } from "@jest/globals";
@@ -9,7 +9,6 @@ import {
   type DirectorySourceOptions,
   createDirectorySource,
 } from "../../../src/source/directory/directory-source.ts";
-import type { FileTime } from "../../../src/source/directory/file-time.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { type VirtualClock, createVirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
@@ -300,13 +299,9 @@ describe("a confirmation before removals", () => {
   const never = new AbortController().signal;
 
   /** A source with the default quiet period, for which time stands still. */
-  async function unsettled(
-    path: string,
-    readFileTime?: () => Promise<FileTime | undefined>,
-  ): Promise<{ source: DirectorySource; clock: VirtualClock }> {
+  async function unsettled(path: string): Promise<{ source: DirectorySource; clock: VirtualClock }> {
     const clock = createVirtualClock();
-    const { quietMs: _, ...given } = { ...sourceOptions(path), clock };
-    const options = readFileTime === undefined ? given : { ...given, readFileTime };
+    const { quietMs: _, ...options } = { ...sourceOptions(path), clock };
     const source = createDirectorySource(options);
     await source.load();
     return { source, clock };
@@ -324,43 +319,6 @@ describe("a confirmation before removals", () => {
     expect(await confirming).toStrictEqual({ state: "Read", gathered: await source.gather(main) });
     // From now on, no wait is necessary.
     expect(await source.confirm(main, { beforeRemovals: true })).toStrictEqual(confirmed);
-  });
-
-  /** The time of a folder's file system, this many milliseconds after the last change in it. */
-  async function timeAfter(path: string, laterMs: number): Promise<FileTime> {
-    const { dev, ctimeNs } = await stat(path, { bigint: true });
-    return { device: dev, ns: ctimeNs + BigInt(laterMs) * 1_000_000n };
-  }
-
-  test("does not wait for files that have not changed for 3 s by the clock of their file system", async () => {
-    await using scratch = await scratchDirectory(files);
-    const { source } = await unsettled(scratch.path, async () => await timeAfter(scratch.path, 3_050));
-    expect(source.isSettled()).toBe(false);
-    expect(await source.confirm(main, { beforeRemovals: true })).toStrictEqual({
-      state: "Read",
-      gathered: await source.gather(main),
-    });
-    expect(source.isSettled()).toBe(true);
-    await scratch.remove("rule.yaml");
-    await source.load();
-    expect(source.isSettled()).toBe(false);
-  });
-
-  test.each([
-    ["changed a moment ago", 2_900, 0n],
-    ["are on a different file system than the known time", 3_600_000, 1n],
-  ])("waits for files that %s", async (_, laterMs, deviceOffset) => {
-    await using scratch = await scratchDirectory(files);
-    const { source, clock } = await unsettled(scratch.path, async () => {
-      const { device, ns } = await timeAfter(scratch.path, laterMs);
-      return { device: device + deviceOffset, ns };
-    });
-    let confirmed: ConfirmedGathering | undefined;
-    const confirming = source.confirm(main, { beforeRemovals: true }).then((read) => (confirmed = read));
-    await clock.advance(2_999);
-    expect(confirmed).toBeUndefined();
-    await clock.advance(1);
-    await confirming;
   });
 
   test.each([

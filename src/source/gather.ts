@@ -1,0 +1,74 @@
+// Gathers what a reconcile run of one instance needs. The objects come from the watches of the operator, from a fresh read, or from the
+// files of a folder. Operator and commands use this function for all of them, so that they cannot disagree.
+import type { DeclaredByKind } from "../api/to-declared.ts";
+import type { DeclaredInstance, DeclaredRule, GuestKind } from "../model/declared.ts";
+import type { Gathered } from "../model/gathered.ts";
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** The labels of a namespace; undefined if unknown. */
+export type LabelsOf = (namespace: string) => Labels | undefined;
+
+/** What an object declares; or, with its `resourceKey`, why this version of wafsync does not understand it. */
+export type Parsed<T> =
+  | { readonly ok: true; readonly declared: T }
+  | { readonly ok: false; readonly key: string; readonly problem: string };
+
+export type AttachedObjects = { readonly [Kind in GuestKind]: readonly Parsed<DeclaredByKind[Kind]>[] };
+
+/** What the instance and its rules refer to. */
+export interface References extends Pick<Gathered, "key" | "rules" | "sameKey"> {
+  /** What could not be read, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+export interface ObjectSet extends Pick<Gathered, "brokenReferences" | "workloads"> {
+  readonly instance: DeclaredInstance;
+  /** All objects that refer to the instance, except those of namespaces that are known to have no access in a cluster. */
+  readonly attached: AttachedObjects;
+  readonly labelsOf: LabelsOf;
+  readonly references: (rules: readonly DeclaredRule[]) => Promise<References>;
+  /** Why objects may be missing although they were not deleted, one sentence each. */
+  readonly gaps: readonly string[];
+}
+
+export async function gather({
+  instance,
+  attached,
+  labelsOf,
+  references,
+  gaps,
+  ...watched
+}: ObjectSet): Promise<Gathered> {
+  const invalid = new Map<string, string>();
+  const rules = validOf(attached.WafIpRule, invalid);
+  const origins = validOf(attached.WafOrigin, invalid);
+  const autoBlocks = validOf(attached.WafAutoBlock, invalid);
+  // An invalid cache clear is not reported, because it declares no entry.
+  const cacheClears = validOf(attached.WafCacheClear, new Map());
+  const { problems, ...read } = await references(rules);
+  const namespaceLabels = new Map<string, Labels>();
+  for (const { meta } of [...rules, ...origins, ...cacheClears, ...autoBlocks]) {
+    const labels = namespaceLabels.get(meta.namespace) ?? labelsOf(meta.namespace);
+    if (labels !== undefined) namespaceLabels.set(meta.namespace, labels);
+  }
+  return {
+    instance,
+    ...read,
+    origins,
+    cacheClears,
+    ...(autoBlocks.length > 0 && { autoBlocks }),
+    namespaceLabels,
+    brokenSources: [...gaps, ...problems],
+    ...(invalid.size > 0 && { invalidObjects: invalid }),
+    ...watched,
+  };
+}
+
+function validOf<T>(parsed: readonly Parsed<T>[], invalid: Map<string, string>): T[] {
+  return parsed.flatMap((one) => {
+    if (one.ok) return [one.declared];
+    invalid.set(one.key, one.problem);
+    return [];
+  });
+}
