@@ -2,25 +2,26 @@
 import { inThousands } from "../model/sentence.ts";
 import { realClock } from "../async/clock.ts";
 import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
+import type { LogReaderPorts } from "../reconcile/logs/log-ports.ts";
 import { countLogs } from "../reconcile/logs/read-logs.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import { fileProblem, statUserFile } from "../source/directory/atomic-file.ts";
 import { LockFile } from "../source/directory/lock-file.ts";
 import { asCommandError, CommandError } from "./describe-error.ts";
-import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-checkpoint.ts";
-import type { LogCheckpoint } from "./logs/log-checkpoint.ts";
+import { loadCheckpoint, removeCheckpoint, requireSameQuestion, saveCheckpoint } from "./logs/log-checkpoint.ts";
+import type { LogCheckpoint, LogPosition, LogQuestion } from "./logs/log-checkpoint.ts";
 import { collectRange, followLogs } from "./logs/collect-logs.ts";
 import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
-import { logFaultError } from "./logs/log-faults.ts";
 import { createLogFormat } from "./logs/log-format.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
-import { describeRange, retentionWarning } from "./logs/log-range.ts";
-import { readLogRequest, resumeQuestion, rowFilter } from "./logs/log-request.ts";
+import { describeRange, isWithin, retentionWarning } from "./logs/log-range.ts";
+import type { LogRange } from "./logs/log-range.ts";
+import { readLogRequest } from "./logs/log-request.ts";
 import type { LogRequest, LogsOptions } from "./logs/log-request.ts";
 import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource } from "./logs/log-source.ts";
-import { LogWatch } from "./logs/log-watch.ts";
+import { LogWatch, logFaultError } from "./logs/log-watch.ts";
 import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
 import { withStopSignals } from "./stop-signals.ts";
@@ -33,25 +34,25 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const source = await findLogSource(options);
   const { key } = source;
   const notes = editedTerminal(terminalOn(process.stderr), (text) => key.redact(text));
-  const showsRows = request.isFollowing || (request.file === undefined && process.stdout.isTTY);
+  const showsRows = options.follow || (options.out === undefined && process.stdout.isTTY);
   const progress = showsRows ? undefined : new StatusLine(notes, realClock, { unit: "rows" });
   const watch = new LogWatch(notes, progress);
-  const plan = request.plan ?? source.plan;
+  const plan = options.plan ?? source.plan;
   const warning = plan && retentionWarning(plan, request.range.days, dayOf(nowMs));
   if (warning !== undefined) notes.line(`warning: ${warning}`);
   try {
     const end = await withStopSignals(async ({ stop }) => {
-      return await withOutput(request, async () => await runWith(request, source, watch, stop));
+      return await withOutput(options.out, async () => await runWith(options, request, source, watch, stop));
     });
     progress?.clear();
-    return report(end, source, request, watch);
+    return report(end, source, options, request, watch);
   } finally {
     progress?.clear();
   }
 }
 
 /** Only one process at a time may write a file. */
-async function withOutput<T>({ file }: LogRequest, work: () => Promise<T>): Promise<T> {
+async function withOutput<T>(file: string | undefined, work: () => Promise<T>): Promise<T> {
   if (file === undefined) return await work();
   await statUserFile(file).catch(asCommandError());
   const lock = new LockFile(`${file}.wafsync-lock`, { clock: realClock, command: "wafsync logs" });
@@ -72,6 +73,7 @@ async function withOutput<T>({ file }: LogRequest, work: () => Promise<T>): Prom
 }
 
 async function runWith(
+  options: LogsOptions,
   request: LogRequest,
   source: LogSource,
   watch: LogWatch,
@@ -82,58 +84,76 @@ async function runWith(
   const waf = createWafClient({
     baseUrl,
     key,
-    requestTimeoutMs: request.timeoutMs,
+    requestTimeoutMs: options.timeout * 1000,
     lane: registry.acquire({ baseUrl, key, minRequestIntervalMs }),
     permit: () => ({ permitted: false, reason: "This command only reads logs." }),
     clock: realClock,
   });
   const ports = { waf, clock: realClock, random: Math.random, stopping, onWait: watch.waiting };
   try {
-    const checkpoint = await findCheckpoint(request);
-    const question = resumeQuestion(request, baseUrl, checkpoint?.question);
-    const days = { firstDay: question.firstDay, lastDay: question.lastDay ?? request.range.days.lastDay };
-    if (!request.isFollowing) {
-      const dates = {
-        startDate: formatDay(checkpoint?.cursor.nextDay ?? days.firstDay),
-        endDate: formatDay(days.lastDay),
-      };
-      const counted = dates.startDate > dates.endDate ? { ok: true as const, total: 0 } : await countLogs(ports, dates);
-      if (!counted.ok) return { state: stopping.aborted ? "Stopped" : "Failed", rows: 0, fault: counted.fault };
-      watch.expect(counted.total);
-    }
-    const { file } = request;
-    const isTerminal = file === undefined && process.stdout.isTTY;
-    const output =
-      file === undefined ? createStreamOutput(process.stdout) : await openFileOutput(file, checkpoint?.offset ?? 0);
-    const collection: LogCollection = {
-      ports,
-      perPage: request.perPage,
-      filter: rowFilter(request, question),
-      format: createLogFormat(request.format, isTerminal, () => terminalOn(process.stdout).columns),
-      output,
-      checkpoint:
-        file === undefined
-          ? undefined
-          : async (offset, rows, cursor) => await saveCheckpoint(file, { question, offset, rows, cursor }),
-      resumed: checkpoint,
-      watcher: watch,
-    };
-    try {
-      const { lookbackDays, intervalMs } = request;
-      const following = { firstDay: days.firstDay, lookbackDays, intervalMs, clock: realClock };
-      const end = request.isFollowing ? await followLogs(collection, following) : await collectRange(collection, days);
-      if (end.state === "Done" && file !== undefined) await removeCheckpoint(file);
-      return end;
-    } finally {
-      await output.close();
-    }
+    return await copyRows(options, request, { ports, baseUrl, watch });
   } finally {
     await registry.close();
   }
 }
 
+interface Rows {
+  readonly ports: LogReaderPorts;
+  readonly baseUrl: string;
+  readonly watch: LogWatch;
+}
+
+async function copyRows(
+  options: LogsOptions,
+  request: LogRequest,
+  { ports, baseUrl, watch }: Rows,
+): Promise<CollectionEnd> {
+  const { out: file, follow } = options;
+  const question = { baseUrl, ...request.question };
+  const checkpoint = await findCheckpoint(options, question);
+  const { days, sinceMs, untilMs } = checkpoint?.range ?? request.range;
+  const range: LogRange = { days, sinceMs, untilMs };
+  const from = checkpoint?.position;
+  const firstDay = from?.nextDay ?? days.firstDay;
+  if (!follow && firstDay <= days.lastDay) {
+    const dates = { startDate: formatDay(firstDay), endDate: formatDay(days.lastDay) };
+    const counted = await countLogs(ports, dates);
+    if (!counted.ok) return { state: ports.stopping.aborted ? "Stopped" : "Failed", rows: 0, fault: counted.fault };
+    watch.expect(counted.total);
+  }
+  const isTerminal = file === undefined && process.stdout.isTTY;
+  const output =
+    file === undefined ? createStreamOutput(process.stdout) : await openFileOutput(file, from?.offset ?? 0);
+  const collection: LogCollection = {
+    ports,
+    perPage: options.pageSize,
+    filter: (entry) => isWithin(range, entry.timestamp) && request.filter(entry),
+    format: createLogFormat(request.format, isTerminal, () => terminalOn(process.stdout).columns),
+    output,
+    watcher: watch,
+  };
+  try {
+    if (follow) {
+      const { lookback: lookbackDays, interval } = options;
+      return await followLogs(collection, { firstDay, lookbackDays, intervalMs: interval * 1000, clock: realClock });
+    }
+    if (file === undefined) return await collectRange(collection, days);
+    const save = async (position: LogPosition): Promise<void> => {
+      await saveCheckpoint(file, { question, range, position });
+    };
+    const end = await collectRange(collection, days, { from, save });
+    if (end.state === "Done") await removeCheckpoint(file);
+    return end;
+  } finally {
+    await output.close();
+  }
+}
+
 /** The checkpoint of an earlier run. @throws CommandError if the options do not match the files that exist */
-async function findCheckpoint({ file, isResuming }: LogRequest): Promise<LogCheckpoint | undefined> {
+async function findCheckpoint(
+  { out: file, resume: isResuming }: LogsOptions,
+  question: LogQuestion,
+): Promise<LogCheckpoint | undefined> {
   if (file === undefined) return undefined;
   const checkpoint = await loadCheckpoint(file);
   if (checkpoint !== undefined && !isResuming) {
@@ -145,11 +165,18 @@ async function findCheckpoint({ file, isResuming }: LogRequest): Promise<LogChec
       "Choose another name, or remove it first.",
     );
   }
+  if (checkpoint !== undefined) requireSameQuestion(file, question, checkpoint.question);
   return checkpoint;
 }
 
-function report(end: CollectionEnd, source: LogSource, request: LogRequest, watch: LogWatch): number {
-  const hint = request.file === undefined ? "" : " Add --resume to continue.";
+function report(
+  end: CollectionEnd,
+  source: LogSource,
+  { out: file, follow }: LogsOptions,
+  { range }: LogRequest,
+  watch: LogWatch,
+): number {
+  const hint = file === undefined || follow ? "" : " Add --resume to continue.";
   switch (end.state) {
     case "Failed":
       throw logFaultError(end.fault, source.declared);
@@ -157,10 +184,10 @@ function report(end: CollectionEnd, source: LogSource, request: LogRequest, watc
       return 0;
     case "Stopped":
       watch.line(`Stopped after ${inThousands(end.rows)} rows.${hint}`);
-      return request.isFollowing ? 0 : 130;
+      return follow ? 0 : 130;
     case "Done": {
-      if (request.file !== undefined) {
-        watch.line(`${inThousands(end.rows)} rows of ${describeRange(request.range)} are in ${request.file}.`);
+      if (file !== undefined) {
+        watch.line(`${inThousands(end.rows)} rows of ${describeRange(range)} are in ${file}.`);
       }
       return watch.isWhole ? 0 : 1;
     }

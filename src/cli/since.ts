@@ -29,11 +29,6 @@ export function parseBound(option: string, text: string, nowMs: number): Bound {
   throw new CommandError(`${option} ${JSON.stringify(text)} is not a time`, timeHint);
 }
 
-/** Whether the string is absolute: `7d` is a different day tomorrow. */
-export function isAbsoluteTime(text: string): boolean {
-  return parseDay(text) !== undefined || parseMoment(text) !== undefined;
-}
-
 /** The first millisecond of a period that starts here. */
 export function startOf(bound: Bound): number {
   return "day" in bound ? bound.day * dayMs : bound.timeMs;

@@ -1,4 +1,4 @@
-// Copies rows from the WAF to the output: once for a range of days, or continuously. After each day the output is synced and
+// Copies rows from the WAF to the output: once for a range of days, or continuously. After each day of a range, the output is synced and
 // then the checkpoint is written, so that output and checkpoint always match.
 import type { Clock } from "../../async/clock.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
@@ -6,11 +6,12 @@ import type { WafFault } from "../../model/waf-result.ts";
 import { LogCursor } from "../../plan/logs/cursor.ts";
 import type { DayRange } from "../../plan/logs/cursor.ts";
 import type { DaySummary } from "../../plan/logs/day-reading.ts";
-import type { LogFilter } from "./log-filter.ts";
 import { dayOf } from "../../reconcile/logs/log-days.ts";
 import type { LogReaderPorts } from "../../reconcile/logs/log-ports.ts";
 import { randomSeed, readLogs } from "../../reconcile/logs/read-logs.ts";
 import type { LogPiece } from "../../reconcile/logs/read-logs.ts";
+import type { LogPosition } from "./log-checkpoint.ts";
+import type { LogFilter } from "./log-filter.ts";
 import type { LogFormat } from "./log-format.ts";
 import type { LogOutput } from "./log-output.ts";
 
@@ -23,10 +24,6 @@ export interface LogCollection {
   readonly filter: LogFilter;
   readonly format: LogFormat;
   readonly output: LogOutput;
-  /** Called after each day with what is needed to resume from there; undefined if the output cannot be resumed. */
-  readonly checkpoint: ((offset: number, rows: number, cursor: LogCursor) => Promise<void>) | undefined;
-  /** The checkpoint of an earlier run; undefined to start from the beginning. */
-  readonly resumed: { readonly cursor: LogCursor; readonly rows: number } | undefined;
   readonly watcher: {
     rowsRead(rows: number, day: number): void;
     dayDone(day: number, summary: DaySummary): void;
@@ -40,13 +37,35 @@ export type CollectionEnd =
   | { readonly state: "Done" | "Stopped" | "NobodyReads"; readonly rows: number }
   | { readonly state: "Failed"; readonly rows: number; readonly fault: WafFault };
 
-/** Reads every day of the range once. */
-export async function collectRange(collection: LogCollection, days: DayRange): Promise<CollectionEnd> {
-  const work = new Collecting(collection, days.firstDay);
-  await work.begin();
-  const left = { firstDay: work.cursor.nextDay, lastDay: days.lastDay };
-  const end = await work.take(readLogs(collection.ports, { days: left, perPage: collection.perPage }));
-  return end ?? (await work.finish());
+export interface Resumable {
+  /** Where an earlier run ended; undefined to start from the beginning. */
+  readonly from: LogPosition | undefined;
+  /** Called after each day. */
+  readonly save: (position: LogPosition) => Promise<void>;
+}
+
+/** Reads every day of the range once. @param resumable undefined if the output cannot be resumed */
+export async function collectRange(
+  collection: LogCollection,
+  days: DayRange,
+  resumable?: Resumable,
+): Promise<CollectionEnd> {
+  const { ports, perPage, format, output } = collection;
+  const from = resumable?.from;
+  const copy = new Copy(collection, from?.rows ?? 0);
+  const save = async (nextDay: number): Promise<void> => {
+    if (resumable !== undefined) await resumable.save({ nextDay, offset: await output.settle(), rows: copy.rows });
+  };
+  if (from === undefined) {
+    await output.write(format.start);
+    await save(days.firstDay);
+  }
+  const left = { firstDay: from?.nextDay ?? days.firstDay, lastDay: days.lastDay };
+  const end = await copy.take(readLogs(ports, { days: left, perPage }), async (day) => await save(day + 1));
+  if (end !== undefined) return end;
+  const isRead = await output.write(format.end(copy.rows === 0));
+  await output.settle();
+  return { state: isRead ? "Done" : "NobodyReads", rows: copy.rows };
 }
 
 export interface Following {
@@ -60,48 +79,46 @@ export interface Following {
 /** Reads the existing rows, and then new ones until it is stopped. */
 export async function followLogs(collection: LogCollection, following: Following): Promise<CollectionEnd> {
   const { clock, intervalMs, lookbackDays, firstDay } = following;
-  const { ports, perPage, watcher } = collection;
-  const work = new Collecting(collection, firstDay);
-  const { cursor } = work;
-  await work.begin();
+  const { ports, perPage, watcher, output, format } = collection;
+  const cursor = new LogCursor(firstDay, randomSeed(ports.random));
+  const copy = new Copy(collection, 0);
+  await output.write(format.start);
   while (!ports.stopping.aborted) {
     const days = cursor.daysToRead(dayOf(clock.nowMs()), lookbackDays);
-    const end = await work.take(readLogs(ports, { days, perPage, cursor }));
+    const end = await copy.take(readLogs(ports, { days, perPage, cursor }), async (day, total) => {
+      cursor.dayDone(day, total);
+    });
     if (end !== undefined && (end.state !== "Failed" || !isTransient(end.fault))) return end;
     if (end?.state === "Failed") watcher.failed(end.fault);
     if (end === undefined) cursor.forget(days.lastDay, lookbackDays);
     await clock.sleep(intervalMs, ports.stopping);
   }
-  return { state: "Stopped", rows: work.rows };
+  return { state: "Stopped", rows: copy.rows };
 }
 
 function isTransient({ code }: WafFault): boolean {
   return code === "Unavailable" || code === "TimedOut" || code === "RateLimited" || code === "ContractBroken";
 }
 
-class Collecting {
-  readonly cursor: LogCursor;
+/** Rows on their way to the output. */
+class Copy {
   readonly #collection: LogCollection;
   #rows: number;
 
-  constructor(collection: LogCollection, firstDay: number) {
+  constructor(collection: LogCollection, rows: number) {
     this.#collection = collection;
-    this.cursor = collection.resumed?.cursor ?? new LogCursor(firstDay, randomSeed(collection.ports.random));
-    this.#rows = collection.resumed?.rows ?? 0;
+    this.#rows = rows;
   }
 
   get rows(): number {
     return this.#rows;
   }
 
-  async begin(): Promise<void> {
-    if (this.#collection.resumed !== undefined) return;
-    await this.#collection.output.write(this.#collection.format.start);
-    await this.#save();
-  }
-
   /** Undefined when all days are done. */
-  async take(pieces: AsyncIterable<LogPiece>): Promise<CollectionEnd | undefined> {
+  async take(
+    pieces: AsyncIterable<LogPiece>,
+    onDay: (day: number, total: number) => Promise<void>,
+  ): Promise<CollectionEnd | undefined> {
     const { watcher } = this.#collection;
     for await (const piece of pieces) {
       switch (piece.kind) {
@@ -110,10 +127,8 @@ class Collecting {
           watcher.rowsRead(piece.entries.length, piece.day);
           break;
         case "DayDone":
-          this.cursor.dayDone(piece.day, piece.total);
-          if (piece.summary === undefined) break;
-          await this.#save();
-          watcher.dayDone(piece.day, piece.summary);
+          await onDay(piece.day, piece.total);
+          if (piece.summary !== undefined) watcher.dayDone(piece.day, piece.summary);
           break;
         case "Failed":
           return { state: "Failed", rows: this.#rows, fault: piece.fault };
@@ -122,13 +137,6 @@ class Collecting {
       }
     }
     return undefined;
-  }
-
-  async finish(): Promise<CollectionEnd> {
-    const { output, format } = this.#collection;
-    const isRead = await output.write(format.end(this.#rows === 0));
-    await output.settle();
-    return { state: isRead ? "Done" : "NobodyReads", rows: this.#rows };
   }
 
   async #write(entries: readonly LogEntry[]): Promise<boolean> {
@@ -140,10 +148,5 @@ class Collecting {
       this.#rows += chosen.length;
     }
     return true;
-  }
-
-  async #save(): Promise<void> {
-    const { output, checkpoint } = this.#collection;
-    if (checkpoint !== undefined) await checkpoint(await output.settle(), this.#rows, this.cursor);
   }
 }

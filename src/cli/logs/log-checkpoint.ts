@@ -1,37 +1,47 @@
-// The checkpoint of a download: a file next to the output that records up to which byte the output is complete, and what was read
-// by then. It is written after the output has reached the disk. When a download resumes, any bytes after that position are
-// truncated.
+// The checkpoint of a download: a file next to the output that records up to which byte the output is complete, and which days it
+// covers. It is written after a day has reached the disk. When a download resumes, any bytes after that position are truncated, and the
+// unfinished day is read again.
 import { readFile, rm } from "node:fs/promises";
-import { LogCursor } from "../../plan/logs/cursor.ts";
-import { writeFileAtomically } from "../../source/directory/atomic-file.ts";
+import * as z from "zod";
+import { fileProblem, writeFileAtomically } from "../../source/directory/atomic-file.ts";
 import { CommandError } from "../describe-error.ts";
 
-/** The request. A download can be resumed only with the same request. */
-export interface LogQuestion {
-  readonly baseUrl: string;
-  readonly format: string;
-  /** Days since 1970. `lastDay` is null with --follow. */
-  readonly firstDay: number;
-  readonly lastDay: number | null;
-  readonly filters: Readonly<Record<string, readonly string[]>>;
-}
+const whole = z.int().nonnegative();
 
-export interface LogCheckpoint {
-  readonly question: LogQuestion;
-  /** How many bytes of the output are complete. */
-  readonly offset: number;
-  readonly rows: number;
-  readonly cursor: LogCursor;
-}
+const checkpoint = z.object({
+  version: z.literal(1),
+  /** The options of the download, as they were written. It can be resumed only with the same ones. */
+  question: z.object({
+    baseUrl: z.string(),
+    format: z.string(),
+    since: z.string().optional(),
+    until: z.string().optional(),
+    filters: z.record(z.string(), z.array(z.string()).readonly()),
+  }),
+  /** The period, which relative times such as `7d` meant when the download started. */
+  range: z.object({
+    days: z.object({ firstDay: whole, lastDay: whole }),
+    sinceMs: z.number().optional(),
+    untilMs: z.number().optional(),
+  }),
+  position: z.object({
+    nextDay: whole,
+    /** How many bytes of the output are complete. */
+    offset: whole,
+    rows: whole,
+  }),
+});
 
-export function checkpointPath(outputFile: string): string {
+export type LogCheckpoint = Omit<z.output<typeof checkpoint>, "version">;
+export type LogQuestion = LogCheckpoint["question"];
+export type LogPosition = LogCheckpoint["position"];
+
+function checkpointPath(outputFile: string): string {
   return `${outputFile}.wafsync-resume`;
 }
 
-export async function saveCheckpoint(outputFile: string, checkpoint: LogCheckpoint): Promise<void> {
-  const { cursor, ...rest } = checkpoint;
-  const text = JSON.stringify({ version: 1, ...rest, cursor: cursor.save() });
-  await writeFileAtomically(checkpointPath(outputFile), `${text}\n`);
+export async function saveCheckpoint(outputFile: string, saved: LogCheckpoint): Promise<void> {
+  await writeFileAtomically(checkpointPath(outputFile), `${JSON.stringify({ version: 1, ...saved })}\n`);
 }
 
 export async function removeCheckpoint(outputFile: string): Promise<void> {
@@ -42,46 +52,43 @@ export async function removeCheckpoint(outputFile: string): Promise<void> {
 export async function loadCheckpoint(outputFile: string): Promise<LogCheckpoint | undefined> {
   const path = checkpointPath(outputFile);
   const text = await readFile(path, "utf8").catch((error: unknown) => {
-    if (errorCode(error) === "ENOENT") return undefined;
-    throw new CommandError(`cannot read ${path} (${errorCode(error)})`);
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new CommandError(`cannot read ${path}: ${fileProblem(error)}`);
   });
   if (text === undefined) return undefined;
-  const checkpoint = parseCheckpoint(text);
-  if (checkpoint !== undefined) return checkpoint;
+  const parsed = checkpoint.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
   throw new CommandError(
     `${path} is damaged, or was written by another version of wafsync`,
     `Remove it and ${outputFile}, and start again without --resume.`,
   );
 }
 
-function parseCheckpoint(text: string): LogCheckpoint | undefined {
-  const saved = parseJson(text);
-  if (saved === undefined || saved["version"] !== 1) return undefined;
-  const { question, offset, rows } = saved;
-  const cursor = LogCursor.load(saved["cursor"]);
-  const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-  if (cursor === undefined || !isWhole(offset) || !isWhole(rows) || !isQuestion(question)) return undefined;
-  return { question, offset, rows, cursor };
-}
-
-function parseJson(text: string): Record<string, unknown> | undefined {
+function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
-function isQuestion(value: unknown): value is LogQuestion {
-  if (typeof value !== "object" || value === null) return false;
-  const { baseUrl, format, firstDay, lastDay, filters } = value as Partial<Record<keyof LogQuestion, unknown>>;
-  const isDay = Number.isSafeInteger(firstDay) && (lastDay === null || Number.isSafeInteger(lastDay));
-  return typeof baseUrl === "string" && typeof format === "string" && isDay && typeof filters === "object";
-}
-
-/** The code of a file system error. */
-export function errorCode(error: unknown): string {
-  const code: unknown = Error.isError(error) && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : "unknown error";
+/** @throws CommandError if the options differ from those of the unfinished download */
+export function requireSameQuestion(outputFile: string, question: LogQuestion, before: LogQuestion): void {
+  if (JSON.stringify(question) === JSON.stringify(before)) return;
+  const { baseUrl, format, since, until, filters } = before;
+  const options = [
+    ["base-url", baseUrl],
+    ["since", since],
+    ["until", until],
+    ["output", format],
+  ] as const;
+  const texts = [
+    ...options,
+    ...Object.entries(filters).flatMap(([name, all]) => all.map((text) => [name, text] as const)),
+  ];
+  const words = texts.flatMap(([name, text]) => (text === undefined ? [] : [`--${name} ${JSON.stringify(text)}`]));
+  throw new CommandError(
+    `the unfinished download in ${outputFile} was started with other options`,
+    `It was started with ${words.join(" ")}.`,
+  );
 }

@@ -1,9 +1,12 @@
 // Filters log rows after they arrive, because the API has no filters.
+import { networkOf } from "../../model/client-network.ts";
+import type { Entry } from "../../model/entry.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { firstAddress, isMapped, readNetwork, unmapped } from "../../model/network.ts";
 import type { Network } from "../../model/network.ts";
 import { countryTest, pathTest, reasonTest, statusTest } from "../../plan/logs/row-tests.ts";
 import type { RowTest } from "../../plan/logs/row-tests.ts";
+import { parseAddress } from "../parse-address.ts";
 
 /** A row must match at least one value of each list; an empty list matches every row. */
 export interface LogFilterTexts {
@@ -63,4 +66,10 @@ function clientTest(text: string): RowTest | string {
 function readClient(text: string): Network | undefined {
   const network = readNetwork(text.trim(), "lenient");
   return network !== undefined && isMapped(network) ? (unmapped(network) ?? network) : network;
+}
+
+/** A network of `--network`; an address stands for its /24 (IPv4) or /64 (IPv6). @throws CommandError that says what to write instead */
+export function parseNetwork(text: string): Entry {
+  const entry = parseAddress(text);
+  return networkOf(entry) ?? entry;
 }

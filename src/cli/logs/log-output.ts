@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import type { Writable } from "node:stream";
 import { CommandError } from "../describe-error.ts";
-import { errorCode } from "./log-checkpoint.ts";
+import { fileProblem } from "../../source/directory/atomic-file.ts";
 
 export interface LogOutput {
   /** @returns false if the reader has closed the stream */
@@ -51,7 +51,7 @@ const privateMode = 0o600;
 /** Opens the file and truncates it at `offset`; 0 creates a new file. @throws CommandError */
 export async function openFileOutput(path: string, offset: number): Promise<LogOutput> {
   const file = await open(path, offset === 0 ? "w" : "r+", privateMode).catch((error: unknown) => {
-    throw new CommandError(`${path} cannot be written (${errorCode(error)})`);
+    throw new CommandError(`${path} cannot be written: ${fileProblem(error)}`);
   });
   const { size } = await file.stat();
   if (size < offset) {
@@ -69,7 +69,7 @@ function fileOutput(path: string, file: FileHandle, offset: number): LogOutput {
   let position = offset;
   const failed = (error: unknown): never => {
     throw new CommandError(
-      `${path} cannot be written (${errorCode(error)})`,
+      `${path} cannot be written: ${fileProblem(error)}`,
       "The rows up to the last complete day are kept; continue with --resume.",
     );
   };

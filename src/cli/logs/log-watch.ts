@@ -1,10 +1,13 @@
-// Shows users what happens while logs are read: progress, long waits, and problems of the rows.
+// Tells users what happens while logs are read: progress, long waits, problems of the rows, and why reading failed.
 import { inThousands } from "../../model/sentence.ts";
-import type { WafFault } from "../../model/waf-result.ts";
+import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
 import type { DaySummary } from "../../plan/logs/day-reading.ts";
 import { formatDay } from "../../reconcile/logs/log-days.ts";
 import type { LogWait } from "../../reconcile/logs/log-ports.ts";
 import { defectWords } from "../../reconcile/logs/read-logs.ts";
+import { CommandError } from "../describe-error.ts";
+import type { DeclaredKey } from "../key-hint.ts";
+import { keyHint, removedQuery } from "../key-hint.ts";
 import type { StatusLine } from "../status-line.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -84,4 +87,27 @@ export class LogWatch {
     if (this.#warnings.length < warningsKeptMax) this.#warnings.push(text);
     this.line(`warning: ${text}`);
   }
+}
+
+const hints: Readonly<Partial<Record<WafFaultCode, string>>> = {
+  BadApiKey: "Check the key in WAFSYNC_API_KEY or the key file, and that it belongs to this base URL.",
+  MissingApiKey: removedQuery,
+  NotFound: "The API key is valid, but its account has no WAF: use the key of the account that has the WAF.",
+  Rejected:
+    "wafsync checked the dates by the API's published rules, which may have changed. Try a shorter range that ends yesterday.",
+  ContractBroken: "Check that --base-url is the address of the API, without /api at the end.",
+  TooLarge: "Set a smaller --page-size.",
+  Unavailable: "Try again later: with --out FILE, --resume continues where the download stopped.",
+  TimedOut: "Try again later, with a larger --timeout or a smaller --page-size.",
+  RateLimited: "Try again later: with --out FILE, --resume continues where the download stopped.",
+};
+
+/** A permanently failed call for logs as an error that says what users can do. @param declared the instance that declares the WAF; undefined if options do */
+export function logFaultError(fault: WafFault, declared: DeclaredKey | undefined): CommandError {
+  const message =
+    fault.code === "Rejected" || fault.code === "NotFound"
+      ? `the WAF refuses to return logs (${fault.status}): ${fault.message}`
+      : fault.message;
+  const hint = (declared === undefined ? undefined : keyHint(fault, declared)) ?? hints[fault.code];
+  return new CommandError(`cannot read the logs: ${message}`, hint);
 }

@@ -67,8 +67,6 @@ test.each(["ndjson", "csv"] as const satisfies LogFormatName[])(
       filter: () => true,
       format: createLogFormat(name, false),
       output,
-      checkpoint: async () => await Promise.resolve(),
-      resumed: undefined,
       watcher: {
         rowsRead: () => {},
         dayDone: (day, { came, total }) => void summaries.set(day, [came, total]),

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
 import { describeRange, isWithin, parseRange, retentionWarning } from "../../../src/cli/logs/log-range.ts";
-import { isAbsoluteTime } from "../../../src/cli/since.ts";
 import { dayOf, formatDay } from "../../../src/reconcile/logs/log-days.ts";
 
 const nowMs = Date.parse("2026-06-15T10:20:30.456Z");
@@ -92,11 +91,6 @@ describe("a moment", () => {
     expect(words("24h", "today")).toBe("2026-06-14 10:20:30 to 2026-06-15");
     expect(words("2026-06-13T09:30", "2026-06-14T10:00")).toBe("2026-06-13 09:30 to 2026-06-14 10:00");
   });
-});
-
-test("only dates and times mean the same tomorrow", () => {
-  const texts = ["2026-06-15", "2026-06-15T10:00", "7d", "24h", "today"];
-  expect(texts.map(isAbsoluteTime)).toStrictEqual([true, true, false, false, false]);
 });
 
 test("a warning is printed only for a range that starts before the days that the plan keeps", () => {

@@ -163,6 +163,7 @@ describe("invalid options", () => {
     [["--since", "2025-06-16", "--until", "2026-06-16"], "is 366 days, and the WAF allows at most 365"],
     [["--follow", "--until", "2026-06-16"], "--until cannot be combined with --follow"],
     [["--resume"], "--resume needs a file"],
+    [["--resume", "--follow", "--out", "rows.csv"], "--resume cannot be combined with --follow"],
     [["--client", "10.0.0.300"], "--client: write an IP address or a network"],
   ])("%j fail before any call", async (more, message) => {
     await using world = await logWorld({ now });
