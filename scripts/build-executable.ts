@@ -11,7 +11,7 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { type Metafile, build } from "esbuild";
 import packageJson from "../package.json" with { type: "json" };
-import { bundleOptions, licencesOf, metafileText, requireSelfContained, root } from "./bundle.ts";
+import { bundleOptions, licencesOf, requireSelfContained, root } from "./bundle.ts";
 import { fillKrewManifest } from "./krew-manifest.ts";
 
 const execute = promisify(execFile);
@@ -62,7 +62,7 @@ async function makeExecutable(work: string, target: string): Promise<void> {
 /** Writes the SBOM of the bundled packages, and adds the Node.js that the executable contains. */
 async function writeBillOfMaterials(work: string, metafile: Metafile, target: string): Promise<void> {
   const bundle = join(work, "bundle.json");
-  await writeFile(bundle, metafileText(metafile));
+  await writeFile(bundle, JSON.stringify(metafile));
   await execute(join(root, "node_modules/.bin/cyclonedx-esbuild"), ["--output-file", target, bundle], { cwd: root });
   const document = JSON.parse(await readFile(target, "utf8")) as { components: object[] };
   const nodeVersion = packageJson.devDependencies.node;

@@ -4,7 +4,7 @@
 import { chmod, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { build } from "esbuild";
-import { bundleOptions, licencesOf, metafileText, requireSelfContained, root } from "./bundle.ts";
+import { bundleOptions, licencesOf, requireSelfContained, root } from "./bundle.ts";
 
 const [outfile = join(root, "dist", "wafsync.mjs"), metafileCopy] = process.argv.slice(2).map((path) => resolve(path));
 const folder = dirname(outfile);
@@ -39,7 +39,7 @@ const { metafile } = await build({
 });
 requireSelfContained(metafile);
 await writeFile(join(folder, "THIRD-PARTY-LICENSES.txt"), await licencesOf(metafile));
-if (metafileCopy !== undefined) await writeFile(metafileCopy, metafileText(metafile));
+if (metafileCopy !== undefined) await writeFile(metafileCopy, JSON.stringify(metafile));
 await chmod(outfile, 0o755);
 const { size } = await stat(outfile);
 const outputs = Object.values(metafile.outputs);

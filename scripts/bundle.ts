@@ -5,7 +5,6 @@ import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { BuildOptions, Metafile } from "esbuild";
-import { httpWithoutWebSocket, withoutUnusedParts } from "./bundle-parts.ts";
 
 export const root = join(import.meta.dirname, "..");
 
@@ -19,14 +18,6 @@ export function requireSelfContained(metafile: Metafile): void {
     .filter(({ external, path }) => external === true && !isBuiltin(path) && !optionalPackages.has(path))
     .map(({ path }) => path);
   if (missing.length > 0) throw new Error(`the bundle would need these at run time: ${missing.join(", ")}`);
-}
-
-/** esbuild's description of the bundle without the modules that the plug-ins replace: no package contains those. */
-export function metafileText(metafile: Metafile): string {
-  const isOwn = ([path]: [string, unknown]): boolean => !/^(?:required-http|unused-part):/.test(path);
-  return JSON.stringify(metafile, (key, value: object) =>
-    key === "inputs" ? Object.fromEntries(Object.entries(value).filter(isOwn)) : value,
-  );
 }
 
 /** The folders of the bundled packages, sorted. */
@@ -78,7 +69,6 @@ export async function bundleOptions(): Promise<BuildOptions & { readonly metafil
     bundle: true,
     platform: "node",
     target: "node22",
-    plugins: [httpWithoutWebSocket, withoutUnusedParts],
     define: { WAFSYNC_COMMIT: JSON.stringify(await sourceCommit()) },
     // Names are kept, so that stack traces are readable.
     minifySyntax: true,

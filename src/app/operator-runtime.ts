@@ -1,5 +1,5 @@
 // The options of the operator, declared once, and what all its work shares: connections, caches and records, made once.
-import type { KubeConfig } from "@kubernetes/client-node/dist/config.js";
+import type { KubeConfig } from "../kube/credentials.ts";
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";

@@ -1,6 +1,6 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { kubeConfigCredentials, loadKubeConfig } from "../../src/kube/credentials.ts";
 import { firstCertificate } from "../support/builders/test-certificates.ts";
@@ -29,6 +29,13 @@ async function kubeConfigFile(user: unknown, cluster: Readonly<Record<string, un
   return file;
 }
 
+const environment = { PATH: "/usr/bin:/bin" };
+const apiVersion = "client.authentication.k8s.io/v1";
+
+async function plugin(script: string): Promise<void> {
+  await writeFile(join(folder, "plugin"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+}
+
 describe("a kubeconfig", () => {
   test("provides the server, the certificates and the token of its current context", async () => {
     const base64 = (text: string): string => Buffer.from(text).toString("base64");
@@ -37,7 +44,7 @@ describe("a kubeconfig", () => {
       "client-certificate-data": base64(firstCertificate.cert),
       "client-key-data": base64(firstCertificate.key),
     });
-    expect(await kubeConfigCredentials(loadKubeConfig({ file })).resolve({ renew: false })).toStrictEqual({
+    expect(await kubeConfigCredentials(loadKubeConfig({ file, environment })).resolve({ renew: false })).toStrictEqual({
       server: "https://127.0.0.1:6443",
       headers: { authorization: "Bearer abc" },
       tls: { ca: firstCertificate.cert, cert: firstCertificate.cert, key: firstCertificate.key },
@@ -47,18 +54,18 @@ describe("a kubeconfig", () => {
   test("provides the name and password, the proxy, the server name and the user to impersonate", async () => {
     const user = { username: "ann", password: "pass", as: "bob" };
     const cluster = { "proxy-url": "http://127.0.0.1:3128", "tls-server-name": "kubernetes" };
-    const access = await kubeConfigCredentials(loadKubeConfig({ file: await kubeConfigFile(user, cluster) })).resolve({
-      renew: false,
-    });
+    const file = await kubeConfigFile(user, cluster);
+    const access = await kubeConfigCredentials(loadKubeConfig({ file, environment })).resolve({ renew: false });
     expect(access).toMatchObject({ proxyUrl: "http://127.0.0.1:3128", tls: { servername: "kubernetes" } });
+    expect(access.headers["impersonate-user"]).toBe("bob");
     expect(access.headers["authorization"]).toBe(`Basic ${Buffer.from("ann:pass").toString("base64")}`);
   });
 
   test("a token file is read each time, without its line end", async () => {
     const tokenFile = join(folder, "token");
     await writeFile(tokenFile, "first\n");
-    const user = { "auth-provider": { name: "tokenFile", config: { tokenFile } } };
-    const credentials = kubeConfigCredentials(loadKubeConfig({ file: await kubeConfigFile(user) }));
+    const user = { tokenFile: "token" };
+    const credentials = kubeConfigCredentials(loadKubeConfig({ file: await kubeConfigFile(user), environment }));
     expect((await credentials.resolve({ renew: false })).headers["authorization"]).toBe("Bearer first");
     await writeFile(tokenFile, "second\n");
     expect((await credentials.resolve({ renew: false })).headers["authorization"]).toBe("Bearer second");
@@ -66,29 +73,74 @@ describe("a kubeconfig", () => {
     await expect(credentials.resolve({ renew: false })).rejects.toThrow("empty");
   });
 
-  test("an exec plugin runs once, and again when its token was refused", async () => {
-    const plugin = join(folder, "plugin");
-    const counter = join(folder, "runs");
-    const status = `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"run-'$(wc -l < ${counter} | tr -d " ")'"}}`;
-    await writeFile(plugin, `#!/bin/sh\necho run >> ${counter}\necho '${status}'\n`);
-    await chmod(plugin, 0o755);
-    const user = { exec: { apiVersion: "client.authentication.k8s.io/v1", command: plugin } };
-    const credentials = kubeConfigCredentials(loadKubeConfig({ file: await kubeConfigFile(user) }));
+  test("a credential plugin runs once, and again when its token has expired or was refused", async () => {
+    const expirationTimestamp = "2026-11-23T12:00:00Z";
+    const status = `"status":{"token":"run-'$(wc -l < runs | tr -d " ")'-'$MODE'","expirationTimestamp":"${expirationTimestamp}"}`;
+    await plugin(`cd ${folder}; echo "$KUBERNETES_EXEC_INFO" >> runs; echo '{"kind":"ExecCredential",${status}}'`);
+    const exec = { apiVersion, command: "./plugin", env: [{ name: "MODE", value: "test" }] };
+    let nowMs = Date.parse(expirationTimestamp) - 1;
+    const file = await kubeConfigFile({ exec });
+    const credentials = kubeConfigCredentials(loadKubeConfig({ file, environment }), () => nowMs);
     const tokens: (string | undefined)[] = [];
-    for (const renew of [false, false, true, false]) {
-      tokens.push((await credentials.resolve({ renew })).headers["authorization"]);
-    }
-    expect(tokens).toStrictEqual(["Bearer run-1", "Bearer run-1", "Bearer run-2", "Bearer run-2"]);
+    const ask = async (renew: boolean) => tokens.push((await credentials.resolve({ renew })).headers["authorization"]);
+    for (const renew of [false, false, true, false]) await ask(renew);
+    nowMs += 1;
+    await ask(false);
+    expect(tokens).toStrictEqual([1, 1, 2, 2, 3].map((run) => `Bearer run-${run}-test`));
+    const [info = ""] = (await readFile(join(folder, "runs"), "utf8")).split("\n");
+    expect(JSON.parse(info)).toMatchObject({ apiVersion, kind: "ExecCredential", spec: { interactive: false } });
   });
 
-  test("another context can be selected, and a missing one is an error", async () => {
-    const file = await kubeConfigFile({ token: "abc" });
-    expect(loadKubeConfig({ file, context: "two" }).getCurrentContext()).toBe("two");
-    expect(() => loadKubeConfig({ file, context: "three" })).toThrow(RangeError);
+  test.each([
+    ["echo 'log in first' >&2; exit 3", "The credential plugin ./plugin failed: log in first"],
+    ["echo s3cret", "The credential plugin ./plugin returned no credentials"],
+  ])("a credential plugin that runs `%s` is an error without its output", async (script, message) => {
+    await plugin(script);
+    const file = await kubeConfigFile({ exec: { apiVersion, command: "./plugin" } });
+    const credentials = kubeConfigCredentials(loadKubeConfig({ file, environment }));
+    await expect(credentials.resolve({ renew: false })).rejects.toThrow(new Error(message));
+  });
+
+  test("of several files, the first one that has a value wins", async () => {
+    const first = await kubeConfigFile({ token: "abc" });
+    const second = join(folder, "second");
+    const user = { name: "other", user: { token: "def" } };
+    const contexts = ["one", "three"].map((name) => ({
+      name,
+      context: { cluster: "c", user: "other", namespace: name },
+    }));
+    await writeFile(second, JSON.stringify({ users: [user], contexts, "current-context": "three" }));
+    const merged = { KUBECONFIG: `${first}${delimiter}${second}` };
+    const tokenOf = async (context?: string) => {
+      const config = loadKubeConfig({ environment: merged, context });
+      return [
+        config.namespace,
+        (await kubeConfigCredentials(config).resolve({ renew: false })).headers["authorization"],
+      ];
+    };
+    expect(await tokenOf()).toStrictEqual([undefined, "Bearer abc"]);
+    expect(await tokenOf("three")).toStrictEqual(["three", "Bearer def"]);
+  });
+
+  test("a missing context, cluster or auth provider is an error", async () => {
+    const file = await kubeConfigFile({ "auth-provider": { name: "gcp" } });
+    expect(() => loadKubeConfig({ file, environment, context: "three" })).toThrow('no context named "three"');
+    const credentials = kubeConfigCredentials(loadKubeConfig({ file, environment, context: "two" }));
+    await expect(credentials.resolve({ renew: false })).rejects.toThrow("use a credential plugin");
+    await writeFile(file, "{}");
+    expect(() => loadKubeConfig({ file, environment })).toThrow("does not name a cluster");
+  });
+
+  test("a server without TLS gets credentials only if verification is turned off", async () => {
+    const file = await kubeConfigFile({ token: "abc" }, { server: "http://127.0.0.1:1" });
+    const credentials = kubeConfigCredentials(loadKubeConfig({ file, environment }));
+    await expect(credentials.resolve({ renew: false })).rejects.toThrow("has no TLS");
   });
 
   test("a SOCKS proxy is refused with a message", async () => {
     const file = await kubeConfigFile({ token: "abc" }, { "proxy-url": "socks5://127.0.0.1:1080" });
-    await expect(kubeConfigCredentials(loadKubeConfig({ file })).resolve({ renew: false })).rejects.toThrow("SOCKS");
+    await expect(
+      kubeConfigCredentials(loadKubeConfig({ file, environment })).resolve({ renew: false }),
+    ).rejects.toThrow("SOCKS");
   });
 });

@@ -29,7 +29,7 @@ interface Running {
 }
 
 function startListWatch(kubeconfig: string, type: ResourceType): Running {
-  const credentials = kubeConfigCredentials(loadKubeConfig({ file: kubeconfig }));
+  const credentials = kubeConfigCredentials(loadKubeConfig({ file: kubeconfig, environment: {} }));
   const api = createApiServer({ credentials, clock: realClock, requestTimeoutMs: slow(5_000) });
   const problems: ListWatchProblem[] = [];
   const listWatch = createListWatch<KubeObject>({

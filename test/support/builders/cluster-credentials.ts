@@ -1,5 +1,4 @@
 // Credentials as in a kubeconfig, for a server that a test has started.
-import { KubeConfig } from "@kubernetes/client-node";
 import { kubeConfigCredentials } from "../../../src/kube/credentials.ts";
 import type { Credentials } from "../../../src/kube/credentials.ts";
 
@@ -11,16 +10,13 @@ export interface ClusterCredentialsOptions {
 }
 
 export function clusterCredentials({ server, caFile, token, tokenFile }: ClusterCredentialsOptions): Credentials {
-  const kubeConfig = new KubeConfig();
-  // Without TLS, the library accepts a server only if verification is turned off.
-  const skipTLSVerify = server.startsWith("http:");
-  kubeConfig.loadFromClusterAndUser(
-    { name: "test", server, skipTLSVerify, ...(caFile === undefined ? {} : { caFile }) },
-    {
-      name: "test",
-      ...(token === undefined ? {} : { token }),
-      ...(tokenFile === undefined ? {} : { authProvider: { name: "tokenFile", config: { tokenFile } } }),
-    },
-  );
-  return kubeConfigCredentials(kubeConfig);
+  // Without TLS, a server is accepted only if verification is turned off.
+  const cluster = { "insecure-skip-tls-verify": server.startsWith("http:"), "certificate-authority": caFile };
+  return kubeConfigCredentials({
+    server,
+    cluster: { fields: cluster, folder: "" },
+    user: { fields: { token, tokenFile }, folder: "" },
+    namespace: undefined,
+    environment: {},
+  });
 }

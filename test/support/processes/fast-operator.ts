@@ -20,7 +20,7 @@ const stopping = createStopping(clock);
 process.on("SIGTERM", () => stopping.begin("SIGTERM"));
 
 const { state } = await runOperator({
-  kubeConfig: loadKubeConfig({ file }),
+  kubeConfig: loadKubeConfig({ file, environment: {} }),
   namespace: undefined,
   lease: lease === undefined ? undefined : { namespace: "wafsync-system", name: lease },
   podName,
