@@ -58,19 +58,26 @@ export interface KubeConfig {
 export interface KubeConfigOptions {
   readonly file?: string | undefined;
   readonly context?: string | undefined;
-  /** Has `KUBECONFIG` and, in a pod, the address of the API server. Credential plugins get it too. */
+  /** Has `KUBECONFIG`, `HOME` and, in a pod, the address of the API server. Credential plugins get it too. */
   readonly environment: ProgramEnvironment;
+  /** The folder of the pod's service account. */
+  readonly serviceAccount?: string;
 }
 
-const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
+const serviceAccountDefault = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
  * Reads a kubeconfig: the given file, or by kubectl's rules ($KUBECONFIG, ~/.kube/config, the service account of the pod).
  * Throws for a file that can't be read, for an unknown context and without a cluster.
  */
-export function loadKubeConfig({ file, context, environment }: KubeConfigOptions): KubeConfig {
+export function loadKubeConfig({
+  file,
+  context,
+  environment,
+  serviceAccount = serviceAccountDefault,
+}: KubeConfigOptions): KubeConfig {
   const files = file === undefined ? defaultFiles(environment) : [file];
-  if (files.length === 0) return podConfig(environment);
+  if (files.length === 0) return podConfig(environment, serviceAccount);
   const documents = files.map((path) => ({ folder: dirname(path), content: documentIn(path) }));
   // As in kubectl, the first file that has a value wins.
   const named = (list: string, field: string, name: unknown): Section | undefined => {
@@ -95,9 +102,9 @@ export function loadKubeConfig({ file, context, environment }: KubeConfigOptions
   return { server, cluster, user, namespace: selected && textOf(selected, "namespace"), environment };
 }
 
-function defaultFiles({ KUBECONFIG = "" }: ProgramEnvironment): readonly string[] {
+function defaultFiles({ KUBECONFIG = "", HOME = homedir() }: ProgramEnvironment): readonly string[] {
   const files = KUBECONFIG.split(delimiter).filter((file) => file !== "");
-  const usual = join(homedir(), ".kube", "config");
+  const usual = join(HOME, ".kube", "config");
   return files.length > 0 || !existsSync(usual) ? files : [usual];
 }
 
@@ -106,7 +113,7 @@ function documentIn(path: string): Readonly<Record<string, unknown>> {
   return isRecord(document) ? document : {};
 }
 
-function podConfig(environment: ProgramEnvironment): KubeConfig {
+function podConfig(environment: ProgramEnvironment, serviceAccount: string): KubeConfig {
   const { KUBERNETES_SERVICE_HOST: host = "", KUBERNETES_SERVICE_PORT: port = "443" } = environment;
   if (host === "" || !existsSync(join(serviceAccount, "token"))) {
     throw new RangeError("there is no kubeconfig, and wafsync does not run in a pod");

@@ -137,6 +137,26 @@ describe("a kubeconfig", () => {
     await expect(credentials.resolve({ renew: false })).rejects.toThrow("has no TLS");
   });
 
+  test("in a pod, the service account is used, with its token as it is now", async () => {
+    const inPod = { KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "6443", HOME: folder };
+    const serviceAccount = folder;
+    expect(() => loadKubeConfig({ environment: inPod, serviceAccount })).toThrow("does not run in a pod");
+    for (const [name, text] of [
+      ["token", "abc\n"],
+      ["ca.crt", firstCertificate.cert],
+      ["namespace", "shop"],
+    ] as const) {
+      await writeFile(join(folder, name), text);
+    }
+    const config = loadKubeConfig({ environment: inPod, serviceAccount });
+    expect(config.namespace).toBe("shop");
+    expect(await kubeConfigCredentials(config).resolve({ renew: false })).toStrictEqual({
+      server: "https://[fd00::1]:6443",
+      headers: { authorization: "Bearer abc" },
+      tls: { ca: firstCertificate.cert },
+    });
+  });
+
   test("a SOCKS proxy is refused with a message", async () => {
     const file = await kubeConfigFile({ token: "abc" }, { "proxy-url": "socks5://127.0.0.1:1080" });
     await expect(
