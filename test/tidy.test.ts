@@ -139,8 +139,8 @@ describe("the linter", () => {
       );
     });
     const { diagnostics } = JSON.parse(output) as { diagnostics: { code: string; filename: string }[] };
-    const found = diagnostics.map(({ code, filename }) => [filename, /\(([^)]+)\)/.exec(code)?.[1] ?? code] as const);
-    const expected = linted.flatMap(([path, , rule]) => (rule === undefined ? [] : [[`src/${path}`, rule] as const]));
+    const found = diagnostics.map(({ code, filename }) => `${filename} ${/\(([^)]+)\)/.exec(code)?.[1] ?? code}`);
+    const expected = linted.flatMap(([path, , rule]) => (rule === undefined ? [] : [`src/${path} ${rule}`]));
     expect(found.toSorted()).toStrictEqual(expected.toSorted());
   });
 });
