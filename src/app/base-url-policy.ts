@@ -2,7 +2,7 @@
 import { isPublicAddress } from "../net/address-policy.ts";
 import { refusedLiteral } from "../net/checked-lookup.ts";
 import type { OpenConnection } from "../net/http-connection.ts";
-import type { EnvironmentKey } from "../source/directory/environment-key.ts";
+import type { EnvironmentKey } from "../source/directory/gather.ts";
 import { normalizeBaseUrl } from "../waf/base-url.ts";
 import { connectTo } from "../waf/lane-registry.ts";
 import type { Environment } from "./config.ts";

@@ -14,7 +14,7 @@ import { recordOwnerOf } from "../records/record-object.ts";
 import { type ClusterObject, instanceNameOf } from "../source/cluster/cluster-object.ts";
 import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
 import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
-import { readSecretValue } from "../source/cluster/secret-value.ts";
+import { readSecretValue } from "../source/cluster/api-keys.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Permission } from "../waf/client.ts";
 import { connectionsOf } from "./base-url-policy.ts";

@@ -3,6 +3,8 @@
 import type { DeclaredByKind } from "../api/to-declared.ts";
 import type { DeclaredInstance, DeclaredRule, GuestKind } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { listed } from "../model/sentence.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -30,6 +32,11 @@ export interface ObjectSet extends Pick<Gathered, "brokenReferences" | "workload
   readonly references: (rules: readonly DeclaredRule[]) => Promise<References>;
   /** Why objects may be missing although they were not deleted, one sentence each. */
   readonly gaps: readonly string[];
+}
+
+/** Names a ConfigMap's key as the source of entries, in messages and in records; `, line 3` follows. */
+export function configMapSource({ namespace, name }: ObjectName, key: string): string {
+  return `ConfigMap ${namespace}/${name}, key ${key}`;
 }
 
 export async function gather({
@@ -71,4 +78,12 @@ function validOf<T>(parsed: readonly Parsed<T>[], invalid: Map<string, string>):
     invalid.set(one.key, one.problem);
     return [];
   });
+}
+
+const namesShownMax = 5;
+
+/** The keys of a Secret or ConfigMap, for messages about a missing key: `it has ca.crt, tls.crt and 3 more`, in the order of their names. */
+export function keysInWords(keys: Iterable<string>): string {
+  const names = [...keys].toSorted();
+  return names.length === 0 ? "it has no data" : `it has ${listed(names, namesShownMax)}`;
 }

@@ -14,7 +14,7 @@ import { createInventoryRecords } from "../../records/inventory-records.ts";
 import { LogRecords } from "../../records/log-records.ts";
 import type { DirectorySource } from "../../source/directory/directory-source.ts";
 import { createDirectorySource } from "../../source/directory/directory-source.ts";
-import { placeOfSource } from "../../source/directory/place-of-field.ts";
+import { placeOfSource } from "../../source/directory/snapshot.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { statusFilesIn } from "../../source/directory/status-files.ts";

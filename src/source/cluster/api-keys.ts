@@ -6,11 +6,12 @@ import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import { getObject } from "../../kube/verbs.ts";
-import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
+import { ApiKey, validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { GatheredKey } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { keysInWords } from "../data-keys.ts";
+import { asSentence } from "../../model/sentence.ts";
+import { keysInWords } from "../gather.ts";
 import { secretType } from "./cluster-object.ts";
 
 const requestTimeoutMs = 10_000;
@@ -53,8 +54,6 @@ interface Known {
 export class ApiKeys {
   readonly #options: ApiKeysOptions;
   readonly #known = new Map<string, Known>();
-  /** The instances of each last valid key. */
-  readonly #sharing = new Map<string, Set<string>>();
 
   constructor(options: ApiKeysOptions) {
     this.#options = options;
@@ -96,7 +95,8 @@ export class ApiKeys {
 
   /** All instances whose last valid key is this one, by `namespace/name`. Reads nothing. */
   sharing(key: ApiKey): readonly string[] {
-    return [...(this.#sharing.get(key.fingerprint()) ?? [])];
+    const print = key.fingerprint();
+    return [...this.#known].flatMap(([name, { lastGood }]) => (lastGood?.fingerprint() === print ? [name] : []));
   }
 
   /** Makes the next `read` ask the API server. The last valid key is kept. */
@@ -120,25 +120,7 @@ export class ApiKeys {
 
   /** Call this after the instance was deleted. */
   forget(instance: ObjectName): void {
-    this.#forget(nameKey(instance));
-  }
-
-  #forget(name: string): void {
-    const key = this.#known.get(name)?.lastGood;
-    this.#known.delete(name);
-    if (key !== undefined) this.#unshare(name, key);
-  }
-
-  #unshare(name: string, key: ApiKey): void {
-    const print = key.fingerprint();
-    const names = this.#sharing.get(print);
-    names?.delete(name);
-    if (names?.size === 0) this.#sharing.delete(print);
-  }
-
-  #share(name: string, key: ApiKey): void {
-    const print = key.fingerprint();
-    this.#sharing.set(print, (this.#sharing.get(print) ?? new Set<string>()).add(name));
+    this.#known.delete(nameKey(instance));
   }
 
   #knownOf(instance: DeclaredInstance): Known {
@@ -147,7 +129,6 @@ export class ApiKeys {
     const identity = [meta.uid, baseUrl, apiKeySecretRef.name, apiKeySecretRef.key].join(" ");
     const known = this.#known.get(key);
     if (known?.identity === identity) return known;
-    this.#forget(key);
     const fresh: Known = {
       identity,
       instance,
@@ -193,8 +174,6 @@ export class ApiKeys {
     const ownName = nameKey(instance.meta);
     // Do not report it if the instance was deleted or names another Secret since the request started.
     if (this.#known.get(ownName) !== known) return result;
-    if (former !== undefined) this.#unshare(ownName, former);
-    this.#share(ownName, result.key);
     this.#options.onKey({ namespace, name }, former);
     return result;
   }
@@ -234,4 +213,27 @@ function missing({ meta, apiKeySecretRef }: DeclaredInstance, fault: ApiFault): 
 
 function unreadable({ namespace, name }: ObjectName, fault: ApiFault): string {
   return `Secret ${namespace}/${name} could not be read: ${fault.message}. wafsync retries.`;
+}
+
+export type SecretValue =
+  | { readonly ok: true; readonly value: ApiKey }
+  /** A sentence that names the Secret but contains none of its values. */
+  | { readonly ok: false; readonly problem: string };
+
+/** Reads one value of a Secret on demand, without a cache. */
+export async function readSecretValue(
+  api: ApiServer,
+  namespace: string,
+  { name, key }: { readonly name: string; readonly key: string },
+): Promise<SecretValue> {
+  const secret = `Secret ${nameKey({ namespace, name })}`;
+  const read = await getObject<SecretObject>(api, secretType, { namespace, name }, { timeoutMs: requestTimeoutMs });
+  if (!read.ok) {
+    const why = read.fault.code === "NotFound" ? "does not exist" : `cannot be read: ${read.fault.message}`;
+    return { ok: false, problem: asSentence(`${secret} ${why}`) };
+  }
+  const { data } = read.value;
+  const encoded = isRecord(data) && Object.hasOwn(data, key) ? data[key] : undefined;
+  if (typeof encoded !== "string") return { ok: false, problem: `${secret} has no key ${key}.` };
+  return { ok: true, value: new ApiKey(Buffer.from(encoded, "base64").toString("utf8")) };
 }

@@ -1,6 +1,12 @@
 // The desired state from a cluster. Watches update the stores; a changed object only increases the version of the affected
 // instances. `gather` assembles the objects of an instance from the stores, `confirm` from fresh reads. Secrets and ConfigMaps are
 // read on demand and cached.
+import type { Clock } from "../../async/clock.ts";
+import type { ApiServer } from "../../kube/api-server.ts";
+import type { KubeObject } from "../../kube/kube-object.ts";
+import type { ListWatchProblem } from "../../kube/list-watch.ts";
+import type { ObjectChange } from "../../kube/reflector.ts";
+import { deleteObject } from "../../kube/verbs.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered, GatheredKey } from "../../model/gathered.ts";
@@ -13,8 +19,6 @@ import {
 } from "../../model/resource.ts";
 import { ApiKeys, type UsableKey } from "./api-keys.ts";
 import { type ClusterObject, hasOtherLabels, instanceNameOf, typeOfKind } from "./cluster-object.ts";
-import { BrokenReferenceIndex } from "./broken-reference-index.ts";
-import type { ClusterSourceOptions } from "./cluster-source-options.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
 import { ConfigMaps } from "./config-maps.ts";
 import { findTerminatingCrd } from "./fresh-objects.ts";
@@ -23,11 +27,30 @@ import { InstanceChanges } from "./instance-changes.ts";
 import { InstanceGathering } from "./instance-gathering.ts";
 import { InstanceReferences } from "./instance-references.ts";
 import { parseInstance } from "./parse-object.ts";
-import { removeObject } from "./remove-object.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
-import { type Unattached, UnattachedLookup } from "./unattached-objects.ts";
+import { BrokenReferenceIndex, type Unattached, UnattachedLookup } from "./unattached-objects.ts";
+
+export interface ClusterSourceOptions {
+  readonly api: ApiServer;
+  readonly clock: Clock;
+  /** A number from 0 to below 1. */
+  readonly random: () => number;
+  /** The only namespace to watch, for which Roles suffice; all namespaces if undefined. */
+  readonly namespace: string | undefined;
+  /** Called when something that concerns the instance has changed, even if it does not exist. Must return immediately. */
+  readonly onChange: (instance: ObjectName, reason: string) => void;
+  /** Called when an object has changed that no run covers. Must return immediately. */
+  readonly onUnattachedChange?: () => void;
+  /** Called when a feed has changed. Must return immediately. */
+  readonly onFeedChange?: () => void;
+  /** Called with each change of a stored object. Must return immediately. */
+  readonly onStored?: (change: ObjectChange<KubeObject>) => void;
+  /** Called when a watch or a background request fails. `subject` names the resource, for example `wafiprules`. */
+  readonly onProblem?: (subject: string, problem: Pick<ListWatchProblem, "code" | "message" | "error">) => void;
+}
 
 const retryMs = 5_000;
+const deleteTimeoutMs = 10_000;
 
 export interface ClusterSource {
   /** Watches until the signal aborts. Never rejects. */
@@ -232,9 +255,11 @@ class WatchedCluster implements ClusterSource {
     return object === undefined ? undefined : instanceNameOf(object);
   }
 
-  async remove(object: ResourceMeta): Promise<void> {
-    const fault = await removeObject(this.#options.api, object);
-    if (fault !== undefined) this.#options.onProblem?.(typeOfKind(object.kind).plural, fault);
+  async remove({ kind, namespace, name, uid }: ResourceMeta): Promise<void> {
+    const options = { preconditions: { uid }, timeoutMs: deleteTimeoutMs };
+    const deleted = await deleteObject(this.#options.api, typeOfKind(kind), { namespace, name }, options);
+    if (deleted.ok || deleted.fault.code === "NotFound" || deleted.fault.code === "Conflict") return;
+    this.#options.onProblem?.(typeOfKind(kind).plural, deleted.fault);
   }
 
   unattached(): Iterable<Unattached | undefined> {

@@ -9,7 +9,7 @@ import { getObject } from "../../kube/verbs.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { inThousands } from "../../model/sentence.ts";
-import { keysInWords } from "../data-keys.ts";
+import { configMapSource, keysInWords } from "../gather.ts";
 import { type ConfigMapObject, configMapType } from "./cluster-object.ts";
 
 const requestTimeoutMs = 10_000;
@@ -79,7 +79,7 @@ export class ConfigMaps {
 
   /** The last content, of which `load` determines the age. */
   text(name: ObjectName, key: string): AddressText {
-    const source = `ConfigMap ${nameKey(name)}, key ${key}`;
+    const source = configMapSource(name, key);
     const { content, problem } = this.#known.get(nameKey(name)) ?? {};
     if (content === undefined) {
       return { state: "Missing", source, problem: problem ?? `ConfigMap ${nameKey(name)} is still being read.` };
@@ -173,7 +173,7 @@ function contentOf(
   if (object === undefined) return absent;
   const data = object.data ?? {};
   const texts = Object.entries(data).map(([key, text]): [string, AddressText] => {
-    const source = `ConfigMap ${nameKey(name)}, key ${key}`;
+    const source = configMapSource(name, key);
     const known = former?.texts.get(key);
     if (text.length > lengthMax)
       return [key, { state: "Missing", source, problem: tooLong(name, lengthMax), isTooLarge: true }];

@@ -8,7 +8,7 @@ import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { type AttachedObjects, gather, type ObjectSet } from "../gather.ts";
 import { AttachedNamespaces, watchedLabels } from "./attached-namespaces.ts";
-import type { BrokenReferenceIndex } from "./broken-reference-index.ts";
+import type { BrokenReferenceIndex } from "./unattached-objects.ts";
 import { type ClusterWatches, unreadableInstance } from "./cluster-watches.ts";
 import { byGuestKind, type FreshObjects, readFresh, type ReferringObjects } from "./fresh-objects.ts";
 import type { InstanceReferences } from "./instance-references.ts";

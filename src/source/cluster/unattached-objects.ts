@@ -1,10 +1,20 @@
 // Finds objects that no reconcile run covers but whose status must report the reason: their instance does not exist, is being
 // deleted or grants no access, or they are invalid.
 import { nearestName } from "../../api/nearest-name.ts";
-import type { GuestKind } from "../../model/declared.ts";
-import { nameKey, type ObjectName, type ResourceKind, resourceKinds, type ResourceMeta } from "../../model/resource.ts";
+import type { ObjectChange } from "../../kube/reflector.ts";
+import { continuesOf } from "../../model/continues.ts";
+import type { DeclaredInstance, GuestKind } from "../../model/declared.ts";
+import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
+import {
+  nameKey,
+  type ObjectName,
+  resourceKey,
+  type ResourceKind,
+  resourceKinds,
+  type ResourceMeta,
+} from "../../model/resource.ts";
 import { AttachedNamespaces, refusalOf, watchedLabels } from "./attached-namespaces.ts";
-import { type ClusterObject, instanceNameOf } from "./cluster-object.ts";
+import { type ClusterObject, instanceNameOf, isMeaningfulChange } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
 import { metaOfObject, parseInstance, parseObject } from "./parse-object.ts";
 
@@ -85,7 +95,7 @@ function invalid(
  *
  * @param isHome whether the object is in the instance's namespace: other namespaces must not learn the names of instances
  */
-export function problemOf(
+function problemOf(
   stores: ClusterStores,
   watchedNamespace: string | undefined,
   instance: ObjectName,
@@ -121,3 +131,76 @@ function describeMissing(
   const problem = `There is no WafInstance ${name}`;
   return near === undefined ? `${problem}.` : `${problem}; did you mean ${near}?`;
 }
+
+/**
+ * The rules, origins and automatic blocks in the cluster whose instance does not exist. They affect their former instance, which only its
+ * inventory records. The index is updated only after changes of objects.
+ */
+export class BrokenReferenceIndex {
+  readonly #stores: ClusterStores;
+  readonly #watchedNamespace: string | undefined;
+  #known: BrokenReferences | undefined;
+
+  constructor(stores: ClusterStores, watchedNamespace: string | undefined) {
+    this.#stores = stores;
+    this.#watchedNamespace = watchedNamespace;
+  }
+
+  objectChanged(change: ObjectChange<ClusterObject>): void {
+    if (change.type !== "Changed" || isMeaningfulChange(change.old, change.object)) this.#known = undefined;
+  }
+
+  /** The same object until something changes, unless the instance continues another one. */
+  references({ meta }: DeclaredInstance): BrokenReferences {
+    this.#known ??= { objects: this.#find(), existing: undefined };
+    const continues = continuesOf(meta);
+    if (continues.state !== "Named") return this.#known;
+    const behind = this.#refersTo(nameKey(continues.former), nameKey(meta));
+    return { ...this.#known, objects: new Map([...this.#known.objects, ...behind]) };
+  }
+
+  /** Objects that still refer to an instance that another one continues. Relevant only for the latter. */
+  #refersTo(former: string, successor: string): Map<string, BrokenReference> {
+    const problem = `WafInstance ${successor} continues WafInstance ${former}, which the object refers to.`;
+    return this.#broken(
+      () => [former],
+      () => problem,
+    );
+  }
+
+  #find(): Map<string, BrokenReference> {
+    const { WafInstance } = this.#stores.byKind;
+    return this.#broken(
+      (kind) =>
+        this.#stores.byKind[kind]
+          .valuesOf("instance")
+          .filter((name) => parseInstance(WafInstance.get(name)) === undefined),
+      ({ instance, meta }) => {
+        const isHome = meta.namespace === instance.namespace;
+        return problemOf(this.#stores, this.#watchedNamespace, instance, isHome)?.problem;
+      },
+    );
+  }
+
+  /** The valid objects that refer to these instances and have a problem. */
+  #broken(
+    instancesOf: (kind: EntryKind) => readonly string[],
+    problemIn: (declared: BrokenReference["declared"]) => string | undefined,
+  ): Map<string, BrokenReference> {
+    const { byKind } = this.#stores;
+    const objects = new Map<string, BrokenReference>();
+    for (const kind of entryKinds) {
+      for (const object of instancesOf(kind).flatMap((instance) => byKind[kind].listBy("instance", instance))) {
+        const parsed = parseObject(kind, object);
+        const problem = parsed.ok ? problemIn(parsed.declared) : undefined;
+        if (!parsed.ok || problem === undefined) continue;
+        objects.set(resourceKey(parsed.declared.meta), { declared: parsed.declared, problem, place: "" });
+      }
+    }
+    return objects;
+  }
+}
+
+/** The kinds that declare entries or origins, which an object with a broken reference keeps. */
+const entryKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock"] as const;
+type EntryKind = (typeof entryKinds)[number];

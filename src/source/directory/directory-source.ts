@@ -6,18 +6,17 @@ import { Turns } from "../../async/turns.ts";
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import type { EnvironmentKey } from "./environment-key.ts";
+import type { EnvironmentKey } from "./gather.ts";
 import { gatherInstance } from "./gather.ts";
 import { folderDepthMax } from "./list-files.ts";
 import { hasTransientFault, readDirectory } from "./read-directory.ts";
 import type { FileCache } from "./read-directory.ts";
-import { QuietPeriod } from "./quiet-period.ts";
 import { emptySnapshot } from "./snapshot.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
 import { faultText } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
-import { unattachedOf } from "./unattached.ts";
-import type { Unattached } from "./unattached.ts";
+import { unattachedOf } from "./gather.ts";
+import type { Unattached } from "./gather.ts";
 
 /** `load` scans again while files change during the scan, at most this many times in total. */
 const scansMax = 8;
@@ -256,5 +255,34 @@ class WatchedDirectory implements DirectorySource {
     // Lines and file names may have changed although the meaning has not.
     this.#snapshot = snapshot;
     return snapshot;
+  }
+}
+
+/**
+ * Detects when the files have stopped changing. Files that are replaced one after another are temporarily missing, which is not a request
+ * to remove their entries. Time is measured between the scans of this process, with its monotonic clock, because the wall clock may be
+ * changed and the files may have another clock.
+ */
+class QuietPeriod {
+  readonly #quietMs: number;
+  #stamp: string | undefined;
+  #sinceMs = 0;
+  #lastScanMs = 0;
+
+  constructor(quietMs: number) {
+    this.#quietMs = quietMs;
+  }
+
+  /** Adds a scan with this stamp. Both times are monotonic. */
+  scanned(stamp: string, startMs: number, endMs: number): void {
+    if (stamp !== this.#stamp) this.#sinceMs = endMs;
+    this.#stamp = stamp;
+    this.#lastScanMs = Math.max(startMs, this.#sinceMs);
+  }
+
+  /** How long after the last scan the files must still be the same; 0 if they have been unchanged for long enough. */
+  get leftMs(): number {
+    if (this.#stamp === undefined) return this.#quietMs;
+    return Math.max(0, this.#quietMs - (this.#lastScanMs - this.#sinceMs));
   }
 }

@@ -1,20 +1,23 @@
-// Gathers the objects of one instance of a directory. Pure; the same snapshot gives the same objects, so each list of
-// addresses is parsed only once.
+// Gathers the objects of one instance of a directory, and finds those that refer to an instance that the directory does not declare,
+// usually because of a typo. The same snapshot gives the same objects, so each list of addresses is parsed only once.
+import { nearestName } from "../../api/nearest-name.ts";
 import type { ApiKey, ValidatedApiKey } from "../../model/api-key.ts";
 import { validateApiKey } from "../../model/api-key.ts";
-import { nearestName } from "../../api/nearest-name.ts";
 import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
-import type { AddressText, Gathered, GatheredKey } from "../../model/gathered.ts";
-import { nameKey } from "../../model/resource.ts";
-import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
-import { keysInWords } from "../data-keys.ts";
-import { gather, type Labels, type Parsed } from "../gather.ts";
-import type { EnvironmentKey } from "./environment-key.ts";
-import { environmentKeyObjection } from "./environment-key.ts";
-import { sourceOfText } from "./place-of-field.ts";
-import { brokenSourcesOf } from "./snapshot.ts";
+import type { AddressText, BrokenReference, BrokenReferences, Gathered, GatheredKey } from "../../model/gathered.ts";
+import { nameKey, type ObjectName, resourceKey, type ResourceMeta } from "../../model/resource.ts";
+import { listed } from "../../model/sentence.ts";
+import { configMapSource, gather, keysInWords, type Labels, type Parsed } from "../gather.ts";
+import { brokenSourcesOf, placeOfReference } from "./snapshot.ts";
 import type { ConfigMapDocument, DirectorySnapshot, SecretDocument } from "./snapshot.ts";
-import { brokenReferencesOf } from "./unattached.ts";
+import type { RemovalScope } from "./source-fault.ts";
+
+/** The API key for the single instance of a folder whose Secret is not in the folder. */
+export interface EnvironmentKey {
+  readonly text: string;
+  /** Whether the key may be sent to this base URL: it is never sent to any other URL. */
+  readonly isFor: (baseUrl: string) => boolean;
+}
 
 /**
  * Everything that a reconcile run of the instance needs; undefined if the directory does not declare the instance.
@@ -118,7 +121,7 @@ const addressTexts = new WeakMap<ConfigMapDocument, Map<string, AddressText>>();
 function textsOf(snapshot: DirectorySnapshot, { meta, addressesFrom }: DeclaredRule): AddressText[] {
   return addressesFrom.map(({ name, key }): AddressText => {
     const mapName = nameKey({ namespace: meta.namespace, name });
-    const source = sourceOfText(mapName, key);
+    const source = configMapSource({ namespace: meta.namespace, name }, key);
     const configMap = snapshot.configMaps.get(mapName);
     if (configMap === undefined) {
       const near = nearestName(mapName, [...snapshot.configMaps.keys()]);
@@ -147,4 +150,86 @@ function textOf(configMap: ConfigMapDocument, key: string, source: string): Addr
 /** Kubernetes sets this label on each namespace. */
 function labelsOf(snapshot: DirectorySnapshot, namespace: string): Labels {
   return { ...snapshot.namespaceLabels.get(namespace), "kubernetes.io/metadata.name": namespace };
+}
+
+/** Why the instance, which has no Secret in the folder, does not get the key, as a partial sentence; undefined if it does. */
+function environmentKeyObjection(
+  { instances, secrets }: DirectorySnapshot,
+  { baseUrl }: DeclaredInstance,
+  { isFor }: EnvironmentKey,
+): string | undefined {
+  if (!isFor(baseUrl)) {
+    return `and the API key in the environment variable WAFSYNC_API_KEY is not for ${baseUrl}: if it should be, set WAFSYNC_BASE_URL or --allowed-base-urls to this URL.`;
+  }
+  const takers = [...instances.values()].filter(
+    (one) => isFor(one.baseUrl) && !secrets.has(nameKey({ ...one.meta, name: one.apiKeySecretRef.name })),
+  );
+  if (takers.length === 1) return undefined;
+  const names = takers.map(({ meta }) => nameKey(meta)).sort();
+  return `and the API key in the environment variable WAFSYNC_API_KEY is for only one instance, but ${listed(names, namesShownMax)} have no Secret: add their Secrets.`;
+}
+
+const namesShownMax = 5;
+
+/** A rule, origin or cache clear whose instance is not in the directory. */
+export interface Unattached {
+  readonly meta: ResourceMeta;
+  readonly instance: ObjectName;
+  /** File and line of its reference to the instance: `rules.yaml:7`. */
+  readonly place: string;
+  /** One sentence that names the instance and, if a similar name exists, suggests it. */
+  readonly problem: string;
+}
+
+/** All objects that refer to an undeclared instance. */
+export function unattachedOf(snapshot: DirectorySnapshot): Unattached[] {
+  const attachable = [...snapshot.rules, ...snapshot.origins, ...snapshot.cacheClears, ...snapshot.autoBlocks];
+  return attachable
+    .filter(({ instance }) => !snapshot.instances.has(nameKey(instance)))
+    .map(({ meta, instance }) => ({
+      meta,
+      instance,
+      place: placeOfReference(snapshot, meta),
+      problem: missingInstance(snapshot, instance),
+    }));
+}
+
+const knownReferences = new WeakMap<DirectorySnapshot, BrokenReferences>();
+
+/** The same for all instances of a snapshot: only their inventories record to which of them an object belonged. */
+export function brokenReferencesOf(snapshot: DirectorySnapshot): BrokenReferences {
+  const known = knownReferences.get(snapshot);
+  if (known !== undefined) return known;
+  const unattached = new Map(unattachedOf(snapshot).map((one) => [resourceKey(one.meta), one]));
+  const objects = new Map<string, BrokenReference>();
+  for (const declared of [...snapshot.rules, ...snapshot.origins, ...snapshot.autoBlocks]) {
+    const key = resourceKey(declared.meta);
+    const one = unattached.get(key);
+    if (one !== undefined) objects.set(key, { declared, problem: one.problem, place: one.place });
+  }
+  const references = { objects, existing: new Set(snapshot.items.keys()) };
+  knownReferences.set(snapshot, references);
+  return references;
+}
+
+function missingInstance(snapshot: DirectorySnapshot, instance: ObjectName): string {
+  const known = [...snapshot.instances.values()];
+  const elsewhere = known.find(({ meta }) => meta.name === instance.name);
+  const inNamespace = known.filter(({ meta }) => meta.namespace === instance.namespace).map(({ meta }) => meta.name);
+  const near = nearestName(instance.name, inNamespace);
+  const problem = `there is no WafInstance ${nameKey(instance)} in the directory`;
+  const isRefused = snapshot.faults.some(
+    ({ severity, blocksRemovals }) => severity === "Error" && isFor(blocksRemovals, instance),
+  );
+  if (near === undefined && isRefused) return `${problem} that is valid: correct its errors first`;
+  if (near !== undefined) return `${problem}; did you mean ${near}?`;
+  if (elsewhere === undefined) {
+    const names = known.map(({ meta }) => nameKey(meta)).sort();
+    return names.length === 0 ? `${problem}: declare one` : `${problem}: there is ${listed(names, namesShownMax)}`;
+  }
+  return `${problem}; there is one in namespace ${elsewhere.meta.namespace}: name it in spec.instanceRef.namespace`;
+}
+
+function isFor(scope: RemovalScope, { namespace, name }: ObjectName): boolean {
+  return typeof scope !== "string" && scope.namespace === namespace && scope.name === name;
 }

@@ -5,7 +5,8 @@ import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule
 import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import { nameKey } from "../../model/resource.ts";
-import type { ObjectName } from "../../model/resource.ts";
+import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
+import { configMapSource } from "../gather.ts";
 import type { DirectoryItem } from "./directory-item.ts";
 import { sourceFault, faultText, blocksRemovalsOf, placeText } from "./source-fault.ts";
 import type { RemovalScope, SourceFault } from "./source-fault.ts";
@@ -144,4 +145,34 @@ function meaningOf(item: DirectoryItem): string {
     default:
       return JSON.stringify({ ...item.declared, meta: { ...item.declared.meta, location: "" } });
   }
+}
+
+type Snapshot = Pick<DirectorySnapshot, "items">;
+
+/** The place of `spec.instanceRef`: its file and line, such as `rules.yaml:12`. */
+export function placeOfReference(snapshot: Snapshot, meta: ResourceMeta): string {
+  const item = itemOf(snapshot, meta.kind, nameKey(meta));
+  return item !== undefined && "lines" in item ? placeText(item.file, item.lines.instanceRef) : meta.location;
+}
+
+/** @param source The origin of a rejected entry: `spec.addresses[3]`, or a line of a ConfigMap. */
+export function placeOfSource(snapshot: Snapshot, meta: ResourceMeta, source: string): string {
+  const item = itemOf(snapshot, meta.kind, nameKey(meta));
+  if (item?.kind !== "WafIpRule") return meta.location;
+  const index = /^spec\.addresses\[(\d+)\]$/u.exec(source)?.[1];
+  if (index !== undefined) return placeText(item.file, item.lines.addresses[Number(index)] ?? item.line);
+  for (const { name, key } of item.declared.addressesFrom) {
+    const mapName = { namespace: meta.namespace, name };
+    const prefix = `${configMapSource(mapName, key)}, line `;
+    const configMap = itemOf(snapshot, "ConfigMap", nameKey(mapName));
+    if (!source.startsWith(prefix) || configMap === undefined || !("textLines" in configMap)) continue;
+    const lines = configMap.textLines.get(key);
+    if (lines?.first === undefined) return placeText(configMap.file, lines?.key ?? configMap.line);
+    return placeText(configMap.file, lines.first + Number(source.slice(prefix.length)) - 1);
+  }
+  return meta.location;
+}
+
+function itemOf({ items }: Snapshot, kind: string, name: string): DirectoryItem | undefined {
+  return items.get(`${kind} ${name}`);
 }

@@ -162,7 +162,7 @@ export const surroundingsMutations: readonly Mutation[] = [
   },
   {
     guard: "a `WafAutoBlock` whose instance is missing keeps its entries",
-    file: "src/source/directory/unattached.ts",
+    file: "src/source/directory/gather.ts",
     from: "of [...snapshot.rules, ...snapshot.origins, ...snapshot.autoBlocks]) {",
     to: "of [...snapshot.rules, ...snapshot.origins]) {",
     foundBy: "test/source/directory/directory-source.test.ts",
