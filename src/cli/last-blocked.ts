@@ -1,11 +1,10 @@
 // Finds the last request of an address that the WAF blocked, in the newest days of the logs. A busy WAF logs a million rows a
 // day, so only a few pages are read.
+import { dayOf, formatDay } from "../model/time-text.ts";
 import { realClock } from "../async/clock.ts";
 import type { Entry } from "../model/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
-import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
-import type { LogPort } from "../reconcile/logs/log-ports.ts";
-import { readLogs } from "../reconcile/logs/read-logs.ts";
+import { type LogPort, readLogs } from "../reconcile/logs/read-logs.ts";
 import { parseLogFilter } from "./logs/log-filter.ts";
 import { inThousands } from "../model/sentence.ts";
 

@@ -1,9 +1,8 @@
 // `wafsync logs`: prints the requests that the WAF blocked, or writes them to a file.
 import { inThousands } from "../model/sentence.ts";
 import { realClock } from "../async/clock.ts";
-import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
-import type { LogReaderPorts } from "../reconcile/logs/log-ports.ts";
-import { countLogs } from "../reconcile/logs/read-logs.ts";
+import { dayOf, formatDay } from "../model/time-text.ts";
+import { countLogs, type LogReaderPorts } from "../reconcile/logs/read-logs.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import { fileProblem, statUserFile } from "../source/directory/atomic-file.ts";

@@ -1,7 +1,6 @@
 // Parses `--since` and `--until`, with the same language in every command.
 import { parseDuration } from "../api/durations.ts";
-import { dayMs } from "../model/time-text.ts";
-import { dayOf, parseDay } from "../reconcile/logs/log-days.ts";
+import { dayMs, dayOf, parseDay } from "../model/time-text.ts";
 import { CommandError } from "./describe-error.ts";
 
 /** A whole day, or a time. */

@@ -28,3 +28,23 @@ export function secondText(timeMs: number): string {
 function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
+
+/** The day that a time belongs to. */
+export function dayOf(timeMs: number): number {
+  return Math.floor(timeMs / dayMs);
+}
+
+/** `2026-11-22`. Days are whole numbers since 1970. */
+export function formatDay(day: number): string {
+  return secondText(day * dayMs).slice(0, 10);
+}
+
+/** Parses a date in this format; undefined if it has another format, or the day does not exist. */
+export function parseDay(date: string): number | undefined {
+  const [, year = 0, month = 0, dayOfMonth = 0] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date)?.map(Number) ?? [];
+  const marchYear = year - (month <= 2 ? 1 : 0);
+  const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) + Math.floor(marchYear / 400);
+  const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + dayOfMonth - 1;
+  const day = 365 * marchYear + leapDays + dayOfYear - epochDay;
+  return formatDay(day) === date ? day : undefined;
+}

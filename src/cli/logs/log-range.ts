@@ -1,10 +1,9 @@
 // The requested time range, validated by the rules of the API before any call. The API supports only whole days; if a time was
 // given, rows outside the range are dropped after the read.
+import { dayOf, formatDay } from "../../model/time-text.ts";
 import type { DayRange } from "../../plan/logs/cursor.ts";
-import { firstKeptDay, logRetentionDays } from "../../plan/logs/retention.ts";
-import type { LogPlan } from "../../plan/logs/retention.ts";
+import { firstKeptDay, type LogPlan, logRetentionDays } from "../../plan/logs/log-days.ts";
 import { logTimeMs } from "../../model/log-entry.ts";
-import { dayOf, formatDay } from "../../reconcile/logs/log-days.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Bound } from "../since.ts";
 import { parseBound } from "../since.ts";

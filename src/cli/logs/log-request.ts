@@ -1,7 +1,7 @@
 // Parses and validates the options of `wafsync logs`, so that every mistake is found before any call.
 import { parseLogFilter, parseNetwork } from "./log-filter.ts";
 import type { LogFilter, LogFilterTexts } from "./log-filter.ts";
-import type { LogPlan } from "../../plan/logs/retention.ts";
+import type { LogPlan } from "../../plan/logs/log-days.ts";
 import { CommandError } from "../describe-error.ts";
 import type { LogQuestion } from "./log-checkpoint.ts";
 import type { LogFormatName } from "./log-format.ts";

@@ -2,9 +2,8 @@
 import { inThousands } from "../../model/sentence.ts";
 import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
 import type { DaySummary } from "../../plan/logs/day-reading.ts";
-import { formatDay } from "../../reconcile/logs/log-days.ts";
-import type { LogWait } from "../../reconcile/logs/log-ports.ts";
-import { defectWords } from "../../reconcile/logs/read-logs.ts";
+import { formatDay } from "../../model/time-text.ts";
+import { defectWords, type LogWait } from "../../reconcile/logs/read-logs.ts";
 import { CommandError } from "../describe-error.ts";
 import type { DeclaredKey } from "../key-hint.ts";
 import { keyHint, removedQuery } from "../key-hint.ts";

@@ -5,11 +5,15 @@
 import { finished } from "../../model/finished.ts";
 import { type LogEntry, logTimeMs } from "../../model/log-entry.ts";
 import { isRecord } from "../../model/record.ts";
-import { createRowIdentity } from "./row-identity.ts";
-import type { IdentitySeed, RowIdentity } from "./row-identity.ts";
-import { decodeTally, encodeTally, type RowTally } from "./tally.ts";
-
-const dayMs = 86_400_000;
+import { dayMs } from "../../model/time-text.ts";
+import {
+  createRowIdentity,
+  decodeTally,
+  encodeTally,
+  type IdentitySeed,
+  type RowIdentity,
+  type RowTally,
+} from "./row-tally.ts";
 
 /** The state of one day. */
 export interface DayMark {

@@ -3,8 +3,7 @@
 // Rows are only recorded for a day with several pages or one that is followed: a day with one complete page is forwarded as a whole.
 import { hash } from "node:crypto";
 import type { BrokenLogEntry, LogEntry, LogPage } from "../../model/log-entry.ts";
-import type { RowIdentity } from "./row-identity.ts";
-import { type RowTally, tallyRowsMax } from "./tally.ts";
+import { type RowIdentity, type RowTally, tallyRowsMax } from "./row-tally.ts";
 
 /** After this many consecutive readings with the same contradiction, the last one is accepted, and the defect is reported. */
 export const defectsMax = 3;

@@ -13,7 +13,7 @@ import type { SavedJudges } from "../../plan/blocking/saved-judges.ts";
 import type { LogCursor, SavedLogCursor } from "../../plan/logs/cursor.ts";
 import type { LogLimits } from "../../plan/logs/hour-usage.ts";
 import { HourUsage } from "../../plan/logs/hour-usage.ts";
-import type { LogPort } from "./log-ports.ts";
+import type { LogPort } from "./read-logs.ts";
 import type { SourcePort, StatusPort } from "../ports.ts";
 
 /** The persistent record: the cursor, and the figures of the status. */

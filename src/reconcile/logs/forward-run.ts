@@ -1,5 +1,8 @@
 // One run over the logs of an instance: forwards new entries and advances the cursor. However the run ends, it records the entries
 // that were forwarded. While recording fails, nothing more is forwarded.
+import { dayOf, formatDay } from "../../model/time-text.ts";
+import type { Clock } from "../../async/clock.ts";
+import { inSlices } from "../../async/time-slices.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
@@ -10,16 +13,19 @@ import { Judges } from "../../plan/blocking/judges.ts";
 import { LogCursor } from "../../plan/logs/cursor.ts";
 import { defaultLogLimits } from "../../plan/logs/hour-usage.ts";
 import type { LogLimits } from "../../plan/logs/hour-usage.ts";
-import { dayDefects } from "./day-defects.ts";
-import { daysToRead, firstOfLookback } from "./forward-days.ts";
-import { dayProblem, restOfDay, restOfHour } from "./forward-limits.ts";
-import type { Resting } from "./forward-limits.ts";
-import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
-import { faultFinding, reportLogs } from "./forward-status.ts";
-import type { LogsFinding } from "./forward-status.ts";
+import { daysToRead, firstOfLookback } from "../../plan/logs/log-days.ts";
+import type { ForwardLogsPorts, ForwardMemory, LogRecord } from "./forward-ports.ts";
+import {
+  dayDefects,
+  dayProblem,
+  faultFinding,
+  type LogsFinding,
+  reportLogs,
+  restOfDay,
+  restOfHour,
+  type Resting,
+} from "./forward-status.ts";
 import { DayJudging } from "./judge-rows.ts";
-import { dayOf, formatDay } from "./log-days.ts";
-import { makeLogRecord, readLogRecord } from "./log-record.ts";
 import { randomSeed, readLogs } from "./read-logs.ts";
 import type { LogPiece, ReadPage } from "./read-logs.ts";
 
@@ -313,4 +319,27 @@ export class ForwardRun {
 function cursorUnavailable(problem: string): ForwardResult {
   const message = `${problem} wafsync retries.`;
   return { kind: "Failed", finding: { status: "False", reason: "CursorUnavailable", message } };
+}
+
+async function makeLogRecord(
+  clock: Pick<Clock, "monotonicMs" | "sleep">,
+  cursor: LogCursor,
+  { forwarded, lastEntryMs, judges }: Pick<ForwardMemory, "forwarded" | "lastEntryMs" | "judges">,
+): Promise<LogRecord> {
+  const judged = judges.save();
+  const position = await inSlices(clock, cursor.saveInSlices());
+  return { cursor: position, forwarded, judges: judged, ...(lastEntryMs !== undefined && { lastEntryMs }) };
+}
+
+function readLogRecord(record: unknown) {
+  if (typeof record !== "object" || record === null) return undefined;
+  const { cursor: saved, forwarded, lastEntryMs, judges } = record as Partial<Record<keyof LogRecord, unknown>>;
+  const cursor = LogCursor.load(saved);
+  if (cursor === undefined || !Number.isSafeInteger(forwarded)) return undefined;
+  return {
+    cursor,
+    judges: new Judges(judges),
+    forwarded: Math.max(0, Number(forwarded)),
+    lastEntryMs: typeof lastEntryMs === "number" && Number.isFinite(lastEntryMs) ? lastEntryMs : undefined,
+  };
 }

@@ -1,10 +1,13 @@
-// The part of an instance's status and events about log forwarding.
-import { findCondition, formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
-import type { Condition } from "../../api/conditions.ts";
+// What the status and the events of an instance say about its logs.
+import { type Condition, findCondition, formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
 import { formatDuration } from "../../api/durations.ts";
 import type { ReasonOf } from "../../api/reasons.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
+import { inThousands } from "../../model/sentence.ts";
+import { dayMs, formatDay } from "../../model/time-text.ts";
 import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
+import type { DaySummary } from "../../plan/logs/day-reading.ts";
+import type { HourEnd, LogLimits } from "../../plan/logs/hour-usage.ts";
 import type { ForwardMemory, LogStatusPort, StatusChange } from "./forward-ports.ts";
 
 export type LogsReason = ReasonOf<"LogsForwarded">;
@@ -113,4 +116,73 @@ export function keepLogPart(next: Status, current: Status): Status {
 
 function conditionsOf(status: Status): readonly Condition[] {
   return (status["conditions"] ?? []) as readonly Condition[];
+}
+
+/** The instance forwards nothing until `untilMs`. The API keeps the rows that were not forwarded. */
+export interface Resting {
+  readonly kind: "Resting";
+  readonly finding: LogsFinding;
+  readonly untilMs: number;
+}
+
+const raise = "If the WAF really blocks this many requests, ask the administrator to raise --max-log-rows.";
+
+/** The instance has reached a limit of its hour. */
+export function restOfHour({ used, untilMs }: HourEnd, limits: LogLimits): Resting {
+  const { rowsPerHourMax, pagesPerHourMax } = limits;
+  const [limit, advice] =
+    used === "Rows"
+      ? [`${inThousands(rowsPerHourMax)} log rows were forwarded`, raise]
+      : [
+          `${inThousands(pagesPerHourMax)} pages of logs were read`,
+          "Raise spec.logs.interval or lower spec.logs.lookback. If this does not help, the WAF returns logs without end: ask its provider.",
+        ];
+  const message = `Forwarding continues at ${formatTime(untilMs)}: ${limit} within an hour, which is the limit of one instance. The API keeps the other blocked requests until then. ${advice}`;
+  return { kind: "Resting", finding: tooLarge(message), untilMs };
+}
+
+/** The day has more rows than are remembered, so it was closed, and its other rows are not forwarded. @param nowMs decides whether the next day has begun */
+export function restOfDay(day: number, { rowsKeptMax }: LogLimits, nowMs: number): Resting {
+  const untilMs = Math.max(nowMs, (day + 1) * dayMs);
+  const message = `${dayProblem(day, rowsKeptMax)} Forwarding continues with ${formatDay(day + 1)}. ${raise}`;
+  return { kind: "Resting", finding: tooLarge(message), untilMs };
+}
+
+/** The message for the event about a closed day. */
+export function dayProblem(day: number, rowsKeptMax: number): string {
+  return `The logs of ${formatDay(day)} are too long: wafsync keeps track of at most ${inThousands(rowsKeptMax)} rows of one instance. The other rows of this day are not forwarded. Use \`wafsync logs\` to read them.`;
+}
+
+function tooLarge(message: string): LogsFinding {
+  return { status: "False", reason: "TooLarge", message };
+}
+
+/** An event about a day with log entries that deviate from the API's documentation. */
+interface DayDefect {
+  /** The same subject with the same message is emitted once. */
+  readonly subject: string;
+  readonly message: string;
+  readonly reason: "LogEntriesBroken" | "LogEntriesMissing";
+}
+
+/** @param summary undefined if the day had nothing new */
+export function dayDefects(day: number, summary: DaySummary | undefined): readonly DayDefect[] {
+  if (summary === undefined) return [];
+  const { came, total, brokenCount, broken, surplus } = summary;
+  const date = formatDay(day);
+  const defects: DayDefect[] = [];
+  if (brokenCount > 0) {
+    const example = broken[0] === undefined ? "" : ` (entry ${broken[0].position}: ${broken[0].problem})`;
+    const message = `${date}: ${brokenCount} log ${brokenCount === 1 ? "entry is" : "entries are"} malformed and not forwarded${example}.`;
+    defects.push({ subject: `broken ${date}`, message, reason: "LogEntriesBroken" });
+  }
+  if (came !== total) {
+    const message = `${date}: the API reported ${total} log entries but returned ${came}.`;
+    defects.push({ subject: `count ${date}`, message, reason: "LogEntriesMissing" });
+  }
+  if (surplus > 0) {
+    const message = `${date}: the API no longer returns ${surplus} forwarded log ${surplus === 1 ? "entry" : "entries"}.`;
+    defects.push({ subject: `surplus ${date}`, message, reason: "LogEntriesMissing" });
+  }
+  return defects;
 }

@@ -6,6 +6,7 @@
 // - Rows that are equal in these count as often as one page contains them. A row that occurs on two pages, or in a reading after one
 //   that contradicted itself, is one request.
 // - The result counts once the day has been read completely, and only if no more requests are known than the API reports.
+import { dayOf, formatDay } from "../../model/time-text.ts";
 import type { DeclaredAutoBlock, JudgedEntry } from "../../model/auto-block.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
@@ -15,9 +16,7 @@ import { judgedBlocks } from "../../plan/blocking/judged-blocks.ts";
 import { Judges } from "../../plan/blocking/judges.ts";
 import { exemptionsIn } from "../../plan/instance/auto-block-exemptions.ts";
 import type { DaySummary } from "../../plan/logs/day-reading.ts";
-import { type IdentitySeed, identityOfFields } from "../../plan/logs/row-identity.ts";
-import type { RowTally } from "../../plan/logs/tally.ts";
-import { dayOf, formatDay } from "./log-days.ts";
+import { identityOfFields, type IdentitySeed, type RowTally } from "../../plan/logs/row-tally.ts";
 import type { ReadPage } from "./read-logs.ts";
 
 /** Whether the logs must be read for a WafAutoBlock. */

@@ -1,17 +1,44 @@
 // Reads blocked requests, day by day and page by page, as a stream. After a failure, the day is read again from its start, and
 // rows that were forwarded are skipped. However many rows there are, only one page is in memory and one in flight.
+import { formatDay } from "../../model/time-text.ts";
 import { upwardBackOffDelayMs } from "../../async/back-off.ts";
+import type { Clock } from "../../async/clock.ts";
 import type { LogEntry, LogPage } from "../../model/log-entry.ts";
-import type { WafFault } from "../../model/waf-result.ts";
+import type { WafFault, WafResult } from "../../model/waf-result.ts";
 import type { DayRange, LogCursor } from "../../plan/logs/cursor.ts";
-import { LogDayReading } from "../../plan/logs/day-reading.ts";
-import type { DaySummary, ReadingDefect } from "../../plan/logs/day-reading.ts";
+import { type DaySummary, LogDayReading, type ReadingDefect } from "../../plan/logs/day-reading.ts";
 import { retryOfLogs } from "../../plan/logs/retry.ts";
-import { createRowIdentity } from "../../plan/logs/row-identity.ts";
-import type { IdentitySeed } from "../../plan/logs/row-identity.ts";
-import { LogPages } from "./log-pages.ts";
-import type { PageRequest } from "./log-pages.ts";
-import type { LogReaderPorts } from "./log-ports.ts";
+import { createRowIdentity, type IdentitySeed } from "../../plan/logs/row-tally.ts";
+import type { CallOptions } from "../ports.ts";
+
+/** The logs of one key. Calls wait for their turn in the key's lane, behind all more urgent calls. */
+export interface LogPort {
+  /** The first page of a range of days (`YYYY-MM-DD`, both included); at most 10,000 rows a page. */
+  queryLogs(
+    query: { readonly startDate: string; readonly endDate: string; readonly perPage: number },
+    options?: CallOptions,
+  ): Promise<WafResult<LogPage>>;
+  /** The page for the scroll ID of the previous page. */
+  scrollLogs(scrollId: string, options?: CallOptions): Promise<WafResult<LogPage>>;
+}
+
+/** Why the reader waits. */
+export interface LogWait {
+  readonly day: number;
+  readonly why: WafFault | ReadingDefect;
+  readonly delayMs: number;
+}
+
+export interface LogReaderPorts {
+  readonly waf: LogPort;
+  readonly clock: Clock;
+  /** A number from 0 to below 1. */
+  readonly random: () => number;
+  /** Aborts when no further call may start. */
+  readonly stopping: AbortSignal;
+  /** Must not throw. */
+  readonly onWait?: ((wait: LogWait) => void) | undefined;
+}
 
 /** The maximum page size of the API. */
 export const logsPerPageMax = 10_000;
@@ -215,4 +242,61 @@ async function pause(
   const delayMs = Math.max(askedMs, upwardBackOffDelayMs({ attempt, baseMs: retryBaseMs, maxMs: retryMsMax, random }));
   onWait?.({ day, why, delayMs });
   await clock.sleep(delayMs, stopping);
+}
+
+type PageRequest =
+  | { readonly stage: "Query"; readonly day: number }
+  | { readonly stage: "Scroll"; readonly scrollId: string };
+
+/** Fetches pages one after another, and the next page while the last one is processed. Never makes two calls at a time. */
+class LogPages {
+  readonly #waf: LogPort;
+  readonly #perPage: number;
+  readonly #ended = new AbortController();
+  readonly #signal: AbortSignal;
+  #ahead: { readonly request: PageRequest; readonly result: Promise<WafResult<LogPage>> } | undefined;
+
+  constructor(waf: LogPort, perPage: number, stopping: AbortSignal) {
+    this.#waf = waf;
+    this.#perPage = perPage;
+    this.#signal = AbortSignal.any([stopping, this.#ended.signal]);
+  }
+
+  /** Requests the page that is likely to be needed next. */
+  readAhead(request: PageRequest): void {
+    this.#ahead ??= { request, result: this.#call(request) };
+  }
+
+  async get(request: PageRequest): Promise<WafResult<LogPage>> {
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    if (ahead === undefined) return await this.#call(request);
+    const result = await ahead.result;
+    return isSame(ahead.request, request) ? result : await this.#call(request);
+  }
+
+  /** Returns the number of rows of the day, from a page with a single row. */
+  async total(day: number): Promise<WafResult<number>> {
+    const date = formatDay(day);
+    const page = await this.#waf.queryLogs({ startDate: date, endDate: date, perPage: 1 }, { signal: this.#signal });
+    return page.ok ? { ok: true, value: page.value.total } : page;
+  }
+
+  /** Resolves when no request is in progress. */
+  async close(): Promise<void> {
+    this.#ended.abort();
+    await this.#ahead?.result;
+  }
+
+  async #call(request: PageRequest): Promise<WafResult<LogPage>> {
+    const options = { signal: this.#signal };
+    if (request.stage === "Scroll") return await this.#waf.scrollLogs(request.scrollId, options);
+    const date = formatDay(request.day);
+    return await this.#waf.queryLogs({ startDate: date, endDate: date, perPage: this.#perPage }, options);
+  }
+}
+
+function isSame(a: PageRequest, b: PageRequest): boolean {
+  if (a.stage === "Query") return b.stage === "Query" && a.day === b.day;
+  return b.stage === "Scroll" && a.scrollId === b.scrollId;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { LogCursor } from "../../../src/plan/logs/cursor.ts";
-import { createRowIdentity } from "../../../src/plan/logs/row-identity.ts";
-import { firstKeptDay, logPlans } from "../../../src/plan/logs/retention.ts";
+import { createRowIdentity } from "../../../src/plan/logs/row-tally.ts";
+import { firstKeptDay, logPlans } from "../../../src/plan/logs/log-days.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
 const seed = { low: 1, high: 2 };

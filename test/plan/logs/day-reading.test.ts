@@ -3,8 +3,7 @@ import * as fc from "fast-check";
 import type { LogPage } from "../../../src/model/log-entry.ts";
 import { LogDayReading } from "../../../src/plan/logs/day-reading.ts";
 import type { PageVerdict } from "../../../src/plan/logs/day-reading.ts";
-import { createRowIdentity } from "../../../src/plan/logs/row-identity.ts";
-import type { RowTally } from "../../../src/plan/logs/tally.ts";
+import { createRowIdentity, type RowTally } from "../../../src/plan/logs/row-tally.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
 const identityOf = createRowIdentity({ low: 1, high: 2 });

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { finished } from "../../../src/model/finished.ts";
-import { createRowIdentity } from "../../../src/plan/logs/row-identity.ts";
-import { decodeTally, encodeTally, type RowTally } from "../../../src/plan/logs/tally.ts";
+import { createRowIdentity, decodeTally, encodeTally, type RowTally } from "../../../src/plan/logs/row-tally.ts";
 import { makeLogEntry } from "../../../src/simulator/log-entries.ts";
 import { seededRandom } from "../../support/builders/seeded-random.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";

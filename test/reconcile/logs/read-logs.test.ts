@@ -3,9 +3,13 @@ import type { LogPage } from "../../../src/model/log-entry.ts";
 import { LogCursor } from "../../../src/plan/logs/cursor.ts";
 import { brokenShownMax } from "../../../src/plan/logs/day-reading.ts";
 import { logFailuresMax } from "../../../src/plan/logs/retry.ts";
-import type { LogReaderPorts, LogWait } from "../../../src/reconcile/logs/log-ports.ts";
-import { countLogs, readLogs } from "../../../src/reconcile/logs/read-logs.ts";
-import type { LogPiece } from "../../../src/reconcile/logs/read-logs.ts";
+import {
+  countLogs,
+  type LogPiece,
+  type LogReaderPorts,
+  type LogWait,
+  readLogs,
+} from "../../../src/reconcile/logs/read-logs.ts";
 import { day, row, scriptedLogs, told } from "../../support/fakes/scripted-logs.ts";
 import type { Answer, ScriptedLogs } from "../../support/fakes/scripted-logs.ts";
 

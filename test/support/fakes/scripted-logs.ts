@@ -1,9 +1,8 @@
 // A log port with scripted responses: for each day, one list of pages per reading of the day.
+import { parseDay } from "../../../src/model/time-text.ts";
 import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
 import type { WafFault, WafFaultCode, WafResult } from "../../../src/model/waf-result.ts";
-import { parseDay } from "../../../src/reconcile/logs/log-days.ts";
-import type { LogPort } from "../../../src/reconcile/logs/log-ports.ts";
-import type { LogPiece } from "../../../src/reconcile/logs/read-logs.ts";
+import type { LogPiece, LogPort } from "../../../src/reconcile/logs/read-logs.ts";
 
 /** One row, identified by its path. */
 export function row(path: string, more: Partial<LogEntry> = {}): LogEntry {

@@ -8,7 +8,7 @@ import { nameKey } from "../../../src/model/resource.ts";
 import { autoBlockPublisher } from "../../../src/reconcile/blocking/block-book.ts";
 import type { BlockBook } from "../../../src/reconcile/blocking/block-book.ts";
 import type { ForwardLogsPorts } from "../../../src/reconcile/logs/forward-ports.ts";
-import type { LogPort } from "../../../src/reconcile/logs/log-ports.ts";
+import type { LogPort } from "../../../src/reconcile/logs/read-logs.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
 

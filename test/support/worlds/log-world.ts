@@ -1,9 +1,9 @@
 // A simulator with logs, a client for it, and the expected rows.
+import { parseDay } from "../../../src/model/time-text.ts";
 import type { Clock } from "../../../src/async/clock.ts";
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
-import { parseDay } from "../../../src/reconcile/logs/log-days.ts";
-import type { LogReaderPorts } from "../../../src/reconcile/logs/log-ports.ts";
+import type { LogReaderPorts } from "../../../src/reconcile/logs/read-logs.ts";
 import { makeLogEntry, visibleAtMs } from "../../../src/simulator/log-entries.ts";
 import { startSimulator } from "../../../src/simulator/start-simulator.ts";
 import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-simulator.ts";

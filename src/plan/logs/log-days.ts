@@ -1,8 +1,25 @@
-// Which days of the logs a run has to read.
+// Which days of the logs the API keeps, and which of them a run has to read. Days are whole numbers since 1970.
 import type { LogForwarding } from "../../model/declared.ts";
-import type { DayRange, LogCursor } from "../../plan/logs/cursor.ts";
-import { firstKeptDay, logPlans } from "../../plan/logs/retention.ts";
-import { dayOf } from "./log-days.ts";
+import { dayOf } from "../../model/time-text.ts";
+import type { DayRange, LogCursor } from "./cursor.ts";
+
+/** How long the API keeps logs, by the plan of the account. */
+export const logRetentionDays = {
+  Basic: 30,
+  CDN: 30,
+  Advanced: 90,
+  Professional: 180,
+  Network: 365,
+  Enterprise: 365,
+} as const;
+
+export type LogPlan = keyof typeof logRetentionDays;
+export const logPlans = Object.keys(logRetentionDays) as LogPlan[];
+
+/** The first day whose logs are certainly complete. Days count from 1970. */
+export function firstKeptDay(plan: LogPlan, today: number): number {
+  return today - logRetentionDays[plan] + 1;
+}
 
 /** The API keeps no entry longer, regardless of the subscription plan. */
 const daysKeptMax = 365;
