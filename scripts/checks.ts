@@ -49,7 +49,7 @@ export const thoroughTests: readonly string[] = [
   "test/feed/read/plain-reader.test.ts",
   "test/kube/lease-simulation.test.ts",
   "test/kube/list-watch-model.test.ts",
-  "test/model/carve.test.ts",
+  "test/model/aggregate.test.ts",
   "test/model/entry.test.ts",
   "test/model/redactor.test.ts",
   "test/plan/blocking/judge.test.ts",

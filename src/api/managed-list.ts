@@ -10,12 +10,6 @@ const listPolicy = z
 
 export const managedList = z.strictObject({
   policy: listPolicy,
-  compaction: z
-    .enum(["None", "Covered", "Exact"])
-    .default("Covered")
-    .describe(
-      "Which declared entries wafsync sends. `None`: all entries. `Covered`: all except entries inside a wider entry of the same list and namespace that lasts at least as long. `Exact`: like `Covered`, but adjacent networks are also sent as one network if it has exactly the same addresses.",
-    ),
   maxEntries: z
     .int()
     .min(1)

@@ -50,7 +50,7 @@ export const syncedFact = {
       meaning:
         "More entries are declared than the WAF accepts (`maxEntries` of the list). wafsync leaves out those of the lowest priority first, then the most recently declared ones.",
       action:
-        "Remove entries, set `compaction: Exact`, give the rules that matter most a higher `spec.priority`, or raise `maxEntries` if the WAF accepts more.",
+        "Remove entries, set `aggregate: true` on rules with many addresses, give the rules that matter most a higher `spec.priority`, or raise `maxEntries` if the WAF accepts more.",
     },
     Held: {
       statuses: ["False"],

@@ -5,7 +5,6 @@ import type {
   DeclaredOrigin,
   DeclaredRule,
   Grant,
-  ListSettings,
   LogForwarding,
   WorkloadRef,
 } from "../model/declared.ts";
@@ -81,7 +80,10 @@ export function toDeclaredInstance(resource: WafInstance, location = ""): Declar
     requestTimeoutMs: spanMs(spec.requestTimeout),
     minRequestIntervalMs: spanMs(spec.minRequestInterval),
     policies: { blocklist: spec.blocklist.policy, allowlist: spec.allowlist.policy, origins: spec.origins.policy },
-    lists: { blocklist: listSettings(spec.blocklist), allowlist: listSettings(spec.allowlist) },
+    lists: {
+      blocklist: { maxEntries: spec.blocklist.maxEntries },
+      allowlist: { maxEntries: spec.allowlist.maxEntries },
+    },
     guards: spec.guards,
     removalWindowMs: spanMs(spec.guards.window),
     cacheClear: {
@@ -91,10 +93,6 @@ export function toDeclaredInstance(resource: WafInstance, location = ""): Declar
     logs: logForwarding(spec.logs),
     deletionPolicy: spec.deletionPolicy,
   };
-}
-
-function listSettings({ compaction, maxEntries }: WafInstance["spec"]["blocklist"]): ListSettings {
-  return { compaction, maxEntries };
 }
 
 export function toDeclaredRule(resource: WafIpRule, location = ""): DeclaredRule {
@@ -108,6 +106,8 @@ export function toDeclaredRule(resource: WafIpRule, location = ""): DeclaredRule
     feeds: spec.addressesFrom.flatMap(({ feedRef }) =>
       feedRef === undefined ? [] : { namespace: feedRef.namespace ?? resource.metadata.namespace, name: feedRef.name },
     ),
+    except: spec.except,
+    aggregate: spec.aggregate,
     expiresAtMs: spec.expiresAt === undefined ? undefined : Date.parse(spec.expiresAt),
     ttlMs: spec.ttl === undefined ? undefined : spanMs(spec.ttl),
     priority: spec.priority,

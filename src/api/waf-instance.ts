@@ -49,13 +49,7 @@ const guards = z.strictObject({
     .default([])
     .meta({ "x-kubernetes-list-type": "atomic" })
     .describe(
-      "Addresses and networks that must stay reachable: a Block entry that overlaps one is rejected, or carved (see `onNeverBlock`). IP addresses of declared origins count as listed.",
-    ),
-  onNeverBlock: z
-    .enum(["Reject", "Carve"])
-    .default("Reject")
-    .describe(
-      "How to handle a Block entry that is wider than a network in `neverBlock`. `Reject`: the entry is rejected. `Carve`: the protected networks are cut out of it, and the rest is blocked as up to 256 narrower networks.",
+      "Addresses and networks that must stay reachable: a Block entry that overlaps one is rejected, unless `spec.except` of its rule leaves it out. IP addresses of declared origins count as listed.",
     ),
   minPrefixLength: prefixLengths(8, 16).describe(
     "The shortest prefix lengths for Block entries. Wider entries are rejected.",
@@ -174,9 +168,6 @@ export const listStatus = z.object({
   foreign: count.describe("Unmanaged entries, which another writer added."),
   pending: count.describe("Writes of the plan that are still pending."),
   held: count.describe("Removals that await approval, or that are on hold because a source can't be read."),
-  covered: count
-    .optional()
-    .describe("Declared entries that are not sent, because other entries cover their addresses (`compaction`)."),
   overflow: count.optional().describe("Entries that the list has no room for (`maxEntries`)."),
 });
 

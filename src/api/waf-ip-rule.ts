@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
 import {
+  checkedNetwork,
   dataKey,
   dateTime,
   deletionPolicy,
@@ -20,6 +21,7 @@ export const addressesMax = 10_000;
 const addressLengthMax = 43;
 const entriesShownMax = 20;
 const sourcesShownMax = 10;
+const exceptMax = 1000;
 
 /** Checked only at admission: elsewhere an invalid entry is reported on its rule and affects nothing else. */
 const address = withRules(z.string().meta({ maxLength: addressLengthMax }), [
@@ -87,6 +89,20 @@ export const wafIpRuleSpec = withRules(
       .describe(
         "Further addresses and networks from ConfigMaps and feeds. A ConfigMap has one entry per line; `#` starts a comment.",
       ),
+    except: z
+      .array(checkedNetwork)
+      .max(exceptMax)
+      .default([])
+      .meta({ "x-kubernetes-list-type": "atomic" })
+      .describe(
+        "Addresses and networks to take out of the entries of the rule, wherever these come from. What is left of an entry becomes up to 256 narrower networks.",
+      ),
+    aggregate: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Whether wafsync merges the entries of the rule into the smallest set of networks with exactly the same addresses. No merged network is wider than the guards of the instance allow. Entries that overlap an entry of the other list, or that the rule adopts, stay as they are.",
+      ),
     expiresAt: moment
       .optional()
       .describe(
@@ -131,18 +147,6 @@ const rejectedEntry = z.object({
   message: z.string().max(1024).describe("Why the entry is invalid and what to write instead, or the API's error."),
 });
 
-const carvedEntry = z.object({
-  entry: z.string().max(128).describe("The declared entry."),
-  source: z
-    .string()
-    .max(512)
-    .describe("The position of the entry: an item of `spec.addresses`, or a line of a ConfigMap."),
-  message: z
-    .string()
-    .max(1024)
-    .describe("The number of networks that replace the entry, and the addresses that they leave out."),
-});
-
 const sourceState = z.object({
   configMap: z.string().max(253).describe("The name of the ConfigMap."),
   key: z.string().max(253).describe("The key in the ConfigMap's data."),
@@ -150,21 +154,16 @@ const sourceState = z.object({
 });
 
 const entryCounts = z.object({
-  desired: count.describe("Entries that the rule declares."),
+  desired: count.describe("Entries of the rule that belong on the list, after `except` and `aggregate`."),
   synced: count.describe("Entries of the rule that are on the WAF."),
   pending: count.describe("Entries that wafsync has yet to add."),
   rejected: count.describe(
     "Entries that are invalid, that a guard or the API rejected, or that another rule overrides. Rejected entries of feeds do not prevent the rule from being `Ready`.",
   ),
-  carved: count
+  declared: count
     .optional()
     .describe(
-      "Declared entries that are written as narrower networks because of `spec.guards.onNeverBlock: Carve` on the instance. `desired` counts these networks.",
-    ),
-  covered: count
-    .optional()
-    .describe(
-      "Entries among `synced` that are not on the list themselves, because other entries cover their addresses (`compaction` of the instance).",
+      "Entries that the rule and its sources contain, before `except` and `aggregate`. Unset if the rule uses neither.",
     ),
   overflow: count
     .optional()
@@ -193,12 +192,6 @@ export const wafIpRuleStatus = z
       .default([])
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(`The first ${entriesShownMax} entries that were rejected.`),
-    carved: z
-      .array(carvedEntry)
-      .max(entriesShownMax)
-      .optional()
-      .meta({ "x-kubernetes-list-type": "atomic" })
-      .describe(`The first ${entriesShownMax} entries that are written as narrower networks.`),
     sources: z
       .array(sourceState)
       .max(sourcesShownMax)

@@ -119,6 +119,8 @@ export function declaredRule(rule: CommandRule, nowMs: number): DeclaredRule {
     addresses,
     addressesFrom: [],
     feeds: [],
+    except: [],
+    aggregate: false,
     expiresAtMs,
     ttlMs: undefined,
     priority: commandPriority,

@@ -10,8 +10,8 @@ import type { RunFacts } from "../reconcile/facts.ts";
 import { unrecordedMessage } from "../reconcile/status/emit-events.ts";
 import { troubleOf } from "../reconcile/status/trouble.ts";
 import { keyHint } from "./key-hint.ts";
-import type { CoveredView, DifferenceView, OperationView } from "./operation-view.ts";
-import { viewCovered, viewHeld, viewOperations, viewRefused, viewUnmanaged, viewWaiting } from "./operation-view.ts";
+import type { DifferenceView, OperationView } from "./operation-view.ts";
+import { viewHeld, viewOperations, viewRefused, viewUnmanaged, viewWaiting } from "./operation-view.ts";
 
 export interface ObjectView {
   readonly kind: string;
@@ -30,10 +30,6 @@ export interface ObjectView {
   readonly rejectedCount: number;
   /** The first of these entries. */
   readonly rejected: readonly EntryView[];
-  /** For a rule: how many entries are written as narrower networks. */
-  readonly carvedCount: number;
-  /** The first of these entries. */
-  readonly carved: readonly EntryView[];
 }
 
 /** An entry that is not applied as it is declared, and why. */
@@ -72,7 +68,6 @@ export interface InstanceView {
   readonly refused: readonly DifferenceView[];
   /** Changes that must wait for an external event. */
   readonly waiting: readonly DifferenceView[];
-  readonly covered: readonly CoveredView[];
   /** Declared entries that another writer added: they stay on the WAF when no rule declares them any longer. */
   readonly unmanaged: readonly DifferenceView[];
   /** Entries and origins that are not applied: refused by the API, or by wafsync itself. */
@@ -124,7 +119,6 @@ export function viewInstance(
     approve: plan?.held?.hash,
     refused: viewRefused(facts),
     waiting: viewWaiting(facts),
-    covered: viewCovered(facts),
     unmanaged: viewUnmanaged(facts),
     rejectedCount: countRejected(facts),
     driftCount: facts.drift.filter(({ change }) => change === "Vanished").length,
@@ -151,12 +145,11 @@ export function viewResult(
  */
 function rulesProgress({ desired, observed, plan, inventory }: RunFacts): ReadonlyMap<string, string> {
   if (observed === undefined || plan === undefined || inventory === undefined) return new Map();
-  const known = { managed: inventory.entries, compacted: desired.compacted };
   return new Map(
     desired.rules.map((rule) => {
       const suggested = rule.judged?.length ?? 0;
       if (suggested > 0 && rule.entries.size === 0) return [rule.id, `${suggested} suggested`];
-      return [rule.id, progressText(rule, ruleProgress(rule, observed, plan, known))];
+      return [rule.id, progressText(rule, ruleProgress(rule, observed, plan, inventory.entries))];
     }),
   );
 }
@@ -178,13 +171,9 @@ function viewObject(meta: ResourceMeta, look: ObjectLook, rules: ReadonlyMap<str
   const accepted = findCondition(conditions, "Accepted");
   const isAccepted = accepted?.status !== "False";
   const deciding = isAccepted || ready?.status === "False" ? ready : accepted;
-  const entriesOf = (field: string): readonly EntryView[] => {
-    const items = (status?.[field] ?? []) as readonly Omit<EntryView, "place">[];
-    return items.map((item) => ({ ...item, place: look.placeOf(meta, item.source) }));
-  };
-  const rejected = entriesOf("rejected");
-  const carved = entriesOf("carved");
-  const counts = (status?.["entries"] ?? {}) as { readonly rejected?: number; readonly carved?: number };
+  const items = (status?.["rejected"] ?? []) as readonly Omit<EntryView, "place">[];
+  const rejected = items.map((item) => ({ ...item, place: look.placeOf(meta, item.source) }));
+  const counts = (status?.["entries"] ?? {}) as { readonly rejected?: number };
   const counted = isRuleKind(meta.kind) ? rules.get(ruleIdOf(meta)) : undefined;
   const progress = counted ?? status?.["progress"] ?? status?.["state"] ?? status?.["lastTrigger"];
   return {
@@ -199,7 +188,5 @@ function viewObject(meta: ResourceMeta, look: ObjectLook, rules: ReadonlyMap<str
     isAccepted,
     rejectedCount: counts.rejected ?? rejected.length,
     rejected,
-    carvedCount: counts.carved ?? carved.length,
-    carved,
   };
 }

@@ -135,32 +135,10 @@ export function viewWaiting({ plan }: RunFacts): DifferenceView[] {
     (plan?.waiting[target] ?? []).map((value) => ({
       target,
       value,
-      reason: "is not removed, because the API refuses a declared entry inside it",
+      reason: "is not removed, because the API refuses an entry that shares addresses with it",
     })),
   );
   return [...origins, ...contested, ...leftOut, ...removals];
-}
-
-/** Declared entries that need no call, because other entries cover them: their number, and one example. */
-export interface CoveredView {
-  readonly target: string;
-  readonly count: number;
-  readonly entry: string;
-  readonly cover: string;
-  readonly isListed: boolean;
-}
-
-export function viewCovered({ desired, observed, plan }: RunFacts): CoveredView[] {
-  if (plan === undefined || observed === undefined) return [];
-  return listNames.flatMap((target) => {
-    const count = plan.lists[target].covered;
-    for (const [cover, entries] of count === 0 ? [] : desired.compacted[target].standsFor) {
-      const entry = entries.find((one) => !desired.lists[target].has(one));
-      const isListed = observed.lists[target].has(cover);
-      if (entry !== undefined) return [{ target, count, entry, cover, isListed }];
-    }
-    return [];
-  });
 }
 
 /** Declared entries that another writer added. */

@@ -7,7 +7,7 @@ import type { InstanceView } from "./instance-view.ts";
 import { markdownText } from "./markdown-text.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
 import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
-import { carvedLines, feedLines, problemLines } from "./print-instance.ts";
+import { feedLines, problemLines } from "./print-instance.ts";
 import { groupByReason } from "./print-plan.ts";
 
 /** GitHub accepts 65,536 characters in a comment. */
@@ -140,7 +140,6 @@ function sectionsOf(view: InstanceView): Section[] {
     itemSection("already on the WAF and unmanaged", "*", unmanaged),
     { title: "Problems", lines: problems.map(problemLine) },
     { title: "Entries of feeds that are not applied", lines: feedLines(view, plain).map(problemLine) },
-    { title: "Entries written as narrower networks", lines: carvedLines(view, plain).map(problemLine) },
   ].filter(({ lines }) => lines.length > 0);
 }
 

@@ -21,16 +21,6 @@ function entryLines(entries: readonly EntryView[], count: number): string[] {
   return left > 0 ? [...lines, `    … and ${inThousands(left)} more`] : lines;
 }
 
-/** Entries that are written differently than declared: this is intended, but reported. */
-export function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
-  return objects.flatMap(({ kind, namespace, name, place, carved, carvedCount }) => {
-    if (carvedCount === 0) return [];
-    const what = counted(carvedCount, "entry is", "entries are");
-    const title = `  ${place}: ${kind} ${namespace}/${name}: ${what} written as narrower networks`;
-    return [paint("cyan", title), ...entryLines(carved, carvedCount)];
-  });
-}
-
 /** Entries of feeds that are not applied. The user cannot correct them, and the rule is valid without them. */
 export function feedLines({ objects }: InstanceView, paint: Paint): string[] {
   return objects.flatMap(({ kind, namespace, name, place, isAccepted, ready, rejected, rejectedCount }) => {

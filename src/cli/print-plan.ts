@@ -5,7 +5,7 @@ import type { InstanceView } from "./instance-view.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
 import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
 import type { Paint } from "./print-instance.ts";
-import { carvedLines, feedLines, problemLines } from "./print-instance.ts";
+import { feedLines, problemLines } from "./print-instance.ts";
 
 /** Further lines of operations are only counted; `-o json` prints all of them. */
 const operationsShownMax = 40;
@@ -19,8 +19,7 @@ const operationsPerReasonMax = 5;
 export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): string[] {
   if (view.trouble !== undefined) return [];
   const lines = [headline(view, paint)];
-  lines.push(...coveredLines(view, paint));
-  const problems = [...carvedLines(view, paint), ...feedLines(view, paint), ...problemLines(view, paint)];
+  const problems = [...feedLines(view, paint), ...problemLines(view, paint)];
   if (!differsFromDeclared(view)) {
     const hasFaults = isFaulty || isPartial(view);
     const nothing = hasFaults
@@ -35,16 +34,6 @@ export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): 
     ...groupLines(view.unmanaged, paint, { mark: "*", style: "cyan" }),
   );
   return [...lines, ...problems, paint("bold", `  Plan: ${planSummary(view)}`)];
-}
-
-/** Declared entries without a call of their own. */
-function coveredLines({ covered }: InstanceView, paint: Paint): string[] {
-  return covered.map(({ target, count, entry, cover, isListed }) => {
-    const state = isListed ? "which is on the list" : "which is not on the list yet";
-    const first = `declared ${entry} is covered by ${cover}, ${state}`;
-    const more = count === 1 ? "" : ` (and ${inThousands(count - 1)} more like this)`;
-    return paint("dim", `  · ${target}  ${first}${more}`);
-  });
 }
 
 function headline(view: InstanceView, paint: Paint): string {

@@ -94,14 +94,13 @@ function headline(address: Entry, { instance, domain, verdict, coverings, liveLi
 function coveringLines(covering: CoveringView, paint: Paint): string[] {
   const { list, entry, spelling, owners, formerOwners, note } = covering;
   const shown = spelling === undefined ? "" : ` (shown as ${spelling})`;
-  const merged = covering.parts === undefined ? "" : `, for ${inThousands(covering.parts)} declared entries`;
+  const merged = covering.lines === undefined ? "" : `, merged from ${inThousands(covering.lines)} declared entries`;
   const title = `${list}  ${paint("bold", entry)}${shown}  ${managementOf(covering)}${merged}`;
   const former = formerOwners.length === 0 ? [] : [`  last declared by ${formerOwners.join(", ")}`];
   return [title, ...owners.flatMap(ownerLines), ...former, ...(note === undefined ? [] : [`  ${note}`])];
 }
 
-function managementOf({ state, management, manner, since, coveredBy }: CoveringView): string {
-  if (coveredBy !== undefined) return `covered by ${coveredBy}`;
+function managementOf({ state, management, manner, since }: CoveringView): string {
   if (state === "NotOnList") return "not on the list";
   const when = since === undefined ? "" : ` since ${since}`;
   if (management === "Managed") return `managed${when}${manner === "Adopted" ? ", adopted" : ""}`;

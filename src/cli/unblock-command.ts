@@ -150,7 +150,7 @@ async function decide(address: Entry, plan: UnblockPlan, sight: InstanceSight): 
   const inside = address.includes("/")
     ? entriesInside(
         address,
-        live.state === "Read" ? live.lists.blocklist : compileDesired(gathered, nowMs).declared.blocklist.keys(),
+        live.state === "Read" ? live.lists.blocklist : compileDesired(gathered, nowMs).lists.blocklist.keys(),
       )
     : [];
   const shownMax = left.length + insideShownMax;

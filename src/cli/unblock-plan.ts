@@ -1,7 +1,7 @@
 // Plans what `unblock` does: it removes or narrows the rules of commands, and finds the entries that still block the addresses
 // afterwards. Pure.
 import { covers, rangeOf } from "../model/address-range.ts";
-import { carve } from "../model/carve.ts";
+import { without } from "../model/aggregate.ts";
 import type { DeclaredRule } from "../model/declared.ts";
 import type { Entry } from "../model/entry.ts";
 import { readObservedEntry } from "../model/entry.ts";
@@ -29,7 +29,7 @@ export function planUnblock(addresses: readonly Entry[], rules: readonly Declare
   for (const rule of rules) {
     if (rule.action !== "Block" || !isCommandRule(rule.meta)) continue;
     const before = entriesOf(rule);
-    const pieces = before.map((entry) => carve(entry, addresses, piecesMax));
+    const pieces = before.map((entry) => without(entry, addresses, piecesMax));
     // Too many networks: the rule stays as it is.
     if (pieces.includes(undefined)) continue;
     const left = pieces.flatMap((some) => some ?? []);
@@ -56,8 +56,7 @@ export function staying(
   const gone = new Set(removed.map(({ meta }) => nameKey(meta)));
   return coverings.flatMap((covering) => {
     const owners = covering.owners.filter(({ kind, rule }) => kind !== "WafIpRule" || !gone.has(rule));
-    // A covered entry is added to the list when the entry that covers it is removed.
-    if (covering.state === "NotOnList" && covering.coveredBy === undefined) return [];
+    if (covering.state === "NotOnList") return [];
     const isOthers = covering.management === "Unmanaged" && covering.state === "OnList";
     return owners.length > 0 || covering.owners.length === 0 || isOthers ? [{ ...covering, owners }] : [];
   });

@@ -2,7 +2,7 @@
 import type { Condition } from "../api/conditions.ts";
 import { findCondition, formatTime } from "../api/conditions.ts";
 import { AddressCover } from "../model/address-cover.ts";
-import { type Entry, readObservedEntry } from "../model/entry.ts";
+import type { Entry } from "../model/entry.ts";
 import type { FieldSetter, ResourceMeta } from "../model/resource.ts";
 import { nameKey, resourceKey } from "../model/resource.ts";
 import { shortened } from "../model/sentence.ts";
@@ -40,10 +40,8 @@ export interface CoveringView {
   readonly manner?: string;
   readonly owners: readonly OwnerView[];
   readonly formerOwners: readonly string[];
-  /** The entry that is sent for this declared one. */
-  readonly coveredBy?: string;
-  /** How many declared entries it stands for, if there are several. */
-  readonly parts?: number;
+  /** How many declared entries a merged network stands for. */
+  readonly lines?: number;
   /** Why it is not on the list, or what will happen to it. */
   readonly note?: string;
 }
@@ -116,11 +114,10 @@ function viewLastBlocked(last: LastBlocked | undefined): Pick<WhyView, "lastBloc
 }
 
 async function viewCovering(covering: Covering, sight: InstanceSight): Promise<CoveringView> {
-  const { list, entry, isLive, isManaged, sinceMs, manner, wantedBy, formerOwners, spellings, coveredBy } = covering;
+  const { list, entry, isLive, isManaged, sinceMs, manner, wantedBy, formerOwners, spellings, lines } = covering;
   const other = spellings.find((spelling) => spelling !== entry);
   const note = noteOf(covering, sight);
-  const isReported =
-    coveredBy === undefined && wantedBy.some(({ rule }) => isReportedSynced(sight.statusOf(rule.meta)));
+  const isReported = wantedBy.some(({ rule }) => isReportedSynced(sight.statusOf(rule.meta)));
   const isOn = isLive ?? (isReported ? true : undefined);
   return {
     list,
@@ -132,8 +129,7 @@ async function viewCovering(covering: Covering, sight: InstanceSight): Promise<C
     ...(manner === undefined ? {} : { manner }),
     owners: await Promise.all(wantedBy.map(async (wanting) => await viewOwner(wanting, sight))),
     formerOwners: formerOwners.map(({ kind, name }) => `${kind} ${name}`),
-    ...(coveredBy === undefined ? {} : { coveredBy }),
-    ...(covering.parts < 2 ? {} : { parts: covering.parts }),
+    ...(lines === undefined ? {} : { lines }),
     ...(note === undefined ? {} : { note }),
   };
 }
@@ -202,7 +198,6 @@ function noteOf(covering: Covering, sight: InstanceSight): string | undefined {
   const { list, isLive, isManaged, wantedBy, refusal } = covering;
   const { instance } = sight.gathered;
   const [first] = wantedBy;
-  if (covering.coveredBy !== undefined) return coverNote(covering.entry, covering.coveredBy, covering, sight);
   if (first === undefined) {
     if (isManaged !== true) {
       const isExclusive = instance.policies[list] === "Exclusive";
@@ -217,14 +212,6 @@ function noteOf(covering: Covering, sight: InstanceSight): string | undefined {
   if (instance.policies[list] === "Observe") return "It is declared but not added: the policy of the list is Observe.";
   const reported = reportedOn(first.rule.meta, sight);
   return `It is declared but not on the list yet.${reported === undefined ? "" : ` ${resourceKey(first.rule.meta)} reports: ${reported}`}`;
-}
-
-/** A declared entry that is not sent itself. */
-function coverNote(entry: Entry, cover: Entry, { list }: Covering, { live }: InstanceSight): string {
-  const declared = `Declared ${entry} is covered by ${cover}`;
-  if (live.state !== "Read") return `${declared}.`;
-  const isOn = live.lists[list].some((text) => readObservedEntry(text) === cover);
-  return isOn ? `${declared}, which is on the list.` : `${declared}, which is not on the list yet.`;
 }
 
 function reportedOn(meta: ResourceMeta, { statusOf }: InstanceSight): string | undefined {

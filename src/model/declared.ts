@@ -10,8 +10,6 @@ export const listNames: readonly ListName[] = ["blocklist", "allowlist"];
  * and reports, but writes nothing.
  */
 export type ListPolicy = "Additive" | "Exclusive" | "Observe";
-/** Which entries need no call of their own: none, those inside wider entries, or also those that merge into one network. */
-export type Compaction = "None" | "Covered" | "Exact";
 export type OriginsPolicy = "Additive" | "Observe";
 export type DeletionPolicy = "Delete" | "Retain";
 export type OriginType = "Alternate" | "Backup";
@@ -58,8 +56,6 @@ export interface Guards {
   readonly window: string;
   /** As written by the user: networks that no Block entry may overlap. */
   readonly neverBlock: readonly string[];
-  /** How to handle a Block entry that is wider than one of these networks: reject it, or cut the network out. */
-  readonly onNeverBlock: "Reject" | "Carve";
   /** For Block entries. */
   readonly minPrefixLength: PrefixLengths;
   readonly allowMinPrefixLength: PrefixLengths;
@@ -73,7 +69,6 @@ export interface PrefixLengths {
 }
 
 export interface ListSettings {
-  readonly compaction: Compaction;
   /** How many entries the WAF accepts on the list; undefined if unknown. */
   readonly maxEntries: number | undefined;
 }
@@ -129,6 +124,10 @@ export interface DeclaredRule {
   readonly addressesFrom: readonly { readonly name: string; readonly key: string }[];
   /** The feeds that it uses. */
   readonly feeds: readonly ObjectName[];
+  /** As written by the user: networks that are taken out of its entries. */
+  readonly except: readonly string[];
+  /** Whether its entries are merged into as few networks as possible. */
+  readonly aggregate: boolean;
   readonly expiresAtMs: number | undefined;
   readonly ttlMs: number | undefined;
   readonly priority: number;

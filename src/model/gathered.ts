@@ -13,6 +13,8 @@ export type AddressText =
       readonly state: "Listed";
       readonly source: string;
       readonly entries: readonly Entry[];
+      /** Those that expire by themselves. */
+      readonly ending?: ReadonlyMap<Entry, number>;
       /** Former entries that have expired. */
       readonly ended?: ReadonlyMap<Entry, number>;
     }

@@ -17,8 +17,8 @@ export interface OwnedEntry {
   readonly manner: Manner;
   /** The rules with `deletionPolicy: Retain` that want it, sorted and separated by commas: when one is deleted, the entry stays. */
   readonly retainedBy: string | undefined;
-  /** The declared entries that it stands for, itself included if it is declared; absent if it stands only for itself. */
-  readonly standsFor?: readonly Entry[];
+  /** How many declared entries a merged network stands for; absent if it is declared as it is. */
+  readonly lines?: number;
   /** When a read first did not contain the undeclared entry; a second read decides whether to drop it. */
   readonly missingSinceMs?: number;
 }

@@ -167,19 +167,6 @@ export function lastAddress(network: Network): number[] {
   return network.parts.map((part, position) => part | hostMask(network, position));
 }
 
-/** The two halves of a network without host bits; undefined for a single address. */
-export function halvesOf({ family, parts, prefixLength }: Network): readonly [Network, Network] | undefined {
-  if (prefixLength === prefixLengthMax(family)) return undefined;
-  const { bitsPerPart } = shapes[family];
-  const place = Math.floor(prefixLength / bitsPerPart);
-  const bit = 1 << (bitsPerPart - 1 - (prefixLength % bitsPerPart));
-  const upper = parts.map((part, position) => (position === place ? part | bit : part));
-  return [
-    { family, parts, prefixLength: prefixLength + 1 },
-    { family, parts: upper, prefixLength: prefixLength + 1 },
-  ];
-}
-
 /** The host bits of one part of the address. */
 function hostMask({ family, prefixLength }: Network, position: number): number {
   const { bitsPerPart } = shapes[family];

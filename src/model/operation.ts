@@ -10,8 +10,6 @@ export type Operation =
       /** `namespace/name` of the rules that want it; the first has the highest precedence. */
       readonly rules: readonly string[];
       readonly reason: string;
-      /** How many declared entries it stands for; absent if it stands only for itself. */
-      readonly parts?: number;
     }
   | {
       readonly kind: "RemoveEntry";

@@ -60,6 +60,7 @@ const row = z.strictObject({
   owners,
   retainedBy: maybe(text),
   missingSinceMs: time.optional(),
+  lines: z.int().min(2).optional(),
 });
 const origin = z.strictObject({
   host: text,
@@ -140,9 +141,7 @@ class RowWriter {
   *lines(entries: ReadonlyMap<Entry, OwnedEntry>): Generator<undefined, string[]> {
     const lines: string[] = [];
     for (const [one, record] of entries) {
-      const line = `${encodeWord(one)} ${this.#idOf(record)}`;
-      const { standsFor } = record;
-      lines.push(standsFor === undefined ? line : [line, ...standsFor.map(encodeWord).toSorted()].join(" "));
+      lines.push(`${encodeWord(one)} ${this.#idOf(record)}`);
       if (lines.length % sliceEntries === 0) yield undefined;
     }
     return lines;
@@ -267,13 +266,10 @@ class SectionReader {
   #readEntry(line: string, into: Map<Entry, OwnedEntry>): boolean {
     const space = line.indexOf(" ");
     const one = decodeEntry(line.slice(0, space));
-    const record = this.#rows.get(line.slice(space + 1, space + 1 + idLength));
+    const record = this.#rows.get(line.slice(space + 1));
     if (one === undefined || record === undefined || into.has(one)) return false;
-    const rest = line.slice(space + 1 + idLength);
-    const parts = rest === "" ? [] : rest.slice(1).split(" ");
-    const standsFor = parts.map(decodeEntry).filter((part) => part !== undefined);
-    into.set(one, rest === "" ? record : { ...record, standsFor });
-    return standsFor.length === parts.length;
+    into.set(one, record);
+    return true;
   }
 
   #readItem(section: ItemSection, line: string): boolean {

@@ -25,7 +25,6 @@ export interface ListFigures {
   readonly foreign: number;
   readonly pending: number;
   readonly held: number;
-  readonly covered: number;
   readonly overflow: number;
 }
 
@@ -72,7 +71,7 @@ export const measuredCalls: readonly { readonly method: string; readonly endpoin
 );
 const knownCalls = new Set(calls.map(([method, endpoint]) => `${method} ${endpoint}`));
 const operationKinds: readonly Operation["kind"][] = ["AddEntry", "RemoveEntry", "AddOrigin", "RemoveOrigin"];
-const listStates = ["live", "managed", "foreign", "pending", "held", "covered", "overflow"] as const;
+const listStates = ["live", "managed", "foreign", "pending", "held", "overflow"] as const;
 const ownStatuses: ReadonlySet<number> = new Set([200, 400, 403, 404, 429, 500, 502, 503, 504]);
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const clearCauses = ["WafCacheClear", "Rollout"] as const;

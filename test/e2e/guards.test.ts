@@ -6,7 +6,6 @@ import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 
 const neverBlock = `  guards: {neverBlock: [192.0.2.5]}\n`;
-const carve = `  guards: {neverBlock: [192.0.2.5], onNeverBlock: Carve}\n`;
 const special = `  guards: {specialPurpose: Allow}\n`;
 
 interface PrintedRule {
@@ -14,8 +13,6 @@ interface PrintedRule {
   readonly ready: string;
   readonly progress: string;
   readonly rejectedCount: number;
-  readonly carvedCount: number;
-  readonly carved: readonly { readonly entry: string; readonly place: string; readonly message: string }[];
 }
 
 function ruleIn(stdout: string, name: string): PrintedRule | undefined {
@@ -80,36 +77,22 @@ test("An Allow entry has its own width limit, and the message names its field", 
 });
 
 describe("A Block entry around a protected address", () => {
-  const rule = ruleDocument("wide", { addresses: ["192.0.2.0/29", "198.51.100.0/30"] });
+  const addresses = ["192.0.2.0/29", "198.51.100.0/30"];
+  const except = "  except: [192.0.2.5, 198.51.100.1]\n";
 
-  test("is rejected by default, with a hint about the alternative", async () => {
+  test("is rejected until spec.except leaves the address out, as the message says; then there is nothing to do", async () => {
     await using folder = await wafFolder({}, neverBlock);
-    await folder.files.write("wide.yaml", rule);
-    const { code, stdout } = await runWafsync(["plan", ...folder.from]);
-    expect(code).toBe(2);
-    expect(stdout).toContain("or set spec.guards.onNeverBlock of the instance to Carve.");
-  });
-
-  test("is carved if the instance is configured so: plan and apply report it, and then there is nothing to do", async () => {
-    await using folder = await wafFolder({}, carve);
-    await folder.files.write("wide.yaml", rule);
+    await folder.files.write("wide.yaml", ruleDocument("wide", { addresses }));
     await folder.files.write("origin.yaml", originDocument("origin", "198.51.100.1"));
-    const note =
-      "  wide.yaml:2: WafIpRule shop/wide: 2 entries are written as narrower networks\n    wide.yaml:8: spec.addresses[0]: 192.0.2.0/29 is written as 3 networks, without 192.0.2.5, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin).\n    wide.yaml:8: spec.addresses[1]: 198.51.100.0/30 is written as 2 networks, without 198.51.100.1";
-    const planned = await runWafsync(["plan", ...folder.from]);
-    expect(planned.code).toBe(1);
-    expect(planned.stdout).toContain(note);
-    expect(planned.stdout).toContain("Plan: 6 to add, 0 to remove");
+    const rejected = await runWafsync(["plan", ...folder.from]);
+    expect(rejected.code).toBe(2);
+    expect(rejected.stdout).toContain("add 192.0.2.5 to spec.except of the rule.");
+    expect(rejected.stdout).toContain("add 198.51.100.1 to spec.except of the rule.");
 
+    await folder.files.write("wide.yaml", ruleDocument("wide", { addresses, spec: except }));
     const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
     expect(applied.code).toBe(0);
-    expect(ruleIn(applied.stdout, "wide")).toMatchObject({
-      ready: "True",
-      progress: "5/5",
-      rejectedCount: 0,
-      carvedCount: 2,
-      carved: [{ entry: "192.0.2.0/29", place: "wide.yaml:8" }, { entry: "198.51.100.0/30" }],
-    });
+    expect(ruleIn(applied.stdout, "wide")).toMatchObject({ ready: "True", progress: "5/5", rejectedCount: 0 });
     expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual([
       "192.0.2.0/30",
       "192.0.2.4",
@@ -117,18 +100,16 @@ describe("A Block entry around a protected address", () => {
       "198.51.100.0",
       "198.51.100.2/31",
     ]);
-
     const again = await runWafsync(["plan", ...folder.from]);
     expect(again.code).toBe(0);
-    expect(again.stdout).toContain(note);
     expect(again.stdout).toContain("Nothing to do: the WAF matches the declared state.");
   });
 
-  test("is replaced by its remaining networks when the address becomes protected: additions are first", async () => {
+  test("is replaced by the remaining networks when the rule leaves the address out: additions are first", async () => {
     await using folder = await wafFolder();
-    await folder.files.write("wide.yaml", rule);
+    await folder.files.write("wide.yaml", ruleDocument("wide", { addresses }));
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-    await writeInstance(folder, carve);
+    await folder.files.write("wide.yaml", ruleDocument("wide", { addresses, spec: "  except: [192.0.2.5]\n" }));
     const { stdout } = await runWafsync(["plan", ...folder.from]);
     const lines = stdout.split("\n").filter((line) => /^ {2}[+-] /.test(line));
     expect(lines.map((line) => line.split(/ {2,}/).slice(1, 3).join(" "))).toStrictEqual([
@@ -136,13 +117,6 @@ describe("A Block entry around a protected address", () => {
       "+ blocklist 192.0.2.4",
       "+ blocklist 192.0.2.6/31",
       "- blocklist 192.0.2.0/29",
-    ]);
-    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual([
-      "192.0.2.0/30",
-      "192.0.2.4",
-      "192.0.2.6/31",
-      "198.51.100.0/30",
     ]);
   });
 });

@@ -52,10 +52,10 @@ await describeOperator("the life of a WAF", (world) => {
     });
   });
 
-  test("carved and rejected entries are in the status of the rule, and the others are on the WAF", async () => {
-    const guards = { neverBlock: ["203.0.113.5"], onNeverBlock: "Carve" };
+  test("rejected entries are in the status of the rule, and the others are on the WAF without what it leaves out", async () => {
+    const guards = { neverBlock: ["203.0.113.5"] };
     const { namespace, waf } = await world().newInstance("guarded", { guards });
-    await world().apply(rule(namespace, "wide", ["203.0.113.0/29", "10.0.0.0/8"]));
+    await world().apply(rule(namespace, "wide", ["203.0.113.0/29", "10.0.0.0/8"], { except: ["203.0.113.5"] }));
     await world().eventually(
       "the rule is written around what is protected",
       async () => (await ruleCondition(namespace, "wide", "Ready")) === "False GuardRejected",
@@ -63,9 +63,8 @@ await describeOperator("the life of a WAF", (world) => {
     expect(waf.view.blocklist.toSorted()).toStrictEqual(["203.0.113.0/30", "203.0.113.4", "203.0.113.6/31"]);
     const wide = await world().read("WafIpRule", namespace, "wide");
     expect(wide?.status).toMatchObject({
-      entries: { desired: 3, synced: 3, pending: 0, rejected: 1, carved: 1 },
+      entries: { desired: 3, synced: 3, pending: 0, rejected: 1, declared: 2 },
       rejected: [{ entry: "10.0.0.0/8", source: "spec.addresses[1]" }],
-      carved: [{ entry: "203.0.113.0/29", source: "spec.addresses[0]" }],
     });
 
     const patch = JSON.stringify({ spec: { guards: { specialPurpose: "Allow" } } });

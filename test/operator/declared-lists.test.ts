@@ -203,29 +203,30 @@ await describeOperator("declared lists", (world) => {
     expect(writesOf(waf)).toStrictEqual({ added: 1_414, removed: 0 });
   });
 
-  test("adjacent networks are merged if the owner requests it, and entries beyond the capacity of a list are reported", async () => {
-    const { namespace, waf } = await world().newInstance("compaction", unguarded);
+  test("adjacent networks are merged if the rule requests it, and entries beyond the capacity of a list are reported", async () => {
+    const { namespace, waf } = await world().newInstance("aggregate", unguarded);
     const object = instance(namespace, "");
     const neighbours = addresses(8);
-    await world().apply(rule(namespace, "scanners", [...neighbours, "203.0.113.9"]));
+    const scanners = (aggregate: boolean) => rule(namespace, "scanners", [...neighbours, "203.0.113.9"], { aggregate });
+    await world().apply(scanners(false));
     await settle(namespace, waf, [...neighbours, "203.0.113.9"], writesOf(waf));
     const switchTo = async (blocklist: object) => await world().patch(object, { spec: { blocklist } });
     const sorted = () => waf.view.blocklist.toSorted();
 
-    await switchTo({ compaction: "Exact" });
+    await world().apply(scanners(true));
     const merged = ["198.18.0.0/29", "203.0.113.9"];
     await world().eventually("the neighbours are one network", () => String(sorted()) === String(merged));
     // The network is added before any of its addresses is removed.
     const writes = waf.view.requests.filter(({ method }) => method !== "GET").slice(9);
     expect(writes.map(({ method }) => method)).toStrictEqual(["POST", ...neighbours.map(() => "DELETE")]);
-    // The rule itself did not change, so it was Ready all the time.
-    await world().eventually("the status says what the network covers", async () => {
+    await world().eventually("the status says how many entries the network stands for", async () => {
       const { status } = (await world().read("WafIpRule", namespace, "scanners")) ?? {};
       const entries = status?.["entries"] as Readonly<Record<string, number>> | undefined;
-      return entries?.["covered"] === 8 && entries["synced"] === 9 && entries["pending"] === 0;
+      return entries?.["declared"] === 9 && entries["synced"] === 2 && entries["pending"] === 0;
     });
 
-    await switchTo({ compaction: "None", maxEntries: 5 });
+    await switchTo({ maxEntries: 5 });
+    await world().apply(scanners(false));
     await world().eventually("the list is full", async () => {
       const synced = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
       return synced?.reason === "CapacityExceeded";
@@ -235,7 +236,7 @@ await describeOperator("declared lists", (world) => {
     expect(full?.status).toMatchObject({ blocklist: { live: 5, managed: 5, overflow: 4 } });
     expect(conditionOf(full, "Ready")?.message).toContain("has room for 5 (spec.blocklist.maxEntries)");
 
-    await switchTo({ compaction: "None", maxEntries: 9 });
+    await switchTo({ maxEntries: 9 });
     await settle(namespace, waf, [...neighbours, "203.0.113.9"], writesOf(waf));
   });
 });

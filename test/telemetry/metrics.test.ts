@@ -112,7 +112,6 @@ describe("instances", () => {
       foreign: 3,
       pending: 2,
       held: 4,
-      covered: 5,
       overflow: 6,
     });
     metrics.contested("edge/shop", "blocklist", 1);
@@ -128,7 +127,6 @@ describe("instances", () => {
     for (const line of [
       'wafsync_list_entries{waf_instance="edge/shop",list="blocklist",state="live"} 12',
       'wafsync_held_removals{waf_instance="edge/shop",list="blocklist"} 4',
-      'wafsync_list_entries{waf_instance="edge/shop",list="blocklist",state="covered"} 5',
       'wafsync_list_entries{waf_instance="edge/shop",list="blocklist",state="overflow"} 6',
       'wafsync_contested_entries{waf_instance="edge/shop",list="blocklist"} 1',
       'wafsync_plan_operations{waf_instance="edge/shop",kind="AddEntry"} 2',

@@ -13,8 +13,7 @@ export const busy = {
 export interface Reported {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
-  /** A carved entry counts as its parts. */
-  readonly entries?: { readonly desired?: number; readonly carved?: number; readonly foreign?: number };
+  readonly entries?: { readonly desired?: number; readonly foreign?: number };
 }
 
 export interface Progress {

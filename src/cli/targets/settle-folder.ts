@@ -141,8 +141,7 @@ function reportedProgress({ stateDirectory, written }: FolderWork): Progress {
     const status = readStatusFile(state, { kind: "WafIpRule", namespace, name }) as Reported | undefined;
     const progress = progressOf(status, 0);
     const wanted = expiresAtMs === unblockedAtMs ? 0 : addresses.length;
-    const { desired, carved = 0 } = status?.entries ?? {};
-    const isOlder = progress.state === "Settled" && carved === 0 && desired !== wanted;
+    const isOlder = progress.state === "Settled" && status?.entries?.desired !== wanted;
     if (isOlder) return { state: "Open", message: `WafIpRule ${namespace}/${name} has not been reread yet.` };
     if (progress.state !== "Settled") return progress;
   }
@@ -155,9 +154,7 @@ async function look(work: FolderWork): Promise<{ readonly state: "Settled" | "Op
   if (live.state === "Unread") return { state: "Open", message: live.why };
   const open = work.expected.find(({ list, entry, isListed }) => {
     const cover = new AddressCover(entry);
-    // A rule that is reported as synced may rely on a wider entry.
-    if (isListed) return !live.lists[list].some((text) => cover.find(text) !== undefined);
-    return live.lists[list].some((text) => cover.find(text) === entry);
+    return isListed !== live.lists[list].some((text) => cover.find(text) === entry);
   });
   if (open === undefined) return { state: "Settled", message: "" };
   const is = open.isListed ? "is not on" : "is still on";

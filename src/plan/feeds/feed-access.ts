@@ -38,10 +38,17 @@ export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: 
 const texts = new WeakMap<FeedContent["entries"], Map<string, AddressText>>();
 
 /** Returns the same object for the same entries, because results are cached by it. */
-function listed({ entries, ended }: FeedContent, source: string): AddressText {
+function listed({ entries, expiresAtMs, ended }: FeedContent, source: string): AddressText {
   const known = texts.get(entries) ?? new Map<string, AddressText>();
   texts.set(entries, known);
-  const text = known.get(source) ?? { state: "Listed", source, entries, ...(ended && { ended }) };
+  const ending = expiresAtMs.size === 0 ? undefined : expiresAtMs;
+  const text = known.get(source) ?? {
+    state: "Listed",
+    source,
+    entries,
+    ...(ending && { ending }),
+    ...(ended && { ended }),
+  };
   known.set(source, text);
   return text;
 }

@@ -1,6 +1,6 @@
 // The desired state of one instance: the entries of each list, the rules that declare each entry, and the result of each rule.
 //
-//   gathered rules ──▶ attached? ──▶ parsed ──▶ expired? ──▶ guards ──▶ conflicts ──▶ carved ──▶ compacted ──▶ lists
+//   gathered rules ──▶ attached? ──▶ parsed ──▶ except ──▶ guards ──▶ expired? ──▶ conflicts ──▶ aggregate ──▶ lists
 //
 // An entry that is rejected at any of these steps is reported on its rule and affects nothing else.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
@@ -17,11 +17,9 @@ import { EntryQuota } from "../lists/guest-limits.ts";
 import type { Protection } from "../lists/protect-others.ts";
 import { protectOthers } from "../lists/protect-others.ts";
 import type { Holders } from "../lists/conflicts.ts";
-import { sentAs } from "../lists/managed-parts.ts";
-import { replaceCarved } from "../lists/carved-entries.ts";
-import { type CompactedList, compactList, uncompacted } from "../lists/compact-list.ts";
-import { widestMerged } from "./widest-merged.ts";
+import { Aggregation, SentAs } from "../lists/aggregation.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
+import { asksToAdopt } from "../lists/ownership.ts";
 import type { CompiledOrigin, CompiledRule } from "../lists/compiled-rule.ts";
 import { type AutoBlockDrafting, draftAutoBlock } from "./draft-auto-block.ts";
 import { draftRule, isOwnersOf } from "./draft-rule.ts";
@@ -36,12 +34,8 @@ import { holdsOfObjects } from "./broken-references.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
-  /** The entries of each list after compaction, with the rules that need them there: never an empty array. */
+  /** The union of the rules' entries, with the rules that need each of them: never an empty array. */
   readonly lists: Readonly<Record<ListName, WantedEntries>>;
-  /** The same before compaction, with the rules that declare each entry. */
-  readonly declared: Readonly<Record<ListName, WantedEntries>>;
-  /** What the entries of `lists` stand for. */
-  readonly compacted: Readonly<Record<ListName, CompactedList>>;
   /** By host. */
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly rules: readonly CompiledRule[];
@@ -102,20 +96,17 @@ export function* compileInSlices(
   const held = heldBlocks({ holds, ofObjects }, gathered, managed);
   yield;
   const { namespace: home } = instance.meta;
-  const protectedRules = protectOthers(settled.rules, { home, managed, shown: shown?.lists, held });
+  const now = { managed, shown: shown?.lists };
+  const protectedRules = protectOthers(settled.rules, { home, ...now, held });
   yield;
-  const rules = replaceCarved(protectedRules);
+  const { aggregation, wanted } = formerly(instance);
+  const rules = aggregation.apply(protectedRules, now);
   yield;
-  const wanted = wantedListsOf(instance);
-  const declared = { blocklist: wanted.on("blocklist", rules), allowlist: wanted.on("allowlist", rules) };
-  yield;
-  const compacted = compactLists(gathered, rules, declared);
+  const lists = { blocklist: wanted.on("blocklist", rules), allowlist: wanted.on("allowlist", rules) };
   yield;
   return {
     instance,
-    lists: { blocklist: compacted.blocklist.sent, allowlist: compacted.allowlist.sent },
-    declared,
-    compacted,
+    lists,
     origins: origins.wanted,
     rules,
     ended: endedIn(gathered),
@@ -125,6 +116,7 @@ export function* compileInSlices(
     dependsOnManaged:
       settled.hasConflicts ||
       guestsAllow ||
+      rules.some(({ widest, rule }) => widest !== undefined && asksToAdopt(rule.meta)) ||
       holds.some(({ scope }) => scope.kind === "Source") ||
       gathered.rules.some(({ judged }) => judged !== undefined && judged.judgement.entries.length > 0),
     removalGuards: instance.guards,
@@ -170,8 +162,6 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
   return {
     instance: { ...instance, policies },
     lists: { blocklist: new Map(), allowlist: new Map() },
-    declared: { blocklist: new Map(), allowlist: new Map() },
-    compacted: { blocklist: uncompacted(new Map()), allowlist: uncompacted(new Map()) },
     origins: new Map(),
     rules: [],
     ended: new Map(),
@@ -199,8 +189,9 @@ function awaitingOf(
   if (managed === undefined || !holds.some(({ scope }) => scope.kind === "Source")) return undefined;
   const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
   const index = new HoldIndex({ holds, ofObjects: noObjectHolds }, { entries: managed }, existing);
+  const sentAs = { blocklist: new SentAs(managed.blocklist), allowlist: new SentAs(managed.allowlist) };
   return (list, entry) => {
-    for (const sent of sentAs(managed[list], entry)) {
+    for (const sent of sentAs[list].of(entry)) {
       const record = managed[list].get(sent);
       const [rule] = record === undefined ? [] : index.awaiting(list, record);
       if (rule !== undefined) return rule;
@@ -250,32 +241,14 @@ function heldBlocks(
   };
 }
 
-function compactLists(
-  { instance, namespaceLabels }: Gathered,
-  rules: readonly CompiledRule[],
-  declared: DesiredState["declared"],
-): DesiredState["compacted"] {
-  const of = (list: ListName): CompactedList =>
-    compactList({
-      mode: instance.lists[list].compaction,
-      rules: rules.filter((rule) => rule.list === list),
-      wanted: declared[list],
-      others: rules.filter((rule) => rule.list !== list),
-      widestOf: (namespace) => widestMerged(instance, list, namespace, namespaceLabels.get(namespace)),
-    });
-  return { blocklist: of("blocklist"), allowlist: of("allowlist") };
-}
-
 // The lists of an instance are compiled repeatedly from nearly the same rules. A new status of the instance creates another
 // object with the same guards.
-const wantedLists = new WeakMap<Guards, WantedLists>();
+const latest = new WeakMap<Guards, { readonly aggregation: Aggregation; readonly wanted: WantedLists }>();
 
-function wantedListsOf({ guards }: DeclaredInstance): WantedLists {
-  const known = wantedLists.get(guards);
-  if (known !== undefined) return known;
-  const lists = new WantedLists();
-  wantedLists.set(guards, lists);
-  return lists;
+function formerly({ guards }: DeclaredInstance) {
+  const known = latest.get(guards) ?? { aggregation: new Aggregation(), wanted: new WantedLists() };
+  latest.set(guards, known);
+  return known;
 }
 
 function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | undefined {

@@ -12,7 +12,7 @@ import { compileExemptions } from "../lists/exemptions.ts";
 import { limitedRule, ungrantedAction } from "../lists/guest-limits.ts";
 import { countingNow, exemptingAllows, othersAllows } from "../lists/judged-entries.ts";
 import { evidenceOf } from "../lists/judged-evidence.ts";
-import { isOwnersOf } from "./draft-rule.ts";
+import { isOwnersOf, notDerived } from "./draft-rule.ts";
 import type { Drafting } from "./draft-rule.ts";
 
 const list = "blocklist";
@@ -91,7 +91,7 @@ function compiled(
     entries: new Set(places.keys()),
     parts: [{ source: undefined, entries: places }],
     rejected: [],
-    carved: [],
+    ...notDerived,
     expiresAtMs: undefined,
     expired: false,
     judged: counting,

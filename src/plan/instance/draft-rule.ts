@@ -1,5 +1,5 @@
 // Evaluates a single rule: whether it is attached, its entries, and the rejected ones. Conflicts with other rules are resolved later.
-import type { DeclaredInstance, ListName } from "../../model/declared.ts";
+import type { DeclaredInstance, DeclaredRule, Grant, ListName, PrefixLengths } from "../../model/declared.ts";
 import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
@@ -8,7 +8,7 @@ import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import { type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "../lists/guest-limits.ts";
 import type { CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
-import { describeEmpty, describeRejected, faultsIn } from "../lists/compiled-rule.ts";
+import { describeEmpty, describeRejected, faultsIn, placeOf } from "../lists/compiled-rule.ts";
 import type { EntryGuards } from "../lists/guards.ts";
 import { guardEntries } from "../lists/guards.ts";
 import type { Hold } from "../lists/holds.ts";
@@ -42,22 +42,8 @@ export function draftRule(
   );
   const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
   const rule = grant === undefined ? gatheredRule.rule : limitedRule(gatheredRule.rule, grant);
-  const list = listOf(rule);
-  const id = ruleIdOf(meta);
-  const expiresAtMs = expiryOf(rule);
-  const base = {
-    rule,
-    id,
-    list,
-    isOwners: isOwnersOf(instance, rule),
-    isAttached: true,
-    parts: [],
-    rejected: [],
-    carved: [],
-    expired: false,
-    entries: new Set<Entry>(),
-    expiresAtMs,
-  };
+  const base = withoutEntries(rule, instance);
+  const { id, list, expiresAtMs } = base;
   if (attachment.state !== "Allowed") {
     if (attachment.state === "Unknown") {
       holds.push({ scope: { kind: "Rule", list, rule: id }, reason: `${ruleLabel(id)}: ${attachment.message}` });
@@ -69,9 +55,13 @@ export function draftRule(
   if (ungranted !== undefined) return { ...base, isAttached: false, verdict: "NotGranted", message: ungranted };
   const read = readRuleEntries(gatheredRule);
   const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
-  const guarded = guardEntries(guards, list, read.entries, { fromFeeds: feedsOf(gatheredRule), grant });
+  const guarded = guardEntries(guards, list, read.entries, {
+    except: rule.except,
+    fromFeeds: feedsOf(gatheredRule),
+    grant,
+  });
   if (!expired) holds.push(...holdsOf(id, list, read));
-  const sourceOf = (entry: Entry): string => read.entries.get(entry) ?? "";
+  const sourceOf = (entry: Entry): string => placeOf({ parts: read.parts, cutFrom: guarded.cutFrom }, entry);
   const wanted = expired ? new Set<Entry>() : guarded.entries;
   const fitting =
     grant === undefined ? { entries: wanted, rejected: [] } : quota.take(meta.namespace, list, wanted, grant, sourceOf);
@@ -85,10 +75,51 @@ export function draftRule(
     parts: read.parts,
     entries: fitting.entries,
     rejected: expired ? [] : [...read.invalid, ...guarded.rejected, ...fitting.rejected],
-    carved: expired ? [] : guarded.carved.filter(({ entry }) => fitting.entries.has(entry)),
+    cutFrom: guarded.cutFrom,
+    ...derivation(rule, read, widestMerged(guards, list, grant)),
     expired,
   };
 }
+
+function withoutEntries(rule: DeclaredRule, instance: DeclaredInstance): Omit<CompiledRule, "verdict" | "message"> {
+  return {
+    rule,
+    id: ruleIdOf(rule.meta),
+    list: listOf(rule),
+    isOwners: isOwnersOf(instance, rule),
+    isAttached: true,
+    parts: [],
+    rejected: [],
+    ...notDerived,
+    expired: false,
+    entries: new Set(),
+    expiresAtMs: expiryOf(rule),
+  };
+}
+
+function derivation(
+  { aggregate, except }: DeclaredRule,
+  { entries }: RuleEntries,
+  widest: PrefixLengths,
+): Pick<CompiledRule, "declared" | "widest"> {
+  const declared = aggregate || except.length > 0 ? entries.size : undefined;
+  return { declared, widest: aggregate ? widest : undefined };
+}
+
+/** No merged network is wider than one that the rule could declare itself. */
+function widestMerged({ declared }: EntryGuards, list: ListName, grant: Grant | undefined): PrefixLengths {
+  const { ipv4, ipv6 } = list === "blocklist" ? declared.minPrefixLength : declared.allowMinPrefixLength;
+  const { minPrefixLength = { ipv4: 0, ipv6: 0 } } = grant ?? {};
+  return { ipv4: Math.max(ipv4, minPrefixLength.ipv4), ipv6: Math.max(ipv6, minPrefixLength.ipv6) };
+}
+
+/** The entries of a rule without `except` and `aggregate` belong on its list as they are written. */
+export const notDerived = {
+  declared: undefined,
+  cutFrom: new Map<Entry, Entry>(),
+  widest: undefined,
+  lines: new Map<Entry, number>(),
+} as const;
 
 function feedsOf({ texts }: GatheredRule): ReadonlySet<string> {
   return new Set(texts.flatMap(({ state, source }) => (state === "Listed" ? [source] : [])));

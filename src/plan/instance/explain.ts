@@ -10,9 +10,7 @@ import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory, Manner } from "../../model/inventory.ts";
 import { observeSpellings } from "../../model/entry-set.ts";
 import { ruleIdOf } from "../../model/rule-id.ts";
-import { sentAs } from "../lists/managed-parts.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
-import { describeCarved } from "../lists/compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";
 import { compileDesired } from "./desired.ts";
 import type { Narrowed } from "./narrow.ts";
@@ -48,12 +46,10 @@ export interface Covering {
   readonly isManaged: boolean | undefined;
   readonly manner: Manner | undefined;
   readonly sinceMs: number | undefined;
-  /** Empty if no rule declares it. For a merged entry: the rules that declare the address and rely on it. */
+  /** Empty if no rule declares it. */
   readonly wantedBy: readonly Wanting[];
-  /** The entry that is sent for this declared one; undefined if it is sent itself. */
-  readonly coveredBy: Entry | undefined;
-  /** How many declared entries it stands for; 0 if it stands only for itself. */
-  readonly parts: number;
+  /** How many declared entries a merged network stands for. */
+  readonly lines: number | undefined;
   /** The last owners, if no rule declares it. */
   readonly formerOwners: readonly EntryOwner[];
   /** The API's error if it refused to add it; otherwise undefined. */
@@ -88,30 +84,27 @@ export function explainAddress({ address, gathered, live, inventory, nowMs }: Ex
     blocklist: spellingsOn(live?.blocklist ?? [], cover),
     allowlist: spellingsOn(live?.allowlist ?? [], cover),
   };
-  // A whole network may be exempt from automatic blocks, so these depend on more entries than those that cover the address.
-  const isJudged = narrowed.gathered.rules.some(({ judged }) => judged !== undefined);
-  const allowlist = isJudged && live !== undefined ? observeSpellings(live.allowlist) : shown.allowlist;
+  // Automatic blocks and merged networks depend on more entries than those that cover the address.
+  const lists =
+    live === undefined || narrowed.gathered !== gathered
+      ? shown
+      : { blocklist: observeSpellings(live.blocklist), allowlist: observeSpellings(live.allowlist) };
   const desired = compileDesired(
     narrowed.gathered,
     nowMs,
     inventory?.entries,
-    live === undefined ? undefined : { lists: { ...shown, allowlist } },
+    live === undefined ? undefined : { lists },
   );
   const coverings = listNames.flatMap((list) => {
     const spellings = shown[list];
-    const wanted = [...desired.declared[list].keys()].filter((entry) => cover.has(entry));
+    const wanted = [...desired.lists[list].keys()].filter((entry) => cover.has(entry));
     const entries = [...new Set([...spellings.keys(), ...wanted])];
-    const found = entries
+    return entries
       .toSorted((a, b) => prefixLengthOf(b) - prefixLengthOf(a))
-      .map((entry) => coveringOf(list, entry, { spellings, desired, narrowed, live, inventory }));
-    return found.map((covering) => withReliers(covering, found));
+      .map((entry) => coveringOf(list, entry, { cover, spellings, desired, narrowed, live, inventory }));
   });
   const isOn = (list: ListName): boolean =>
-    coverings.some(
-      (covering) =>
-        covering.list === list &&
-        (covering.isLive ?? (covering.refusal === undefined && covering.coveredBy === undefined)),
-    );
+    coverings.some((covering) => covering.list === list && (covering.isLive ?? covering.refusal === undefined));
   const unlisted = isOn("blocklist") ? "Blocked" : "NotBlocked";
   const verdict = isOn("allowlist") ? "Allowed" : unlisted;
   return { verdict, coverings, ineffective: desired.rules.flatMap((rule) => ineffectiveIn(rule, narrowed, cover)) };
@@ -127,15 +120,16 @@ function spellingsOn(texts: readonly string[], cover: AddressCover): ReadonlyMap
 }
 
 interface Look extends Pick<ExplainInput, "live" | "inventory"> {
+  readonly cover: AddressCover;
   readonly spellings: ReadonlyMap<Entry, readonly string[]>;
   readonly desired: DesiredState;
   readonly narrowed: Narrowed;
 }
 
 function coveringOf(list: ListName, entry: Entry, look: Look): Covering {
-  const { spellings, desired, narrowed, live, inventory } = look;
+  const { cover, spellings, desired, narrowed, live, inventory } = look;
   const record = inventory?.entries[list].get(entry);
-  const rules = desired.declared[list].get(entry) ?? [];
+  const rules = desired.lists[list].get(entry) ?? [];
   const isLive = live === undefined ? undefined : spellings.has(entry);
   return {
     list,
@@ -145,41 +139,19 @@ function coveringOf(list: ListName, entry: Entry, look: Look): Covering {
     isManaged: inventory === undefined ? undefined : record !== undefined,
     manner: record?.manner,
     sinceMs: record?.sinceMs,
-    wantedBy: rules.map((rule) => wantingOf(rule, entry, narrowed)),
-    coveredBy: rules.length === 0 || isLive === true ? undefined : coverOf(list, entry, look),
-    parts: record?.standsFor?.length ?? 0,
+    wantedBy: rules.map((rule) => wantingOf(rule, entry, narrowed, cover)),
+    lines: record?.lines ?? rules.map(({ lines }) => lines.get(entry)).find((lines) => lines !== undefined),
     formerOwners: rules.length > 0 || record === undefined ? [] : readOwners(record.owners),
     refusal: inventory?.refusals.find(({ operation }) => operation === `${list} +${entry}`)?.message,
   };
 }
 
-/**
- * The entry that stands for a declared one. Merged entries are known from the record, because only entries that cover the address
- * are compiled here.
- */
-function coverOf(list: ListName, entry: Entry, { spellings, desired, inventory }: Look): Entry | undefined {
-  const recorded = inventory === undefined ? [] : sentAs(inventory.entries[list], entry);
-  const shown = recorded.find((sent) => sent !== entry && spellings.has(sent));
-  if (shown !== undefined) return shown;
-  if (desired.lists[list].has(entry)) return undefined;
-  const covers = (desired.declared[list].get(entry) ?? []).map((rule) => desired.compacted[list].coverOf(rule, entry));
-  return covers.find((cover) => cover !== undefined);
-}
-
-/** A merged entry that no rule declares as such: adds the rules that rely on it. */
-function withReliers(covering: Covering, found: readonly Covering[]): Covering {
-  if (covering.wantedBy.length > 0) return covering;
-  const wantedBy = found.flatMap((other) => (other.coveredBy === covering.entry ? other.wantedBy : []));
-  return wantedBy.length === 0 ? covering : { ...covering, wantedBy, formerOwners: [] };
-}
-
-function wantingOf(rule: CompiledRule, entry: Entry, { placeOf }: Narrowed): Wanting {
-  const carved = rule.carved.filter(({ pieces }) => pieces.includes(entry)).map((item) => item.entry);
-  const named = [entry, ...carved];
-  const sources = rule.parts.flatMap(({ entries }) => named.flatMap((one) => entries.get(one) ?? []));
+function wantingOf(rule: CompiledRule, entry: Entry, { placeOf }: Narrowed, cover: AddressCover): Wanting {
+  const sources = rule.parts.flatMap(({ entries }) => entries.get(rule.cutFrom.get(entry) ?? entry) ?? []);
   return {
     rule: rule.rule,
-    sources: [...new Set(sources)].map((source) => placeOf(rule.id, source)),
+    // A merged network has the addresses of entries in several places.
+    sources: sources.length === 0 ? sourcesOf(rule, placeOf, cover) : sources.map((source) => placeOf(rule.id, source)),
     expiresAtMs: rule.expiresAtMs ?? rule.judged?.find((judged) => judged.entry === entry)?.untilMs,
   };
 }
@@ -204,10 +176,11 @@ function ineffectiveIn(compiled: CompiledRule, { gathered, placeOf }: Narrowed, 
   const rejected = named.map((item) => {
     return { rule, sources: [placeOf(id, item.source)], message: item.message };
   });
-  const carved = compiled.carved
-    .filter(({ entry, pieces }) => cover.has(entry) && !pieces.some((piece) => cover.has(piece)))
-    .map((item) => ({ rule, sources: [placeOf(id, item.source)], message: describeCarved(item) }));
-  return [...rejected, ...carved, ...unread];
+  const excepted = rule.except.find((text) => cover.find(text) !== undefined);
+  const leavesOut = `spec.except of the rule leaves out ${excepted ?? ""}.`;
+  const sources = excepted === undefined ? [] : sourcesOf(compiled, placeOf, cover);
+  const left = sources.length === 0 ? [] : [{ rule, sources, message: leavesOut }];
+  return [...rejected, ...left, ...unread];
 }
 
 function sourcesOf({ id, parts }: CompiledRule, placeOf: Narrowed["placeOf"], cover: AddressCover): readonly string[] {

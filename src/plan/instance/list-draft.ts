@@ -1,39 +1,39 @@
 // The additions and removals of one list, before the guards decide about the removals.
 //
-//   removal    why                                                  guards and holds apply
-//   ---------  ---------------------------------------------------  ----------------------
-//   lost       no rule declares an entry that it stands for          yes
-//   evicted    the list has no room for it                          yes
-//   replaced   other entries cover all of its declared addresses    holds only, which postpone it
+//   removal    why                                              guards and holds apply
+//   ---------  -----------------------------------------------  ----------------------------------------------------
+//   lost       no rule declares some of its addresses            yes: it counts as the declared entries that it uncovers
+//   evicted    the list has no room for it                      yes
+//   replaced   aggregated networks have all of its addresses    holds only, which postpone it
 //
-// A removal waits while the WAF does not accept a declared entry inside it, because it would uncover that entry.
+// A removal waits while the WAF does not accept an entry that shares addresses with it: until then, it keeps these blocked.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
+import { countWithout } from "../../model/aggregate.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
+import { isOpaque } from "../../model/entry.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import { leftOutOf } from "../lists/capacity.ts";
-import type { CompactedList } from "../lists/compact-list.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { Contested } from "../lists/disputes.ts";
 import type { HoldIndex } from "../lists/holds.ts";
-import { type ListTarget, targetOf } from "../lists/list-target.ts";
 import { missingKeys } from "../lists/missing-keys.ts";
 import type { WantedAdd } from "../lists/order.ts";
 import { removableEntries } from "../lists/ownership.ts";
 import { standingRefusal, versionOfRules } from "../lists/refusals.ts";
-import { keysOf } from "../lists/wanted-entries.ts";
+import { keysOf, type WantedEntries } from "../lists/wanted-entries.ts";
 import type { DesiredState } from "./desired.ts";
 
 export interface ListDraft {
   /** The entries that belong on the list. */
-  readonly target: ListTarget;
+  readonly target: WantedEntries;
   /** The same including those that it has no room for: if they are managed, they stay so. */
-  readonly whole: ListTarget;
+  readonly whole: WantedEntries;
   readonly adds: readonly WantedAdd[];
   /** Before the guards. */
   readonly removals: readonly Entry[];
-  /** How many declared entries each removal represents, unless it is one. */
+  /** How many declared entries each removal uncovers, unless it is one. */
   readonly weights: ReadonlyMap<Entry, number>;
   /** Replaced entries, each with the entry that covers its addresses. */
   readonly replaced: ReadonlyMap<Entry, Entry>;
@@ -42,7 +42,7 @@ export interface ListDraft {
   readonly refused: ReadonlyMap<string, Refusal>;
   /** Declared entries that the list has no room for. */
   readonly leftOut: ReadonlySet<Entry>;
-  /** How many declared entries the list represents once the additions are done, for the guards. */
+  /** How many declared entries the list stands for once the additions are done, for the guards. */
   readonly size: number;
   /** The same including declared entries that are not planned. */
   readonly sizeMax: number;
@@ -63,35 +63,29 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   const { desired, observed, inventory, existingRules } = input;
   const live = observed.lists[list];
   const owned = inventory.entries[list];
-  const declared = desired.declared[list];
-  const compacted = desired.compacted[list];
   const exclusive = desired.instance.policies[list] === "Exclusive";
   const blockers = new Blockers(list, input);
-  const whole = targetOf({
-    compacted,
-    declared,
-    live,
-    owned,
-    isStuck: (entry, rules) => blockers.wouldBlock(entry, rules),
-  });
+  const whole = desired.lists[list];
   const { maxEntries } = desired.instance.lists[list];
   const leftOut = leftOutOf({ target: whole, live, owned, maxEntries, exclusive, rules: desired.rules });
   const target = leftOut.size === 0 ? whole : without(whole, leftOut);
-  const { adds, stuck, missing } = additionsTo(target, list, live, desired, blockers);
+  const { adds, stuck, missing } = additionsTo(target, list, live, blockers);
   const removable = removableEntries({
     exclusive,
     owned,
     undeclared: undeclaredOn(live, target, missing),
     existingRules,
   });
-  const sorted = sortRemovals(removable, { desired, list, target, leftOut, owned, live });
+  const rules = desired.rules.filter((rule) => rule.list === list);
+  const sorted = sortRemovals(removable, { rules, target, leftOut, owned });
   const waitsFor = stuck.length === 0 ? undefined : new NetworkIndex(stuck);
-  const isWaiting = (entry: Entry): boolean => waitsFor !== undefined && waitsFor.inside(entry).length > 0;
+  const isWaiting = (entry: Entry): boolean => waitsFor?.overlaps(entry) !== undefined;
   const isPossible = (entry: Entry): boolean => !blockers.blocksRemoval(entry, live) && !isWaiting(entry);
   const removals = sorted.lost.filter(isPossible);
   const isHeld = (entry: Entry): boolean => input.holds.on(list, entry, owned.get(entry)).length > 0;
   const replaced = new Map([...sorted.replaced].filter(([entry]) => isPossible(entry) && !isHeld(entry)));
-  const sizes = sizesOf({ live, adds, missing, compacted, sorted });
+  // Only guards on removals ask for the size.
+  const sizes = sizesOf({ rules: removals.length === 0 ? [] : rules, live, adds, missing, sorted });
   return {
     target,
     whole,
@@ -120,14 +114,6 @@ class Blockers {
     this.#paused = new Set(input.contested.flatMap((item) => (item.list === list ? [item.entry] : [])));
   }
 
-  /** The same as `blocksAddition`, for an entry that others may replace: its refusal is not reported. */
-  wouldBlock(entry: Entry, rules: readonly CompiledRule[]): boolean {
-    if (this.#paused.has(entry)) return true;
-    const { refusals, nowMs } = this.#input;
-    const operation = `${this.#list} +${entry}`;
-    return refusals.size > 0 && standingRefusal(refusals, operation, () => versionOfRules(rules), nowMs) !== undefined;
-  }
-
   blocksAddition(entry: Entry, rules: readonly CompiledRule[]): boolean {
     if (this.#paused.has(entry)) return true;
     return this.#input.refusals.size > 0 && this.#stands(`${this.#list} +${entry}`, () => versionOfRules(rules));
@@ -145,7 +131,7 @@ class Blockers {
   }
 }
 
-function without(target: ListTarget, leftOut: ReadonlySet<Entry>): ListTarget {
+function without(target: WantedEntries, leftOut: ReadonlySet<Entry>): WantedEntries {
   const fitting = new Map(target);
   for (const entry of leftOut) fitting.delete(entry);
   return fitting;
@@ -159,38 +145,27 @@ interface Additions {
   readonly missing: number;
 }
 
-function additionsTo(
-  target: ListTarget,
-  list: ListName,
-  live: ObservedEntries,
-  { compacted }: DesiredState,
-  blockers: Blockers,
-): Additions {
+function additionsTo(target: WantedEntries, list: ListName, live: ObservedEntries, blockers: Blockers): Additions {
   const adds: WantedAdd[] = [];
   const stuck: Entry[] = [];
-  const { standsFor } = compacted[list];
   const missing = missingKeys(keysOf(target), live);
   // On an empty list, all entries are missing, so none is looked up.
   for (const [entry, rules] of missing.size === target.size ? target : picked(target, missing)) {
     if (blockers.blocksAddition(entry, rules)) stuck.push(entry);
-    else if (standsFor.size === 0) adds.push({ list, entry, rules });
-    else {
-      const standing = standsFor.get(entry);
-      adds.push(standing === undefined ? { list, entry, rules } : { list, entry, rules, standsFor: standing });
-    }
+    else adds.push({ list, entry, rules });
   }
   return { adds, stuck, missing: missing.size };
 }
 
 function* picked(
-  target: ListTarget,
+  target: WantedEntries,
   entries: Iterable<Entry>,
 ): Generator<readonly [Entry, readonly CompiledRule[]], void> {
   for (const entry of entries) yield [entry, target.get(entry) ?? []];
 }
 
 /** In the order of the list, which the status shows. Usually a list contains only declared entries. */
-function undeclaredOn(live: ObservedEntries, target: ListTarget, missing: number): Iterable<Entry> {
+function undeclaredOn(live: ObservedEntries, target: WantedEntries, missing: number): Iterable<Entry> {
   if (live.size === target.size - missing) return [];
   const undeclared = missingKeys(live, keysOf(target));
   return undeclared.size === 1 ? undeclared : [...live.keys()].filter((entry) => undeclared.has(entry));
@@ -203,83 +178,74 @@ interface SortedRemovals {
 }
 
 interface SortBasis {
-  readonly desired: DesiredState;
-  readonly list: ListName;
-  readonly target: ListTarget;
+  readonly rules: readonly CompiledRule[];
+  readonly target: WantedEntries;
   readonly leftOut: ReadonlySet<Entry>;
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
-  readonly live: ObservedEntries;
 }
 
-function sortRemovals(removals: readonly Entry[], basis: SortBasis): SortedRemovals {
-  const { desired, list, target, leftOut, owned } = basis;
-  const declared = desired.declared[list];
+/** Only merging moves addresses between entries: otherwise, a removal is of one declared entry, and no address is looked up. */
+function sortRemovals(removals: readonly Entry[], { rules, target, leftOut, owned }: SortBasis): SortedRemovals {
   const lost: Entry[] = [];
   const replaced = new Map<Entry, Entry>();
   const weights = new Map<Entry, number>();
+  const linesOf = (entry: Entry): number => owned.get(entry)?.lines ?? 1;
+  const isMerging = rules.some(({ lines }) => lines.size > 0) || removals.some((entry) => linesOf(entry) > 1);
+  const covering = isMerging ? new NetworkIndex(target.keys()) : undefined;
   for (const entry of removals) {
-    const record = owned.get(entry);
-    if (leftOut.has(entry)) {
+    const lines = linesOf(entry);
+    const [first, uncovered] = covering === undefined || leftOut.has(entry) ? [] : uncoveredBy(entry, covering);
+    const weight = uncovered === undefined ? lines : uncovered < lines ? Number(uncovered) : lines;
+    if (weight === 0 && first !== undefined) replaced.set(entry, first);
+    else {
       lost.push(entry);
-      weights.set(entry, record?.standsFor?.length ?? 1);
-      continue;
+      if (weight > 1) weights.set(entry, weight);
     }
-    const parts = record?.standsFor ?? [entry];
-    const left = parts.filter((part) => !declared.has(part));
-    if (left.length > 0) {
-      lost.push(entry);
-      if (left.length > 1) weights.set(entry, left.length);
-      continue;
-    }
-    const covers = parts.map((part) => coverIn(target, part, desired, list));
-    const [first] = covers;
-    // An entry that relies on an entry without room is removed with it.
-    if (first === undefined || covers.includes(undefined)) lost.push(entry);
-    // An adopted entry is only removed when no rule declares it.
-    else if (record?.manner === "Added") replaced.set(entry, first);
   }
   return { lost, replaced, weights };
 }
 
-/** The entry of the target that covers a declared one. */
-function coverIn(
-  target: ListTarget,
-  entry: Entry,
-  { declared, compacted }: DesiredState,
-  list: ListName,
-): Entry | undefined {
-  if (target.has(entry)) return entry;
-  const covers = (declared[list].get(entry) ?? []).map((rule) => compacted[list].coverOf(rule, entry));
-  return covers.every((cover) => cover !== undefined && target.has(cover)) ? covers[0] : undefined;
+/** The first entry that covers addresses of the removed one, and how many of these none covers. */
+function uncoveredBy(entry: Entry, covering: NetworkIndex): readonly [Entry?, bigint?] {
+  if (isOpaque(entry)) return [];
+  const around = covering.containing(entry);
+  if (around !== undefined) return [around, 0n];
+  const inside = covering.inside(entry);
+  const [first] = inside;
+  return first === undefined ? [] : [first, countWithout(entry, inside)];
 }
 
-/** Each declared entry counts once, whether it is on the list itself, or covered, or both. */
+/** Each declared entry counts once, whether it is on the list itself, or merged, or both. */
 function sizesOf({
+  rules,
   live,
   adds,
   missing,
-  compacted,
-  sorted,
+  sorted: { replaced, weights },
 }: {
+  /** Of this list. */
+  readonly rules: readonly CompiledRule[];
   readonly live: ObservedEntries;
   readonly adds: readonly WantedAdd[];
   readonly missing: number;
-  readonly compacted: CompactedList;
   readonly sorted: SortedRemovals;
 }): Pick<ListDraft, "size" | "sizeMax"> {
-  const { replaced, weights } = sorted;
   let size = live.size + adds.length - replaced.size;
   for (const weight of weights.values()) size += weight - 1;
-  if (compacted.standsFor.size > 0) {
-    const added = new Set(adds.map(({ entry }) => entry));
-    const isListed = (entry: Entry): boolean => added.has(entry) || (live.has(entry) && !replaced.has(entry));
-    const covered = new Set<Entry>();
-    for (const [cover, entries] of compacted.standsFor) {
-      if (!isListed(cover) || weights.has(cover)) continue;
-      if (!entries.includes(cover)) size -= 1;
-      for (const entry of entries) if (!isListed(entry)) covered.add(entry);
+  const added = new Set(adds.map(({ entry }) => entry));
+  const isListed = (entry: Entry): boolean => added.has(entry) || (live.has(entry) && !replaced.has(entry));
+  const covered = new Set<Entry>();
+  const merged = new Set<Entry>();
+  for (const { lines, written = [] } of rules) {
+    if (lines.size === 0) continue;
+    // The removal of an evicted network counts all of its entries.
+    const listed = [...lines.keys()].filter((network) => isListed(network) && !weights.has(network));
+    const networks = new NetworkIndex(listed);
+    for (const network of listed) {
+      if (!rules.some((rule) => (rule.written ?? rule.entries).has(network))) merged.add(network);
     }
-    size += covered.size;
+    for (const entry of written) if (!isListed(entry) && networks.containing(entry) !== undefined) covered.add(entry);
   }
+  size += covered.size - merged.size;
   return { size, sizeMax: size + missing - adds.length };
 }

@@ -22,7 +22,9 @@ export function narrowGathered(gathered: Gathered, cover: AddressCover): Narrowe
   );
   // An automatic block depends on every Allow entry inside it.
   const isJudged = gathered.rules.some(({ judged }) => judged?.judgement.entries.some(({ entry }) => cover.has(entry)));
-  if (isAllowedByGuest || isJudged) return { gathered, placeOf: (_rule, source) => source };
+  // A merged network depends on every entry inside it, on both lists.
+  const isMerged = gathered.rules.some((item) => item.rule.aggregate && isNamedIn(item, cover));
+  if (isAllowedByGuest || isJudged || isMerged) return { gathered, placeOf: (_rule, source) => source };
   const places = new Map<string, readonly number[]>();
   const rules: GatheredRule[] = [];
   for (const item of gathered.rules) {

@@ -19,7 +19,7 @@ import { nameKey } from "../../model/resource.ts";
 import type { DesiredState } from "./desired.ts";
 import { existingRulesOf } from "./desired.ts";
 import type { ListSummary } from "./progress.ts";
-import { countAwaited, countCovered, summarizeLists } from "./progress.ts";
+import { countAwaited, summarizeLists } from "./progress.ts";
 import { countsOverTime } from "./counted-removals.ts";
 import { draftList, type ListDraft } from "./list-draft.ts";
 import type { Contested } from "../lists/disputes.ts";
@@ -56,7 +56,7 @@ export interface Plan {
   readonly contested: readonly Contested[];
   /** Entries that the lists have no room for. */
   readonly leftOut: Readonly<Record<ListName, ReadonlySet<Entry>>>;
-  /** Removals that wait until the WAF accepts declared entries inside them. */
+  /** Removals that wait until the WAF accepts entries that share addresses with them. */
   readonly waiting: Readonly<Record<ListName, readonly Entry[]>>;
   readonly origins: OriginPlan;
   /** The inventory to record before the first operation. */
@@ -129,7 +129,6 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     observedOnly: split.observedOnly,
     lists: summarizeLists(observed, next.inventory, split.operations, {
       held: decision.held,
-      coveredOn: (list) => countCovered(desired, list, drafts[list].target),
       overflowOn: (list) => fitting[list].leftOut.size,
     }),
     leftOut: eachList((list) => fitting[list].leftOut),
@@ -231,10 +230,12 @@ function removalsOf(
     .flatMap((entry) => removalsOfEntry(list, entry, observed, reasonOf(entry)));
 }
 
-/** Removals of entries whose addresses other entries cover. */
+/** Removals of entries whose addresses aggregated networks have. */
 function replacedOn(list: ListName, observed: Observed, { replaced }: ListDraft): readonly RemoveEntry[] {
   const inOrder = [...replaced].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return inOrder.flatMap(([entry, cover]) => removalsOfEntry(list, entry, observed, `${cover} covers its addresses`));
+  return inOrder.flatMap(([entry, cover]) =>
+    removalsOfEntry(list, entry, observed, `merged or split: ${cover} has its addresses`),
+  );
 }
 
 function removalsOfEntry(list: ListName, entry: Entry, observed: Observed, reason: string): readonly RemoveEntry[] {
@@ -244,7 +245,7 @@ function removalsOfEntry(list: ListName, entry: Entry, observed: Observed, reaso
 
 function adoptionsOf(list: ListName, adopted: readonly Entry[], desired: DesiredState): Adoption[] {
   return adopted.map((entry) => {
-    const rules = (desired.declared[list].get(entry) ?? []).flatMap(({ id, rule }) =>
+    const rules = (desired.lists[list].get(entry) ?? []).flatMap(({ id, rule }) =>
       asksToAdopt(rule.meta) ? [id] : [],
     );
     return { list, entry, rules };
@@ -281,8 +282,6 @@ function nextInventory(
       ? ownEntries({
           owned: inventory.entries[list],
           wanted: drafts[list].whole,
-          declared: desired.declared[list],
-          standsFor: desired.compacted[list].standsFor,
           observed: observed.lists[list],
           adds: drafts[list].adds,
           exclusive: desired.instance.policies[list] === "Exclusive",

@@ -17,7 +17,7 @@ export interface UnmanagedEntry {
 
 /** Only for lists where such entries stay: `Exclusive` removes them, and `Observe` manages nothing. */
 export function findUnmanaged(
-  { instance, declared, rules }: Pick<DesiredState, "instance" | "declared" | "rules">,
+  { instance, lists, rules }: Pick<DesiredState, "instance" | "lists" | "rules">,
   observed: Observed,
   plan: Pick<Plan, "lists" | "inventory">,
 ): UnmanagedEntry[] {
@@ -26,7 +26,7 @@ export function findUnmanaged(
     if (instance.policies[list] !== "Additive" || plan.lists[list].foreign === 0) continue;
     const managed = plan.inventory.entries[list];
     const isUnmanaged = (entry: Entry): boolean => observed.lists[list].has(entry) && !managed.has(entry);
-    for (const [entry, wantedBy] of declared[list]) {
+    for (const [entry, wantedBy] of lists[list]) {
       if (!isUnmanaged(entry)) continue;
       const rule = wantedBy.find(({ expiresAtMs }) => expiresAtMs !== undefined) ?? wantedBy[0];
       if (rule !== undefined) found.push({ list, entry, rule });
@@ -35,7 +35,7 @@ export function findUnmanaged(
     for (const rule of rules) {
       if (rule.list !== list || !rule.expired || rule.rule.meta.deleting) continue;
       for (const entry of rule.parts.flatMap(({ entries }) => [...entries.keys()])) {
-        if (!declared[list].has(entry) && isUnmanaged(entry)) left.set(entry, rule);
+        if (!lists[list].has(entry) && isUnmanaged(entry)) left.set(entry, rule);
       }
     }
     for (const [entry, rule] of left) found.push({ list, entry, rule });

@@ -8,10 +8,10 @@ import type { Entry } from "../../model/entry.ts";
 import type { OwnedEntry } from "../../model/inventory.ts";
 import type { ObservedEntries } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import type { ListTarget } from "./list-target.ts";
+import type { WantedEntries } from "./wanted-entries.ts";
 
 export interface CapacityInput {
-  readonly target: ListTarget;
+  readonly target: WantedEntries;
   readonly live: ObservedEntries;
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
   readonly maxEntries: number | undefined;

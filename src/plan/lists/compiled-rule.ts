@@ -1,6 +1,6 @@
 // The result of compiling one declared rule or origin.
 import type { JudgedEntry } from "../../model/auto-block.ts";
-import type { DeclaredOrigin, DeclaredRule, ListName } from "../../model/declared.ts";
+import type { DeclaredOrigin, DeclaredRule, ListName, PrefixLengths } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { GatheredRule } from "../../model/gathered.ts";
 import type { RejectedEntry, RulePart } from "./rule-entries.ts";
@@ -20,16 +20,6 @@ export type RuleVerdict =
   | "Conflict"
   | "NoEntries";
 
-/** A Block entry that is sent as narrower networks, because some of its addresses must stay reachable. */
-export interface CarvedEntry {
-  readonly entry: Entry;
-  readonly source: string;
-  /** The protected networks that are cut out. */
-  readonly leftOut: readonly Entry[];
-  /** The rest of the entry; never empty. */
-  readonly pieces: readonly Entry[];
-}
-
 export interface CompiledRule {
   readonly rule: DeclaredRule;
   /** The result of `ruleIdOf`. */
@@ -43,13 +33,22 @@ export interface CompiledRule {
   readonly verdict: RuleVerdict;
   /** The fault, for users; empty for `Accepted`. */
   readonly message: string;
-  /** Its entries for the list, with carved entries replaced by their parts; empty after it has expired. */
+  /** Its entries for the list: as written, without `except`, then aggregated. Empty after it has expired. */
   readonly entries: ReadonlySet<Entry>;
+  /** The same before they were aggregated. */
+  readonly written?: ReadonlySet<Entry>;
+  /** The number of entries that it declares, before `except` and `aggregate`; undefined if it uses neither. */
+  readonly declared: number | undefined;
+  /** The entry as written, by each of the networks that are left of it after `except`. */
+  readonly cutFrom: ReadonlyMap<Entry, Entry>;
+  /** The shortest prefix lengths of merged networks; undefined without `aggregate`. */
+  readonly widest: PrefixLengths | undefined;
+  /** How many entries each merged network stands for. */
+  readonly lines: ReadonlyMap<Entry, number>;
   /** The sources of its entries, including rejected ones: finds the owners of an entry without searching the sources. */
   readonly parts: readonly RulePart[];
   /** Rejected entries of feeds do not change the verdict. */
   readonly rejected: readonly RejectedEntry[];
-  readonly carved: readonly CarvedEntry[];
   readonly expiresAtMs: number | undefined;
   readonly expired: boolean;
   /** For a WafAutoBlock: the entries that count, whether it enforces or only suggests them. */
@@ -70,9 +69,9 @@ export function faultsIn(rejected: readonly RejectedEntry[]): readonly RejectedE
 }
 
 /** The position at which a rule first declares the entry; empty if it does not. */
-export function placeOf({ parts }: Pick<CompiledRule, "parts">, entry: Entry): string {
+export function placeOf({ parts, cutFrom }: Pick<CompiledRule, "parts" | "cutFrom">, entry: Entry): string {
   for (const { entries } of parts) {
-    const place = entries.get(entry);
+    const place = entries.get(cutFrom.get(entry) ?? entry);
     if (place !== undefined) return place;
   }
   return "";
@@ -95,13 +94,4 @@ export function describeEmpty({ texts }: GatheredRule): string {
   const more = texts.length === 1 ? "" : ` and ${texts.length - 1} more of spec.addressesFrom`;
   const are = texts.length === 1 ? "is" : "are";
   return `The rule declares no entries, because ${first.source}${more} ${are} empty: write one address or network per line, or delete the rule.`;
-}
-
-/** Describes a carved entry: its parts, and the reason. */
-export function describeCarved({ entry, leftOut, pieces }: CarvedEntry): string {
-  const first = leftOut[0] ?? "";
-  const others = leftOut.length - 1;
-  const what = others === 0 ? first : `${first} and ${others} more`;
-  const networks = pieces.length === 1 ? "1 network" : `${pieces.length} networks`;
-  return `${entry} is written as ${networks}, without ${what}, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin).`;
 }

@@ -7,21 +7,16 @@
 //
 // The others report the conflict. Within a namespace, a narrower network inside a wider one on the other list is not a conflict:
 // this is how exceptions are written. For other namespaces, see `protectOthers`.
-import type { ListName } from "../../model/declared.ts";
+import { networksAround } from "../../model/aggregate.ts";
+import { type ListName, listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { Inventory } from "../../model/inventory.ts";
-import type { Observed } from "../../model/observed.ts";
 import { namespaceOfRule, ruleLabel } from "../../model/rule-id.ts";
+import { type ListsNow, SentAs } from "./aggregation.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
-import { sentAs } from "./managed-parts.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
-export interface Holders {
-  /** The managed entries, if known. */
-  readonly managed: Inventory["entries"] | undefined;
-  /** The entries on the lists, if known. */
-  readonly shown: Observed["lists"] | undefined;
+export interface Holders extends ListsNow {
   /** The rule whose missing source last declared the entry for that list: the entry still counts as declared. */
   readonly awaiting: ((list: ListName, entry: Entry) => string | undefined) | undefined;
 }
@@ -44,7 +39,7 @@ export function settleConflicts(rules: readonly CompiledRule[], holders: Holders
   if (actions.size < 2 && holders.awaiting === undefined) return { rules, hasConflicts: false };
   const disputed = onBothLists(rules);
   const winners = new Map<Entry, Winner>();
-  const pieces = piecesOf(rules);
+  const sent = new SentEntries(rules, holders);
   let hasConflicts = false;
   for (const rule of disputed.size === 0 ? [] : rules) {
     const first: Winner = { rule, why: "First" };
@@ -60,13 +55,13 @@ export function settleConflicts(rules: readonly CompiledRule[], holders: Holders
         winners.set(entry, { rule: rule.isOwners ? rule : other.rule, why: "Owner" });
         continue;
       }
-      const holding = holderOf(entry, holders, pieces);
+      const holding = sent.holderOf(entry);
       if (holding === undefined) continue;
       winners.set(entry, { rule: holding === rule.list ? rule : other.rule, why: "Holder" });
     }
   }
   if (!hasConflicts && holders.awaiting === undefined) return { rules, hasConflicts };
-  return { rules: rules.map((rule) => withoutLost(rule, winners, holders)), hasConflicts };
+  return { rules: rules.map((rule) => withoutLost(rule, winners, holders, sent)), hasConflicts };
 }
 
 /** The entries that are declared for both lists. */
@@ -85,37 +80,46 @@ function onBothLists(rules: readonly CompiledRule[]): ReadonlySet<Entry> {
   return both;
 }
 
-type Pieces = ReadonlyMap<Entry, readonly Entry[]>;
+/** Finds the entries of rules on the lists, where they may be merged into wider networks. */
+class SentEntries {
+  readonly #now: ListsNow;
+  readonly #recorded: Readonly<Record<ListName, SentAs>> | undefined;
+  readonly #aggregated: readonly CompiledRule[];
 
-const noPieces: Pieces = new Map();
+  constructor(rules: readonly CompiledRule[], now: ListsNow) {
+    const { managed } = now;
+    this.#now = now;
+    this.#recorded = managed && { blocklist: new SentAs(managed.blocklist), allowlist: new SentAs(managed.allowlist) };
+    this.#aggregated = rules.filter(({ widest }) => widest !== undefined);
+  }
 
-/**
- * The parts of carved entries on the blocklist that show whether the list has the carved entry: without parts that a rule
- * declares itself, because these can be on the list for that rule alone.
- */
-function piecesOf(rules: readonly CompiledRule[]): Pieces {
-  const blocks = rules.filter(({ list }) => list === "blocklist");
-  const isDeclared = (piece: Entry): boolean => blocks.some(({ entries }) => entries.has(piece));
-  return new Map(
-    rules.flatMap(({ carved }) =>
-      carved.map(({ entry, pieces }) => [entry, pieces.filter((piece) => !isDeclared(piece))] as const),
-    ),
-  );
+  isRecorded(list: ListName, entry: Entry): boolean {
+    return this.#recorded !== undefined && this.#recorded[list].of(entry).length > 0;
+  }
+
+  /**
+   * The list that holds a declared entry. It does not matter whether the entry on the list is managed: the record may be lost, or a
+   * deleted rule may have retained the entry. A recorded entry need not be on the list: the read may be stale, or it was evicted.
+   */
+  holderOf(entry: Entry): ListName | undefined {
+    if (this.#recorded === undefined) return undefined;
+    return listNames.find((list) => this.#isShown(list, entry) || this.isRecorded(list, entry));
+  }
+
+  #isShown(list: ListName, entry: Entry): boolean {
+    const shown = this.#now.shown?.[list];
+    if (shown === undefined || shown.has(entry)) return shown !== undefined;
+    const isMerged = this.#aggregated.some((rule) => rule.list === list && rule.entries.has(entry));
+    return isMerged && networksAround(entry).some((network) => shown.has(network));
+  }
 }
 
-/**
- * The list that holds a declared entry. It does not matter whether the entry on the list is managed: the record may be lost, or a
- * deleted rule may have retained the entry. A recorded entry need not be on the list: the read may be stale, or it was evicted.
- */
-function holderOf(entry: Entry, { managed, shown }: Holders, pieces: Pieces): ListName | undefined {
-  if (managed === undefined) return undefined;
-  const has = (list: ListName, written: Entry): boolean =>
-    shown?.[list].has(written) === true || sentAs(managed[list], written).length > 0;
-  if ((pieces.get(entry) ?? [entry]).some((piece) => has("blocklist", piece))) return "blocklist";
-  return has("allowlist", entry) ? "allowlist" : undefined;
-}
-
-function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>, holders: Holders): CompiledRule {
+function withoutLost(
+  rule: CompiledRule,
+  winners: ReadonlyMap<Entry, Winner>,
+  holders: Holders,
+  sent: SentEntries,
+): CompiledRule {
   const opposite: ListName = rule.list === "blocklist" ? "allowlist" : "blocklist";
   const lost: RejectedEntry[] = [];
   const lose = (entry: Entry, message: string): void => {
@@ -127,17 +131,16 @@ function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>, ho
       lose(entry, lostTo(entry, winner, rule));
       continue;
     }
-    const awaited = awaitedOn(opposite, entry, holders);
+    const awaited = awaitedOn(opposite, entry, holders, sent);
     if (awaited !== undefined) lose(entry, awaitedMessage(rule, opposite, entry, awaited));
   }
   return withoutEntries(rule, lost);
 }
 
 /** The rule whose missing source last declared the entry for that list, if the list contains it. */
-function awaitedOn(list: ListName, entry: Entry, holders: Holders): string | undefined {
-  if (holders.awaiting === undefined || holders.managed === undefined) return undefined;
-  if (sentAs(holders.managed[list], entry).length === 0) return undefined;
-  return holderOf(entry, holders, noPieces) === list ? holders.awaiting(list, entry) : undefined;
+function awaitedOn(list: ListName, entry: Entry, { awaiting }: Holders, sent: SentEntries): string | undefined {
+  if (awaiting === undefined || !sent.isRecorded(list, entry)) return undefined;
+  return sent.holderOf(entry) === list ? awaiting(list, entry) : undefined;
 }
 
 /** The rule without the losing entries, which it reports as rejected. */

@@ -1,19 +1,21 @@
 // The guards on single entries: they reject entries that no rule may put on a list.
-import { carve } from "../../model/carve.ts";
+import { without } from "../../model/aggregate.ts";
 import type { DeclaredOrigin, DeclaredInstance, Grant, Guards, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
-import { parseDeclaredEntry } from "../../model/entry.ts";
+import { parseDeclaredEntry, readObservedEntry } from "../../model/entry.ts";
 import type { EntryHead } from "../../model/entry-head.ts";
 import { headOf } from "../../model/entry-head.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
-import { asSentence } from "../../model/sentence.ts";
+import { asSentence, listed } from "../../model/sentence.ts";
 import { tooWide } from "./guest-limits.ts";
-import type { CarvedEntry } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 import { isSpecialPurposeOnly, specialPurposeObjection } from "./special-purpose.ts";
 
-/** The maximum number of networks of a carved entry: each takes one API call. */
+/** The maximum number of networks that may be left of an entry after `spec.except`: each takes one API call. */
 const piecesMax = 256;
+
+/** The number of protected networks that a message names. */
+const keptShownMax = 5;
 
 export interface EntryGuards {
   readonly declared: Guards;
@@ -56,14 +58,15 @@ function compileAnew(instance: DeclaredInstance, origins: readonly DeclaredOrigi
 }
 
 export interface GuardedEntries {
-  /** As declared, including carved ones. */
   readonly entries: ReadonlySet<Entry>;
   readonly rejected: readonly RejectedEntry[];
-  readonly carved: readonly CarvedEntry[];
+  /** As in `CompiledRule`. */
+  readonly cutFrom: ReadonlyMap<Entry, Entry>;
 }
 
-/** The external sources of a rule, and the grant of a guest's rule. */
+/** The networks that a rule leaves out, its external sources, and the grant of a guest's rule. */
 export interface EntryOrigins {
+  readonly except?: readonly string[];
   readonly fromFeeds?: ReadonlySet<string>;
   readonly grant?: Grant | undefined;
 }
@@ -72,28 +75,28 @@ interface Answered {
   readonly guards: EntryGuards;
   readonly list: ListName;
   readonly grant: Grant | undefined;
-  /** The sources that are feeds. */
-  readonly feeds: string;
+  /** `spec.except`, and the sources that are feeds. */
+  readonly names: string;
   readonly answer: GuardedEntries;
 }
 
 /** The last result for each declared entry, so that a change of one rule does not check the entries of the others. */
 const answered = new WeakMap<ReadonlyMap<Entry, string>, Answered>();
 
-/** Applies the guards to all entries of one rule, each with its source. */
+/** Takes `spec.except` out of all entries of one rule, each with its source, and applies the guards to what is left. */
 export function guardEntries(
   guards: EntryGuards,
   list: ListName,
   declared: ReadonlyMap<Entry, string>,
   origins: EntryOrigins = {},
 ): GuardedEntries {
-  const { fromFeeds = [], grant } = origins;
-  const feeds = [...fromFeeds].join("\n");
+  const { except = [], fromFeeds = [], grant } = origins;
+  const names = [...except, "", ...fromFeeds].join("\n");
   const known = answered.get(declared);
-  const isSame = known?.guards === guards && known.list === list && known.grant === grant && known.feeds === feeds;
+  const isSame = known?.guards === guards && known.list === list && known.grant === grant && known.names === names;
   if (isSame) return known.answer;
   const answer = guardAnew(guards, list, declared, origins);
-  answered.set(declared, { guards, list, grant, feeds, answer });
+  answered.set(declared, { guards, list, grant, names, answer });
   return answer;
 }
 
@@ -101,30 +104,42 @@ function guardAnew(
   guards: EntryGuards,
   list: ListName,
   declared: ReadonlyMap<Entry, string>,
-  { fromFeeds = new Set(), grant }: EntryOrigins,
+  { except = [], fromFeeds = new Set(), grant }: EntryOrigins,
 ): GuardedEntries {
   const entries = new Set<Entry>();
   const rejected: RejectedEntry[] = [];
-  const carved: CarvedEntry[] = [];
-  for (const entry of declared.keys()) {
-    const wide = grant === undefined ? undefined : tooWide(entry, grant);
-    const finding = wide === undefined ? guardEntry(guards, list, entry) : rejectedFor(wide, narrower);
-    if (finding.kind !== "Rejected") entries.add(entry);
-    if (finding.kind === "Accepted") continue;
-    const source = declared.get(entry) ?? "";
-    if (finding.kind === "Carved") {
-      carved.push({ entry, source, leftOut: finding.leftOut, pieces: finding.pieces });
-      continue;
-    }
-    const { objection, remedy } = finding;
+  const cutFrom = new Map<Entry, Entry>();
+  const reject = (entry: Entry, { objection, remedy }: Objection, written = entry): void => {
+    const source = declared.get(written) ?? "";
     if (!fromFeeds.has(source)) {
       rejected.push({ entry, source, message: remedy === undefined ? objection : `${objection}: ${remedy}.` });
     } else if (!isNoiseOfFeed(guards, list, entry)) {
       // A user of the feed can't follow the advice.
       rejected.push({ entry, source, message: asSentence(objection), isOfFeed: true });
     }
+  };
+  const check = (entry: Entry, written = entry): void => {
+    const wide = grant === undefined ? undefined : tooWide(entry, grant);
+    const objection = wide === undefined ? objectionTo(guards, list, entry) : { objection: wide, remedy: narrower };
+    if (objection !== undefined) reject(entry, objection, written);
+    else entries.add(entry);
+    if (entry !== written) cutFrom.set(entry, written);
+  };
+  const excepted = new NetworkIndex(except.map(readObservedEntry));
+  for (const entry of declared.keys()) {
+    if (except.length === 0 || !excepted.mayOverlap(headOf(entry))) check(entry);
+    else if (excepted.containing(entry) === undefined) {
+      const pieces = without(entry, excepted.inside(entry), piecesMax);
+      if (pieces === undefined) reject(entry, tooManyPieces(entry));
+      else for (const piece of pieces) check(piece, entry);
+    }
   }
-  return { entries, rejected, carved };
+  return { entries, rejected, cutFrom };
+}
+
+function tooManyPieces(entry: Entry): Objection {
+  const objection = `${entry} would become more than ${piecesMax} networks without the networks in spec.except`;
+  return { objection, remedy: narrower };
 }
 
 /**
@@ -137,28 +152,21 @@ function isNoiseOfFeed({ declared }: EntryGuards, list: ListName, entry: Entry):
   return widthObjection(declared, list, entry, head) === undefined || isSpecialPurposeOnly(entry);
 }
 
-type Finding =
-  | { readonly kind: "Accepted" }
-  /** Objection and remedy together form a sentence; without a remedy, the objection contains it. */
-  | { readonly kind: "Rejected"; readonly objection: string; readonly remedy?: string }
-  | { readonly kind: "Carved"; readonly leftOut: readonly Entry[]; readonly pieces: readonly Entry[] };
-
-const accepted: Finding = { kind: "Accepted" };
+/** Objection and remedy together form a sentence; without a remedy, the objection contains it. */
+interface Objection {
+  readonly objection: string;
+  readonly remedy?: string;
+}
 
 const narrower = "write narrower networks";
 
-function rejectedFor(objection: string, remedy?: string): Finding {
-  return { kind: "Rejected", objection, ...(remedy !== undefined && { remedy }) };
-}
-
-function guardEntry({ declared, neverBlock }: EntryGuards, list: ListName, entry: Entry): Finding {
+function objectionTo({ declared, neverBlock }: EntryGuards, list: ListName, entry: Entry): Objection | undefined {
   const head = headOf(entry);
   const width = widthObjection(declared, list, entry, head);
-  if (width !== undefined) return rejectedFor(width, narrower);
+  if (width !== undefined) return { objection: width, remedy: narrower };
   const purpose = purposeObjection(declared, entry, head);
-  if (purpose !== undefined) return rejectedFor(purpose);
-  if (list === "allowlist" || !neverBlock.mayOverlap(head)) return accepted;
-  return guardReachable(declared, neverBlock, entry);
+  if (purpose !== undefined) return { objection: purpose };
+  return list === "allowlist" || !neverBlock.mayOverlap(head) ? undefined : reachableObjection(neverBlock, entry);
 }
 
 function widthObjection(
@@ -177,25 +185,12 @@ function purposeObjection(guards: Guards, entry: Entry, head: EntryHead): string
   return guards.specialPurpose === "Allow" ? undefined : specialPurposeObjection(entry, head);
 }
 
-/** Protects networks that must stay reachable: an entry that overlaps one is rejected, or carved if it is wider. */
-function guardReachable(guards: Guards, neverBlock: NetworkIndex, entry: Entry): Finding {
+/** Networks that must stay reachable: an entry that contains one needs `except`, and one inside it can't be blocked at all. */
+function reachableObjection(neverBlock: NetworkIndex, entry: Entry): Objection | undefined {
   const kept = neverBlock.overlaps(entry);
-  if (kept === undefined) return accepted;
+  if (kept === undefined) return undefined;
   const objection = `${entry} overlaps ${kept}, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin)`;
-  const remove = "remove it from the rule";
-  if (neverBlock.containing(entry) !== undefined) return rejectedFor(objection, remove);
-  if (guards.onNeverBlock === "Reject") {
-    const remedy =
-      "write narrower networks that leave it out, or set spec.guards.onNeverBlock of the instance to Carve";
-    return rejectedFor(objection, remedy);
-  }
-  const leftOut = neverBlock.inside(entry);
-  const pieces = carve(entry, leftOut, piecesMax);
-  if (pieces === undefined) {
-    return rejectedFor(
-      `${objection}. Without the ${leftOut.length} protected networks in it, it would become more than ${piecesMax} networks`,
-      "write narrower networks that leave them out",
-    );
-  }
-  return pieces.length === 0 ? rejectedFor(objection, remove) : { kind: "Carved", leftOut, pieces };
+  if (neverBlock.containing(entry) !== undefined) return { objection, remedy: "remove it from the rule" };
+  const inside = listed(neverBlock.inside(entry), keptShownMax);
+  return { objection: `${objection}: add ${inside} to spec.except of the rule.` };
 }

@@ -24,8 +24,6 @@ export interface WantedAdd {
   readonly list: "blocklist" | "allowlist";
   readonly entry: Entry;
   readonly rules: readonly CompiledRule[];
-  /** The declared entries that it represents; absent if it represents only itself. */
-  readonly standsFor?: readonly Entry[];
 }
 
 /**
@@ -111,17 +109,15 @@ function leading(rules: readonly CompiledRule[], rank: ReadonlyMap<CompiledRule,
 }
 
 /** The reasons for a rule's additions, by the number of other rules that declare an entry: one shared string for all such entries. */
-function reasons({ id, rule }: CompiledRule, left: number): (others: number, parts: number) => string {
+function reasons({ id, rule }: CompiledRule, left: number): (others: number) => string {
   const priority = rule.priority === 0 ? "" : `, priority ${rule.priority}`;
   const counts = `(${inThousands(left)} to add${priority})`;
   const known = new Map<number, string>();
-  return (others, parts) => {
-    const reason = parts === 1 ? known.get(others) : undefined;
-    if (reason !== undefined) return reason;
+  return (others) => {
     const also = others === 0 ? "" : ` and ${others} more`;
-    const made = `${parts === 1 ? "" : `for ${inThousands(parts)} entries `}declared by ${ruleLabel(id)}${also} ${counts}`;
-    if (parts === 1) known.set(others, made);
-    return made;
+    const reason = known.get(others) ?? `declared by ${ruleLabel(id)}${also} ${counts}`;
+    known.set(others, reason);
+    return reason;
   };
 }
 
@@ -129,20 +125,18 @@ function reasons({ id, rule }: CompiledRule, left: number): (others: number, par
 function operationsFor(first: CompiledRule, left: number): (add: WantedAdd) => AddEntry {
   const reasonFor = reasons(first, left);
   const named = new Map<readonly CompiledRule[], Pick<AddEntry, "rules" | "reason">>();
-  return ({ list, entry, rules, standsFor }) => {
+  return ({ list, entry, rules }) => {
     let names = named.get(rules);
     if (names === undefined) {
       const others = rules.filter((rule) => rule !== first);
-      names = { rules: [first.id, ...others.map(({ id }) => id)], reason: reasonFor(others.length, 1) };
+      names = { rules: [first.id, ...others.map(({ id }) => id)], reason: reasonFor(others.length) };
       named.set(rules, names);
     }
     if (first.judged !== undefined) {
       const reason = `listed by ${ruleLabel(first.id)}: ${placeOf(first, entry)}`;
       return { kind: "AddEntry", list, entry, rules: names.rules, reason };
     }
-    if (standsFor === undefined) return { kind: "AddEntry", list, entry, rules: names.rules, reason: names.reason };
-    const reason = reasonFor(names.rules.length - 1, standsFor.length);
-    return { kind: "AddEntry", list, entry, rules: names.rules, reason, parts: standsFor.length };
+    return { kind: "AddEntry", list, entry, rules: names.rules, reason: names.reason };
   };
 }
 

@@ -22,30 +22,17 @@ interface Known {
 
 const known = new WeakMap<Owned, Known>();
 
-/** The owners of an entry, and the entries that it stands for. */
-export interface WantedParts extends WantedBy {
-  readonly standsFor?: readonly Entry[];
-}
-
 /** Whether the record matches the declarations, and its entry does not count as missing. */
-export function isOf(record: OwnedEntry, { owners, retainedBy, standsFor }: WantedParts): boolean {
+export function isOf(record: OwnedEntry, { owners, retainedBy, lines }: WantedBy): boolean {
   return (
     record.owners === owners &&
     record.retainedBy === retainedBy &&
-    record.missingSinceMs === undefined &&
-    areSameEntries(record.standsFor, standsFor)
+    record.lines === lines &&
+    record.missingSinceMs === undefined
   );
 }
 
-/** Ignores the order. */
-function areSameEntries(a: readonly Entry[] | undefined, b: readonly Entry[] | undefined): boolean {
-  if (a === b) return true;
-  if (a === undefined || b === undefined || a.length !== b.length) return false;
-  const known = new Set(a);
-  return b.every((entry) => known.has(entry));
-}
-
-/** The owned entries whose record may be outdated: all of them for a compacted list, where entries may represent others. */
+/** The owned entries whose record may be outdated. */
 export function entriesToUpdate(owned: Owned, wanted: WantedEntries, owners: OwnerLookup): Iterable<Entry> {
   const compiled = compiledIn(wanted);
   if (compiled === undefined) return owned.keys();
@@ -104,5 +91,11 @@ function hasSameBases(bases: Known["bases"], wanted: Wanted, owners: OwnerLookup
 function basisOf(rules: readonly CompiledRule[], owners: OwnerLookup): Basis {
   const always = owners.always(rules);
   if (always !== undefined) return [always.owners, always.retainedBy];
-  return rules.flatMap(({ id, rule, parts, carved }) => [id, rule.deletionPolicy, ...parts, ...carved]);
+  return rules.flatMap(({ id, rule, parts, declared, lines }) => [
+    id,
+    rule.deletionPolicy,
+    declared === undefined,
+    lines,
+    ...parts,
+  ]);
 }

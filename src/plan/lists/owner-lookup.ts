@@ -12,22 +12,24 @@ export interface WantedBy {
   readonly owners: EntryOwners;
   /** The rules that retain the entry, as in a record. */
   readonly retainedBy: string | undefined;
+  /** How many declared entries it stands for, as in a record. */
+  readonly lines?: number;
 }
 
 interface Part {
   readonly owner: EntryOwner;
-  readonly entries: RulePart["entries"];
-  /** The carved entries of the rule, by the parts that replace them. */
-  readonly carvedBy: ReadonlyMap<Entry, readonly Entry[]>;
+  readonly has: (entry: Entry) => boolean;
 }
 
 /** The cached results for a combination of rules. */
 interface Combination {
   readonly retainedBy: string | undefined;
   readonly parts: readonly Part[];
-  /** By the sources that contain the entry: `101` means the first and the third. */
+  /** What its rules merged, without rules that merged nothing. */
+  readonly merged: readonly CompiledRule["lines"][];
+  /** By the sources that contain the entry, and the number of merged entries: `101` means the first and the third. */
   readonly known: Map<string, WantedBy>;
-  /** If every rule has a single source, all entries have the same owners. */
+  /** If every rule has a single source, and nothing is merged. */
   readonly always: WantedBy | undefined;
 }
 
@@ -55,10 +57,11 @@ export class OwnerLookup {
     const known = this.#combinations.get(rules);
     if (known !== undefined) return known;
     const retainedBy = retainersIn(rules);
-    const isSimple = rules.every((rule) => rule.parts.length <= 1);
+    const merged = rules.flatMap(({ lines }) => (lines.size === 0 ? [] : [lines]));
+    const isSimple = merged.length === 0 && rules.every((rule) => rule.parts.length <= 1);
     const always = isSimple ? { owners: ownersOfAll(rules), retainedBy } : undefined;
     const parts = isSimple ? [] : rules.flatMap((rule) => partsOf(rule));
-    const combination = { retainedBy, parts, known: new Map(), always };
+    const combination = { retainedBy, parts, merged, known: new Map(), always };
     this.#combinations.set(rules, combination);
     return combination;
   }
@@ -83,24 +86,22 @@ function ownersOf({ id, parts }: CompiledRule): EntryOwner[] {
   return parts.map(({ source }) => ownerOfRule(id, source));
 }
 
-function partsOf({ id, parts, carved }: CompiledRule): Part[] {
-  const carvedBy = new Map<Entry, Entry[]>();
-  for (const { entry, pieces } of carved) {
-    for (const piece of pieces) carvedBy.set(piece, [...(carvedBy.get(piece) ?? []), entry]);
-  }
-  return parts.map(({ source, entries }) => ({ owner: ownerOfRule(id, source), entries, carvedBy }));
+/** A network that is left of several entries, or merged, may come from any source of its rule, so all of them own it. */
+function partsOf({ id, parts, declared }: CompiledRule): Part[] {
+  return parts.map(({ source, entries }) => ({
+    owner: ownerOfRule(id, source),
+    has: (entry) => declared !== undefined || entries.has(entry),
+  }));
 }
 
-function hasEntry({ entries, carvedBy }: Part, entry: Entry): boolean {
-  return entries.has(entry) || carvedBy.get(entry)?.some((carved) => entries.has(carved)) === true;
-}
-
-function answerOf({ parts, retainedBy, known }: Combination, entry: Entry): WantedBy {
-  const key = parts.map((part) => (hasEntry(part, entry) ? "1" : "0")).join("");
+function answerOf({ parts, merged, retainedBy, known }: Combination, entry: Entry): WantedBy {
+  const sources = parts.map((part) => (part.has(entry) ? "1" : "0")).join("");
+  const lines = Math.max(0, ...merged.map((of) => of.get(entry) ?? 0));
+  const key = `${sources} ${lines}`;
   const answer = known.get(key);
   if (answer !== undefined) return answer;
-  const owners = parts.filter((_, index) => key[index] === "1").map(({ owner }) => owner);
-  const fresh = { owners: writeOwners(owners), retainedBy };
+  const owners = parts.filter((_, index) => sources[index] === "1").map(({ owner }) => owner);
+  const fresh = { owners: writeOwners(owners), retainedBy, ...(lines === 0 ? {} : { lines }) };
   known.set(key, fresh);
   return fresh;
 }

@@ -11,7 +11,7 @@ import type { CompiledRule } from "./compiled-rule.ts";
 import type { ObservedEntries } from "../../model/observed.ts";
 import type { WantedBy } from "./owner-lookup.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
-import { entriesToUpdate, isOf, type WantedParts } from "./outdated-records.ts";
+import { entriesToUpdate, isOf } from "./outdated-records.ts";
 import { goneRetainers, isRetained, joinRetainers } from "./retention.ts";
 import { rulesIn, type WantedEntries } from "./wanted-entries.ts";
 
@@ -40,10 +40,6 @@ export interface ListOwnership {
 export function ownEntries(input: {
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
   readonly wanted: WantedEntries;
-  /** Before compaction. */
-  readonly declared: WantedEntries;
-  /** The declared entries that each wanted one represents. */
-  readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
   readonly observed: ObservedEntries;
   readonly adds: readonly { readonly entry: Entry; readonly rules: readonly CompiledRule[] }[];
   /** Policy `Exclusive`: undeclared entries are removed, even if a deleted rule retains them. */
@@ -59,7 +55,7 @@ export function ownEntries(input: {
   readonly windowMs: number;
   readonly nowMs: number;
 }): ListOwnership {
-  const { owned, wanted, declared, observed, adds, unreadable, readAtMs, windowMs, nowMs } = input;
+  const { owned, wanted, observed, adds, unreadable, readAtMs, windowMs, nowMs } = input;
   const lookup = new OwnerLookup();
   const records = new Records(lookup, input, nowMs);
   const isLeft = (entry: Entry, record: OwnedEntry, isDeclared: boolean): boolean =>
@@ -102,7 +98,7 @@ export function ownEntries(input: {
   else for (const { entry, rules } of adds) take(entry, rules, "Added");
   if (isFirst && adds.length > 0) change = "Entries";
   const adopted = adoptable(wanted, observed, isManaged);
-  for (const entry of adopted) take(entry, wanted.get(entry) ?? declared.get(entry) ?? [], "Adopted");
+  for (const entry of adopted) take(entry, wanted.get(entry) ?? [], "Adopted");
   const atMs = lookAgainMs === undefined ? undefined : lookAgainMs + windowMs;
   return { owned: withChanges(owned, changes), change, adopted, lookAgainMs: atMs };
 }
@@ -148,7 +144,7 @@ class Records {
   updated(before: OwnedEntry, rules: readonly CompiledRule[], entry: Entry, isShown: boolean): OwnedEntry {
     // Its removal is confirmed: it becomes managed anew, not since it was first added.
     if (before.missingSinceMs !== undefined && !isShown) return this.fresh(rules, entry, "Added");
-    const wanted = this.#wantedBy(rules, entry);
+    const wanted = this.#owners.of(rules, entry);
     if (isOf(before, wanted)) return before;
     const gone = goneRetainers(before, this.#input.existingRules);
     const wantedBy = gone === undefined ? wanted : { ...wanted, retainedBy: joinRetainers([wanted.retainedBy, gone]) };
@@ -157,37 +153,15 @@ class Records {
     if (isOf(before, next)) return before;
     const known = this.#successors.get(before);
     if (known !== undefined && isOf(known, next)) return known;
-    const { standsFor: _, ...rest } = found(before);
+    const { lines: _, ...rest } = found(before);
     const record = { ...rest, ...next };
     this.#successors.set(before, record);
     return record;
   }
 
-  /** For an entry that represents others: the rules that declare any of them. */
-  #wantedBy(rules: readonly CompiledRule[], entry: Entry): WantedParts {
-    const { standsFor, declared } = this.#input;
-    const parts = standsFor.get(entry);
-    if (parts === undefined) return this.#owners.of(rules, entry);
-    const needing = new Set(rules);
-    const all = new Set<WantedBy>();
-    for (const part of parts) {
-      const wanting = declared.get(part) ?? [];
-      all.add(
-        this.#owners.of(
-          wanting.every((rule) => needing.has(rule)) ? wanting : wanting.filter((rule) => needing.has(rule)),
-          part,
-        ),
-      );
-    }
-    const retainedBy = joinRetainers([...all].map((one) => one.retainedBy));
-    const [first, ...more] = [...new Set([...all].map(({ owners }) => owners))];
-    const owners = more.reduce((joined, other) => joinOwners(joined, other), first ?? unknownOwners);
-    return { owners, retainedBy, standsFor: parts };
-  }
-
   /** The record of an entry that becomes managed now. */
   fresh(rules: readonly CompiledRule[], entry: Entry, manner: Manner): OwnedEntry {
-    const wantedBy = this.#wantedBy(rules, entry);
+    const wantedBy = this.#owners.of(rules, entry);
     const known = this.#fresh[manner].get(wantedBy);
     if (known !== undefined) return known;
     const record: OwnedEntry = { ...wantedBy, sinceMs: this.#nowMs, manner };
@@ -199,8 +173,6 @@ class Records {
 interface RecordsInput {
   readonly existingRules: ReadonlySet<string>;
   readonly unreadable: (owners: EntryOwners) => EntryOwners;
-  readonly declared: WantedEntries;
-  readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
 }
 
 /** The record of an entry that is not missing. */

@@ -10,7 +10,7 @@ import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { placeOf } from "./compiled-rule.ts";
 import { withoutEntries } from "./conflicts.ts";
-import { sentAs } from "./managed-parts.ts";
+import { SentAs } from "./aggregation.ts";
 import { OthersIndex } from "./others-index.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
@@ -30,6 +30,8 @@ export function protectOthers(rules: readonly CompiledRule[], protection: Protec
   const ofOwner = entriesOf(rules.filter(({ isOwners, list }) => isOwners && list === "allowlist"));
   const owners = new NetworkIndex(ofOwner);
   const allowed = entriesOf(rules.filter(({ isOwners, list }) => !isOwners && list === "allowlist"));
+  const { managed, shown } = protection;
+  const sentAs = managed === undefined ? undefined : new SentAs(managed.allowlist);
   const blocked = allowed.length === 0 ? undefined : blockedNear(allowed, rules, protection);
   return rules.map((rule) => {
     if (rule.isOwners || rule.entries.size === 0) return rule;
@@ -38,10 +40,8 @@ export function protectOthers(rules: readonly CompiledRule[], protection: Protec
       return refusing(rule, (entry) => owners.containing(entry) !== undefined, "allowed");
     }
     const { namespace } = rule.rule.meta;
-    const { managed, shown } = protection;
-    const allowlist = managed?.allowlist;
     const isHeld = (entry: Entry): boolean =>
-      allowlist !== undefined && sentAs(allowlist, entry).some((sent) => shown?.allowlist.has(sent) !== false);
+      sentAs?.of(entry).some((sent) => shown?.allowlist.has(sent) !== false) === true;
     const lifts = (entry: Entry): boolean =>
       blocked?.ofOwner.overlaps(entry) !== undefined ||
       (!isHeld(entry) && blocked?.ofGuests.overlapsOthers(entry, namespace) === true);

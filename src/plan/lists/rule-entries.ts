@@ -32,6 +32,8 @@ export interface RulePart {
   /** Each with the position where it was first written. */
   readonly entries: ReadonlyMap<Entry, string>;
   readonly isOfFeed?: true;
+  /** The entries of a feed that expire by themselves. */
+  readonly ending?: ReadonlyMap<Entry, number>;
 }
 
 export interface RuleEntries {
@@ -120,7 +122,15 @@ function* parseText(text: Exclude<AddressText, MissingText>): Generator<undefine
   const { source } = text;
   if (text.state === "Listed") {
     const entries = new Map(text.entries.map((entry) => [entry, source]));
-    const listed = { source, entries, isOfFeed: true, invalid: [], spellings: noSpellings } as const;
+    const { ending } = text;
+    const listed = {
+      source,
+      entries,
+      isOfFeed: true,
+      ...(ending && { ending }),
+      invalid: [],
+      spellings: noSpellings,
+    } as const;
     parsedTexts.set(text, listed);
     return listed;
   }

@@ -5,7 +5,7 @@ import type { Entry } from "../../model/entry.ts";
 import { readObservedEntry } from "../../model/entry.ts";
 import type { EntryHead } from "../../model/entry-head.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
-import { carve } from "../../model/carve.ts";
+import { without } from "../../model/aggregate.ts";
 
 /** A network, its purpose and the RFC. */
 type Row = readonly [network: string, purpose: string];
@@ -66,7 +66,7 @@ function indexOf(networks: readonly string[]): NetworkIndex {
 
 /** Whether the entry contains no public address: feeds contain networks as wide as 224.0.0.0/3, which cover several networks above. */
 export function isSpecialPurposeOnly(entry: Entry): boolean {
-  return carve(entry, anyIndex.inside(entry), 1)?.length === 0 || anyIndex.containing(entry) !== undefined;
+  return without(entry, anyIndex.inside(entry), 1)?.length === 0 || anyIndex.containing(entry) !== undefined;
 }
 
 /** Why the entry is rejected: the first special-purpose network that it overlaps. */

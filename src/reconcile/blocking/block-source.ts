@@ -56,6 +56,8 @@ function judgedRule(declared: DeclaredAutoBlock, view: BlocksView): GatheredRule
       addresses: [],
       addressesFrom: [],
       feeds: [],
+      except: [],
+      aggregate: false,
       expiresAtMs: undefined,
       ttlMs: undefined,
       priority: 0,

@@ -139,9 +139,7 @@ async function refused(run: Run, operation: Operation, message: string): Promise
   if (isOriginOperation(operation)) run.domain.doubt();
   if (operation.kind === "RemoveOrigin") emitOriginRemovalRefused(run, operation, message);
   if (operation.kind === "AddOrigin") emitOriginUnconfirmed(run, operation, inventory.origins.get(operation.host));
-  // If an entry that combines others is refused, the others are sent without waiting for the rest of the plan.
-  const standsForOthers = operation.kind === "AddEntry" && operation.parts !== undefined;
-  if (ledger.refusedCount >= refusedMax || standsForOthers) return run.readAgain();
+  if (ledger.refusedCount >= refusedMax) return run.readAgain();
   return follow(run, operation, inventory);
 }
 

@@ -308,7 +308,6 @@ export class Run {
           ? plan.lists
           : summarizeLists(observed, inventory, remaining, {
               held: plan.held,
-              coveredOn: (list) => plan.lists[list].covered,
               overflowOn: (list) => plan.lists[list].overflow,
             }),
       inventory,

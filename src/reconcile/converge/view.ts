@@ -64,7 +64,7 @@ export function orphansEntries({ inventory, observed }: Pick<View, "inventory" |
 export function countUnmanaged({ desired, observed }: View, { entries }: Inventory): number {
   let count = 0;
   for (const list of listNames) {
-    for (const entry of desired.declared[list].keys()) {
+    for (const entry of desired.lists[list].keys()) {
       if (observed.lists[list].has(entry) && !entries[list].has(entry)) count += 1;
     }
   }

@@ -2,7 +2,7 @@
 import { formatTime } from "../../api/conditions.ts";
 import type { ListName } from "../../model/declared.ts";
 import { unblockedAtMs } from "../../model/declared.ts";
-import { asSentence, counted, inThousands } from "../../model/sentence.ts";
+import { asSentence, counted } from "../../model/sentence.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { entriesLeft } from "../../plan/instance/progress.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
@@ -37,7 +37,7 @@ function assessWritten(rule: CompiledRule, progress: RuleProgress, facts: RunFac
     const message = `${synced} of ${desired} entries are on the ${list}; ${overflowOfRule(list, leftOut, facts)}`;
     return { status: "False", reason: "CapacityExceeded", message, next: "Person" };
   }
-  const foreign = `${coveredSentence(progress, list)}${foreignSentence(progress, facts, list)}`;
+  const foreign = `${derivedSentence(rule)}${foreignSentence(progress, facts, list)}`;
   if (awaited > 0) {
     const kept = `${counted(awaited, "entry", "entries")} from missing sources ${awaited === 1 ? "stays" : "stay"} as before`;
     return { status: "True", reason: "Synced", message: `${allOn(list, synced)} ${kept}.${foreign}`, next: "Settled" };
@@ -50,12 +50,11 @@ function suggestionFor({ isOwners }: CompiledRule, facts: RunFacts): string {
   return isOwners ? limitSuggestion(facts) : "";
 }
 
-/** Covered entries are in effect without being on the list, as the example shows. */
-function coveredSentence({ covered, coveredExample }: RuleProgress, list: ListName): string {
-  if (coveredExample === undefined) return "";
-  const { entry, cover } = coveredExample;
-  if (covered === 1) return ` Declared ${entry} is covered by ${cover}, which is on the ${list}.`;
-  return ` ${inThousands(covered)} of them are covered by other entries: for example, ${entry} by ${cover}, which is on the ${list}.`;
+/** The entries on the list may be fewer or more than those that the rule declares. */
+function derivedSentence({ declared, rule }: CompiledRule): string {
+  if (declared === undefined) return "";
+  const fields = [...(rule.except.length === 0 ? [] : ["spec.except"]), ...(rule.aggregate ? ["spec.aggregate"] : [])];
+  return ` The rule declares ${counted(declared, "entry", "entries")}, before ${fields.join(" and ")}.`;
 }
 
 function assessPending(rule: CompiledRule, { desired, synced }: RuleProgress, facts: RunFacts): SyncedFinding {

@@ -33,8 +33,7 @@ export function autoBlockStatus(
   const { observed, plan, inventory } = facts;
   const { generation } = rule.rule.meta;
   const isKnown = observed !== undefined && plan !== undefined && inventory !== undefined;
-  const { compacted } = facts.desired;
-  const progress = isKnown ? ruleProgress(rule, observed, plan, { managed: inventory.entries, compacted }) : undefined;
+  const progress = isKnown ? ruleProgress(rule, observed, plan, inventory.entries) : undefined;
   const conditions = conditionsOf(
     before.conditions ?? [],
     {

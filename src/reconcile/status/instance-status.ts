@@ -68,9 +68,9 @@ function observedPart(before: Partial<WafInstanceStatus>, facts: RunFacts): Part
   };
 }
 
-/** Omits zeros: most lists have no covered entries, and room for all entries. */
-function listCounts({ covered, overflow, ...counts }: ListSummary): NonNullable<WafInstanceStatus["blocklist"]> {
-  return { ...counts, ...(covered === 0 ? {} : { covered }), ...(overflow === 0 ? {} : { overflow }) };
+/** Omits a zero: most lists have room for all entries. */
+function listCounts({ overflow, ...counts }: ListSummary): NonNullable<WafInstanceStatus["blocklist"]> {
+  return { ...counts, ...(overflow === 0 ? {} : { overflow }) };
 }
 
 function acceptInstance({ result, desired }: RunFacts): AcceptedFinding {

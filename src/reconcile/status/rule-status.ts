@@ -7,7 +7,7 @@ import { ruleIdOf } from "../../model/rule-id.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { progressText, ruleProgress } from "../../plan/instance/progress.ts";
-import { describeCarved, describeRejected, faultsIn } from "../../plan/lists/compiled-rule.ts";
+import { describeRejected, faultsIn } from "../../plan/lists/compiled-rule.ts";
 import type { RejectedEntry } from "../../plan/lists/rule-entries.ts";
 import { shortened } from "../../model/sentence.ts";
 import { assessRule } from "./assess-rule.ts";
@@ -57,22 +57,21 @@ export function ruleStatus(
   };
 }
 
-function progressOf(rule: CompiledRule, { desired, observed, plan, inventory }: RunFacts): RuleProgress | undefined {
+function progressOf(rule: CompiledRule, { observed, plan, inventory }: RunFacts): RuleProgress | undefined {
   if (observed === undefined || plan === undefined || inventory === undefined) return undefined;
-  return ruleProgress(rule, observed, plan, { managed: inventory.entries, compacted: desired.compacted });
+  return ruleProgress(rule, observed, plan, inventory.entries);
 }
 
 function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleStatus, "entries" | "progress"> {
-  const { desired, synced, pending, foreign, refused, covered, leftOut } = progress;
+  const { desired, synced, pending, foreign, refused, leftOut } = progress;
   return {
     entries: {
       desired,
       synced,
       pending,
       rejected: rule.rejected.length + refused.length,
-      ...(rule.carved.length === 0 ? {} : { carved: rule.carved.length }),
+      ...(rule.declared === undefined || rule.expired ? {} : { declared: rule.declared }),
       ...(foreign === 0 ? {} : { foreign }),
-      ...(covered === 0 ? {} : { covered }),
       ...(leftOut.length === 0 ? {} : { overflow: leftOut.length }),
     },
     progress: progressText(rule, progress),
@@ -84,17 +83,11 @@ function shownEntries(
   rule: CompiledRule,
   progress: RuleProgress | undefined,
   bytesLeft: number,
-): Pick<WafIpRuleStatus, "rejected" | "carved"> {
+): Pick<WafIpRuleStatus, "rejected"> {
   const bytesMax = Math.max(entriesBytesMin, Math.min(entriesBytesMax, bytesLeft));
   const refused = (progress?.refused ?? []).map(({ entry, message }) => ({ entry, source: "the WAF's API", message }));
   const ofFeeds = rule.rejected.filter(({ isOfFeed }) => isOfFeed === true);
-  const rejected = firstEntries([...faultsIn(rule.rejected), ...refused, ...ofFeeds], bytesMax);
-  const carvedItems = rule.carved.slice(0, entriesShownMax);
-  const carved = firstEntries(
-    carvedItems.map((item) => ({ ...item, message: describeCarved(item) })),
-    bytesMax - bytesOf(rejected),
-  );
-  return { rejected, carved: carved.length === 0 ? undefined : carved };
+  return { rejected: firstEntries([...faultsIn(rule.rejected), ...refused, ...ofFeeds], bytesMax) };
 }
 
 /** Returns as many sources as fit. */

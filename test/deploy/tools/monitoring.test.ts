@@ -44,7 +44,6 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
         foreign: 4,
         pending: 1,
         held: 2,
-        covered: 0,
         overflow: 0,
       });
       metrics.planMade(instance, [{ kind: "AddEntry" }]);

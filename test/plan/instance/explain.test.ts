@@ -115,17 +115,29 @@ describe("Why an address is not blocked", () => {
     expect(told).toContainEqual(["without", undefined, "There is no ConfigMap edge/x."]);
   });
 
-  test("an address that must stay reachable is reported with the guard that rejects the entry or carves the address out", () => {
+  test("an address that is left out is reported with the guard that rejects the entry, or with spec.except", () => {
     const rules = [blocking("wide", ["203.0.113.0/24"])];
     const reject = anInstance({ guards: { neverBlock: ["203.0.113.9"] } });
     const rejected = explain("203.0.113.9", { rules: { rules, instance: reject } });
     expect(rejected.ineffective[0]?.message).toContain("must stay reachable");
-    const carve = anInstance({ guards: { neverBlock: ["203.0.113.9"], onNeverBlock: "Carve" } });
-    const carved = explain("203.0.113.9", { rules: { rules, instance: carve } });
-    expect([carved.verdict, carved.ineffective[0]?.sources]).toStrictEqual(["NotBlocked", ["spec.addresses[0]"]]);
-    const beside = explain("203.0.113.8", { rules: { rules, instance: carve }, blocklist: ["203.0.113.8"] });
+    const cutting = [blocking("wide", ["203.0.113.0/24"], { except: ["203.0.113.9"] })];
+    const cut = explain("203.0.113.9", { rules: { rules: cutting } });
+    expect(cut).toMatchObject({
+      verdict: "NotBlocked",
+      ineffective: [{ sources: ["spec.addresses[0]"], message: "spec.except of the rule leaves out 203.0.113.9." }],
+    });
+    const beside = explain("203.0.113.8", { rules: { rules: cutting }, blocklist: ["203.0.113.8"] });
     expect(beside).toMatchObject({ verdict: "Blocked", ineffective: [] });
     expect(beside.coverings[0]?.wantedBy[0]?.sources).toStrictEqual(["spec.addresses[0]"]);
+  });
+
+  test("a merged network is explained by the places of the entries that contain the address", () => {
+    const rules = [blocking("hosts", ["203.0.113.8", "203.0.113.9", "198.51.100.1"], { aggregate: true })];
+    const { verdict, coverings } = explain("203.0.113.9", { rules: { rules }, blocklist: ["203.0.113.8/31"] });
+    expect(verdict).toBe("Blocked");
+    expect(coverings).toMatchObject([
+      { entry: "203.0.113.8/31", isLive: true, lines: 2, wantedBy: [{ sources: ["spec.addresses[1]"] }] },
+    ]);
   });
 
   test("the allowlist takes precedence over the blocklist", () => {
@@ -190,8 +202,8 @@ describe("For any lists and rules", () => {
         fc.array(rule, { maxLength: 4 }),
         fc.constantFrom("198.18.1.1", "198.18.1.2", "198.18.9.9", "2001:db8::1"),
         fc.subarray(["198.18.1.1", "198.18.7.7/32"], { maxLength: 1 }),
-        fc.constantFrom("Reject" as const, "Carve" as const),
-        (drafts, asked, neverBlock, onNeverBlock) => {
+        fc.boolean(),
+        (drafts, asked, left, aggregate) => {
           const rules = drafts.map(({ action, addresses: own, text, isOver }, index) =>
             aRule(`rule-${index}`, {
               action,
@@ -199,15 +211,17 @@ describe("For any lists and rules", () => {
               texts: [text.join("\n# and\n")],
               expiresAtMs: isOver ? nowMs - 1 : undefined,
               meta: { createdAtMs: createdMs - index },
+              except: index % 2 === 0 ? left : [],
+              aggregate: aggregate && index < 2,
             }),
           );
-          const instance = anInstance({ guards: { neverBlock, onNeverBlock, specialPurpose: "Allow" } });
+          const instance = anInstance({ guards: { neverBlock: left, specialPurpose: "Allow" } });
           const all = gathered({ rules, instance });
           const desired = compileDesired(all, nowMs);
           const { coverings } = explain(asked, { rules: all, isUnread: true });
           const index = (one: Entry): boolean => new NetworkIndex([one]).containing(entry(asked)) !== undefined;
           const expected = listNames.flatMap((list) =>
-            [...desired.declared[list]].flatMap(([one, by]) =>
+            [...desired.lists[list]].flatMap(([one, by]) =>
               index(one) ? [`${list} ${one} ${by.map(({ id }) => id).join(",")}`] : [],
             ),
           );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import type { Compaction, ListName, ListPolicy, OriginType } from "../../../src/model/declared.ts";
+import type { ListName, ListPolicy, OriginType } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import { NetworkIndex } from "../../../src/model/entry-set.ts";
@@ -21,6 +21,7 @@ import { caseCount } from "../../support/builders/case-count.ts";
 const declaredTexts = [
   "198.18.0.0/16",
   "198.18.1.0/24",
+  "198.18.1.0",
   "198.18.1.1",
   "198.18.1.2",
   "192.0.2.1",
@@ -44,13 +45,17 @@ const rules = fc
       deletionPolicy: fc.constantFrom("Delete" as const, "Retain" as const),
       isOver: fc.constantFrom(false, false, false, true),
       adopts: fc.constantFrom(false, false, true),
+      merges: fc.boolean(),
+      except: fc.constantFrom([], [], ["198.18.1.2"], ["192.0.2.0/25", "198.18.1.0/30"]),
     }),
     { maxLength: 5 },
   )
   .map((drafts) =>
-    drafts.map(({ ageMs, isOver, adopts, ...draft }, index) =>
+    drafts.map(({ ageMs, isOver, adopts, merges, ...draft }, index) =>
       aRule(`rule-${index}`, {
         ...draft,
+        // What a rule adopts depends on the lists.
+        aggregate: merges && !adopts,
         expiresAtMs: isOver ? nowMs - 1 : undefined,
         meta: { createdAtMs: createdMs - ageMs, annotations: adopts ? { "wafsync.dev/adopt": "true" } : {} },
       }),
@@ -97,21 +102,13 @@ function worlds(policies: readonly ListPolicy[], brokenSources = false): fc.Arbi
       owned: fc.tuple(owned, owned),
       ownedOrigins: fc.dictionary(fc.constantFrom(...hosts), ownedOrigin, { maxKeys: 3, noNullPrototype: true }),
       primary: fc.constantFrom("primary.example", "a.example"),
-      onNeverBlock: fc.constantFrom("Reject" as const, "Carve" as const),
-      compaction: fc.constantFrom<Compaction>("None", "Covered", "Exact"),
       broken: brokenSources ? fc.constantFrom([], ["a.yaml can't be read."]) : fc.constant([]),
     })
     .map((draft) => ({
       gathered: gathered({
         instance: anInstance({
           policies: { blocklist: draft.blocklist, allowlist: draft.allowlist },
-          lists: { blocklist: { compaction: draft.compaction }, allowlist: { compaction: draft.compaction } },
-          guards: {
-            maxRemovals: 1_000,
-            maxRemovalPercent: 100,
-            neverBlock: ["198.18.1.2"],
-            onNeverBlock: draft.onNeverBlock,
-          },
+          guards: { maxRemovals: 1_000, maxRemovalPercent: 100, neverBlock: ["198.18.1.2"] },
         }),
         rules: draft.rules,
         origins: draft.origins,
@@ -194,12 +191,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           for (const wanted of desired.lists[list].keys()) expect(after.lists[list].has(wanted)).toBe(true);
           const isWhole = world.gathered.instance.policies[list] === "Exclusive";
           if (!isWhole || desired.holds.length > 0) continue;
-          // Declared and covered entries of other writers need no call.
-          const { declared, lists } = desired;
-          const others = [...world.observed.lists[list].keys()].filter(
-            (one) => declared[list].has(one) && !world.inventory.entries[list].has(one),
-          );
-          expect(new Set(after.lists[list].keys())).toStrictEqual(new Set([...lists[list].keys(), ...others]));
+          expect(new Set(after.lists[list].keys())).toStrictEqual(new Set(desired.lists[list].keys()));
         }
       }),
       { numRuns: caseCount(500) },
@@ -310,7 +302,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
   test("never uncovers a declared entry that the list covered before", () => {
     fc.assert(
       fc.property(worlds(writing), (world) => {
-        const { declared } = compileDesired(world.gathered, nowMs);
+        const { lists } = compileDesired(world.gathered, nowMs);
         const plan = planned(world);
         const seen = {
           blocklist: new Map(world.observed.lists.blocklist),
@@ -318,7 +310,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         };
         const covered = (list: ListName): readonly Entry[] => {
           const index = new NetworkIndex(seen[list].keys());
-          return [...declared[list].keys()].filter((one) => index.containing(one) !== undefined);
+          return [...lists[list].keys()].filter((one) => index.containing(one) !== undefined);
         };
         const before = { blocklist: covered("blocklist"), allowlist: covered("allowlist") };
         for (const operation of plan.operations) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { compileDesired } from "../../../src/plan/instance/desired.ts";
-import { allowing, anInstance, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
+import { allowing, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
 import type { InventoryOverrides, ObservedOverrides } from "../../support/builders/gathered.ts";
 import { anInventory, entry, gathered, nowMs, observed, ownedBy } from "../../support/builders/gathered.ts";
 
@@ -61,16 +61,20 @@ describe("An entry in Block and in Allow", () => {
     );
   });
 
-  test("that is carved belongs to the blocklist if a part of it is there, unless a rule declares this part itself", () => {
-    const instance = anInstance({ guards: { neverBlock: ["192.0.2.9"], onNeverBlock: "Carve" } });
-    const [network, part] = ["192.0.2.0/28", "192.0.2.0/29"] as const;
-    const allowlistWith = (blocked: readonly string[], managed: readonly string[]) => {
-      const rules = [allowing("office", [network], older), blocking("scanners", [network, ...blocked])];
-      return [...desiredWith({ instance, rules }, { blocklist: managed }).lists.allowlist.keys()];
-    };
-    expect(allowlistWith([], [part])).toStrictEqual([]);
-    expect(allowlistWith([part], [part])).toStrictEqual([network]);
-    expect(allowlistWith([part], [part, "192.0.2.8"])).toStrictEqual([]);
+  test.each(["recorded", "only shown"])("belongs to the blocklist if a merged network there contains it: %s", (how) => {
+    const hosts = ["192.0.2.0", "192.0.2.1"];
+    const rules = [
+      allowing("office", ["192.0.2.1"], older),
+      blocking("scanners", hosts, { aggregate: how === "only shown" }),
+    ];
+    const network = "192.0.2.0/31";
+    const managed = anInventory({ blocklist: [ownedBy(network, ["edge/scanners"])] }).entries.blocklist;
+    const merged = new Map([...managed].map(([one, record]) => [one, { ...record, lines: 2 }]));
+    const isRecorded = how === "recorded";
+    const owned = { blocklist: isRecorded ? merged : new Map(), allowlist: new Map() };
+    const shown = observed({ blocklist: isRecorded ? [] : [network] });
+    const desired = compileDesired(gathered({ rules }), nowMs, owned, shown);
+    expect(desired.rules.map(({ verdict }) => verdict)).toStrictEqual(["Conflict", "Accepted"]);
   });
 
   test("does not require the managed entries unless there is a conflict or a missing source", () => {

@@ -308,7 +308,6 @@ describe("The policy Observe", () => {
       foreign: 0,
       pending: 0,
       held: 0,
-      covered: 0,
       overflow: 0,
     });
     expect([...plan.inventory.entries.blocklist.keys()]).toStrictEqual([entry("192.0.2.9")]);

@@ -93,9 +93,10 @@ describe("The status of a rule", () => {
     expect(world.status.faults).toStrictEqual([]);
   });
 
-  test("lists carved entries, and counts the networks that replace them", async () => {
-    const instance = anInstance({ guards: { neverBlock: ["192.0.2.5", "192.0.2.6"], onNeverBlock: "Carve" } });
-    const rules = [blocking("a", ["192.0.2.0/29", "192.0.2.4", "192.0.2.5", "198.51.100.7"])];
+  test("counts the entries that belong on the list, and those that the rule declares", async () => {
+    const instance = anInstance({ guards: { neverBlock: ["192.0.2.5", "203.0.113.9"] } });
+    const except = ["192.0.2.5", "192.0.2.6"];
+    const rules = [blocking("a", ["192.0.2.0/29", "192.0.2.4", "203.0.113.9", "198.51.100.7"], { except })];
     const world = new ConvergeWorld({ declared: { instance, rules } });
     await world.pass();
     expect(world.waf.lists.blocklist.toSorted()).toStrictEqual([
@@ -105,36 +106,30 @@ describe("The status of a rule", () => {
       "198.51.100.7",
     ]);
     expect(world.status.read(metaOf(world))).toMatchObject({
-      entries: { desired: 4, synced: 4, pending: 0, rejected: 1, carved: 1 },
+      entries: { desired: 4, synced: 4, pending: 0, rejected: 1, declared: 4 },
       progress: "4/5",
-      rejected: [{ entry: "192.0.2.5", source: "spec.addresses[2]" }],
-      carved: [
-        {
-          entry: "192.0.2.0/29",
-          source: "spec.addresses[0]",
-          message:
-            "192.0.2.0/29 is written as 3 networks, without 192.0.2.5 and 1 more, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin).",
-        },
-      ],
+      rejected: [{ entry: "203.0.113.9", source: "spec.addresses[2]" }],
     });
+    expect(world.status.message(metaOf(world), "Synced")).toBe(
+      "All 4 entries are on the blocklist. The rule declares 4 entries, before spec.except.",
+    );
     world.declare({ instance, rules: [blocking("a", ["198.51.100.7"], { meta: { generation: 2 } })] });
     await world.pass();
     const status = world.status.read(metaOf(world));
     expect(status).toMatchObject({ entries: { desired: 1, synced: 1, pending: 0, rejected: 0 } });
-    expect(status).not.toHaveProperty("carved");
-    expect(status).not.toHaveProperty("entries.carved");
+    expect(status).not.toHaveProperty("entries.declared");
     expect(world.status.faults).toStrictEqual([]);
   });
 
-  test("stays small with many rejected and carved entries from the longest sources", async () => {
+  test("stays small with many rejected entries from the longest sources", async () => {
     const source = `ConfigMap edge/${"m".repeat(253)}, key ${"k".repeat(253)}`;
     const lines = Array.from({ length: 30 }, (_, index) => [`198.18.${index}.1`, `198.18.${index}.0/24`]).flat();
     const neverBlock = Array.from({ length: 30 }, (_, index) => `198.18.${index}.1`);
-    const instance = anInstance({ guards: { neverBlock, onNeverBlock: "Carve" } });
+    const instance = anInstance({ guards: { neverBlock } });
     const rule = aRule("feed", { texts: [{ state: "Read", source, text: lines.join("\n") }] });
     const world = new ConvergeWorld({ declared: { instance, rules: [rule] } });
     await world.pass();
-    expect(world.status.read(metaOf(world))).toMatchObject({ entries: { desired: 240, rejected: 30, carved: 30 } });
+    expect(world.status.read(metaOf(world))).toMatchObject({ entries: { desired: 0, rejected: 60 } });
     expect(world.status.faults).toStrictEqual([]);
   });
 

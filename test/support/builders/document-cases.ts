@@ -188,11 +188,6 @@ const instanceCases: FaultyCase[] = [
     ],
   },
   {
-    title: "an unknown compaction",
-    document: instanceDocument({ blocklist: { compaction: "exact" } }),
-    faults: ['spec.blocklist.compaction: must be one of None, Covered, Exact, but is "exact"; did you mean Exact?'],
-  },
-  {
     title: "a list without room for any entry",
     document: instanceDocument({ allowlist: { maxEntries: 0 } }),
     faults: ["spec.allowlist.maxEntries: must be at least 1"],
@@ -215,12 +210,9 @@ const instanceCases: FaultyCase[] = [
     ],
   },
   {
-    title: "guards with choices that do not exist",
-    document: instanceDocument({ guards: { onNeverBlock: "carve", specialPurpose: "Deny" } }),
-    faults: [
-      'spec.guards.onNeverBlock: must be one of Reject, Carve, but is "carve"; did you mean Carve?',
-      'spec.guards.specialPurpose: must be one of Reject, Allow, but is "Deny"',
-    ],
+    title: "a guard with a choice that does not exist",
+    document: instanceDocument({ guards: { specialPurpose: "Deny" } }),
+    faults: ['spec.guards.specialPurpose: must be one of Reject, Allow, but is "Deny"'],
   },
   {
     title: "a window of the guards that is too long",
@@ -245,6 +237,14 @@ const instanceCases: FaultyCase[] = [
 ];
 
 const ruleCases: FaultyCase[] = [
+  {
+    title: "networks to leave out that are no networks",
+    document: ruleDocument({ except: ["192.0.2.1/24"], aggregate: "yes" }),
+    faults: [
+      "spec.except[0]: write an IPv4 or IPv6 address, or a network without host bits, for example 192.0.2.7, 10.0.0.0/8 or 2001:db8::/48",
+      "spec.aggregate: must be true or false, but is a string",
+    ],
+  },
   {
     title: "both ttl and expiresAt",
     document: ruleDocument({ ttl: "2h", expiresAt: "2030-01-31T18:00:00Z" }),
@@ -555,15 +555,14 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       consistencyWindow: "1m30s",
       requestTimeout: "100ms",
       minRequestInterval: "1m",
-      blocklist: { policy: "Exclusive", compaction: "Exact", maxEntries: 10_000 },
-      allowlist: { policy: "Observe", compaction: "None", maxEntries: 1 },
+      blocklist: { policy: "Exclusive", maxEntries: 10_000 },
+      allowlist: { policy: "Observe", maxEntries: 1 },
       origins: { policy: "Observe" },
       guards: {
         maxRemovals: 0,
         maxRemovalPercent: 0,
         window: "2d",
         neverBlock: ["198.51.100.0/24", "2001:DB8::/32", "192.0.2.1"],
-        onNeverBlock: "Carve",
         minPrefixLength: { ipv4: 16, ipv6: 0 },
         allowMinPrefixLength: { ipv4: 32, ipv6: 0 },
         specialPurpose: "Allow",
@@ -590,6 +589,8 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
         { feedRef: { name: "threats", namespace: "platform" } },
       ],
       expiresAt: "2030-01-31T18:00:00.5+01:00",
+      except: ["198.51.100.7", "198.51.100.128/25", "2001:db8::1"],
+      aggregate: true,
       priority: -5,
       description: "Offices",
       deletionPolicy: "Retain",

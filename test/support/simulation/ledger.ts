@@ -12,6 +12,7 @@ import { nameKey } from "../../../src/model/resource.ts";
 import type { RunFacts } from "../../../src/reconcile/facts.ts";
 import type { Memory, Recorded } from "./oracle.ts";
 import {
+  aggregates,
   isForbidden,
   originRemovalForbidden,
   removalForbidden,
@@ -98,7 +99,7 @@ export class Ledger {
   }
 
   readonly memory: Memory = {
-    shows: (list, entry) => this.#owners[list].has(entry),
+    shown: (list) => this.#owners[list],
     isRecorded: (list, entry) => recordedAs(this.#inventory(), list, entry).length > 0,
     allowed: (entry) => {
       const inventory = this.#inventory();
@@ -131,8 +132,8 @@ export class Ledger {
     seen: Knowledge["seen"],
     list: ListName,
   ): readonly [ReadonlySet<Entry>, ReadonlySet<Entry>] {
-    const shows: Memory["shows"] = (name, entry) => seen[name]?.has(entry) === true;
-    const bySeen = wantedEntries(gathered, atMs, { ...this.memory, shows });
+    const shown: Memory["shown"] = (name) => new Map([...(seen[name] ?? [])].map((entry) => [entry, undefined]));
+    const bySeen = wantedEntries(gathered, atMs, { ...this.memory, shown });
     return [this.#wanted(gathered, atMs)[list], bySeen[list]];
   }
 
@@ -246,7 +247,7 @@ export class Ledger {
     );
     const uncovered = this.#uncoveredBy(list, entry, knowledge, { confirmed, moments });
     if (uncovered !== undefined) complain(`it uncovers ${uncovered}, which an accepted rule wants`);
-    if (isWanted && confirmed.instance.lists[list].compaction === "None") complain("an accepted rule wants it");
+    if (isWanted && !aggregates(confirmed, list)) complain("an accepted rule wants it");
     if (isWanted) return;
     if (this.#approved[list].has(entry)) {
       // The list may also show it in a different spelling.
@@ -357,12 +358,9 @@ export class Ledger {
     // A plan in the middle of a run counts the remaining entries. It cannot know other writers' changes since the list was read.
     const read = seen[list] ?? new Set();
     const known = [...read, ...(this.#addedSince.get(read) ?? [])];
-    // The size is that of what is declared: a merged entry counts as those that it stands for.
-    const records = this.#inventory().entries[list];
-    const declared = (listed: readonly Entry[]): Entry[] =>
-      listed.flatMap((other) => records.get(other)?.standsFor ?? [other]);
+    // The size is that of what is declared: the entries that a merged network stands for are among the additions.
     const sizeOf = (listed: readonly Entry[], adds: readonly Entry[]): number =>
-      new Set([...declared(listed), ...adds, ...declared(entries)]).size;
+      new Set([...listed, ...adds, ...entries]).size;
     const stillListed = known.filter((other) => this.#waf.has(list, other));
     const isTooMany = [wanted, added].every(
       (adds) => sizeOf(stillListed, adds) >= 10 && count * 100 > maxRemovalPercent * sizeOf(known, adds),
@@ -604,18 +602,18 @@ function describe(change: WafChange): string {
   }
 }
 
-/** The recorded entries for a declared entry: itself, or the entry that it was merged into or that covers it. */
+/** The recorded entries for a declared entry: itself, or the networks that it was merged into. */
 function recordedAs({ entries }: Inventory, list: ListName, entry: Entry): readonly Entry[] {
   const own = entries[list].has(entry) ? [entry] : [];
-  const others = [...entries[list]].flatMap(([sent, { standsFor }]) =>
-    sent !== entry && standsFor?.includes(entry) === true ? [sent] : [],
+  const others = [...entries[list]].flatMap(([sent, { lines }]) =>
+    sent !== entry && lines !== undefined && isCoveredBy(entry, [sent]) ? [sent] : [],
   );
   return [...own, ...others];
 }
 
-/** With Exact, a network is sent for entries that together contain all of its addresses. */
-export function isMergedFrom(gathered: Gathered, list: ListName, entry: Entry, wanted: ReadonlySet<Entry>): boolean {
-  return gathered.instance.lists[list].compaction === "Exact" && isCoveredBy(entry, wanted);
+/** With `aggregate`, a network is sent for entries that together contain all of its addresses. */
+function isMergedFrom(gathered: Gathered, list: ListName, entry: Entry, wanted: ReadonlySet<Entry>): boolean {
+  return aggregates(gathered, list) && isCoveredBy(entry, wanted);
 }
 
 /** The rules that retain an entry, as the record names them. */

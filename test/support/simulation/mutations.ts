@@ -1,7 +1,7 @@
 // wafsync's guarantees, each with the smallest source change that breaks it. `npm run mutate` applies each change to a copy of
 // the source and checks that a test fails. A test keeps the table in docs/contributing/reliability.md in sync with this list.
 
-import { compactionMutations } from "./compaction-mutations.ts";
+import { aggregateMutations } from "./aggregate-mutations.ts";
 import { feedMutations } from "./feed-mutations.ts";
 import { logMutations } from "./log-mutations.ts";
 import { networkMutations } from "./network-mutations.ts";
@@ -124,8 +124,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "`neverBlock` rejects overlapping entries",
     file: "src/plan/lists/guards.ts",
-    from: 'if (list === "allowlist" || !neverBlock.mayOverlap(head)) return accepted;',
-    to: "if (head !== undefined) return accepted;",
+    from: 'return list === "allowlist" || !neverBlock.mayOverlap(head) ? undefined',
+    to: "return head !== undefined ? undefined",
     foundBy: simulation,
   },
   {
@@ -162,48 +162,6 @@ export const mutations: readonly Mutation[] = [
     from: "if (exceptionIndex.containing(entry) !== undefined) return undefined;",
     to: "",
     foundBy: "test/plan/lists/special-purpose.test.ts",
-  },
-  {
-    guard: "`onNeverBlock` never sends a carved entry as a whole",
-    file: "src/plan/lists/carved-entries.ts",
-    from: "for (const { entry } of carved) entries.delete(entry);",
-    to: "",
-    foundBy: simulation,
-  },
-  {
-    guard: "`onNeverBlock` carves only with the value `Carve`",
-    file: "src/plan/lists/guards.ts",
-    from: 'if (guards.onNeverBlock === "Reject") {',
-    to: "if (guards.onNeverBlock === undefined) {",
-    foundBy: simulation,
-  },
-  {
-    guard: "all protected networks are cut out of a carved entry",
-    file: "src/plan/lists/guards.ts",
-    from: "const leftOut = neverBlock.inside(entry);",
-    to: "const leftOut = neverBlock.inside(entry).slice(0, 1);",
-    foundBy: "test/plan/lists/guards.test.ts",
-  },
-  {
-    guard: "an entry inside a protected network is rejected even with `Carve`",
-    file: "src/plan/lists/guards.ts",
-    from: "if (neverBlock.containing(entry) !== undefined) return rejectedFor(objection, remove);",
-    to: "",
-    foundBy: simulation,
-  },
-  {
-    guard: "carving an entry creates a limited number of networks",
-    file: "src/plan/lists/guards.ts",
-    from: "const piecesMax = 256;",
-    to: "const piecesMax = 100_000;",
-    foundBy: "test/plan/lists/guards.test.ts",
-  },
-  {
-    guard: "Allow entries take precedence over the parts of a carved entry",
-    file: "src/plan/lists/carved-entries.ts",
-    from: "if (!allowed.has(piece)) entries.add(piece);",
-    to: "entries.add(piece);",
-    foundBy: "test/plan/lists/guards.test.ts",
   },
   {
     guard: "a guard that can't be parsed stops all writes",
@@ -383,22 +341,22 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "the rule whose list already has the entry wins a conflict",
     file: "src/plan/lists/conflicts.ts",
-    from: "const holding = holderOf(entry, holders, pieces);",
+    from: "const holding = sent.holderOf(entry);",
     to: "const holding = undefined;",
     foundBy: simulation,
   },
   {
     guard: "a list that shows an unmanaged entry holds it in a conflict",
     file: "src/plan/lists/conflicts.ts",
-    from: "    shown?.[list].has(written) === true || sentAs",
-    to: "    sentAs",
+    from: "this.#isShown(list, entry) || this.isRecorded(list, entry)",
+    to: "this.isRecorded(list, entry)",
     foundBy: "test/plan/lists/conflicts.test.ts",
   },
   {
     guard: "a block that the record has holds a conflict, whatever the lists show",
     file: "src/plan/lists/conflicts.ts",
-    from: '.some((piece) => has("blocklist", piece))) return "blocklist";',
-    to: '.some((piece) => has("blocklist", piece)) && !has("allowlist", entry)) return "blocklist";',
+    from: "return listNames.find((list) =>",
+    to: "return listNames.findLast((list) =>",
     foundBy: "test/plan/lists/conflicts.test.ts",
   },
   {
@@ -406,20 +364,20 @@ export const mutations: readonly Mutation[] = [
     file: "src/plan/instance/plan.ts",
     from: "          wanted: drafts[list].whole,",
     to: "          wanted: drafts[list].target,",
-    foundBy: "test/reconcile/converge/compaction.test.ts",
+    foundBy: "test/reconcile/converge/aggregate.test.ts",
   },
   {
     guard: "an addition that waits for removals on hold is reported and not recorded",
     file: "src/plan/instance/plan.ts",
     from: "  if (entries.size === 0) return draft;",
     to: "  if (entries.size >= 0) return draft;",
-    foundBy: "test/reconcile/converge/compaction.test.ts",
+    foundBy: "test/reconcile/converge/aggregate.test.ts",
   },
   {
     guard: "an Allow entry of a guest that is no longer on the list lifts no block",
     file: "src/plan/lists/protect-others.ts",
-    from: "sentAs(allowlist, entry).some((sent) => shown?.allowlist.has(sent) !== false);",
-    to: "sentAs(allowlist, entry).some(() => shown !== null);",
+    from: "sentAs?.of(entry).some((sent) => shown?.allowlist.has(sent) !== false) === true;",
+    to: "sentAs?.of(entry).some(() => shown !== null) === true;",
     foundBy: "test/plan/instance/guests.test.ts",
   },
   {
@@ -751,7 +709,7 @@ export const mutations: readonly Mutation[] = [
     to: "if (left === -1) {",
     foundBy: "test/reconcile/converge/release.test.ts",
   },
-  ...compactionMutations,
+  ...aggregateMutations,
   ...feedMutations,
   ...rolloutMutations,
   ...logMutations,

@@ -6,7 +6,7 @@ import type { Entry } from "../../../src/model/entry.ts";
 import { parseDeclaredEntry } from "../../../src/model/entry.ts";
 import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import { type Claim, Granted, withoutLifted } from "./oracle-guests.ts";
-import { sharesAddress } from "./oracle-cover.ts";
+import { isCoveredBy, sharesAddress } from "./oracle-cover.ts";
 import { isIpv6, lengthOf, overlaps, without } from "./oracle-networks.ts";
 
 export interface Wanted {
@@ -16,10 +16,10 @@ export interface Wanted {
 
 /** The parts of the WAF and of wafsync's record that affect the result. */
 export interface Memory {
-  readonly shows: (list: ListName, entry: Entry) => boolean;
-  /** As itself, or as a part of others. */
+  readonly shown: (list: ListName) => ReadonlyMap<Entry, unknown>;
+  /** As itself, or merged into others. */
   readonly isRecorded: (list: ListName, entry: Entry) => boolean;
-  /** How the entry is recorded for the allowlist: as itself, or as a part of others. */
+  /** How the entry is recorded for the allowlist: as itself, or merged into others. */
   readonly allowed: (entry: Entry) => readonly Recorded[];
   /** The recorded entries of the blocklist, with the rules that last declared each. */
   readonly blocked: () => Iterable<readonly [Entry, Recorded]>;
@@ -32,15 +32,20 @@ export interface Memory {
 export function wantedEntries(declared: Gathered, nowMs: number, memory: Memory): Wanted {
   const gathered = withJudgedClients(declared, nowMs);
   const { allowed, blocked } = memory;
-  const holds = (list: ListName, entry: Entry): boolean => memory.shows(list, entry) || memory.isRecorded(list, entry);
+  const merged = { blocklist: new Set<Entry>(), allowlist: new Set<Entry>() };
+  const holds = (list: ListName, entry: Entry): boolean => {
+    const shown = memory.shown(list);
+    if (shown.has(entry) || memory.isRecorded(list, entry)) return true;
+    return merged[list].has(entry) && [...shown.keys()].some((other) => isCoveredBy(entry, [other]));
+  };
   const claims: Claim[] = [];
   const granted = new Granted(gathered.instance);
   for (const rule of oldestFirst(gathered.rules)) {
     if (isOver(rule, nowMs) || !granted.admits(rule)) continue;
     const list = listOfRule(rule);
     const { namespace } = rule.rule.meta;
-    const entries = entriesOf(rule).filter((entry) => writtenFor(gathered, list, entry).length > 0);
-    for (const entry of granted.of(rule, entries)) {
+    for (const entry of granted.of(rule, [...writtenForRule(gathered, rule)])) {
+      if (rule.rule.aggregate) merged[list].add(entry);
       claims.push({ entry, list, namespace, isOwners: namespace === gathered.instance.meta.namespace });
     }
   }
@@ -50,12 +55,7 @@ export function wantedEntries(declared: Gathered, nowMs: number, memory: Memory)
     const owners = all.filter(({ isOwners }) => isOwners);
     const lists = (owners.length > 0 ? owners : all).map(({ list }) => list);
     if (new Set(lists).size < 2) return lists[0];
-    const isOwn = (piece: Entry): boolean => piece !== entry && byEntry.get(piece)?.some(isBlock) === true;
-    const isBlocked = writtenFor(gathered, "blocklist", entry).some(
-      // A part that a rule declares itself does not show that the list has the carved entry.
-      (piece) => holds("blocklist", piece) && !isOwn(piece),
-    );
-    if (isBlocked) return "blocklist";
+    if (holds("blocklist", entry)) return "blocklist";
     return holds("allowlist", entry) ? "allowlist" : lists[0];
   };
   const withReadableFiles = { ...gathered, brokenSources: [] };
@@ -65,7 +65,7 @@ export function wantedEntries(declared: Gathered, nowMs: number, memory: Memory)
     claims.some(({ isOwners, list }) => !isOwners && list === "allowlist")
       ? heldBlocks(gathered, blocked(), nowMs)
       : [],
-    (entry) => allowed(entry).some((recorded) => memory.shows("allowlist", recorded.entry)),
+    (entry) => allowed(entry).some((recorded) => memory.shown("allowlist").has(recorded.entry)),
     // If a missing source may still declare an entry for the allowlist, a Block entry loses this conflict.
     ({ list, entry }) =>
       list === "blocklist" &&
@@ -74,15 +74,8 @@ export function wantedEntries(declared: Gathered, nowMs: number, memory: Memory)
         (recorded) => removalForbidden(withReadableFiles, "allowlist", recorded, nowMs) !== undefined,
       ),
   );
-  const on = (list: ListName): Entry[] => kept.flatMap((claim) => (claim.list === list ? [claim.entry] : []));
-  const allowlist = new Set(on("allowlist"));
-  const blocklist = new Set<Entry>();
-  for (const entry of on("blocklist")) {
-    // Declared Allow entries take precedence over the parts of a carved entry.
-    const pieces = writtenFor(gathered, "blocklist", entry);
-    for (const piece of pieces) if (piece === entry || !allowlist.has(piece)) blocklist.add(piece);
-  }
-  return { blocklist, allowlist };
+  const on = (list: ListName) => new Set(kept.flatMap((claim) => (claim.list === list ? [claim.entry] : [])));
+  return { blocklist: on("blocklist"), allowlist: on("allowlist") };
 }
 
 /** Automatic blocks as plain rules: the clients that are listed at this time, and not exempt. */
@@ -107,10 +100,6 @@ function withJudgedClients(gathered: Gathered, nowMs: number): Gathered {
   return { ...gathered, rules };
 }
 
-function isBlock({ list }: Claim): boolean {
-  return list === "blocklist";
-}
-
 /** Recorded Block entries that an unreadable source may still declare, as claims of the namespaces that last declared them. */
 function heldBlocks(gathered: Gathered, blocked: Iterable<readonly [Entry, Recorded]>, nowMs: number): Claim[] {
   return [...blocked].flatMap(([entry, recorded]) =>
@@ -124,15 +113,12 @@ function heldBlocks(gathered: Gathered, blocked: Iterable<readonly [Entry, Recor
 
 /** The entries that a rule may add to its list, independent of other rules. */
 export function writtenForRule(gathered: Gathered, rule: GatheredRule): Set<Entry> {
-  return new Set(entriesOf(rule).flatMap((entry) => writtenFor(gathered, listOfRule(rule), entry)));
+  return new Set(entriesOf(rule).filter((entry) => !isForbidden(gathered, listOfRule(rule), entry)));
 }
 
-/** The entries that are sent for an entry: itself, nothing if a guard rejects it, or the parts that remain. */
-function writtenFor(gathered: Gathered, list: ListName, entry: Entry): readonly Entry[] {
-  if (!isForbidden(gathered, list, entry)) return [entry];
-  const isCarved = gathered.instance.guards.onNeverBlock === "Carve" && list === "blocklist";
-  if (!isCarved || isTooWide(gathered, list, entry) || isSpecial(gathered, entry)) return [];
-  return without(entry, protectedNetworks(gathered));
+/** Whether a rule may merge entries of the list. */
+export function aggregates({ rules }: Gathered, list: ListName): boolean {
+  return rules.some((rule) => rule.rule.aggregate && listOfRule(rule) === list);
 }
 
 function listOfRule({ rule }: GatheredRule): ListName {
@@ -142,7 +128,9 @@ function listOfRule({ rule }: GatheredRule): ListName {
 function entriesOf(rule: GatheredRule): Entry[] {
   return textsOf(rule).flatMap((text) => {
     const parsed = parseDeclaredEntry(text);
-    return parsed.ok ? [parsed.entry] : [];
+    if (!parsed.ok) return [];
+    const except = isIpv6(parsed.entry) ? [] : rule.rule.except.filter((network) => overlaps(network, parsed.entry));
+    return except.length === 0 ? [parsed.entry] : without(parsed.entry, except);
   });
 }
 

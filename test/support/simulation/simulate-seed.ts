@@ -3,9 +3,8 @@
 import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/model/entry.ts";
-import type { Compaction } from "../../../src/model/declared.ts";
 import { isCoveredBy } from "./oracle-cover.ts";
-import { wantedEntries, wantedOrigins } from "./oracle.ts";
+import { aggregates, wantedEntries, wantedOrigins } from "./oracle.ts";
 import { anyFault, refusal } from "./sim-faults.ts";
 import { watchLagMsMax } from "./sim-cluster.ts";
 import type { SimProcess } from "./sim-process.ts";
@@ -316,8 +315,8 @@ class Installation {
       !own.entries[list].has(entry) && this.#world.inventory().entries[list].has(entry);
     for (const list of listNames) {
       const isExclusive = gathered.instance.policies[list] === "Exclusive";
-      const { compaction } = gathered.instance.lists[list];
-      this.#expectList(list, { wanted: wanted[list], isExclusive, compaction }, (entry) => isOfOther(list, entry));
+      const isMerging = aggregates(gathered, list);
+      this.#expectList(list, { wanted: wanted[list], isExclusive, isMerging }, (entry) => isOfOther(list, entry));
     }
     for (const [host, type] of wantedOrigins(gathered)) {
       if (waf.origins.get(host) !== type) ledger.violation(`${host} is not an origin as ${type} in the end`);
@@ -341,18 +340,18 @@ class Installation {
     {
       wanted,
       isExclusive,
-      compaction,
-    }: { readonly wanted: ReadonlySet<string>; readonly isExclusive: boolean; readonly compaction: Compaction },
+      isMerging,
+    }: { readonly wanted: ReadonlySet<string>; readonly isExclusive: boolean; readonly isMerging: boolean },
     isOfOther: (entry: Entry) => boolean,
   ): void {
     const { waf, ledger } = this.#world;
     const live = waf.entries(list);
     for (const entry of wanted) {
-      const isOn = compaction === "None" ? live.has(entry as never) : isCoveredBy(entry, live);
+      const isOn = isMerging ? isCoveredBy(entry, live) : live.has(entry as never);
       if (!isOn) ledger.violation(`${entry} is not on the ${list} in the end`);
     }
     for (const entry of live) {
-      if (wanted.has(entry) || (compaction === "Exact" && isCoveredBy(entry, wanted))) continue;
+      if (wanted.has(entry) || (isMerging && isCoveredBy(entry, wanted))) continue;
       if (isExclusive) ledger.violation(`${entry} is still on the ${list} in the end, which is Exclusive`);
       else if (ledger.ownersOf(list).get(entry) === "Ours" && !isOfOther(entry))
         ledger.violation(`${entry} is left on the ${list} in the end`);
