@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { mutations } from "../test/support/simulation/mutations.ts";
-import type { Mutation } from "../test/support/simulation/mutations.ts";
+import type { Mutation } from "../test/support/simulation/breaks.ts";
 import { count, scriptCommand } from "./script-command.ts";
 
 /** Enough to detect every mutation that the simulation should detect. */

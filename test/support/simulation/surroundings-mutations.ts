@@ -1,191 +1,151 @@
-// The guarantees about clocks, disks, folders and other processes, each with the smallest source change that breaks it.
-import type { Mutation } from "./mutations.ts";
-
-const stateTest = "test/source/directory/state-directory.test.ts";
-const lockTest = "test/source/directory/lock-file.test.ts";
-const clockTest = "test/reconcile/converge/clock-jumps.test.ts";
+// The guarantees about networks, clocks, files, access and other processes, each with the smallest source change that breaks it.
+import { breaks } from "./breaks.ts";
+import type { Mutation } from "./breaks.ts";
 
 export const surroundingsMutations: readonly Mutation[] = [
-  {
-    guard: "a deletion stops removing entries if they should stay",
-    file: "src/reconcile/converge/run-state.ts",
-    from: 'gathered === undefined || wantsRemoval(gathered) ? undefined : { kind: "Outdated" };',
-    to: "undefined;",
-    foundBy: "test/reconcile/converge/release.test.ts",
-  },
-  {
-    guard: "a deletion uses the policy from the API server, not from a stale cache",
-    file: "src/reconcile/converge/release.ts",
-    from: 'meta.deleting) return { kind: "Confirmed", gathered };',
-    to: 'meta.deleting) return { kind: "Confirmed", gathered: cached };',
-    foundBy: "test/reconcile/converge/release.test.ts",
-  },
-  {
-    guard: "setting the clock back delays no retry",
-    file: "src/reconcile/converge/run.ts",
-    from: "isBackingOff(memory, declared, ports.clock.monotonicMs())",
-    to: "isBackingOff(memory, declared, ports.clock.nowMs())",
-    foundBy: clockTest,
-  },
-  {
-    guard: "setting the clock back does not extend a confirmation",
-    file: "src/reconcile/converge/run-state.ts",
-    from: "undefined : this.ports.clock.monotonicMs();",
-    to: "undefined : this.ports.clock.nowMs();",
-    foundBy: clockTest,
-  },
-  {
-    guard: "setting the clock back does not delay the retry of a rejected entry",
-    file: "src/plan/lists/refusals.ts",
-    from: "return nowMs < refusal.refusedAtMs || nowMs >= refusalEndsAtMs(refusal);",
-    to: "return nowMs >= refusalEndsAtMs(refusal);",
-    foundBy: "test/plan/lists/memory-of-faults.test.ts",
-  },
-  {
-    guard: "a date in `Retry-After` is compared with the server's clock",
-    file: "src/net/retry-after.ts",
-    from: 'parseHttpDate(date?.trim() ?? "") ?? nowMs',
-    to: "nowMs",
-    foundBy: "test/net/retry-after.test.ts",
-  },
-  {
-    guard: "an operator calls no WAF of an instance whose labels do not match its selector",
-    file: "src/app/selected-instances.ts",
-    from: "return this.matches(labels) && (",
-    to: "return (",
-    foundBy: "test/app/selected-instances.test.ts",
-  },
-  {
-    guard: "an instance that gets the labels of an operator waits until the calls of the former one have ended",
-    file: "src/app/selected-instances.ts",
-    from: "this.#clock.monotonicMs() - joinedAtMs >= handOverMs",
-    to: "true",
-    foundBy: "test/app/selected-instances.test.ts",
-  },
-  {
-    guard: "a state directory is used only while the process holds its lock",
-    file: "src/source/directory/lock-file.ts",
-    from: 'if (text === undefined) return "Gone";',
-    to: 'if (text === undefined) return "Held";',
-    foundBy: stateTest,
-  },
-  {
-    guard: "a lock whose process can't be seen is removed only after ten seconds without a change",
-    file: "src/source/directory/lock-file.ts",
-    from: '(life === "Unknown" && isSilent)',
-    to: 'life === "Unknown"',
-    foundBy: lockTest,
-  },
-  {
-    guard: "a dead lock is removed by one process at a time",
-    file: "src/source/directory/lock-file.ts",
-    from: "if (readLock(this.#path) === text) rmSync",
-    to: "rmSync",
-    foundBy: lockTest,
-  },
-  {
-    guard: "a process with many calls lets others use the key now and then",
-    file: "src/app/machine-locks.ts",
-    from: "if (!isOver || !existsSync(this.#wanted))",
-    to: "if (true)",
-    foundBy: "test/app/machine-locks.test.ts",
-  },
-  {
-    guard: "no call of the WAF without the lock of the state directory",
-    file: "src/app/standalone.ts",
-    from: "const lost = this.lost();",
-    to: "const lost = undefined;",
-    foundBy: "test/app/lost-state.test.ts",
-  },
-  {
-    guard: "a file of the user keeps its mode and its owner",
-    file: "src/source/directory/atomic-file.ts",
-    from: "await file.chmod(mode & 0o7777);",
-    to: "await file.chmod(0o644);",
-    foundBy: "test/source/directory/atomic-file.test.ts",
-  },
-  {
-    guard: "an approval changes nothing else in its file",
-    file: "src/cli/targets/approve-folder.ts",
-    from: "isDeepStrictEqual(valueOf(result), wanted)",
-    to: "true",
-    foundBy: "test/cli/command-rule.test.ts",
-  },
-  {
-    guard: "a rule's file with another document is not overwritten",
-    file: "src/cli/targets/rule-files.ts",
-    from: "documents.length === 1 &&",
-    to: "",
-    foundBy: "test/cli/command-rule.test.ts",
-  },
-  {
-    guard: "a state directory is never read as declarations, however its path is spelled",
-    file: "src/source/directory/list-files.ts",
-    from: "visited: await identitiesOf(skip),",
-    to: "visited: new Set(),",
-    foundBy: "test/source/directory/read-directory.test.ts",
-  },
-  {
-    guard: "log rows that were forwarded too often are reported",
-    file: "src/plan/logs/day-reading.ts",
-    from: "broken, brokenCount, surplus: this.#surplus() }",
-    to: "broken, brokenCount, surplus: 0 * this.#surplus() }",
-    foundBy: "test/plan/logs/day-reading.test.ts",
-  },
-  {
-    guard: "setting the clock back does not delay the complete read of CrowdSec's decisions",
-    file: "src/feed/crowdsec/crowdsec-source.ts",
-    from: "const nowMs = this.#options.clock.monotonicMs();",
-    to: "const nowMs = this.#options.clock.nowMs();",
-    foundBy: "test/feed/crowdsec/crowdsec-source.test.ts",
-  },
-  {
-    guard: "a file that can't be flushed to the disk does not replace the former one",
-    file: "src/source/directory/atomic-file.ts",
-    from: "await file.writeFile(content);\n      await file.sync();",
-    to: "await file.writeFile(content);\n      await file.sync().catch(() => undefined);",
-    foundBy: stateTest,
-  },
-  {
-    guard: "a status is not read through a link",
-    file: "src/source/directory/state-directory.ts",
-    from: "refuseLinksSync(this.#partsOf(file));",
-    to: "refuseLinksSync([]);",
-    foundBy: "test/source/directory/status-files.test.ts",
-  },
-  {
-    guard: "no file above its limit is read from the state directory",
-    file: "src/source/directory/state-directory.ts",
-    from: "if (stats.size > bytesMax)",
-    to: "if (stats.size < 0)",
-    foundBy: "test/source/directory/status-files.test.ts",
-  },
-  {
-    guard: "a `WafAutoBlock` whose instance is missing keeps its entries",
-    file: "src/source/directory/gather.ts",
-    from: "of [...snapshot.rules, ...snapshot.origins, ...snapshot.autoBlocks]) {",
-    to: "of [...snapshot.rules, ...snapshot.origins]) {",
-    foundBy: "test/source/directory/directory-source.test.ts",
-  },
-  {
-    guard: "removals that were not confirmed are not counted",
-    file: "src/reconcile/converge/run-state.ts",
-    from: "const countsRemovals = this.#confirmedMs !== undefined;",
-    to: "const countsRemovals = this.#confirmedMs !== null;",
-    foundBy: "test/reconcile/converge/safety.test.ts",
-  },
-  {
-    guard: "a cache has caught up only if it showed the state that this run read first",
-    file: "src/reconcile/converge/run-state.ts",
-    from: "this.memory.hasCaughtUp ||= !this.#isRead &&",
-    to: "this.memory.hasCaughtUp ||=",
-    foundBy: "test/reconcile/converge/safety.test.ts",
-  },
-  {
-    guard: "a file with a new stamp is read again until its time is in the past",
-    file: "src/source/directory/read-directory.ts",
-    from: "isFinal: listedMs - foundMs >= fileTimeStepMs",
-    to: "isFinal: true",
-    foundBy: "test/source/directory/read-directory.test.ts",
-  },
+  ...breaks("src/cli/unblock-plan.ts", "test/cli/command-rule.test.ts", {
+    "`unblock` changes only rules that a command wrote": "|| !isCommandRule(rule.meta) →",
+  }),
+  ...breaks("src/net/http-connection.ts", "test/feed/fetch/fetch-feed.test.ts", {
+    "a truncated response is not accepted as the content of a feed": "throw faultOf(failed() ?? error); → return;",
+    "a reset connection is not the end of a response without a length":
+      'if (failed() !== undefined) throw faultOf(failed()); → if (failed() === "") throw faultOf(failed());',
+  }),
+  ...breaks("src/net/http-connection.ts", "test/net/http-connection.test.ts", {
+    "the address is checked when the connection is made":
+      "lookup: createCheckedLookup(check.isAllowed, check.resolve) → lookup: createCheckedLookup(() => true, check.resolve)",
+    "no connection is made to an internal address in a URL":
+      'if (refused !== undefined) throw → if (refused?.code === "") throw',
+  }),
+  ...breaks("src/net/http-connection.ts", "test/net/certificates.test.ts", {
+    "a WAF, a feed or an API server with an invalid certificate gets no request":
+      'ALPNProtocols: ["http/1.1"], → ALPNProtocols: ["http/1.1"], rejectUnauthorized: false,',
+  }),
+  ...breaks("src/net/http-connection.ts", "test/waf/client.test.ts", {
+    "a request on a connection that is already open counts as sent": "else sent = true; → else sent = false;",
+  }),
+  ...breaks("src/app/waf-clients.ts", "test/app/waf-clients.test.ts", {
+    "after a rotation, the first call with the new key waits for the call with the former key":
+      "after: isRotated ? released : undefined, → after: undefined,",
+  }),
+  ...breaks("src/net/address-policy.ts", "test/net/address-policy.test.ts", {
+    "private networks count as internal": '["10.0.0.0", 8], → ["10.0.0.0", 9],',
+    "metadata services count as internal": '["169.254.0.0", 16], → ["169.254.0.0", 17],',
+    "an IPv6 address that contains an internal IPv4 address counts as internal":
+      'if (embedded !== undefined) return !isIn(innerIpv4, embedded, "ipv4"); → if (embedded !== undefined) return true;',
+    "addresses that are not known to be public count as internal":
+      'return isIn(globalUnicast, address, "ipv6") && !isIn(innerIpv6, address, "ipv6"); → return !isIn(innerIpv6, address, "ipv6");',
+  }),
+  ...breaks("src/net/checked-lookup.ts", "test/net/checked-lookup.test.ts", {
+    "every address of a host is checked":
+      "if (!addresses.every(({ address }) => isAllowed(address))) → if (!addresses.some(({ address }) => isAllowed(address)))",
+    "a host that is written as an address is checked":
+      "return isIP(address) !== 0 && !isAllowed(address) ? refusal() : undefined; → return isIP(host) !== 0 && !isAllowed(address) ? refusal() : undefined;",
+  }),
+  ...breaks("src/app/base-url-policy.ts", "test/app/base-url-policy.test.ts", {
+    "an allowed base URL allows no other host that begins with the same letters":
+      "if (allowed.origin !== asked.origin) return false; → if (!asked.origin.startsWith(allowed.origin)) return false;",
+    "an allowed base URL allows no other path that begins with the same letters":
+      "allowed.pathname : `${allowed.pathname}/`; → allowed.pathname : allowed.pathname;",
+  }),
+  ...breaks("src/source/cluster/instance-changes.ts", "test/source/cluster/instance-changes.test.ts", {
+    "a changed feed concerns only the instances that use it":
+      'flatMap((key) => this.#usersOf(key, "feed")); → flatMap(() => this.#options.stores.byKind.WafIpRule.list().flatMap((rule) => this.concernedBy("WafIpRule", rule)));',
+    "a former guest's objects concern no instance":
+      "names.push(...this.#attaching(kind, namespaceOf(change.object), this.#instanceStore.get(nameKey(former)))); → names.push(former);",
+  }),
+  ...breaks("src/source/cluster/feed-objects.ts", "test/source/cluster/instance-changes.test.ts", {
+    "only feeds that attached rules use are fetched":
+      'return isAllowed && this.#changes.concernedBy("WafIpRule", rule).length > 0; → return isAllowed;',
+    "only feeds that allow the namespace of the rule are fetched":
+      "return isAllowed && → return (isAllowed || true) &&",
+  }),
+  ...breaks("src/source/cluster/config-maps.ts", "test/source/cluster/config-maps.test.ts", {
+    "a ConfigMap that can't be read keeps its last content":
+      'if (read.ok || read.fault.code === "NotFound") { → if (read.ok || !read.ok) {',
+    "a text of a guest that is longer than its grant allows is not kept":
+      "if (text.length > lengthMax) → if (text.length < 0)",
+  }),
+  ...breaks("src/app/feed-loop.ts", "test/reconcile/feeds/feed-limits.test.ts", {
+    "the feeds of a round do not wait for servers that do not respond":
+      "await this.#within(async () => await fetching, fetchWaitMs, signal); → await fetching;",
+  }),
+  ...breaks("src/app/parked-waits.ts", "test/app/parked-waits.test.ts", {
+    "every call to a WAF releases the worker of its run":
+      "await waiting(async () => await Reflect.apply(call, target, parameters)) → await Reflect.apply(call, target, parameters)",
+  }),
+  ...breaks("src/net/retry-after.ts", "test/net/retry-after.test.ts", {
+    "a date in `Retry-After` is compared with the server's clock": 'parseHttpDate(date?.trim() ?? "") ?? nowMs → nowMs',
+  }),
+  ...breaks("src/app/selected-instances.ts", "test/app/selected-instances.test.ts", {
+    "an operator calls no WAF of an instance whose labels do not match its selector":
+      "return this.matches(labels) && ( → return (",
+    "an instance that gets the labels of an operator waits until the calls of the former one have ended":
+      "this.#clock.monotonicMs() - joinedAtMs >= handOverMs → true",
+  }),
+  ...breaks("src/source/directory/lock-file.ts", "test/source/directory/state-directory.test.ts", {
+    "a state directory is used only while the process holds its lock":
+      'if (text === undefined) return "Gone"; → if (text === undefined) return "Held";',
+  }),
+  ...breaks("src/source/directory/lock-file.ts", "test/source/directory/lock-file.test.ts", {
+    "a lock whose process can't be seen is removed only after ten seconds without a change":
+      '(life === "Unknown" && isSilent) → life === "Unknown"',
+    "a dead lock is removed by one process at a time": "if (readLock(this.#path) === text) rmSync → rmSync",
+  }),
+  ...breaks("src/app/machine-locks.ts", "test/app/machine-locks.test.ts", {
+    "a process with many calls lets others use the key now and then":
+      "if (!isOver || !existsSync(this.#wanted)) → if (true)",
+  }),
+  ...breaks("src/app/standalone.ts", "test/app/lost-state.test.ts", {
+    "no call of the WAF without the lock of the state directory": "const lost = this.lost(); → const lost = undefined;",
+  }),
+  ...breaks("src/source/directory/atomic-file.ts", "test/source/directory/atomic-file.test.ts", {
+    "a file of the user keeps its mode and its owner": "await file.chmod(mode & 0o7777); → await file.chmod(0o644);",
+  }),
+  ...breaks("src/source/directory/atomic-file.ts", "test/source/directory/state-directory.test.ts", {
+    "a file that can't be flushed to the disk does not replace the former one":
+      "await file.writeFile(content);\n      await file.sync(); → await file.writeFile(content);\n      await file.sync().catch(() => undefined);",
+  }),
+  ...breaks("src/cli/targets/approve-folder.ts", "test/cli/command-rule.test.ts", {
+    "an approval changes nothing else in its file": "isDeepStrictEqual(valueOf(result), wanted) → true",
+  }),
+  ...breaks("src/cli/targets/rule-files.ts", "test/cli/command-rule.test.ts", {
+    "a rule's file with another document is not overwritten": "documents.length === 1 && →",
+  }),
+  ...breaks("src/source/directory/list-files.ts", "test/source/directory/read-directory.test.ts", {
+    "a state directory is never read as declarations, however its path is spelled":
+      "visited: await identitiesOf(skip), → visited: new Set(),",
+  }),
+  ...breaks("src/source/directory/state-directory.ts", "test/source/directory/status-files.test.ts", {
+    "a status is not read through a link": "refuseLinksSync(this.#partsOf(file)); → refuseLinksSync([]);",
+    "no file above its limit is read from the state directory": "if (stats.size > bytesMax) → if (stats.size < 0)",
+  }),
+  ...breaks("src/source/directory/gather.ts", "test/source/directory/directory-source.test.ts", {
+    "a `WafAutoBlock` whose instance is missing keeps its entries":
+      "of [...snapshot.rules, ...snapshot.origins, ...snapshot.autoBlocks]) { → of [...snapshot.rules, ...snapshot.origins]) {",
+  }),
+  ...breaks("src/source/directory/read-directory.ts", "test/source/directory/read-directory.test.ts", {
+    "a file with a new stamp is read again until its time is in the past":
+      "isFinal: listedMs - foundMs >= fileTimeStepMs → isFinal: true",
+  }),
+  ...breaks("src/waf/lane-registry.ts", "test/waf/lane.test.ts", {
+    "a key has one lane, however its URL is written":
+      "const name = key.fingerprint(); → const name = `${baseUrl} ${key.fingerprint()}`;",
+  }),
+  ...breaks("src/source/directory/status-files.ts", "test/source/directory/status-files.test.ts", {
+    "a damaged list in a status does not stop the commands":
+      "conditions.every(isObject) && !hasDamagedList(value); → conditions.every(isObject);",
+  }),
+  ...breaks("src/waf/lane.ts", "test/waf/lane.test.ts", {
+    "a lane runs one call at a time":
+      "if (this.#running !== undefined || !this.#isAwake) return; → if (!this.#isAwake) return;",
+  }),
+  ...breaks("src/waf/client.ts", "test/waf/client.test.ts", {
+    "nothing is written without the Lease":
+      "if (!permission.permitted) return → if (!permission.permitted && call.name === undefined) return",
+  }),
+  ...breaks("src/model/redactor.ts", "simulation", {
+    "no message contains the API key":
+      "if (start >= done) redacted += text.slice(done, start) + redactedKey; → if (start >= done) redacted += text.slice(done, end);",
+  }),
 ];

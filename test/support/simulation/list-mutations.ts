@@ -1,0 +1,390 @@
+// The guarantees about lists and origins, the run and its records, each with the smallest source change that breaks it.
+import { breaks } from "./breaks.ts";
+import type { Mutation } from "./breaks.ts";
+
+export const listMutations: readonly Mutation[] = [
+  ...breaks("src/plan/lists/removal-guard.ts", "simulation", {
+    "`maxRemovals` puts removals on hold": "if (count > guards.maxRemovals) return true; →",
+    "`maxRemovalPercent` puts removals on hold":
+      "return sizeMax >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size; → return false;",
+    "an approval works only once": "approvals: approvals + 1 }; → approvals };",
+  }),
+  ...breaks("src/plan/lists/removal-guard.ts", "test/plan/lists/removal-guard.test.ts", {
+    "`window` adds up the removals of several plans": "const count = former + weigh( → const count = weigh(",
+    "a list that gets short within the window is still guarded":
+      "sizeMax: request.sizeMax + recent }; → sizeMax: request.sizeMax };",
+    "a removal is judged again after its entry is declared again":
+      "const pending = request.removals.filter((entry) => before.pending.has(entry)); → const pending = [...before.pending];",
+    "a removal is no longer approved after its entry is declared again":
+      "return next.hash === before.hash && sizeOf(next) === sizeOf(before); → return next.hash === before.hash;",
+    "an approval applies to exactly the named removals":
+      'const isGranted = hash !== undefined && hash === annotation; → const isGranted = hash !== undefined && (annotation ?? "") !== "";',
+    "an approval survives a crash":
+      "const isApproved = approval?.removals[list].has(entry) === true; → const isApproved = approval !== undefined && requests === undefined;",
+    "a list that may have ten entries is treated as a list of ten":
+      "return sizeMax >= shareCountsFrom && → return size >= shareCountsFrom &&",
+    "entries that expired in a feed count for no guard of removals":
+      'ended.get(`${id} ${owner.source ?? ""}`)?.has(entry) === true; → ended.size < 0;',
+    "entries that are removed from a feed before their end count for the guards of removals":
+      'ended.get(`${id} ${owner.source ?? ""}`)?.has(entry) === true; → ended.size >= 0;',
+  }),
+  ...breaks("src/plan/lists/removal-guard.ts", "test/reconcile/converge/safety.test.ts", {
+    "removals that were allowed are not judged again":
+      "isApproved || before.pending.has(entry) || endsByItself → isApproved || endsByItself",
+    "an inventory that is older than the status puts removals on hold":
+      "if (version >= reported) return undefined; → if (version >= 0) return undefined;",
+  }),
+  ...breaks("src/plan/lists/removal-guard.ts", "test/plan/lists/holds.test.ts", {
+    "approvals do not apply to unconfirmed removals":
+      'return kind === "Unconfirmed" || kind === "Restored" || approval → return kind === "Restored" || approval',
+  }),
+  ...breaks("src/plan/lists/removal-guard.ts", "test/reconcile/converge/aggregate.test.ts", {
+    "the guards count the declared entries that a removal uncovers":
+      "entries.reduce((sum, entry) => sum + weightOf(entry), 0) → entries.reduce((sum, entry) => sum + Math.min(1, weightOf(entry)), 0)",
+  }),
+  ...breaks("src/reconcile/converge/run-state.ts", "test/reconcile/converge/safety.test.ts", {
+    "a restored inventory stays recognizable until it is accepted":
+      "const version = held?.restored === undefined ? Math.max → const version = held?.restored !== null ? Math.max",
+    "a fresh read is valid for 30 s":
+      "this.ports.clock.monotonicMs() - this.#confirmedMs < confirmedForMs; → this.#confirmedMs < Infinity;",
+    "a stale cache does not remove retained entries from the inventory":
+      "return orphansEntries(this.#view, this.#plan); → return false;",
+    "removals that were not confirmed are not counted":
+      "const countsRemovals = this.#confirmedMs !== undefined; → const countsRemovals = this.#confirmedMs !== null;",
+    "a cache has caught up only if it showed the state that this run read first":
+      "this.memory.hasCaughtUp ||= !this.#isRead && → this.memory.hasCaughtUp ||=",
+  }),
+  ...breaks("src/reconcile/converge/run-state.ts", "simulation", {
+    "a failed fresh read puts removals on hold":
+      "gathered = { ...gathered, unconfirmed: confirmed.problem }; → gathered = { ...gathered };",
+    "a conflict when saving the inventory ends the run":
+      'if (saved.state === "Conflict") return → if (saved.state === "Conflict" && this.name.name === "") return',
+  }),
+  ...breaks("src/reconcile/converge/run-state.ts", "test/reconcile/converge/release.test.ts", {
+    "a deletion stops removing entries if they should stay":
+      'gathered === undefined || wantsRemoval(gathered) ? undefined : { kind: "Outdated" }; → undefined;',
+  }),
+  ...breaks("src/reconcile/converge/run-state.ts", "test/reconcile/converge/clock-jumps.test.ts", {
+    "setting the clock back does not extend a confirmation":
+      "undefined : this.ports.clock.monotonicMs(); → undefined : this.ports.clock.nowMs();",
+  }),
+  ...breaks("src/plan/instance/plan.ts", "test/reconcile/converge/safety.test.ts", {
+    "removals are counted before their calls": "countsRemovals && writesTo(list) → countsRemovals && nowMs < 0",
+    "a guard that can't be parsed stops all writes": "!suspend && desired.instanceFaults.length === 0; → !suspend;",
+  }),
+  ...breaks("src/plan/instance/plan.ts", "test/reconcile/converge/aggregate.test.ts", {
+    "an entry that is evicted from a full list stays recorded":
+      "wanted: drafts[list].whole, → wanted: drafts[list].target,",
+    "an addition that waits for removals on hold is reported and not recorded":
+      "if (entries.size === 0) return draft; → if (entries.size >= 0) return draft;",
+    "the entries that replace a merged one are added before it is removed":
+      "orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms) → orderForRoom([...replaced, ...orderWrites(adds, removals, basis)], rooms)",
+  }),
+  ...breaks("src/plan/instance/plan.ts", "simulation", {
+    "with `Observe`, wafsync writes nothing": 'policies[part] !== "Observe" && !suspend → !suspend',
+    "wafsync writes nothing for a suspended instance":
+      'policies[part] !== "Observe" && !suspend → policies[part] !== "Observe"',
+  }),
+  ...breaks("src/reconcile/converge/finish.ts", "test/reconcile/converge/release.test.ts", {
+    "the deletion of an instance waits at most ten minutes":
+      "return Math.min(wakeAtMs, wallTimeOf(clock, endsMs)); → return Math.max(wakeAtMs, wallTimeOf(clock, endsMs));",
+  }),
+  ...breaks("src/plan/lists/guards.ts", "simulation", {
+    "`neverBlock` rejects overlapping entries":
+      'return list === "allowlist" || !neverBlock.mayOverlap(head) ? undefined → return head !== undefined ? undefined',
+    "addresses of declared origins are never blocked":
+      "for (const origin of origins) { → for (const origin of origins.slice(0, 0)) {",
+    "`minPrefixLength` rejects wide networks":
+      "if (prefixLength >= shortest) return undefined; → if (prefixLength >= 0) return undefined;",
+    "`allowMinPrefixLength` rejects wide Allow entries":
+      'list === "blocklist" ? "minPrefixLength" : "allowMinPrefixLength"; → "minPrefixLength";',
+    "`specialPurpose` rejects special-purpose networks":
+      'guards.specialPurpose === "Allow" ? undefined → head !== undefined ? undefined',
+    "`except` leaves out entries inside its networks":
+      "else if (excepted.containing(entry) === undefined) { → else if (excepted.containing(entry) !== undefined) check(entry);\n    else {",
+  }),
+  ...breaks("src/plan/lists/guards.ts", "test/plan/lists/guards.test.ts", {
+    "`except` leaves out every network that it names":
+      "without(entry, excepted.inside(entry), piecesMax) → without(entry, excepted.inside(entry).slice(0, 1), piecesMax)",
+    "`except` makes a limited number of networks of an entry": "const piecesMax = 256; → const piecesMax = 100_000;",
+  }),
+  ...breaks("src/plan/lists/special-purpose.ts", "test/plan/lists/special-purpose.test.ts", {
+    "public parts of special-purpose networks are accepted":
+      "if (exceptionIndex.containing(entry) !== undefined) return undefined; →",
+  }),
+  ...breaks("src/plan/instance/domain.ts", "simulation", {
+    "the domain of the first sync is pinned":
+      "if (former === undefined || sameDomain(former, domain)) { → if (former === undefined || expected === undefined || sameDomain(former, domain)) {",
+    "wafsync writes only to the WAF of `expectedDomain`":
+      "if (expected !== undefined && !sameDomain(expected, domain)) { → if (expected !== undefined && domain === '') {",
+  }),
+  ...breaks("src/plan/instance/domain.ts", "test/plan/lists/memory-of-faults.test.ts", {
+    "the record of a domain is kept while the instance manages another domain":
+      "if (countManaged(inventory) > 0) { → if (countManaged(inventory) < 0) {",
+  }),
+  ...breaks("src/reconcile/converge/observe-waf.ts", "simulation", {
+    "a write that reaches another domain ends the run":
+      "if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined; → if (observed.domain !== '') return undefined;",
+  }),
+  ...breaks("src/reconcile/converge/observe-waf.ts", "test/reconcile/converge/safety.test.ts", {
+    "lists of another WAF do not change the record": "return moved; → return undefined;",
+  }),
+  ...breaks("src/plan/instance/desired.ts", "simulation", {
+    "a broken source puts removals on hold":
+      "const holds: Hold[] = [...gathered.brokenSources, ...origins.held].map( → const holds: Hold[] = [...origins.held].map(",
+  }),
+  ...breaks("src/plan/instance/desired.ts", "test/plan/instance/guests.test.ts", {
+    "a guest's origin is not protected from blocks":
+      'verdict === "Accepted" && isOwnersOf(instance, origin) → verdict === "Accepted" && (isOwnersOf(instance, origin) || origin.host !== "")',
+  }),
+  ...breaks("src/plan/instance/desired.ts", "test/reconcile/converge/release.test.ts", {
+    "unmanaged entries stay when an `Exclusive` instance is deleted":
+      'return policy === "Exclusive" ? "Additive" : policy; → return policy;',
+  }),
+  ...breaks("src/plan/instance/draft-rule.ts", "simulation", {
+    "a missing ConfigMap or an invalid line puts removals on hold":
+      "if (!expired) holds.push( → if (expired && !expired) holds.push(",
+  }),
+  ...breaks("src/plan/lists/holds.ts", "simulation", {
+    "removals of unrelated entries are not on hold":
+      "if (this.#isEmpty || owners === unknownOwners) return this.#all;\n    const known → if (this.#all.length >= 0) return this.#all;\n    const known",
+    "a missing source puts removals of the entries that it last declared on hold":
+      "const ofSource = source === undefined ? [] : (bySource.get(source) ?? []); → const ofSource = source === undefined ? [] : [];",
+    "an invalid line puts removals of the entries that its rule last declared on hold":
+      'if (scope.kind === "Rule") push(byRule, scope.rule, hold); →',
+    "a broken reference puts removals of its object's entries on hold":
+      "...ofNamespace, ...this.#ofObjects.on(owner)]; → ...ofNamespace];",
+  }),
+  ...breaks("src/plan/lists/holds.ts", "test/plan/lists/holds.test.ts", {
+    "an unknown source puts removals of the entries of a possibly renamed rule on hold":
+      "push(byNamespace, namespaceOfRule(scope.rule), hold); →",
+  }),
+  ...breaks("src/plan/lists/holds.ts", "test/plan/instance/broken-references.test.ts", {
+    "a broken reference of a `WafOrigin` puts the removal of its origin on hold":
+      "return [...this.#everything, ...readOwners(owners).flatMap((owner) => this.#ofObjects.on(owner))]; → return owners === null ? [] : this.#everything;",
+  }),
+  ...breaks("src/plan/instance/broken-references.ts", "test/plan/instance/broken-references.test.ts", {
+    "a typo in `metadata.namespace` in a file puts removals of the object's entries on hold":
+      "(existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined) → (existing?.has(key) === null ? renamed.get(plainKey(ref)) : undefined)",
+  }),
+  ...breaks("src/plan/lists/ownership.ts", "test/plan/lists/holds.test.ts", {
+    "owners that can't be read stay recorded as owners, even if other rules declare the entry":
+      "const owners = joinOwners(wantedBy.owners, this.#input.unreadable(before.owners)); → const { owners } = wantedBy;",
+  }),
+  ...breaks("src/plan/lists/ownership.ts", "simulation", {
+    "`Additive` removes only managed entries":
+      "record !== undefined && !isRetained(record, existingRules); → !isRetained(record, existingRules);",
+    "only entries that are missing from the list are deleted from the record":
+      "if (isLeft(entry, before, rules !== undefined) || (isMissing && wasMissing(before))) { → if (isLeft(entry, before, rules !== undefined) || rules === undefined) {",
+    "an entry that is missing from only one read stays in the record":
+      "windowMs === 0 || (missingSinceMs → windowMs >= 0 || (missingSinceMs",
+    "only an annotated rule adopts entries":
+      "return meta.annotations[adoptAnnotation] === \"true\"; → return meta.name !== '';",
+  }),
+  ...breaks("src/plan/lists/ownership.ts", "test/plan/lists/ownership.test.ts", {
+    "entries that a deleted rule retains stay on the list":
+      "record !== undefined && !isRetained(record, existingRules); → record !== undefined;",
+    "entries that a deleted rule retains become unmanaged, even if another rule declares them":
+      "(isDeclared || !input.exclusive) && isRetained( → !isDeclared && !input.exclusive && isRetained(",
+    "an entry is deleted from the record only by a read after `consistencyWindow`":
+      "readAtMs - missingSinceMs >= windowMs → readAtMs - missingSinceMs >= 0",
+  }),
+  ...breaks("src/plan/origins/origin-plan.ts", "simulation", {
+    "broken sources put removals of origins on hold": "if (isHeld) continue; →",
+  }),
+  ...breaks("src/plan/origins/origin-plan.ts", "test/reconcile/converge/adoption.test.ts", {
+    "a former refusal does not prevent the adoption of an origin":
+      "if (!asksToAdopt(origin.meta) && blockedBy(add → if (blockedBy(add",
+  }),
+  ...breaks("src/plan/origins/origin-plan.ts", "test/plan/origins/origin-plan.test.ts", {
+    "the primary origin is never removed": "waiting.push(host);\n      continue; → waiting.push(host);",
+  }),
+  ...breaks("src/reconcile/converge/apply-plan.ts", "simulation", {
+    "a fresh read comes before removals":
+      "if (operation === undefined || !run.isConfirmedFor(operation)) { → if (operation === undefined) {",
+  }),
+  ...breaks("src/reconcile/converge/apply-plan.ts", "test/reconcile/converge/aggregate.test.ts", {
+    "removals wait until the reason for a rejected addition is known":
+      "if (isRemoval(operation) && run.ledger.refusedCount > 0) { → if (isRemoval(operation) && run.ledger.refusedCount < 0) {",
+  }),
+  ...breaks("src/reconcile/converge/instance-memory.ts", "simulation", {
+    "a new process writes nothing before a fresh read": "hasCaughtUp: false, → hasCaughtUp: true,",
+  }),
+  ...breaks("src/reconcile/converge/view.ts", "test/reconcile/converge/safety.test.ts", {
+    "wafsync adds nothing based on a cache that is older than a fresh read":
+      "versionsIn(cached) === versionsIn(read) → versionsIn(cached) !== ''",
+  }),
+  ...breaks("src/plan/lists/conflicts.ts", "test/plan/lists/conflicts.test.ts", {
+    "of two rules with the same entry, the older one takes precedence":
+      "if (other === undefined) winners.set(entry, first); → if (other?.rule.list !== rule.list) winners.set(entry, first);",
+    "a list that shows an unmanaged entry holds it in a conflict":
+      "this.#isShown(list, entry) || this.isRecorded(list, entry) → this.isRecorded(list, entry)",
+    "a block that the record has holds a conflict, whatever the lists show":
+      "return listNames.find((list) => → return listNames.findLast((list) =>",
+    "a merged Block entry that nobody recorded takes precedence, too":
+      "return isMerged && networksAround(entry).some((network) => shown.has(network)); → return isMerged && shown.has(entry);",
+  }),
+  ...breaks("src/plan/lists/conflicts.ts", "simulation", {
+    "the rule whose list already has the entry wins a conflict":
+      "const holding = sent.holderOf(entry); → const holding = undefined;",
+  }),
+  ...breaks("src/plan/lists/conflicts.ts", "test/plan/instance/guests.test.ts", {
+    "the owner of an instance wins every conflict with a guest":
+      "if (rule.isOwners !== other.rule.isOwners) { → if (rule.isOwners && other.rule.list === rule.list) {",
+  }),
+  ...breaks("src/plan/lists/protect-others.ts", "test/plan/instance/guests.test.ts", {
+    "an Allow entry of a guest that is no longer on the list lifts no block":
+      "sentAs?.of(entry).some((sent) => shown?.allowlist.has(sent) !== false) === true; → sentAs?.of(entry).some(() => shown !== null) === true;",
+    "a guest's Allow entry does not unblock an entry whose removal is on hold":
+      "for (const { entry, namespaces } of held()) for (const namespace of namespaces) add(entry, namespace); →",
+  }),
+  ...breaks("src/plan/lists/protect-others.ts", "simulation", {
+    "a guest's Allow entry does not unblock addresses of other namespaces":
+      "if (rules.every(({ isOwners }) => isOwners)) return rules; → if (rules.length >= 0) return rules;",
+  }),
+  ...breaks("src/plan/lists/guest-limits.ts", "simulation", {
+    "a guest can't have more entries than its quota":
+      "if (!used.has(list, entry) && used.count >= grant.maxEntries) { → if (!used.has(list, entry) && used.count > 2_000_000 + grant.maxEntries) {",
+  }),
+  ...breaks("src/plan/lists/guest-limits.ts", "test/plan/instance/guests.test.ts", {
+    "a guest can't retain entries beyond its quota":
+      'return { ...rule, priority, ttlMs, deletionPolicy: "Delete", meta: withoutAdoption(rule.meta, grant) }; → return { ...rule, priority, ttlMs, meta: withoutAdoption(rule.meta, grant) };',
+    "a guest can't adopt entries without a grant":
+      "if (grant.adopt || !asksToAdopt(meta)) return meta; → if (!grant.adopt || !asksToAdopt(meta)) return meta;",
+    "a guest's origins are not retained": 'return { ...origin, deletionPolicy: "Delete", → return { ...origin,',
+  }),
+  ...breaks("src/plan/access/admit-instance.ts", "simulation", {
+    "of two instances with the same API key, only the older one is active":
+      "if (oldest !== undefined && oldest !== instance.meta) { → if (oldest !== undefined && oldest.name === '') {",
+  }),
+  ...breaks("src/plan/access/admit-instance.ts", "test/reconcile/converge/continues.test.ts", {
+    "an instance is inactive if another one continues it":
+      "if (successor !== undefined) { → if (successor?.deleting === true) {",
+  }),
+  ...breaks("src/plan/lists/disputes.ts", "test/reconcile/converge/safety.test.ts", {
+    "corrections of a contested entry are paused": "const correctionsMax = 3; → const correctionsMax = 1_000;",
+  }),
+  ...breaks("src/plan/lists/urgent-removals.ts", "test/plan/lists/order.test.ts", {
+    "an urgent removal waits for additions that share an address with it":
+      "1 + lastOverlapping(adds, overlapping, removal.entry) → 0",
+  }),
+  ...breaks("src/reconcile/converge/release.ts", "test/simulation/sieve-plans.test.ts", {
+    "an instance is released only if a fresh read shows that it is being deleted":
+      "if (isSame && gathered.instance.meta.deleting) return → if (meta.deleting) return",
+  }),
+  ...breaks("src/reconcile/converge/release.ts", "test/reconcile/converge/release.test.ts", {
+    "`deletionPolicy: Retain` of an instance keeps its entries":
+      'if (instance.deletionPolicy === "Retain") → if (instance.meta.name === "")',
+    "an event reports the entries that stay on the WAF": "if (left !== 0) { → if (left === -1) {",
+    "a deletion uses the policy from the API server, not from a stale cache":
+      'meta.deleting) return { kind: "Confirmed", gathered }; → meta.deleting) return { kind: "Confirmed", gathered: cached };',
+  }),
+  ...breaks("src/reconcile/converge/write-ledger.ts", "test/reconcile/converge/adoption.test.ts", {
+    "an origin that an interrupted call may have added counts as added if the API refuses a second addition":
+      "if (!isUnsent) return withOriginAdded → if (!isUnsent && message === '') return withOriginAdded",
+    "an origin whose first addition the API refuses does not count as added":
+      "if (!isUnsent) return withOriginAdded → if (message !== '') return withOriginAdded",
+  }),
+  ...breaks("src/reconcile/converge/write-ledger.ts", "test/reconcile/converge/faults.test.ts", {
+    "a rejected entry is not managed":
+      'if (operation.kind === "AddEntry") inventory = this.#disowned(inventory, list, [operation.entry]); →',
+  }),
+  ...breaks("src/reconcile/converge/write-ledger.ts", "test/reconcile/converge/safety.test.ts", {
+    "an entry stays managed if the outcome of its addition is unknown":
+      'if (operation.kind === "AddEntry") this.#writes[operation.list].added(operation.entry); →',
+  }),
+  ...breaks("src/plan/instance/list-draft.ts", "simulation", {
+    "declared entries are never removed":
+      "const undeclared = missingKeys(live, keysOf(target)); → const undeclared = new Set(live.keys());",
+  }),
+  ...breaks("src/plan/instance/list-draft.ts", "test/reconcile/converge/aggregate.test.ts", {
+    "a removal waits while the API rejects an entry that shares addresses with it":
+      "waitsFor?.overlaps(entry) !== undefined; → waitsFor?.overlaps(entry) === null;",
+  }),
+  ...breaks("src/plan/lists/retention.ts", "test/plan/lists/ownership.test.ts", {
+    "all rules that retain an entry are recorded":
+      'return joined(rules.flatMap(({ id, rule }) => (rule.deletionPolicy === "Retain" ? [id] : []))); → return rules.find(({ rule }) => rule.deletionPolicy === "Retain")?.id;',
+  }),
+  ...breaks("src/reconcile/converge/run.ts", "simulation", {
+    "the inventory is saved before the calls":
+      "const stopped = (await run.record()) ?? (await applyPlan(run)); → const stopped = await applyPlan(run);",
+  }),
+  ...breaks("src/reconcile/converge/run.ts", "test/reconcile/converge/clock-jumps.test.ts", {
+    "setting the clock back delays no retry":
+      "isBackingOff(memory, declared, ports.clock.monotonicMs()) → isBackingOff(memory, declared, ports.clock.nowMs())",
+  }),
+  ...breaks("src/records/cluster-record-store.ts", "test/records/record-store.test.ts", {
+    "a part that a killed process left is written again":
+      'if (created.fault.code !== "AlreadyExists") return created.fault; → return created.fault.code === "AlreadyExists" ? undefined : created.fault;',
+    "the parts of the former text are deleted only after the new one is stored":
+      "const committed = await this.#put( → for (const name of before?.others ?? []) if (!parts.some((part) => part.name === name)) await this.#releaseNamed(key, name);\n    const committed = await this.#put(",
+    "a save replaces only the version that was loaded":
+      "if (metadata.resourceVersion !== revision) return changed(key); →",
+    "a new part has a name that no other save uses":
+      'hexDigest(`${before?.head.resourceVersion ?? ""} ${owner.uid} ${digest}`, 16) → hexDigest(digest, 16)',
+    "a damaged part is not used": "if (hexDigest(part) !== expected) return → if (expected === name) return",
+    "a save keeps no part of a damaged record":
+      "const known = { head: head.metadata, parts: [], others → const known = { head: head.metadata, parts: head.spec?.parts ?? [], others",
+  }),
+  ...breaks("src/records/cluster-record-store.ts", "test/records/typed-records.test.ts", {
+    "the content of a feed that is created again survives the deletion of the former one's":
+      'if (isOfFormerFeed(key, owner, head)) return { state: "Absent", revision }; → this.#known.set(idOf(key), { ...known, parts: head.spec?.parts ?? [] });\n    if (isOfFormerFeed(key, owner, head)) return { state: "Absent", revision };',
+  }),
+  ...breaks("src/records/file-record-store.ts", "test/records/record-store.test.ts", {
+    "a file that another writer has changed is not overwritten": '!== revision) { → === "never") {',
+  }),
+  ...breaks("src/records/inventory-text.ts", "test/records/inventory-text.test.ts", {
+    "a truncated inventory is damaged":
+      "if (!reader.isComplete) return → if (reader.isComplete && first === stored) return",
+  }),
+  ...breaks("src/plan/instance/continued-record.ts", "test/reconcile/converge/continues.test.ts", {
+    "an instance continues another one's record only for the same WAF":
+      "return waf?.baseUrl === baseUrl || waf?.keyMark === key.markFor(recorded); → return true;",
+  }),
+  ...breaks("src/reconcile/converge/take-over.ts", "test/reconcile/converge/continues.test.ts", {
+    "a continued record is removed only after it was copied":
+      "if (joined !== own.inventory) { → if (joined === own.inventory) {",
+  }),
+  ...breaks("src/model/aggregate.ts", "test/model/aggregate.test.ts", {
+    "merged networks contain only declared addresses":
+      "if (whole.first !== first || whole.last !== upper.span.last) return false; → if (whole.first !== first) return false;",
+    "merged networks are no wider than the guards and the grant allow":
+      "prefixLength !== upper.span.prefixLength || prefixLength <= widest → prefixLength !== upper.span.prefixLength",
+  }),
+  ...breaks("src/plan/lists/aggregation.ts", "test/reconcile/converge/aggregate.test.ts", {
+    "entries that overlap an entry of the other list are not merged":
+      "(others.mayOverlap(headOf(entry)) && others.overlaps(entry) !== undefined); → (others.mayOverlap(headOf(entry)) && others.overlaps(entry) === null);",
+    "entries that the rule adopts are not merged": "adopted.has(entry) || →",
+    "entries that expire by themselves are not merged": "ends.some((ending) => ending.has(entry)) || →",
+  }),
+  ...breaks("src/plan/lists/aggregation.ts", "test/plan/lists/conflicts.test.ts", {
+    "a merged Block entry takes precedence over new Allow rules for each of its parts":
+      "return this.#owned.has(entry) ? [entry, ...around] : around; → return this.#owned.has(entry) ? [entry] : [];",
+  }),
+  ...breaks("src/plan/lists/capacity.ts", "test/reconcile/converge/aggregate.test.ts", {
+    "`maxEntries` leaves out entries with a lower priority": "b.priority - a.priority || → a.priority - b.priority ||",
+    "no more entries than `maxEntries` are sent":
+      "if (target.size <= room) return nothingLeftOut; → if (target.size >= 0) return nothingLeftOut;",
+  }),
+  ...breaks("src/records/record-object.ts", "test/records/typed-records.test.ts", {
+    "the record of a former feed of the same name counts as absent":
+      "owner !== undefined && spec?.feed?.uid !== owner.uid → owner !== undefined && spec?.feed?.uid === ''",
+  }),
+  ...breaks("src/plan/lists/judged-entries.ts", "test/plan/instance/auto-blocks.test.ts", {
+    "automatic blocks exempt what the WAF's own allowlist shows":
+      "if (clients.length === 0 || shown === undefined) return []; → if (clients.length >= 0 || shown === undefined) return [];",
+    "exempt clients are not blocked automatically":
+      ".filter(({ entry }) => exemptionOf(exemptions, entry) === undefined) →",
+    "automatic blocks end on time": "untilMs > nowMs && (grant → (grant",
+  }),
+  ...breaks("src/plan/instance/draft-auto-block.ts", "test/plan/instance/auto-blocks.test.ts", {
+    "automatic blocks exempt the current primary origin":
+      "...(shown?.primaryOrigin === undefined ? [] : [shown.primaryOrigin])] → ]",
+    "a guest's origins exempt no visitor from the owner's automatic blocks":
+      'meta.namespace === namespace ? [host] : [] → meta.namespace === namespace || namespace !== "" ? [host] : []',
+  }),
+  ...breaks("src/plan/lists/refusals.ts", "test/plan/lists/memory-of-faults.test.ts", {
+    "setting the clock back does not delay the retry of a rejected entry":
+      "return nowMs < refusal.refusedAtMs || nowMs >= refusalEndsAtMs(refusal); → return nowMs >= refusalEndsAtMs(refusal);",
+  }),
+];
