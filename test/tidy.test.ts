@@ -55,7 +55,6 @@ const conventions: readonly Convention[] = [
       // A cache clear runs once, like a Job: the status of its object is the only record that survives a restart.
       "src/reconcile/cache-clear/clear-records.ts",
       // They forward the status to the code that reports it, or print it.
-      "src/source/cluster/cluster-records.ts",
       "src/app/logged-status.ts",
       "src/app/standalone.ts",
       "src/app/standalone-judging.ts",

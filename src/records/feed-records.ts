@@ -1,9 +1,64 @@
 // Feeds in a record store. A damaged record, or one of a former feed of the same name, counts as absent: the feed is fetched again.
+// The text is the state as one line of JSON, and the entries, one per line, with their expiry in seconds, if any. Lines that begin
+// with `-` are expired entries. Each fetch changes the first line, but usually not the others.
+import * as z from "zod";
+import type { Entry } from "../model/entry.ts";
+import { parseDeclaredEntry } from "../model/entry.ts";
+import type { FeedContent } from "../model/feed.ts";
+import type { FeedState } from "../plan/feeds/feed-state.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { FeedState } from "../plan/feeds/feed-state.ts";
-import { decodeFeed, encodeFeed } from "./feed-text.ts";
 import { describeRecord, type RecordKey, type RecordStore } from "./record-store.ts";
+
+const format = 1;
+
+const optionalText = z.string().optional();
+const optionalTime = z.number().optional();
+const number = z.int().min(0);
+
+const facts = z.strictObject({
+  etag: optionalText,
+  lastModified: optionalText,
+  sha256: z.string(),
+  contentType: optionalText,
+  looksLikeMarkup: z.boolean(),
+  bytes: number,
+});
+
+const good = z.strictObject({
+  counts: z.strictObject({ total: number, valid: number, invalid: number, duplicates: number }),
+  invalidLines: z.array(z.strictObject({ line: number, text: z.string(), message: z.string() })).max(100),
+  hash: z.string(),
+  facts: facts.optional(),
+  changedAtMs: z.number(),
+  confirmedAtMs: z.number(),
+  /** The number of lines that follow. */
+  lines: number,
+});
+
+/** The codes are not validated: they only affect the status until the next fetch. */
+const held = z.strictObject({
+  reason: z.string(),
+  message: z.string(),
+  hash: z.string(),
+  counts: z.strictObject({ total: number, valid: number, invalid: number, duplicates: number }),
+  sinceMs: z.number(),
+});
+const fault = z.strictObject({ code: z.string(), message: z.string(), retryAfterMs: optionalTime });
+
+const stored = z.strictObject({
+  format: z.literal(format),
+  sourceKey: z.string(),
+  good: good.optional(),
+  held: held.optional(),
+  fault: fault.optional(),
+  failures: number,
+  lastFetchMs: optionalTime,
+  nextFetchMs: optionalTime,
+  usedAcceptance: optionalText,
+  handledRequest: optionalText,
+  seenAcceptance: optionalText,
+});
 
 export class FeedRecords {
   readonly #store: RecordStore;
@@ -43,4 +98,72 @@ export class FeedRecords {
 
 export function feedKey({ namespace, name }: ObjectName): RecordKey {
   return { type: "Feed", namespace, name };
+}
+
+/** Fetches usually confirm the content, which may have 100,000 entries. */
+const contentLines = new WeakMap<FeedContent, readonly string[]>();
+
+export function encodeFeed({ good, ...rest }: FeedState): string {
+  const { content, ...facts } = good ?? {};
+  const lines = content === undefined ? [] : linesOf(content);
+  const state = { format, ...rest, ...(good && { good: { ...facts, lines: lines.length } }) };
+  return [JSON.stringify(state), ...lines, ""].join("\n");
+}
+
+function linesOf(content: FeedContent): readonly string[] {
+  const known = contentLines.get(content);
+  if (known !== undefined) return known;
+  const lines: string[] = content.entries.map((entry) => {
+    const endMs = content.expiresAtMs.get(entry);
+    return endMs === undefined ? entry : `${entry} ${Math.ceil(endMs / 1000)}`;
+  });
+  for (const [entry, endMs] of content.ended ?? []) lines.push(`-${entry} ${Math.ceil(endMs / 1000)}`);
+  contentLines.set(content, lines);
+  return lines;
+}
+
+/** Undefined if the text is damaged, or was written by a newer version of wafsync: the feed can be fetched again. */
+export function decodeFeed(text: string): FeedState | undefined {
+  const [first = "", ...rest] = text.split("\n");
+  const parsed = stored.safeParse(parseJson(first));
+  if (!parsed.success || rest.pop() !== "") return undefined;
+  const { format: _format, good, ...state } = parsed.data;
+  if (good === undefined) return { ...emptyState, ...state } as FeedState;
+  const { lines, ...facts } = good;
+  const content = rest.length === lines ? contentOf(rest) : undefined;
+  if (content === undefined) return undefined;
+  return { ...emptyState, ...state, good: { facts: undefined, ...facts, content } } as FeedState;
+}
+
+function contentOf(lines: readonly string[]): FeedContent | undefined {
+  const entries: Entry[] = [];
+  const expiresAtMs = new Map<Entry, number>();
+  const ended = new Map<Entry, number>();
+  for (const line of lines) {
+    const [, mark, entryText = "", end] = /^(-?)(\S+)(?: (\d+))?$/u.exec(line) ?? [];
+    const parsed = parseDeclaredEntry(entryText);
+    if (!parsed.ok) return undefined;
+    if (mark === "") entries.push(parsed.entry);
+    if (end !== undefined) (mark === "" ? expiresAtMs : ended).set(parsed.entry, Number(end) * 1000);
+  }
+  return { entries, expiresAtMs, ...(ended.size > 0 && { ended }) };
+}
+
+const emptyState = {
+  good: undefined,
+  held: undefined,
+  fault: undefined,
+  lastFetchMs: undefined,
+  nextFetchMs: undefined,
+  usedAcceptance: undefined,
+  handledRequest: undefined,
+  seenAcceptance: undefined,
+};
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

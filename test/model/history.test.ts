@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { HistoryEvent } from "../../src/model/history.ts";
 import { joinEvents, keepNewest, valuesOfEventMax } from "../../src/model/history.ts";
 import { unknownOwners, writeOwners } from "../../src/model/entry-owners.ts";
-import { decodeEvent, decodeEvents, encodeEvent, timeOfEvent } from "../../src/records/history-lines.ts";
+import { decodeEvent, decodeEvents, encodeEvent, timeOfEvent } from "../../src/records/history-records.ts";
 import { addresses } from "../support/builders/declare.ts";
 
 const nowMs = Date.UTC(2026, 10, 22, 9, 30);

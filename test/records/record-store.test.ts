@@ -2,10 +2,9 @@
 import { rm, readFile, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../src/kube/api-server.ts";
-import { ClusterRecordStore } from "../../src/records/cluster-record-store.ts";
+import { ClusterRecordStore, splitText } from "../../src/records/cluster-record-store.ts";
 import { FileRecordStore } from "../../src/records/file-record-store.ts";
 import type { RecordKey } from "../../src/records/record-store.ts";
-import { splitText } from "../../src/records/text-parts.ts";
 import type { StateDirectory } from "../../src/source/directory/state-directory.ts";
 import { openStateDirectory } from "../../src/source/directory/state-directory.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";

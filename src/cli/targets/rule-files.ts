@@ -5,7 +5,7 @@ import { isMap, parseAllDocuments, stringify } from "yaml";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { removeFileDurably, writeUserFile } from "../../source/directory/atomic-file.ts";
-import { objectFileName } from "../../source/directory/object-file-name.ts";
+import { objectFileName } from "../../source/directory/status-files.ts";
 import type { DirectorySnapshot } from "../../source/directory/snapshot.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { createdByAnnotation, isCommandRule, ruleDocument } from "../command-rule.ts";

@@ -1,18 +1,19 @@
 // What wafsync stores in the cluster: inventories, the finalizer of instances, status and events. Every write checks for
 // permission first, so that a process that has lost its Lease no longer writes. Events are fire-and-forget.
-import { apiGroup } from "../../api/kinds.ts";
+import { apiGroup, instanceFinalizer } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { EventNote } from "../../kube/event-aggregate.ts";
-import { eventApi } from "../../kube/object-apis.ts";
+import { addFinalizer, type FinalizerResult, removeFinalizer } from "../../kube/finalizer.ts";
+import { eventApi, finalizerApi } from "../../kube/object-apis.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { createInventoryRecords, inventoryKey, type InventoryRecords } from "../../records/inventory-records.ts";
 import { recordOwnerOf } from "../../records/record-object.ts";
 import type { ClusterSource } from "./cluster-source.ts";
+import { typeOfKind } from "./cluster-object.ts";
 import { type CachedStatus, createClusterStatus } from "./cluster-status.ts";
-import { createInstanceFinalizers, type FinalizerOutcome, type InstanceFinalizers } from "./instance-finalizer.ts";
 
 const sweepIntervalMs = 300_000;
 /** After the deletion of an instance, its records are deleted a moment later, so sweeps follow at growing intervals. */
@@ -94,10 +95,20 @@ class Records implements ClusterRecords {
       onDropped: (reason) => onEventDropped(reason),
     });
     this.inventory = createInventoryRecords(this.#store, clock);
-    this.status = this.#status(createClusterStatus({ api, clock, objectOf, events: this.#events }));
-    // Otherwise, the first status would be sent for the version before the finalizer, and refused.
-    const onReturned = this.status.returned;
-    this.lifecycle = this.#lifecycle(createInstanceFinalizers({ api, objectOf, onReturned }));
+    this.status = createClusterStatus({
+      api,
+      clock,
+      objectOf,
+      events: this.#events,
+      mayWrite,
+      onDeleted: ({ kind }) => {
+        if (kind === "WafInstance") this.#deleted.abort();
+      },
+    });
+    this.lifecycle = {
+      ensureFinalizer: async (instance) => await this.#ensureFinalizer(instance),
+      removeFinalizer: async (instance) => await this.#removeFinalizer(instance),
+    };
   }
 
   emit(note: EventNote): void {
@@ -135,51 +146,38 @@ class Records implements ClusterRecords {
     await this.#events.stop(flushMs);
   }
 
-  #lifecycle(finalizers: InstanceFinalizers): ClusterRecords["lifecycle"] {
-    const { mayWrite } = this.#options;
-    return {
-      ensureFinalizer: async (instance) => {
-        if (finalizers.hasFinalizer(instance)) return undefined;
-        return mayWrite() ? holdProblem(await finalizers.ensureFinalizer(instance), instance) : notAllowed;
-      },
-      removeFinalizer: async (instance) => {
-        if (!mayWrite()) return notAllowed;
-        // Existing records are kept.
-        const problem = await this.#store.detach(inventoryKey(instance));
-        if (problem !== undefined) return problem;
-        const outcome = await finalizers.releaseFinalizer(instance);
-        return outcome.state === "Failed" ? outcome.problem : undefined;
-      },
-    };
+  async #ensureFinalizer(instance: ResourceMeta): Promise<string | undefined> {
+    const object = this.#options.source.objectOf(instance);
+    if (object?.metadata.finalizers?.includes(instanceFinalizer) === true) return undefined;
+    if (!this.#options.mayWrite()) return notAllowed;
+    const name = `WafInstance ${nameKey(instance)}`;
+    const { kind, problem } = await this.#changeFinalizer(addFinalizer, instance);
+    if (kind === "Gone") return `${name} no longer exists.`;
+    return kind === "Deleting" ? `${name} is being deleted.` : problem;
   }
 
-  #status(status: CachedStatus): CachedStatus {
-    const { mayWrite } = this.#options;
-    return {
-      read: (object) => status.read(object),
-      write: async (object, next) => (mayWrite() ? await status.write(object, next) : undefined),
-      update: async (object, change) => (mayWrite() ? await status.update(object, change) : undefined),
-      event: (object, event) => {
-        if (mayWrite()) status.event(object, event);
-      },
-      cached: (change) => {
-        if (change.type === "Deleted" && change.old.kind === "WafInstance") this.#deleted.abort();
-        status.cached(change);
-      },
-      returned: (object) => status.returned(object),
-    };
+  async #removeFinalizer(instance: ResourceMeta): Promise<string | undefined> {
+    if (!this.#options.mayWrite()) return notAllowed;
+    // Existing records are kept.
+    const problem = await this.#store.detach(inventoryKey(instance));
+    if (problem !== undefined) return problem;
+    return (await this.#changeFinalizer(removeFinalizer, instance)).problem;
   }
-}
 
-function holdProblem(outcome: FinalizerOutcome, instance: ObjectName): string | undefined {
-  switch (outcome.state) {
-    case "Done":
-      return undefined;
-    case "Gone":
-      return `WafInstance ${nameKey(instance)} no longer exists.`;
-    case "Deleting":
-      return `WafInstance ${nameKey(instance)} is being deleted.`;
-    case "Failed":
-      return outcome.problem;
+  async #changeFinalizer(
+    act: typeof addFinalizer,
+    instance: ResourceMeta,
+  ): Promise<{ readonly kind: FinalizerResult["kind"]; readonly problem?: string }> {
+    const object = this.#options.source.objectOf(instance);
+    if (object === undefined) return { kind: "Gone" };
+    const target = { type: typeOfKind("WafInstance"), object, finalizer: instanceFinalizer };
+    const result = await act(finalizerApi(this.#options.api), target);
+    if (result.kind === "Failed") {
+      const problem = `The finalizer of WafInstance ${nameKey(instance)} could not be changed: ${result.fault.message}`;
+      return { kind: result.kind, problem };
+    }
+    // Otherwise, the first status would be sent for the version before the finalizer, and refused.
+    if (result.kind === "Done") this.status.returned(result.object);
+    return { kind: result.kind };
   }
 }

@@ -45,6 +45,10 @@ export interface ClusterStatusOptions {
   /** The object as the watch last saw it. */
   readonly objectOf: (ref: ResourceRef) => ClusterObject | undefined;
   readonly events: Pick<EventRecorder, "record">;
+  /** Called before every write and event. */
+  readonly mayWrite: () => boolean;
+  /** Called when the watch has shown that an object was deleted. */
+  readonly onDeleted?: (object: KubeObject) => void;
 }
 
 export function createClusterStatus(options: ClusterStatusOptions): CachedStatus {
@@ -72,7 +76,7 @@ class WrittenStatus implements CachedStatus {
 
   async update(meta: ResourceMeta, change: (status: Status) => Status | undefined): Promise<string | undefined> {
     const object = this.#stored(meta);
-    if (object === undefined) return undefined;
+    if (object === undefined || !this.#options.mayWrite()) return undefined;
     const isBehind = this.#writer.newest(object) !== object;
     const compute = ({ status }: ClusterObject): Status | undefined => {
       const current = isRecord(status) ? status : {};
@@ -94,12 +98,14 @@ class WrittenStatus implements CachedStatus {
     { kind, namespace, name, uid }: ResourceMeta,
     { type, reason, message }: Parameters<ClusterStatus["event"]>[1],
   ): void {
+    if (!this.#options.mayWrite()) return;
     this.#options.events.record({ object: { apiVersion, kind, namespace, name, uid }, type, reason, message });
   }
 
   cached(change: ObjectChange<KubeObject>): void {
-    if (change.type === "Deleted") this.#writer.forget(change.old.metadata.uid);
-    else this.#writer.seen(change.object);
+    if (change.type !== "Deleted") return this.#writer.seen(change.object);
+    this.#writer.forget(change.old.metadata.uid);
+    this.#options.onDeleted?.(change.old);
   }
 
   readonly returned = (object: KubeObject): void => this.#writer.returned(object);

@@ -3,10 +3,10 @@
 import { stringify } from "yaml";
 import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/turns.ts";
+import { hexDigest } from "../../model/hex-digest.ts";
 import { resourceKey, resourceKinds } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
 import { visibleTexts } from "../../model/visible-text.ts";
-import { objectFileName } from "./object-file-name.ts";
 import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
 import { readYamlDocuments } from "./yaml-documents.ts";
 
@@ -194,6 +194,18 @@ function hasDamagedList(value: unknown): boolean {
 
 function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const fileNameLengthMax = 200;
+const keptLength = 180;
+
+/**
+ * `office` gives `office.yaml`. Different names give different file names: names in Kubernetes can be as long as file names, so long
+ * ones are truncated and distinguished by a hash.
+ */
+export function objectFileName(name: string): string {
+  if (name.length <= fileNameLengthMax) return `${name}.yaml`;
+  return `${name.slice(0, keptLength)}~${hexDigest(name, 16)}.yaml`;
 }
 
 /** Where the status of an object is stored. */

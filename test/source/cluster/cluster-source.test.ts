@@ -2,6 +2,7 @@
 // read shows that the watches do not. This test changes CRDs, so it has its own control plane.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
+import { instanceFinalizer } from "../../../src/api/kinds.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceKind, ResourceRef } from "../../../src/model/resource.ts";
@@ -9,7 +10,6 @@ import { nameKey } from "../../../src/model/resource.ts";
 import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { createClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import type { Unattached } from "../../../src/source/cluster/unattached-objects.ts";
-import { createInstanceFinalizers } from "../../../src/source/cluster/instance-finalizer.ts";
 import { apiClient, createAll, deleteManifest, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
 import type { WatchedClient } from "../../support/fakes/api-clients.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
@@ -93,14 +93,15 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const version = source.version(name);
     const status = { status: { observedGeneration: 1, progress: "1/1" } };
     await seen(mine, await patchObject(cluster, mine, status, "/status"));
-    const finalizers = createInstanceFinalizers({ api, objectOf: (ref) => source.objectOf(ref) });
-    expect(await finalizers.ensureFinalizer(name)).toStrictEqual({ state: "Done" });
-    await waitFor("the finalizer", waitMs, async () => finalizers.hasFinalizer(name) || undefined);
+    const finalizersOf = () => source.objectOf({ kind: "WafInstance", ...name })?.metadata.finalizers;
+    const finalizers = { metadata: { finalizers: [instanceFinalizer] } };
+    await patchObject(cluster, instance(namespace, baseUrl), finalizers);
+    await waitFor("the finalizer", waitMs, async () => finalizersOf()?.includes(instanceFinalizer) || undefined);
     expect(source.version(name)).toBe(version);
     await patchObject(cluster, mine, { metadata: { annotations: { "wafsync.dev/requested-at": "now" } } });
     await grows(version);
     const requested = source.version(name);
-    expect(await finalizers.releaseFinalizer(name)).toStrictEqual({ state: "Done" });
+    await patchObject(cluster, instance(namespace, baseUrl), { metadata: { finalizers: null } });
     await grows(requested);
   });
 

@@ -45,6 +45,7 @@ await describeWithControlPlane("the status of an object in a cluster", (cluster)
       clock: realClock,
       objectOf: () => old,
       events: { record: () => undefined },
+      mayWrite: () => true,
     });
     const meta = aMeta("WafIpRule", `${namespace}/feed`, { uid: old.metadata.uid });
     const next = { ...accepted("True", "2026-01-01T01:00:00Z"), progress: "1/1" };
@@ -66,7 +67,7 @@ await describeWithControlPlane("the status of an object in a cluster", (cluster)
     const old = await read();
     await patchObject(cluster, manifest, { spec: { addresses: ["192.0.2.2"] } });
     const events = { record: () => undefined };
-    const status = createClusterStatus({ api, clock: realClock, objectOf: () => old, events });
+    const status = createClusterStatus({ api, clock: realClock, objectOf: () => old, events, mayWrite: () => true });
     const meta = aMeta("WafIpRule", `${namespace}/late`, { uid: old.metadata.uid });
     const ofGeneration = (observedGeneration: number) => ({
       ...accepted("True", "2026-01-01T00:00:00Z"),

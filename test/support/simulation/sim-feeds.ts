@@ -9,7 +9,7 @@ import { readFeed } from "../../../src/feed/read/read-feed.ts";
 import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
 import type { FeedState } from "../../../src/plan/feeds/feed-state.ts";
 import type { StoredFeed } from "../../../src/reconcile/feeds/feed-ports.ts";
-import { decodeFeed, encodeFeed } from "../../../src/records/feed-text.ts";
+import { decodeFeed, encodeFeed } from "../../../src/records/feed-records.ts";
 import { aFeed, textFacts } from "../builders/declare-feed.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { type Answer, keyOf, objectionTo, type Served, spokenEntries } from "./feed-oracle.ts";
