@@ -5,7 +5,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { Option } from "commander";
 import { scriptCommand } from "../scripts/script-command.ts";
-import { tableLines } from "../src/cli/table.ts";
+import { tableLines } from "../src/cli/terminal.ts";
 import type { Bench, BenchTable } from "./bench.ts";
 import { benches } from "./benches.ts";
 import { pageFile, resultsFile, templateFile } from "./files.ts";

@@ -10,7 +10,7 @@ import type { Bench, BenchOutcome, BenchTable } from "./bench.ts";
 import { inMilliseconds, inSeconds, median } from "./bench.ts";
 import { buildGoProgram } from "./go-program.ts";
 import { planCases } from "./plan-times.ts";
-import { benchFolder } from "./run-once.ts";
+import { benchFolder } from "./run-apply.ts";
 import type { Floor } from "./serial-floor.ts";
 import { startServer } from "./server-process.ts";
 import { measureCurlMs, measureRefreshLoopMs } from "./shell-loop.ts";
@@ -38,7 +38,7 @@ async function measureLoops(report: (line: string) => void): Promise<BenchTable>
   const refresh = async (): Promise<number> => await measureRefreshLoopMs(calls);
   const once = async (): Promise<number> => await folder.runOnceMs();
   const ways: readonly Way[] = [
-    { title: "`wafsync run --once`", add: once, check: once },
+    { title: "`wafsync apply`", add: once, check: once },
     { title: "a shell loop with curl", add: async () => await measureCurlMs(calls), check: undefined },
     { title: "one GET per entry, as in Terraform", add: refresh, check: refresh },
   ];

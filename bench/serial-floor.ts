@@ -10,7 +10,7 @@ export interface Floor {
   readonly addresses: readonly string[];
 }
 
-/** The reads of `run --once` before its writes, and to verify them. */
+/** The reads of `apply` before its writes, and to verify them. */
 const readsBefore = ["/api/origins", "/api/blocklist_ips", "/api/allowlist_ips"];
 const readsAfter = ["/api/blocklist_ips", "/api/origins"];
 

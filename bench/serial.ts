@@ -1,4 +1,4 @@
-// Compares `run --once` with the minimum time for its calls. The program, including its start, and two bare clients make the same
+// Compares `apply` with the minimum time for its calls. The program, including its start, and two bare clients make the same
 // calls in alternating rounds, so that a busy moment of the machine affects all of them. The faster client is the floor.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { addresses } from "../test/support/builders/declare.ts";
 import type { Bench, BenchOutcome } from "./bench.ts";
 import { inSeconds, median } from "./bench.ts";
 import { buildGoProgram } from "./go-program.ts";
-import { benchFolder } from "./run-once.ts";
+import { benchFolder } from "./run-apply.ts";
 import { measureGoMs, measureUndiciMs } from "./serial-floor.ts";
 import type { Floor } from "./serial-floor.ts";
 import { startServer } from "./server-process.ts";
@@ -78,7 +78,7 @@ async function measure(report: (line: string) => void): Promise<BenchOutcome> {
         middle(ratioOf).toFixed(3),
       ]);
     }
-    const columns = ["Latency of the API", "undici", "Go net/http", "`run --once`", "Ratio"];
+    const columns = ["Latency of the API", "undici", "Go net/http", "`apply`", "Ratio"];
     return { state: "Measured", tables: { floor: { columns, rows } } };
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -87,6 +87,6 @@ async function measure(report: (line: string) => void): Promise<BenchOutcome> {
 
 export const serialBench: Bench = {
   name: "serial",
-  title: `${addsCount.toLocaleString("en-US")} additions by \`run --once\`, including its start, compared with the same calls by bare clients`,
+  title: `${addsCount.toLocaleString("en-US")} additions by \`apply\`, including its start, compared with the same calls by bare clients`,
   measure,
 };

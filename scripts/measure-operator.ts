@@ -2,7 +2,7 @@
 // `npm run build` first), with one WAF and with many. `--size 200x5x10` sets the number of instances, of rules per instance and of
 // addresses per rule. `--soak 1800` instead measures the memory for 1,800 seconds, with a resync every second.
 import { parseArgs } from "node:util";
-import { tableLines } from "../src/cli/table.ts";
+import { tableLines } from "../src/cli/terminal.ts";
 import type { FleetSize } from "../test/support/fleet/fleet.ts";
 import { measureOperator, type OperatorFigures } from "../test/support/fleet/measure.ts";
 import { soakOperator } from "../test/support/fleet/soak.ts";

@@ -1,21 +1,24 @@
-// `wafsync apply` and `wafsync run --once`: bring every WAF to its declared state, and exit.
+// `wafsync apply`: brings every WAF to its declared state, and exits.
 import { realClock } from "../async/clock.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import type { ObjectEvent, ReconcileObserver } from "../reconcile/ports.ts";
-import type { InstanceResult } from "../app/standalone.ts";
-import type { DirectoryOptions, Session } from "./directory-session.ts";
-import { noInstance, printFaults, printTroubles, withSession } from "./directory-session.ts";
+import type { InstanceResult, Standalone } from "../app/standalone.ts";
+import { noInstance, printFaults, printTroubles } from "./folder-faults.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { viewResult } from "./instance-view.ts";
 import { resultLines } from "./print-instance.ts";
+import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
+import type { FolderOptions } from "./targets/folder-runs.ts";
+import { withStandalone } from "./targets/folder-runs.ts";
 import type { Terminal } from "./terminal.ts";
+import { remark } from "./terminal.ts";
 
-export interface ApplyOptions extends DirectoryOptions {
-  readonly showsProgress: boolean;
+export interface ApplyOptions extends FolderOptions {
+  readonly output: "table" | "json";
 }
 
 const changeReasons: ReadonlySet<string> = new Set(["EntriesAdded", "EntriesRemoved", "EntriesAdopted"]);
@@ -28,7 +31,7 @@ export async function runApply(options: ApplyOptions): Promise<number> {
   const changes = new Map<string, string[]>();
   const how = {
     isDryRun: false,
-    command: options.showsProgress ? "wafsync apply" : "wafsync run --once",
+    command: "wafsync apply",
     // Prints only these events: the result contains everything else.
     onEvent:
       () =>
@@ -38,44 +41,43 @@ export async function runApply(options: ApplyOptions): Promise<number> {
         if (reason === "DriftDetected") drift.set(name, [...(drift.get(name) ?? []), `${reason}: ${message}`]);
         else if (changeReasons.has(reason)) changes.set(name, [...(changes.get(name) ?? []), message]);
       },
-    observer: (notes: Terminal): ReconcileObserver => ({
-      ...progressObserver(lines, options.showsProgress ? notes : quiet(notes)),
+    observer: ({ notes }: Session): ReconcileObserver => ({
+      ...progressObserver(lines, notes),
       clearTried: (instance, _cause, isCleared) => {
         const name = nameKey(instance);
         if (isCleared) cleared.set(name, (cleared.get(name) ?? 0) + 1);
       },
     }),
   };
-  return await withSession(options, how, async (session) => {
+  return await withStandalone(options, how, async (standalone, { out, notes, stopping }) => {
     const printed = new Set<string>();
-    let isFaulty = await printFaults(session, printed);
-    const results = await session.standalone.applyOnce(async () => {
-      isFaulty = await printFaults(session, printed);
+    let isFaulty = await printFaults(standalone, notes, printed);
+    const results = await standalone.applyOnce(async () => {
+      isFaulty = await printFaults(standalone, notes, printed);
     });
     for (const line of lines.values()) line.end();
-    const views = viewResults(session, results).map((view) => ({
+    const views = viewResults(standalone, results).map((view) => ({
       ...view,
       cleared: cleared.get(nameKey(view)) ?? 0,
       changes: changes.get(nameKey(view)) ?? [],
       warnings: [...(drift.get(nameKey(view)) ?? []), ...view.warnings],
     }));
-    printResults(session, options, views);
-    printTroubles(session, views);
-    if (session.stopping.stop.aborted && session.standalone.lost() === undefined) {
-      session.notes.line("Stopped. Completed changes are recorded: run the command again to continue.");
+    printResults(out, options, views);
+    printTroubles(standalone, notes, views);
+    if (stopping().stop.aborted && standalone.lost() === undefined) {
+      notes.line("Stopped. Completed changes are recorded: run the command again to continue.");
       return 130;
     }
-    if (views.length === 0)
-      session.notes.line(`${session.paintNotes("red", "error:")} ${noInstance(isFaulty, "apply")}`);
+    if (views.length === 0) notes.line(remark(notes.paint, "error", noInstance(isFaulty, "apply")));
     if (isFaulty || views.length === 0 || views.some(({ trouble }) => trouble !== undefined)) return 2;
     const hasPendingClears = results.some(({ outcome }) => outcome.pendingClears > 0);
     const isSuspended = results.some(({ outcome: { facts } }) => suspension(facts) !== undefined);
-    const isOpen = hasPendingClears || isSuspended || session.standalone.feedProblems().length > 0;
+    const isOpen = hasPendingClears || isSuspended || standalone.feedProblems().length > 0;
     return isOpen || views.some(isIncomplete) ? 1 : 0;
   });
 }
 
-function viewResults({ standalone }: Session, results: readonly InstanceResult[]): InstanceView[] {
+function viewResults(standalone: Standalone, results: readonly InstanceResult[]): InstanceView[] {
   return results.flatMap(({ outcome: { facts } }) => {
     if (facts === undefined) return [];
     const view = viewResult(facts, standalone);
@@ -91,12 +93,12 @@ function suspension(facts: RunFacts | undefined): string | undefined {
   return `${counted(count, "change is", "changes are")} not written, because the instance is suspended (spec.suspend).`;
 }
 
-function printResults({ out, paint }: Session, { output }: ApplyOptions, views: readonly InstanceView[]): void {
+function printResults(out: Terminal, { output }: ApplyOptions, views: readonly InstanceView[]): void {
   if (output === "json") {
     // The planned operations have been executed by now; the objects show which changes are missing.
     out.line(JSON.stringify({ instances: views.map((view) => ({ ...view, operations: undefined })) }, undefined, 2));
   } else if (views.length > 0) {
-    for (const line of resultLines(views, paint)) out.line(line);
+    for (const line of resultLines(views, out.paint)) out.line(line);
   }
 }
 
@@ -118,8 +120,4 @@ function progressObserver(lines: Map<string, StatusLine>, notes: Terminal): Reco
       lineOf(nameKey(instance)).wait(`waiting ${Math.ceil(delayMs / 1000)} s: ${why}`);
     },
   };
-}
-
-function quiet(notes: Terminal): Terminal {
-  return { ...notes, isInteractive: false };
 }

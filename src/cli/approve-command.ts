@@ -3,13 +3,12 @@
 import { createInterface } from "node:readline/promises";
 import { counted } from "../model/sentence.ts";
 import { nameKey } from "../model/resource.ts";
-import { CommandError, redactError } from "./describe-error.ts";
+import { CommandError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
-import { openTarget } from "./targets/open-target.ts";
-import { targetWords } from "./targets/target-words.ts";
-import type { OnHold, TargetOptions } from "./targets/target.ts";
-import { onlyInstance } from "./targets/target.ts";
-import { editedTerminal, terminalOn } from "./terminal.ts";
+import { withTarget } from "./targets/open-target.ts";
+import type { TargetOptions } from "./targets/target.ts";
+import { onlyInstance, targetWords } from "./targets/target.ts";
+import type { OnHold } from "./targets/rule-changes.ts";
 
 /** So many removals are listed without being asked for. */
 const listedMax = 10;
@@ -23,10 +22,7 @@ export interface ApproveOptions extends TargetOptions {
 
 /** @returns 0 if the removals are approved or nothing is on hold, 1 if they are not approved, 130 if it was stopped. */
 export async function runApprove(options: ApproveOptions): Promise<number> {
-  const target = await openTarget(options);
-  const redact = (text: string): string => target.redactor.redact(text);
-  const out = editedTerminal(terminalOn(process.stdout), redact);
-  try {
+  return await withTarget(options, async (target, { out }) => {
     const instance = await onlyInstance(target, options.instance);
     const onHold = await target.removalsOnHold(instance);
     const isJson = options.output === "json";
@@ -41,11 +37,7 @@ export async function runApprove(options: ApproveOptions): Promise<number> {
     else if (hash !== undefined) out.line("Nothing was approved.");
     if (confirmed === "Stopped") return 130;
     return isApproved || (hash === undefined && onHold.groups.length === 0) ? 0 : 1;
-  } catch (error) {
-    throw redactError(error, redact);
-  } finally {
-    await target.close();
-  }
+  });
 }
 
 function describe(instance: string, { hash, groups }: OnHold, { list }: ApproveOptions): string[] {

@@ -1,55 +1,69 @@
-// `wafsync clear-cache`: clears the cache of one WAF once, with retries, for pipelines.
-import { realClock } from "../async/clock.ts";
-import { baseUrlObjection } from "../app/base-url-policy.ts";
+// `wafsync clear-cache`: clears the cache of one WAF once, for pipelines: through the operator of a cluster, or by a direct call with
+// retries.
+import type { ClearObjectOutcome } from "../app/clear-cache-object.ts";
 import type { ClearOutcome } from "../app/clear-cache-once.ts";
-import { clearCacheOnce } from "../app/clear-cache-once.ts";
+import { realClock } from "../async/clock.ts";
+import type { ApiFault } from "../kube/api-result.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
 import type { WafFault } from "../model/waf-result.ts";
-import { CommandError, redactError } from "./describe-error.ts";
-import { processLocks } from "./process-locks.ts";
-import { readApiKey } from "./read-api-key.ts";
-import { withStopSignals } from "./stop-signals.ts";
-import { terminalOn } from "./terminal.ts";
+import { CommandError } from "./describe-error.ts";
+import type { Session } from "./session.ts";
+import type { BaseUrlOptions } from "./targets/open-target.ts";
+import { withBaseUrl, withCluster } from "./targets/open-target.ts";
+import type { TargetOptions } from "./targets/target.ts";
+import { parseInstanceName } from "./targets/target.ts";
 
-export interface ClearCacheOptions {
-  readonly baseUrl: string;
-  readonly keyFile?: string;
-  readonly expectedDomain?: string;
+interface Attempts {
   readonly retries: number;
   readonly timeout: number;
-  readonly allowInsecureHttp: boolean;
   readonly output: "table" | "json";
 }
 
+export interface ClearCacheOptions extends BaseUrlOptions, Attempts {
+  readonly expectedDomain?: string;
+}
+
+export interface ClearCacheClusterOptions extends TargetOptions, Attempts {
+  readonly instance: string;
+  readonly trigger?: string;
+  readonly wait: boolean;
+  readonly ttl: number;
+}
+
+const triggerLengthMax = 253;
+const requestTimeoutMs = 10_000;
+
 /** @returns 0 if cleared, 2 if not, 130 if it was stopped. */
 export async function runClearCache(options: ClearCacheOptions): Promise<number> {
-  const { allowInsecureHttp } = options;
-  const policy = { allowInsecureHttp, allowedBaseUrls: undefined, allowPrivateNetworks: true };
-  const objection = baseUrlObjection(policy, options.baseUrl);
-  if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
-  const key = await readApiKey(options.keyFile);
-  const request = {
-    baseUrl: options.baseUrl,
-    key,
-    expectedDomain: options.expectedDomain,
-    retries: options.retries,
-    timeoutMs: options.timeout * 1000,
-    clock: realClock,
-    locks: processLocks("wafsync clear-cache"),
-    random: Math.random,
-    onRetry: (fault: WafFault, delayMs: number) => {
-      terminalOn(process.stderr).line(`${key.redact(fault.message)} Retrying in ${Math.ceil(delayMs / 1000)} s.`);
-    },
-  };
-  const outcome = await withStopSignals(async (stopping) => await clearCacheOnce({ ...request, stopping })).catch(
-    (error: unknown) => {
-      throw redactError(error, (text) => key.redact(text));
-    },
-  );
-  const text = options.output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, options);
-  const stream = outcome.state === "Cleared" || options.output === "json" ? process.stdout : process.stderr;
-  terminalOn(stream).line(key.redact(text));
+  const how = { command: "wafsync clear-cache", requestTimeoutMs, writes: true };
+  return await withBaseUrl(options, how, async ({ waf }, session) => {
+    const { clearCacheOnce } = await import("../app/clear-cache-once.ts");
+    const outcome = await clearCacheOnce({
+      waf,
+      expectedDomain: options.expectedDomain,
+      retries: options.retries,
+      timeoutMs: options.timeout * 1000,
+      clock: realClock,
+      random: Math.random,
+      stopping: session.stopping(),
+      onRetry: ({ message }, delayMs) => session.notes.line(`${message} Retrying in ${Math.ceil(delayMs / 1000)} s.`),
+    });
+    const isDone = outcome.state === "Cleared";
+    return finish(outcome, { isDone, text: describeClear(outcome, options) }, options, session);
+  });
+}
+
+/** Prints the outcome, and returns the exit code. */
+function finish(
+  outcome: ClearOutcome | ClearObjectOutcome,
+  { isDone, text }: { readonly isDone: boolean; readonly text: string },
+  { output }: Attempts,
+  { out, notes }: Session,
+): number {
+  (isDone || output === "json" ? out : notes).line(output === "json" ? JSON.stringify(outcome) : text);
   if (outcome.state === "Stopped") return 130;
-  return outcome.state === "Cleared" ? 0 : 2;
+  return isDone ? 0 : 2;
 }
 
 function keyHint({ code }: WafFault): string {
@@ -57,7 +71,7 @@ function keyHint({ code }: WafFault): string {
   return "\n  Put a valid key into the environment variable WAFSYNC_API_KEY, or into the file that --key-file names.";
 }
 
-function describeOutcome(outcome: ClearOutcome, { expectedDomain }: ClearCacheOptions): string {
+function describeClear(outcome: ClearOutcome, { expectedDomain }: ClearCacheOptions): string {
   switch (outcome.state) {
     case "Cleared":
       return `The WAF has started to clear the cache of ${outcome.domain}${outcome.attempts === 1 ? "" : ` (attempt ${outcome.attempts})`}.`;
@@ -68,4 +82,71 @@ function describeOutcome(outcome: ClearOutcome, { expectedDomain }: ClearCacheOp
     case "Stopped":
       return "error: stopped before the cache was cleared";
   }
+}
+
+/**
+ * Clears the cache of an instance in a cluster, through its operator.
+ * @returns 0 if cleared, already handled, or created without `--wait`; 2 if not; 130 if it was stopped.
+ */
+export async function runClearCacheInCluster(options: ClearCacheClusterOptions): Promise<number> {
+  const { trigger = "" } = options;
+  if (trigger.length > triggerLengthMax)
+    throw new CommandError(`the trigger has more than ${triggerLengthMax} characters`);
+  return await withCluster(options, async ({ api, namespace }, session) => {
+    const instance = { namespace, ...parseInstanceName(options.instance) };
+    const { clearThroughObject } = await import("../app/clear-cache-object.ts");
+    const outcome = await clearThroughObject({
+      api,
+      instance,
+      namespace: options.namespace ?? instance.namespace,
+      // An empty string, such as an unset variable in a script, is not a trigger.
+      trigger: trigger === "" ? undefined : trigger,
+      backoffLimit: options.retries,
+      deadlineMs: options.timeout * 1000,
+      ttlAfterFinishedMs: options.ttl * 1000,
+      waits: options.wait,
+      clock: realClock,
+      random: Math.random,
+      stop: session.stopping().stop,
+      onMessage: (message) => session.notes.line(message),
+    });
+    const isDone = outcome.state === "Cleared" || outcome.state === "Created" || outcome.state === "AlreadyHandled";
+    return finish(outcome, { isDone, text: describeObject(outcome, instance, options) }, options, session);
+  });
+}
+
+function describeObject(
+  outcome: ClearObjectOutcome,
+  instance: ObjectName,
+  { namespace, trigger = "" }: ClearCacheClusterOptions,
+): string {
+  const object = outcome.object === undefined ? "" : `WafCacheClear ${outcome.object}`;
+  switch (outcome.state) {
+    case "Created":
+      return `${object} was created; add --wait to wait for its result.`;
+    case "Cleared":
+      return `The cache of WafInstance ${nameKey(instance)} is cleared (${object}, ${outcome.reason}). ${outcome.message}`;
+    case "AlreadyHandled":
+      return `The cache of WafInstance ${nameKey(instance)} was already cleared for trigger ${JSON.stringify(trigger)} (${object}): nothing was done.`;
+    case "NoInstance":
+      return `error: no cache was cleared: there is no WafInstance ${nameKey(instance)}\n  Nothing was created. "kubectl get wafinstances -A" lists the cluster's instances.`;
+    case "Failed":
+      return `error: the cache was not cleared (${object}, ${outcome.reason}): ${outcome.message}`;
+    case "TimedOut":
+      return `error: ${object} did not finish within the timeout: ${outcome.message}`;
+    case "Stopped":
+      return `error: stopped waiting for ${object}; the operator continues`;
+    case "NotCreated": {
+      const what = outcome.object === undefined ? "the WafCacheClear was not created" : `cannot follow ${object}`;
+      return `error: ${what}: ${outcome.message}${hintOf(outcome.fault, namespace ?? instance.namespace)}`;
+    }
+  }
+}
+
+function hintOf({ code }: ApiFault, namespace: string): string {
+  if (code === "Forbidden")
+    return `\n  This command needs permission to create and get wafcacheclears in namespace ${namespace}.`;
+  if (code === "NotFound")
+    return `\n  Check that namespace ${namespace} exists and that the wafsync CRDs are installed.`;
+  return "";
 }

@@ -6,15 +6,11 @@ import { readOwners } from "../model/entry-owners.ts";
 import type { HistoryEvent } from "../model/history.ts";
 import { nameKey } from "../model/resource.ts";
 import { visibleText } from "../model/visible-text.ts";
-import { redactError } from "./describe-error.ts";
-import { markdownText } from "./markdown-text.ts";
-import { parseAddress } from "./parse-address.ts";
-import { endOf, parseBound, startOf } from "./since.ts";
-import { tableLines } from "./table.ts";
-import { openTarget } from "./targets/open-target.ts";
+import { endOf, parseAddress, parseBound, startOf } from "./arguments.ts";
+import { withTarget } from "./targets/open-target.ts";
 import type { TargetOptions } from "./targets/target.ts";
 import { chosenInstances } from "./targets/target.ts";
-import { editedTerminal, terminalOn } from "./terminal.ts";
+import { markdownText, remark, tableLines } from "./terminal.ts";
 
 export interface HistoryOptions extends TargetOptions {
   readonly since: string;
@@ -42,10 +38,7 @@ export async function runHistory(text: string | undefined, options: HistoryOptio
   const nowMs = realClock.nowMs();
   const sinceMs = startOf(parseBound("--since", options.since, nowMs));
   const untilMs = endOf(parseBound("--until", options.until, nowMs));
-  const target = await openTarget(options);
-  const redact = (line: string): string => target.redactor.redact(line);
-  const out = editedTerminal(terminalOn(process.stdout), redact);
-  try {
+  return await withTarget(options, async (target, { out, notes }) => {
     const rows: HistoryRow[] = [];
     for (const instance of await chosenInstances(target, options.instance)) {
       const events = await target.history(instance);
@@ -58,13 +51,9 @@ export async function runHistory(text: string | undefined, options: HistoryOptio
     else if (rows.length === 0) out.line(nothing(text));
     else for (const line of tableLines(header, rows.map(visibleCellsOf))) out.line(line);
     const isNewest = untilMs > nowMs && options.from === undefined && options.output === "table";
-    if (isNewest) process.stderr.write("note: The changes of the last ten seconds may be missing.\n");
+    if (isNewest) notes.line(remark(notes.paint, "note", "The changes of the last ten seconds may be missing."));
     return rows.length === 0 ? 1 : 0;
-  } catch (error) {
-    throw redactError(error, redact);
-  } finally {
-    await target.close();
-  }
+  });
 }
 
 /** The event as a row; with an address, only the entries that cover it. */

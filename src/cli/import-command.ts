@@ -5,24 +5,22 @@ import { counted, inThousands } from "../model/sentence.ts";
 import { chmod, chown, mkdir, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { stringify } from "yaml";
-import type { ApiKey } from "../model/api-key.ts";
-import { visibleLines, visibleText } from "../model/visible-text.ts";
-import { CommandError, redactError } from "./describe-error.ts";
-import type { Import, ImportedFile, SkippedEntry } from "./import-documents.ts";
+import { visibleText } from "../model/visible-text.ts";
+import type { WafResult } from "../model/waf-result.ts";
+import type { WafClient } from "../waf/client.ts";
+import { CommandError } from "./describe-error.ts";
+import type { Import, ImportedFile, SkippedEntry, WafContent } from "./import-documents.ts";
 import { buildImport } from "./import-documents.ts";
-import { readApiKey } from "./read-api-key.ts";
-import { readWafContent } from "./read-waf-content.ts";
-import { withStopSignals } from "./stop-signals.ts";
+import type { Session } from "./session.ts";
+import type { BaseUrlOptions } from "./targets/open-target.ts";
+import { withBaseUrl } from "./targets/open-target.ts";
 
-export interface ImportOptions {
-  readonly baseUrl: string;
-  readonly keyFile?: string;
+export interface ImportOptions extends BaseUrlOptions {
   readonly instance: string;
   readonly namespace: string;
   readonly secret?: string;
   readonly out?: string;
   readonly timeout: number;
-  readonly allowInsecureHttp: boolean;
   readonly output: "table" | "json";
 }
 
@@ -46,27 +44,78 @@ export async function runImport(options: ImportOptions): Promise<number> {
     );
   }
   if (options.out !== undefined) await requireNew(options.out);
-  const key = await readApiKey(options.keyFile);
-  return await withStopSignals(async ({ stop }) => {
+  const how = { command: "wafsync import", requestTimeoutMs: options.timeout * 1000 };
+  return await withBaseUrl(options, how, async (opened, session) => {
+    const { stop } = session.stopping();
     try {
-      return await importAll(options, key, stop);
+      return await importAll(options, opened.waf, session, stop);
     } catch (error) {
       if (stop.aborted) return 130;
-      throw redactError(error, (text) => key.redact(text));
+      throw error;
     }
   });
 }
 
-async function importAll(options: ImportOptions, key: ApiKey, stop: AbortSignal): Promise<number> {
-  const { instance: name, namespace, baseUrl, timeout, allowInsecureHttp, out } = options;
-  const content = await readWafContent({ baseUrl, key, timeoutMs: timeout * 1000, allowInsecureHttp, stop });
-  const names = { instance: { namespace, name }, baseUrl, secretName: secretNameOf(options) };
-  const built = buildImport(names, content);
+async function importAll(
+  options: ImportOptions,
+  waf: WafClient,
+  { out: stdout, notes }: Session,
+  stop: AbortSignal,
+): Promise<number> {
+  const { instance: name, namespace, baseUrl, out } = options;
+  const content = await readTwice(waf, stop);
+  const built = buildImport({ instance: { namespace, name }, baseUrl, secretName: secretNameOf(options) }, content);
   if (stop.aborted) return 130;
-  if (out === undefined) for (const file of built.files) process.stdout.write(key.redact(textOf(file)));
+  if (out === undefined) for (const file of built.files) stdout.write(textOf(file));
   else await writeFiles(out, built.files);
-  print(built, options, (text) => key.redact(text));
-  return built.skipped.length > 0 ? 1 : 0;
+  const { files, counts, skipped, relaxed } = built;
+  if (options.output === "json") {
+    const names = files.map((file) => file.name);
+    (out === undefined ? notes : stdout).line(
+      JSON.stringify({ out, files: names, counts, skipped, relaxed }, undefined, 2),
+    );
+  } else for (const line of resultLines(built, options)) notes.line(line);
+  return skipped.length > 0 ? 1 : 0;
+}
+
+/** @throws CommandError if the WAF can't be read, or the second read differs */
+async function readTwice(waf: WafClient, stop: AbortSignal): Promise<WafContent> {
+  const first = await readAll(waf, stop);
+  const second = await readAll(waf, stop);
+  const change = changeBetween(first, second);
+  if (change === undefined) return second;
+  throw new CommandError(
+    `the WAF changed during the import: ${change}`,
+    "No file was written. Stop the other writer, and run the command again.",
+  );
+}
+
+async function readAll(client: WafClient, signal: AbortSignal): Promise<WafContent> {
+  const { domain, primary: primaryOrigin } = valueOf(await client.readOrigins({ signal }));
+  const blocklist = valueOf(await client.readList("blocklist", { signal }));
+  const allowlist = valueOf(await client.readList("allowlist", { signal }));
+  return { domain, primaryOrigin, lists: { blocklist, allowlist } };
+}
+
+function valueOf<T>(result: WafResult<T>): T {
+  if (result.ok) return result.value;
+  const { code, message } = result.fault;
+  const isKey = code === "BadApiKey" || code === "MissingApiKey";
+  const hint = isKey ? "Set WAFSYNC_API_KEY, or --key-file to the file with the key." : "No file was written.";
+  throw new CommandError(`the WAF cannot be read: ${message}`, hint);
+}
+
+/** Independent of the order of the lists. */
+function changeBetween(a: WafContent, b: WafContent): string | undefined {
+  if (a.domain !== b.domain) return `its domain changed from ${a.domain} to ${b.domain}`;
+  if (a.primaryOrigin !== b.primaryOrigin) return "the second read returned a different primary origin";
+  for (const list of ["blocklist", "allowlist"] as const) {
+    const [before, after] = [a.lists[list].toSorted(), b.lists[list].toSorted()];
+    const isSame = before.length === after.length && before.every((text, index) => text === after[index]);
+    if (!isSame)
+      return `the second read of the ${list} returned different entries (${before.length} before, ${after.length} now)`;
+  }
+  return undefined;
 }
 
 /** @throws CommandError if the folder is not empty: its files would mix with the imported ones */
@@ -106,19 +155,7 @@ function textOf({ comment, documents }: ImportedFile): string {
   return `# ${comment}\n${texts.join("")}`;
 }
 
-function print(
-  { files, counts, skipped, relaxed }: Import,
-  options: ImportOptions,
-  redact: (text: string) => string,
-): void {
-  if (options.output === "json") {
-    const names = files.map(({ name }) => name);
-    const stream = options.out === undefined ? process.stderr : process.stdout;
-    stream.write(
-      `${visibleLines(redact(JSON.stringify({ out: options.out, files: names, counts, skipped, relaxed }, undefined, 2)))}\n`,
-    );
-    return;
-  }
+function resultLines({ counts, skipped, relaxed }: Import, options: ImportOptions): string[] {
   const lines = [
     `Declared ${counted(counts.blocklist, "entry", "entries")} of the blocklist and ${inThousands(counts.allowlist)} of the allowlist${options.out === undefined ? "" : ` in ${options.out}`}.`,
   ];
@@ -131,7 +168,7 @@ function print(
       `Next, in a cluster: ${secretCommand(options)} && kubectl apply --server-side -f ${options.out}`,
     );
   }
-  process.stderr.write(`${redact(lines.join("\n"))}\n`);
+  return lines;
 }
 
 function secretNameOf({ secret, instance }: ImportOptions): string {

@@ -9,7 +9,7 @@ import { progressText, ruleProgress } from "../plan/instance/progress.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { unrecordedMessage } from "../reconcile/status/emit-events.ts";
 import { troubleOf } from "../reconcile/status/trouble.ts";
-import { keyHint } from "./key-hint.ts";
+import { keyHint } from "./targets/open-waf.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
 import { viewHeld, viewOperations, viewRefused, viewUnmanaged, viewWaiting } from "./operation-view.ts";
 

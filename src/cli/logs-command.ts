@@ -2,9 +2,8 @@
 import { inThousands } from "../model/sentence.ts";
 import { realClock } from "../async/clock.ts";
 import { dayOf, formatDay } from "../model/time-text.ts";
-import { countLogs, type LogReaderPorts } from "../reconcile/logs/read-logs.ts";
-import { createWafClient } from "../waf/client.ts";
-import { LaneRegistry } from "../waf/lane-registry.ts";
+import type { LogReaderPorts } from "../reconcile/logs/read-logs.ts";
+import { countLogs } from "../reconcile/logs/read-logs.ts";
 import { fileProblem, statUserFile } from "../source/directory/atomic-file.ts";
 import { LockFile } from "../source/directory/lock-file.ts";
 import { asCommandError, CommandError } from "./describe-error.ts";
@@ -18,36 +17,34 @@ import { describeRange, isWithin, retentionWarning } from "./logs/log-range.ts";
 import type { LogRange } from "./logs/log-range.ts";
 import { readLogRequest } from "./logs/log-request.ts";
 import type { LogRequest, LogsOptions } from "./logs/log-request.ts";
-import { findLogSource } from "./logs/log-source.ts";
-import type { LogSource } from "./logs/log-source.ts";
 import { LogWatch, logFaultError } from "./logs/log-watch.ts";
-import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
-import { withStopSignals } from "./stop-signals.ts";
-import { editedTerminal, terminalOn } from "./terminal.ts";
+import { planOf, withWaf } from "./targets/open-target.ts";
+import type { DeclaredKey } from "./targets/open-waf.ts";
+import { remark, terminalOn } from "./terminal.ts";
 
 /** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
 export async function runLogs(options: LogsOptions): Promise<number> {
   const nowMs = realClock.nowMs();
   const request = readLogRequest(options, nowMs);
-  const source = await findLogSource(options);
-  const { key } = source;
-  const notes = editedTerminal(terminalOn(process.stderr), (text) => key.redact(text));
-  const showsRows = options.follow || (options.out === undefined && process.stdout.isTTY);
-  const progress = showsRows ? undefined : new StatusLine(notes, realClock, { unit: "rows" });
-  const watch = new LogWatch(notes, progress);
-  const plan = options.plan ?? source.plan;
-  const warning = plan && retentionWarning(plan, request.range.days, dayOf(nowMs));
-  if (warning !== undefined) notes.line(`warning: ${warning}`);
-  try {
-    const end = await withStopSignals(async ({ stop }) => {
-      return await withOutput(options.out, async () => await runWith(options, request, source, watch, stop));
-    });
-    progress?.clear();
-    return report(end, source, options, request, watch);
-  } finally {
-    progress?.clear();
-  }
+  const how = { command: "wafsync logs", requestTimeoutMs: options.timeout * 1000 };
+  return await withWaf(options, how, async ({ waf, baseUrl, inUse }, { notes, stopping }) => {
+    const showsRows = options.follow || (options.out === undefined && process.stdout.isTTY);
+    const progress = showsRows ? undefined : new StatusLine(notes, realClock, { unit: "rows" });
+    const watch = new LogWatch(notes, progress);
+    const plan = options.plan ?? planOf(inUse);
+    const warning = plan && retentionWarning(plan, request.range.days, dayOf(nowMs));
+    if (warning !== undefined) notes.line(remark(notes.paint, "warning", warning));
+    const ports = { waf, clock: realClock, random: Math.random, stopping: stopping().stop, onWait: watch.waiting };
+    try {
+      const rows = { ports, baseUrl, watch };
+      const end = await withOutput(options.out, async () => await copyRows(options, request, rows));
+      progress?.clear();
+      return report(end, inUse?.declared, options, request, watch);
+    } finally {
+      progress?.clear();
+    }
+  });
 }
 
 /** Only one process at a time may write a file. */
@@ -68,31 +65,6 @@ async function withOutput<T>(file: string | undefined, work: () => Promise<T>): 
     return await work();
   } finally {
     lock.release();
-  }
-}
-
-async function runWith(
-  options: LogsOptions,
-  request: LogRequest,
-  source: LogSource,
-  watch: LogWatch,
-  stopping: AbortSignal,
-): Promise<CollectionEnd> {
-  const { baseUrl, key, minRequestIntervalMs } = source;
-  const registry = new LaneRegistry({ clock: realClock, locks: processLocks("wafsync logs") });
-  const waf = createWafClient({
-    baseUrl,
-    key,
-    requestTimeoutMs: options.timeout * 1000,
-    lane: registry.acquire({ baseUrl, key, minRequestIntervalMs }),
-    permit: () => ({ permitted: false, reason: "This command only reads logs." }),
-    clock: realClock,
-  });
-  const ports = { waf, clock: realClock, random: Math.random, stopping, onWait: watch.waiting };
-  try {
-    return await copyRows(options, request, { ports, baseUrl, watch });
-  } finally {
-    await registry.close();
   }
 }
 
@@ -170,7 +142,7 @@ async function findCheckpoint(
 
 function report(
   end: CollectionEnd,
-  source: LogSource,
+  declared: DeclaredKey | undefined,
   { out: file, follow }: LogsOptions,
   { range }: LogRequest,
   watch: LogWatch,
@@ -178,7 +150,7 @@ function report(
   const hint = file === undefined || follow ? "" : " Add --resume to continue.";
   switch (end.state) {
     case "Failed":
-      throw logFaultError(end.fault, source.declared);
+      throw logFaultError(end.fault, declared);
     case "NobodyReads":
       return 0;
     case "Stopped":

@@ -1,9 +1,9 @@
 // The main module of `wafsync`: parses the command line and runs the command. The only module that sets the exit code. It has no
 // top-level await, because the single executable is built from it as CommonJS.
 import { CommanderError } from "commander";
+import { visibleLines } from "../model/visible-text.ts";
 import { describeError } from "./describe-error.ts";
-import { callOf } from "./invocation.ts";
-import { outliveReaders } from "./output-faults.ts";
+import { callOf, refuseUnsafeEnvironment } from "./invocation.ts";
 import { createProgram } from "./program.ts";
 
 const exitError = 2;
@@ -17,7 +17,7 @@ async function main(): Promise<number> {
   try {
     if (completes) {
       const { printCompletions } = await import("./completion/print-completions.ts");
-      await printCompletions(program, words);
+      await printCompletions(program, words, refuseUnsafeEnvironment);
       return 0;
     }
     await program.parseAsync(words, { from: "user" });
@@ -39,3 +39,23 @@ void main().then((code) => {
     if (faults.hasLost) process.exitCode = exitError;
   });
 });
+
+type OutputStream = Pick<NodeJS.WriteStream, "on" | "write">;
+
+export interface OutputFaults {
+  /** Whether results were lost. */
+  readonly hasLost: boolean;
+}
+
+export function outliveReaders({ stdout, stderr }: Record<"stdout" | "stderr", OutputStream>): OutputFaults {
+  const faults = { hasLost: false };
+  stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE" || faults.hasLost) return;
+    faults.hasLost = true;
+    const problem = `error: cannot write to stdout (${code ?? "unknown error"}): results are lost`;
+    stderr.write(visibleLines(`${problem}\n  wafsync continues its work. Free disk space, or redirect stdout.\n`));
+  });
+  // No stream is left to report this on.
+  stderr.on("error", () => undefined);
+  return faults;
+}

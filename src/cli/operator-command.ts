@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
 import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
+import type { OperatorSight, ServePage } from "../app/operator-runtime.ts";
 import { runOperator } from "../app/operator.ts";
 import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
@@ -10,13 +11,17 @@ import type { LabelSelector } from "../model/declared.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { parseSelector } from "../model/label-selector.ts";
 import { Redactor } from "../model/redactor.ts";
-import type { LogLevel } from "../telemetry/log.ts";
+import { visibleText } from "../model/visible-text.ts";
+import type { Logger, LogLevel } from "../telemetry/log.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { CommandError } from "./describe-error.ts";
-import { operatorPage } from "./operator-page.ts";
+import type { BindAddress } from "../pages/server.ts";
 import { parseBindAddress } from "../pages/server.ts";
+import type { PageApp, PageServer } from "../pages/server.ts";
+import { startPageServer } from "../pages/server.ts";
 import { readKubeConfig } from "./read-kube-config.ts";
-import { readableLog } from "./readable-log.ts";
+import type { Paint, Style } from "./terminal.ts";
+import { terminalOn } from "./terminal.ts";
 
 /** How long a WAF call may continue after a signal: as long as any call may take. */
 const graceMs = 10_000;
@@ -122,4 +127,74 @@ function readSelector(text: string): LabelSelector {
     `--selector: "${selector.unreadable}" is not a requirement on labels`,
     "Write it as for `kubectl get -l`: name=value, name!=value, name in (a,b), name or !name, separated by commas.",
   );
+}
+
+/** The operator also runs without its page, because another process on the host may use the port. */
+export function operatorPage(bind: BindAddress, log: Logger): ServePage {
+  return async (sight) => {
+    let server: PageServer;
+    try {
+      server = await startPageServer({
+        bind,
+        load: async () => await loadApp(sight),
+        onProblem: (error) => log.error("page failed", { error }),
+      });
+    } catch (error) {
+      log.warn("the page cannot listen", { code: (error as NodeJS.ErrnoException).code ?? "", ...bind });
+      return async () => undefined;
+    }
+    log.info("serving page", { url: server.url });
+    return async () => await server.close();
+  };
+}
+
+async function loadApp(sight: OperatorSight): Promise<PageApp> {
+  const { createPageApp } = await import("../pages/app.ts");
+  const { openOperator } = await import("./targets/cluster-target.ts");
+  return createPageApp({
+    target: openOperator(sight),
+    isCluster: true,
+    wordsOf: () => "",
+    words: "",
+    readsAllLogs: false,
+    clock: realClock,
+  });
+}
+
+const levelStyles: Readonly<Record<string, Style>> = { debug: "dim", info: "green", warn: "yellow", error: "red" };
+const levelWidth = 5;
+const messageWidth = 24;
+
+/** A destination for a logger that writes the formatted lines to the stream. */
+export function readableLog(stream: NodeJS.WriteStream): { write(line: string): void } {
+  const { paint } = terminalOn(stream);
+  return { write: (line) => void stream.write(`${readableLine(line, paint)}\n`) };
+}
+
+/** Leaves a line unchanged if it is not a log line. */
+function readableLine(line: string, paint: Paint): string {
+  const record = parse(line);
+  if (record === undefined) return line.trimEnd();
+  const { level, time, msg, ...fields } = record;
+  const [name, at, message] = [level, time, msg].map((value) => (typeof value === "string" ? value : ""));
+  const parts = [
+    paint("dim", `${(at ?? "").slice(11, 19)}Z`),
+    paint(levelStyles[name ?? ""] ?? "dim", (name ?? "").padEnd(levelWidth)),
+    paint("bold", visibleText(message ?? "").padEnd(messageWidth)),
+    ...Object.entries(fields).map(([field, value]) => `${paint("dim", `${visibleText(field)}=`)}${valueText(value)}`),
+  ];
+  return parts.join("  ").trimEnd();
+}
+
+function parse(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value = JSON.parse(line) as unknown;
+    return typeof value === "object" && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function valueText(value: unknown): string {
+  return visibleText(typeof value === "string" && value !== "" && !value.includes("=") ? value : JSON.stringify(value));
 }

@@ -1,13 +1,15 @@
 // `wafsync plan`: shows what would change, and why. Reads the WAF and writes nothing.
 import { stripVTControlCharacters } from "node:util";
-import type { DirectoryOptions, Session } from "./directory-session.ts";
-import { noInstance, printFaults, printTroubles, withSession } from "./directory-session.ts";
+import { noInstance, printFaults, printTroubles } from "./folder-faults.ts";
 import { viewResult } from "./instance-view.ts";
-import { differsFromDeclared, isPartial } from "./plan-summary.ts";
-import { planLines } from "./print-plan.ts";
+import { differsFromDeclared, isPartial, planLines } from "./print-plan.ts";
+import type { FolderOptions } from "./targets/folder-runs.ts";
+import { withStandalone } from "./targets/folder-runs.ts";
+import type { Terminal } from "./terminal.ts";
+import { remark } from "./terminal.ts";
 
-export interface PlanOptions extends Omit<DirectoryOptions, "output"> {
-  readonly output: DirectoryOptions["output"] | "markdown";
+export interface PlanOptions extends FolderOptions {
+  readonly output: "table" | "json" | "markdown";
 }
 
 /**
@@ -15,35 +17,36 @@ export interface PlanOptions extends Omit<DirectoryOptions, "output"> {
  * stopped.
  */
 export async function runPlan(options: PlanOptions): Promise<number> {
-  return await withSession(options, { isDryRun: true, command: "wafsync plan" }, async (session) => {
-    const { standalone, out, paint } = session;
+  return await withStandalone(options, { isDryRun: true, command: "wafsync plan" }, async (standalone, session) => {
+    const { out, notes, stopping } = session;
     const previews = await standalone.preview();
-    if (session.stopping.stop.aborted) {
-      session.notes.line("Stopped before the plan was complete.");
+    if (stopping().stop.aborted) {
+      notes.line("Stopped before the plan was complete.");
       return 130;
     }
     const views = previews.map(({ facts, pendingClears }) => viewResult(facts, standalone, pendingClears));
     const faults: string[] = [];
-    const isFaulty = await printFaults(alsoInto(faults, session));
+    const isFaulty = await printFaults(standalone, alsoInto(faults, notes));
     if (views.length === 0) faults.push(noInstance(isFaulty, "plan"));
     if (options.output === "json") out.line(JSON.stringify({ instances: views }, undefined, 2));
     else if (options.output === "markdown") {
       const { planMarkdown } = await import("./plan-markdown.ts");
       out.line(planMarkdown(views, faults));
-    } else for (const view of views) for (const line of planLines(view, paint, isFaulty)) out.line(line);
-    printTroubles(session, views);
-    if (views.length === 0)
-      session.notes.line(`${session.paintNotes("red", "error:")} ${noInstance(isFaulty, "plan")}`);
+    } else for (const view of views) for (const line of planLines(view, out.paint, isFaulty)) out.line(line);
+    printTroubles(standalone, notes, views);
+    if (views.length === 0) notes.line(remark(notes.paint, "error", noInstance(isFaulty, "plan")));
     if (isFaulty || views.length === 0 || views.some((view) => view.trouble !== undefined || isPartial(view))) return 2;
     return standalone.feedProblems().length > 0 || views.some(differsFromDeclared) ? 1 : 0;
   });
 }
 
 /** Collects notes without colors, for a self-contained comment. */
-function alsoInto(lines: string[], session: Session): Session {
-  const line = (text = ""): void => {
-    lines.push(stripVTControlCharacters(text));
-    session.notes.line(text);
+function alsoInto(lines: string[], { line, paint }: Terminal): Pick<Terminal, "line" | "paint"> {
+  return {
+    line: (text = "") => {
+      lines.push(stripVTControlCharacters(text));
+      line(text);
+    },
+    paint,
   };
-  return { ...session, notes: { ...session.notes, line } };
 }

@@ -2,11 +2,11 @@
 import { counted, inThousands } from "../model/sentence.ts";
 import type { DifferenceView } from "./operation-view.ts";
 import type { EntryView, InstanceView, ObjectView } from "./instance-view.ts";
-import { tableLines } from "./table.ts";
+import { tableLines } from "./terminal.ts";
+import type { Paint } from "./terminal.ts";
 
 const entriesShownMax = 5;
 const examplesMax = 5;
-export type Paint = (style: "red" | "green" | "yellow" | "cyan" | "bold" | "dim", text: string) => string;
 
 const objectHeader = ["KIND", "NAMESPACE", "NAME", "PROGRESS", "READY", "REASON"];
 

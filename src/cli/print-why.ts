@@ -3,8 +3,8 @@ import type { Entry } from "../model/entry.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import { inThousands } from "../model/sentence.ts";
 import type { Verdict } from "../plan/instance/explain.ts";
-import { markdownText } from "./markdown-text.ts";
-import type { Paint } from "./print-instance.ts";
+import { markdownText } from "./terminal.ts";
+import type { Paint } from "./terminal.ts";
 import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";
 
 const styles: Readonly<Record<Verdict, Parameters<Paint>[0]>> = {

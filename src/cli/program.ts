@@ -2,26 +2,25 @@
 // loaded when it is called. Help and completion are generated from these declarations.
 import { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { addApplyCommand } from "./commands/apply.ts";
-import { addApproveCommand } from "./commands/approve.ts";
-import { addBlockCommand, addUnblockCommand } from "./commands/block.ts";
-import { addClearCacheCommand } from "./commands/clear-cache.ts";
-import { addCompletionCommand } from "./commands/completion.ts";
-import { addHistoryCommand } from "./commands/history.ts";
-import { addImportCommand } from "./commands/import.ts";
-import { addLogsCommand } from "./commands/logs.ts";
-import { addOperatorCommand } from "./commands/operator.ts";
+import { addApplyCommand, addPlanCommand, addRunCommand } from "./commands/folder-commands.ts";
+import {
+  addApproveCommand,
+  addBlockCommand,
+  addHistoryCommand,
+  addStatusCommand,
+  addUnblockCommand,
+  addWhyCommand,
+} from "./commands/incident-commands.ts";
 import type { SetExitCode } from "./commands/option-groups.ts";
-import { addPlanCommand } from "./commands/plan.ts";
-import { addReportCommand } from "./commands/report.ts";
-import { addRunCommand } from "./commands/run.ts";
-import { addSimulatorCommand } from "./commands/simulator.ts";
-import { addStatusCommand } from "./commands/status.ts";
-import { addUiCommand } from "./commands/ui.ts";
-import { addVersionCommand } from "./commands/version.ts";
-import { addWhyCommand } from "./commands/why.ts";
-import { examplesAs } from "./invocation.ts";
-import { refuseUnsafeEnvironment } from "./unsafe-environment.ts";
+import {
+  addCompletionCommand,
+  addOperatorCommand,
+  addSimulatorCommand,
+  addUiCommand,
+  addVersionCommand,
+} from "./commands/process-commands.ts";
+import { addClearCacheCommand, addImportCommand, addLogsCommand, addReportCommand } from "./commands/waf-commands.ts";
+import { examplesAs, refuseUnsafeEnvironment } from "./invocation.ts";
 
 /** In the order in which `--help` lists them. */
 const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[] = [
@@ -47,7 +46,7 @@ const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[
 
 const exitCodes = `
 Exit codes of plan: 0 nothing to do, 1 there are changes, 2 error.
-Exit codes of apply and run --once: 0 complete, 1 incomplete (rejected, on hold, conflict), 2 error.
+Exit codes of apply: 0 complete, 1 incomplete (rejected, on hold, conflict), 2 error.
 Exit code of a command that a signal stops before it finishes: 130.`;
 
 /** @param name the name that users type: `wafsync`, or `kubectl wafsync` */

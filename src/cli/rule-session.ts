@@ -1,19 +1,17 @@
-// Shared by `block` and `unblock`: the target, signals, terminals with redacted keys, and the description of outcomes.
+// Shared by `block` and `unblock`: the addresses, the limits of waiting, and the description of outcomes.
 import type { DeclaredInstance } from "../model/declared.ts";
 import type { Entry } from "../model/entry.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { compileDesired } from "../plan/instance/desired.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { declaredRule } from "./command-rule.ts";
-import { CommandError, redactError } from "./describe-error.ts";
-import { parseAddress } from "./parse-address.ts";
-import { withStopSignals } from "./stop-signals.ts";
+import { CommandError } from "./describe-error.ts";
+import { parseAddress } from "./arguments.ts";
 import type { ChangeOutcome, WaitOptions } from "./targets/rule-changes.ts";
-import { openTarget } from "./targets/open-target.ts";
-import { targetWords } from "./targets/target-words.ts";
+import { withTarget } from "./targets/open-target.ts";
+import { targetWords } from "./targets/target.ts";
 import type { Target, TargetOptions } from "./targets/target.ts";
 import type { Terminal } from "./terminal.ts";
-import { editedTerminal, terminalOn } from "./terminal.ts";
 
 /** More addresses need a separate rule. */
 export const addressesMax = 100;
@@ -45,20 +43,10 @@ export async function withRuleSession(
       "Write a WafIpRule for them.",
     );
   }
-  const target = await openTarget(options);
-  const redact = (text: string): string => target.redactor.redact(text);
-  const notes = editedTerminal(terminalOn(process.stderr), redact);
-  return await withStopSignals(async ({ stop }) => {
-    const { timeout } = options;
-    const wait = { timeoutMs: timeout * 1000, stop, onMessage: (message: string) => notes.line(message) };
-    try {
-      const out = editedTerminal(terminalOn(process.stdout), redact);
-      return await work({ target, addresses, out, notes, wait: options.wait ? wait : undefined });
-    } catch (error) {
-      throw redactError(error, redact);
-    } finally {
-      await target.close();
-    }
+  return await withTarget(options, async (target, { out, notes, stopping }) => {
+    const { stop } = stopping();
+    const wait = { timeoutMs: options.timeout * 1000, stop, onMessage: (message: string) => notes.line(message) };
+    return await work({ target, addresses, out, notes, wait: options.wait ? wait : undefined });
   });
 }
 

@@ -3,31 +3,37 @@ import { realClock } from "../async/clock.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import type { ObjectEvent } from "../reconcile/ports.ts";
-import type { DirectoryOptions } from "./directory-session.ts";
-import { printFaults, withSession } from "./directory-session.ts";
+import { printFaults } from "./folder-faults.ts";
 import { viewInstance } from "./instance-view.ts";
 import { ChangedLines } from "./print-instance.ts";
-import type { Terminal } from "./terminal.ts";
-import { colour } from "./terminal.ts";
+import type { Session } from "./session.ts";
+import type { FolderOptions } from "./targets/folder-runs.ts";
+import { withStandalone } from "./targets/folder-runs.ts";
+import type { Paint } from "./terminal.ts";
+
+export interface RunOptions extends FolderOptions {
+  readonly output: "table" | "json";
+}
 
 /** @returns 0 if it was stopped by a signal. */
-export async function runFollow(options: DirectoryOptions): Promise<number> {
+export async function runFollow(options: RunOptions): Promise<number> {
   const printed = new Map<string, string>();
   const faultsPrinted = new Set<string>();
   const how = {
     isDryRun: false,
     command: "wafsync run",
-    onEvent: (notes: Terminal) => (meta: ResourceMeta, event: ObjectEvent) => {
-      if (event.isRepeated !== true) notes.line(eventLine(meta, event));
-    },
+    onEvent:
+      ({ notes }: Session) =>
+      (meta: ResourceMeta, event: ObjectEvent) => {
+        if (event.isRepeated !== true) notes.line(eventLine(meta, event, notes.paint));
+      },
   };
-  return await withSession(options, how, async (session) => {
-    const { standalone, out, notes, paint } = session;
-    await printFaults(session, faultsPrinted);
-    notes.line(`${time()}  Watching ${options.from}. Press Ctrl-C to stop.`);
-    const changes = new ChangedLines(paint);
+  return await withStandalone(options, how, async (standalone, { out, notes }) => {
+    await printFaults(standalone, notes, faultsPrinted);
+    notes.line(`${time(notes.paint)}  Watching ${options.from}. Press Ctrl-C to stop.`);
+    const changes = new ChangedLines(out.paint);
     await standalone.follow(
-      () => void printFaults(session, faultsPrinted),
+      () => void printFaults(standalone, notes, faultsPrinted),
       ({ instance, outcome: { facts } }) => {
         if (facts === undefined) return;
         const view = viewInstance(facts, standalone);
@@ -44,17 +50,17 @@ export async function runFollow(options: DirectoryOptions): Promise<number> {
       },
     );
     if (standalone.lost() === undefined)
-      notes.line(`${time()}  Stopped. Completed changes are recorded: the next run continues from here.`);
+      notes.line(`${time(notes.paint)}  Stopped. Completed changes are recorded: the next run continues from here.`);
     return 0;
   });
 }
 
-function eventLine(meta: ResourceMeta, { type, reason, message }: ObjectEvent): string {
-  const mark = colour(process.stderr, type === "Warning" ? "yellow" : "green", type.padEnd(7));
-  return `${time()}  ${mark}  ${meta.kind} ${nameKey(meta)}  ${colour(process.stderr, "bold", reason)}: ${message}`;
+function eventLine(meta: ResourceMeta, { type, reason, message }: ObjectEvent, paint: Paint): string {
+  const mark = paint(type === "Warning" ? "yellow" : "green", type.padEnd(7));
+  return `${time(paint)}  ${mark}  ${meta.kind} ${nameKey(meta)}  ${paint("bold", reason)}: ${message}`;
 }
 
 /** The time of day in UTC, like the timestamps in a status. */
-function time(): string {
-  return colour(process.stderr, "dim", `${new Date(realClock.nowMs()).toISOString().slice(11, 19)}Z`);
+function time(paint: Paint): string {
+  return paint("dim", `${new Date(realClock.nowMs()).toISOString().slice(11, 19)}Z`);
 }

@@ -4,21 +4,16 @@ import packageJson from "../../package.json" with { type: "json" };
 import type { InstanceSummary, ObjectSummary, Summary } from "../api/summary.ts";
 import { summaryObjectsMax } from "../api/summary.ts";
 import { realClock } from "../async/clock.ts";
-import { nameKey } from "../model/resource.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
-import { CommandError, redactError } from "./describe-error.ts";
+import { CommandError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
-import type { Paint } from "./print-instance.ts";
-import { withStopSignals } from "./stop-signals.ts";
 import { heldOf, objectsNotReady, pendingOf, summarize } from "./summarize.ts";
-import { tableLines, widthOf } from "./table.ts";
-import { openTarget } from "./targets/open-target.ts";
-import { planningWords } from "./targets/target-words.ts";
-import type { TargetOptions } from "./targets/target.ts";
-import { chosenInstances } from "./targets/target.ts";
-import type { Terminal } from "./terminal.ts";
-import { colour, terminalOn } from "./terminal.ts";
+import { withTarget } from "./targets/open-target.ts";
+import type { SeenInstance, Target, TargetOptions } from "./targets/target.ts";
+import { chosenFrom, parseInstanceName, planningWords } from "./targets/target.ts";
+import type { Paint, Terminal } from "./terminal.ts";
+import { tableLines, widthOf } from "./terminal.ts";
 
 export interface StatusOptions extends TargetOptions {
   readonly watch: boolean;
@@ -33,16 +28,16 @@ const header = ["INSTANCE", "DOMAIN", "READY", "REASON", "BLOCKED", "ALLOWED", "
 
 /** @returns 0 if all objects are Ready, otherwise 1; 130 if a signal stopped the watch. */
 export async function runStatus(options: StatusOptions): Promise<number> {
-  const out = terminalOn(process.stdout);
-  if (!options.watch) {
-    const summary = await readSummary(options);
-    out.write(textOf(summary, options, out));
-    return isWell(summary, options) ? 0 : 1;
-  }
-  return await withStopSignals(async ({ stop }) => {
+  return await withTarget(options, async (target, { out, stopping }) => {
+    if (!options.watch) {
+      const summary = await readSummary(target, options);
+      out.write(textOf(summary, options, out));
+      return isWell(summary, options) ? 0 : 1;
+    }
+    const { stop } = stopping();
     let last = "";
     while (!stop.aborted) {
-      const text = textOf(await readSummary(options), options, out);
+      const text = textOf(await readSummary(target, options), options, out);
       // A file or a pipe gets only changes.
       if (text !== last) out.write(`${out.isInteractive ? clearScreen : last === "" ? "" : "\n"}${text}`);
       last = text;
@@ -54,30 +49,18 @@ export async function runStatus(options: StatusOptions): Promise<number> {
   });
 }
 
-async function readSummary(options: StatusOptions): Promise<Summary> {
-  const target = await openTarget(options);
-  try {
-    const chosen = await chosenInstances(target, options.instance);
-    const seen = await target.see(chosen[0]?.namespace);
-    if (seen.refused !== undefined) throw new CommandError(seen.refused);
-    const names = new Set(chosen.map(nameKey));
-    const instances = seen.instances.filter((instance) => names.delete(nameKey(instance)));
-    for (const name of names) throw new CommandError(`there is no WafInstance ${name} ${target.where}`);
-    const isCluster = options.from === undefined;
-    const words = { version: packageJson.version, isCluster, words: wordsFor(options) };
-    const summary = visibleTexts(summarize({ ...seen, instances }, words));
-    if (options.instance === undefined) return summary;
-    // Only what concerns the selected instances.
-    return { ...summary, totals: { ...summary.totals, unattached: 0 }, unattached: [], feeds: [] };
-  } catch (error) {
-    throw redactError(error, (text) => target.redactor.redact(text));
-  } finally {
-    await target.close();
-  }
-}
-
-function wordsFor(options: StatusOptions) {
-  return (instance: { readonly baseUrl: string }): string => planningWords(options, instance);
+async function readSummary(target: Target, options: StatusOptions): Promise<Summary> {
+  const { instance: wanted, from } = options;
+  const named = wanted === undefined ? undefined : parseInstanceName(wanted);
+  const seen = await target.see(named?.namespace ?? target.namespace);
+  if (seen.refused !== undefined) throw new CommandError(seen.refused);
+  const instances = chosenFrom(seen.instances, wanted, target);
+  const words = (instance: SeenInstance): string => planningWords(options, instance);
+  const isCluster = from === undefined;
+  const summary = visibleTexts(summarize({ ...seen, instances }, { version: packageJson.version, isCluster, words }));
+  if (wanted === undefined) return summary;
+  // Only what concerns the selected instances.
+  return { ...summary, totals: { ...summary.totals, unattached: 0 }, unattached: [], feeds: [] };
 }
 
 /** In a folder, a file with an error may declare anything. */
@@ -87,9 +70,8 @@ function isWell(summary: Summary, { from }: StatusOptions): boolean {
   return instances.every(({ ready }) => ready === "True") && objectsNotReady(summary) === 0;
 }
 
-function textOf(summary: Summary, { output }: StatusOptions, { isInteractive, columns }: Terminal): string {
+function textOf(summary: Summary, { output }: StatusOptions, { isInteractive, columns, paint }: Terminal): string {
   if (output === "json") return `${JSON.stringify(summary, undefined, 2)}\n`;
-  const paint: Paint = (style, text) => colour(process.stdout, style, text);
   const instances = summary.instances.toSorted((a, b) => notReadyFirst[a.ready] - notReadyFirst[b.ready]);
   const rows = instances.map((instance) => rowOf(instance, paint));
   const lines = tableLines(header, isInteractive ? fitted(rows, columns) : rows);

@@ -7,8 +7,8 @@ import type { WafFeedStatus } from "../api/waf-feed.ts";
 import type { WafInstanceStatus } from "../api/waf-instance.ts";
 import { nameKey } from "../model/resource.ts";
 import { approveCommand } from "./hold-lines.ts";
-import type { Seen, SeenAttached, SeenInstance, SeenObject } from "./targets/seen.ts";
-import { attachedByInstance } from "./targets/seen.ts";
+import type { Seen, SeenAttached, SeenInstance, SeenObject } from "./targets/target.ts";
+import { attachedByInstance } from "./targets/target.ts";
 
 export interface SummaryWords {
   readonly version: string;

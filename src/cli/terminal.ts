@@ -1,6 +1,10 @@
-// The terminal: colours only if it is interactive, its width, and lines that can be redrawn.
-import { styleText } from "node:util";
-import { visibleLines } from "../model/visible-text.ts";
+// What commands print: lines on a terminal, with colours only if it is interactive; tables as kubectl prints them; and strings of
+// others in Markdown, where they must not become links, images, tables, HTML or mentions of users.
+import { stripVTControlCharacters, styleText } from "node:util";
+import { visibleLines, visibleText } from "../model/visible-text.ts";
+
+export type Style = "red" | "green" | "yellow" | "cyan" | "bold" | "dim";
+export type Paint = (style: Style, text: string) => string;
 
 export interface Terminal {
   /** Whether it is a terminal, so that progress may be redrawn in place. */
@@ -8,16 +12,11 @@ export interface Terminal {
   /** Its current width, which may change. */
   readonly columns: number;
   /** Unfiltered: for callers that move the cursor. */
-  write(text: string): void;
+  readonly write: (text: string) => void;
   /** One or more lines without control characters except for colors. */
-  line(text?: string): void;
-}
-
-type Style = Parameters<typeof styleText>[0];
-
-/** Colours the text if the stream is a terminal with colours and NO_COLOR is not set. */
-export function colour(stream: NodeJS.WriteStream, style: Style, text: string): string {
-  return styleText(style, text, { stream });
+  readonly line: (text?: string) => void;
+  /** Colours the text if the terminal has colours and NO_COLOR is not set. */
+  readonly paint: Paint;
 }
 
 const columnsDefault = 100;
@@ -30,6 +29,7 @@ export function terminalOn(stream: NodeJS.WriteStream): Terminal {
     },
     write: (text) => void stream.write(text),
     line: (text = "") => void stream.write(`${visibleLines(text)}\n`),
+    paint: (style, text) => styleText(style, text, { stream }),
   };
 }
 
@@ -42,5 +42,39 @@ export function editedTerminal(terminal: Terminal, edit: (text: string) => strin
     },
     write: (text) => terminal.write(edit(text)),
     line: (text = "") => terminal.line(edit(text)),
+    paint: terminal.paint,
   };
+}
+
+const remarkStyles = { error: "red", warning: "yellow", note: "dim" } as const;
+
+/** What a command says about its work, as one line with the kind in front. @param text may contain strings of others */
+export function remark(paint: Paint, kind: keyof typeof remarkStyles, text: string): string {
+  return `${paint(remarkStyles[kind], `${kind}:`)} ${visibleText(text)}`;
+}
+
+const controls = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Markdown and HTML treat numeric references as text, whatever character they represent. */
+export function markdownText(text: string): string {
+  return text.replaceAll(controls, "�").replaceAll(/[&<>"'`|*_~[\]{}\\@#$^]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+const gap = 3;
+
+/** The lines of a table. Colour codes do not count as width. Rows have as many cells as the header. */
+export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = header.map((title, column) =>
+    Math.max(widthOf(title), ...rows.map((row) => widthOf(row[column] ?? ""))),
+  );
+  const render = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - widthOf(cell) + gap))
+      .join("")
+      .trimEnd();
+  return [render(header), ...rows.map(render)];
+}
+
+export function widthOf(cell: string): number {
+  return stripVTControlCharacters(cell).length;
 }

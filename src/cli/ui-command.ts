@@ -1,15 +1,15 @@
 // `wafsync ui`: serves the page about a folder or a cluster on this machine, until a signal.
 import { once } from "node:events";
 import { realClock } from "../async/clock.ts";
-import { createPageApp } from "../pages/app.ts";
-import { isLoopback, parseBindAddress, startPageServer } from "../pages/server.ts";
-import type { PageServer } from "../pages/server.ts";
 import { CommandError, redactError } from "./describe-error.ts";
-import { withStopSignals } from "./stop-signals.ts";
-import { openTarget } from "./targets/open-target.ts";
-import { planningWords, targetWords } from "./targets/target-words.ts";
+import { isLoopback, parseBindAddress } from "../pages/server.ts";
+import { createPageApp } from "../pages/app.ts";
+import { startPageServer } from "../pages/server.ts";
+import type { PageServer } from "../pages/server.ts";
+import { withTarget } from "./targets/open-target.ts";
+import { planningWords, targetWords } from "./targets/target.ts";
 import type { TargetOptions } from "./targets/target.ts";
-import { terminalOn } from "./terminal.ts";
+import { remark } from "./terminal.ts";
 
 export interface UiOptions extends TargetOptions {
   readonly bindAddress: string;
@@ -20,35 +20,37 @@ export async function runUi(options: UiOptions): Promise<number> {
   const bind = parseBindAddress("--bind-address", options.bindAddress);
   if (bind === undefined)
     throw new CommandError("--bind-address 0 serves nothing", "Write 127.0.0.1:0 for a free port.");
-  const target = await openTarget(options);
-  const redact = (text: string): string => target.redactor.redact(text);
-  const notes = terminalOn(process.stderr);
-  const app = createPageApp({
-    target,
-    isCluster: options.from === undefined,
-    wordsOf: (instance) => planningWords(options, instance),
-    words: targetWords(options),
-    readsAllLogs: true,
-    clock: realClock,
-  });
-  return await withStopSignals(async ({ stop }) => {
+  return await withTarget(options, async (target, { out, notes, redactor, stopping }) => {
+    const { stop } = stopping();
+    const app = createPageApp({
+      target,
+      isCluster: options.from === undefined,
+      wordsOf: (instance) => planningWords(options, instance),
+      words: targetWords(options),
+      readsAllLogs: true,
+      clock: realClock,
+    });
+    const redact = (text: string): string => redactor.redact(text);
     let server: PageServer | undefined;
     try {
       // Thousands of files take a while to read, so this is done before the first request.
       const refused = await app.prepare();
-      if (refused !== undefined) notes.line(`warning: ${refused}`);
+      if (refused !== undefined) notes.line(remark(notes.paint, "warning", refused));
       server = await startPageServer({
         bind,
         // The app is closed below, even if nobody requests the page.
         load: async () => ({ handle: async (request) => await app.handle(request), close: async () => undefined }),
-        onProblem: (error) => notes.line(`error: ${String((redactError(error, redact) as Partial<Error>).message)}`),
+        onProblem: (error) =>
+          notes.line(remark(notes.paint, "error", String((redactError(error, redact) as Partial<Error>).message))),
       }).catch((error: unknown) => {
         const { code = "unknown error" } = error as NodeJS.ErrnoException;
         throw new CommandError(`cannot listen on ${options.bindAddress} (${code})`, "Choose another --bind-address.");
       });
-      if (!isLoopback(bind))
-        notes.line(`warning: there is no login: everyone who can reach ${options.bindAddress} can see the page.`);
-      terminalOn(process.stdout).line(`The page is at ${server.url} until you press Ctrl-C.`);
+      if (!isLoopback(bind)) {
+        const open = `there is no login: everyone who can reach ${options.bindAddress} can see the page.`;
+        notes.line(remark(notes.paint, "warning", open));
+      }
+      out.line(`The page is at ${server.url} until you press Ctrl-C.`);
       if (!stop.aborted) await once(stop, "abort");
       return 0;
     } finally {

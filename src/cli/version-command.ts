@@ -4,7 +4,6 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { readEnvironment } from "../app/config.ts";
-import { builtCommit } from "./build-info.ts";
 import { CommandError } from "./describe-error.ts";
 import type { ClusterOptions } from "./read-kube-config.ts";
 
@@ -54,7 +53,14 @@ async function hasKubeConfig(): Promise<boolean> {
 
 async function askServer(options: ClusterOptions): Promise<ServerAnswer> {
   // Loads the Kubernetes client.
-  const { serverVersion } = await import("./query-cluster.ts");
+  const { serverVersion } = await import("./read-kube-config.ts");
   const answer = await serverVersion(options);
   return "problem" in answer ? answer : { version: answer.value };
+}
+
+declare const WAFSYNC_COMMIT: string | undefined;
+
+/** The Git commit of the build, with the suffix `-dirty` if there were uncommitted changes. */
+export function builtCommit(): string | undefined {
+  return typeof WAFSYNC_COMMIT === "string" && WAFSYNC_COMMIT !== "" ? WAFSYNC_COMMIT : undefined;
 }

@@ -2,15 +2,12 @@
 import { realClock } from "../async/clock.ts";
 import type { Entry } from "../model/entry.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { visibleText } from "../model/visible-text.ts";
-import { redactError } from "./describe-error.ts";
-import { parseAddress } from "./parse-address.ts";
+import { parseAddress } from "./arguments.ts";
 import { adviceLines, combineUnaffected, whyLines, whyMarkdown } from "./print-why.ts";
-import { targetWords } from "./targets/target-words.ts";
-import { openTarget } from "./targets/open-target.ts";
-import { chosenInstances } from "./targets/target.ts";
+import { withTarget } from "./targets/open-target.ts";
+import { chosenInstances, targetWords } from "./targets/target.ts";
 import type { Target, TargetOptions } from "./targets/target.ts";
-import { colour, editedTerminal, terminalOn } from "./terminal.ts";
+import { remark } from "./terminal.ts";
 import type { WhyView } from "./why-view.ts";
 import { viewWhy } from "./why-view.ts";
 
@@ -23,11 +20,7 @@ const exitCodes = { Blocked: 0, NotBlocked: 1, Allowed: 3 } as const;
 /** @returns 0 if a WAF blocks the address, otherwise 3 if a WAF allows it, otherwise 1. */
 export async function runWhy(text: string, options: WhyOptions): Promise<number> {
   const address = parseAddress(text);
-  const target = await openTarget(options);
-  const redact = (line: string): string => target.redactor.redact(line);
-  const out = editedTerminal(terminalOn(process.stdout), redact);
-  const notes = editedTerminal(terminalOn(process.stderr), redact);
-  try {
+  return await withTarget(options, async (target, { out, notes }) => {
     const views = await explainOn(target, await chosenInstances(target, options.instance), address);
     if (options.output === "json") out.line(JSON.stringify({ address, instances: views }, undefined, 2));
     else if (options.output === "markdown") out.line(whyMarkdown(address, views));
@@ -35,20 +28,14 @@ export async function runWhy(text: string, options: WhyOptions): Promise<number>
       const { shown, line: others } = combineUnaffected(address, views);
       for (const [place, view] of shown.entries()) {
         if (place > 0) out.line();
-        for (const line of whyLines(address, view, (style, words) => colour(process.stdout, style, words)))
-          out.line(line);
+        for (const line of whyLines(address, view, out.paint)) out.line(line);
         for (const line of adviceLines(address, view, targetWords(options))) out.line(`\n${line}`);
       }
       if (others !== undefined) out.line(shown.length === 0 ? others : `\n${others}`);
-      for (const gap of new Set(views.flatMap(({ gaps }) => gaps)))
-        notes.line(`${colour(process.stderr, "yellow", "note:")} ${visibleText(gap)}`);
+      for (const gap of new Set(views.flatMap(({ gaps }) => gaps))) notes.line(remark(notes.paint, "note", gap));
     }
     return exitCodeOf(views);
-  } catch (error) {
-    throw redactError(error, redact);
-  } finally {
-    await target.close();
-  }
+  });
 }
 
 /** What blocks or allows the address on each of the instances. */

@@ -9,8 +9,8 @@ import { shortened } from "../model/sentence.ts";
 import type { Covering, Explanation, Ineffective, Verdict, Wanting } from "../plan/instance/explain.ts";
 import { explainAddress } from "../plan/instance/explain.ts";
 import type { LastBlocked } from "./last-blocked.ts";
-import type { Reported } from "./targets/reported-status.ts";
-import { isReportedSynced } from "./targets/reported-status.ts";
+import type { Reported } from "./targets/rule-changes.ts";
+import { isReportedSynced } from "./targets/rule-changes.ts";
 import type { InstanceSight } from "./targets/target.ts";
 
 const pathLengthMax = 120;

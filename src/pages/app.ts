@@ -6,10 +6,10 @@ import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
 import { Turns } from "../async/turns.ts";
 import { CommandError } from "../cli/describe-error.ts";
-import { parseInstanceName } from "../cli/instance-name.ts";
-import { parseAddress } from "../cli/parse-address.ts";
+import { parseInstanceName } from "../cli/targets/target.ts";
+import { parseAddress } from "../cli/arguments.ts";
 import { objectsOf, summarize } from "../cli/summarize.ts";
-import type { SeenInstance } from "../cli/targets/seen.ts";
+import type { SeenInstance } from "../cli/targets/target.ts";
 import type { Target } from "../cli/targets/target.ts";
 import { explainOn } from "../cli/why-command.ts";
 import type { WhyView } from "../cli/why-view.ts";
@@ -107,7 +107,6 @@ class App implements PreparedPageApp {
     this.#stopping.abort();
     this.#cache.close();
     await this.#turns.ended();
-    await this.#parts.target.close();
   }
 
   async #route({ path, query }: PageRequest, cached: CachedSummary): Promise<PageResponse> {

@@ -82,7 +82,7 @@ const instanceSpec = "  guards: {maxRemovals: 1000, maxRemovalPercent: 100}\n";
 const inventoryFile = ".wafsync/inventory/shop/main.txt";
 /** Refused writes are not retried before this time. */
 const refusedForMs = 3_660_000;
-/** How often a person repeats `run --once` after it has given up. */
+/** How often a person repeats `apply` after it has given up. */
 const runsMax = 4;
 /** The time of one run with all its timeouts and backoffs. */
 const runMsMax = 3_600_000;
@@ -107,7 +107,7 @@ beforeEach(() => {
   told.length = 0;
 });
 
-/** Does one `run --once`. Only the files remain of the previous one. */
+/** Does one `apply`. Only the files remain of the previous one. */
 async function applyOnce(files: ScratchDirectory): Promise<InstanceResult> {
   const opened = await openStandalone({
     directory: files.path,
@@ -117,7 +117,7 @@ async function applyOnce(files: ScratchDirectory): Promise<InstanceResult> {
     version: "0.0.0",
     environmentKey: undefined,
     isDryRun: false,
-    command: "wafsync run --once",
+    command: "wafsync apply",
     clock,
     random: () => 0.5,
     redactor: new Redactor(),

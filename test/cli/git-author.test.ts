@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { chmod, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { lastCommitOf } from "../../src/cli/targets/git-author.ts";
+import { lastCommitOf } from "../../src/cli/targets/folder-target.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 
 const author = "Ada";

@@ -17,7 +17,13 @@ function screen(isInteractive: boolean, columns = 100): Screen {
     text += more;
   };
   return {
-    terminal: { isInteractive, columns, write, line: (line = "") => write(`${line}\n`) },
+    terminal: {
+      isInteractive,
+      columns,
+      write,
+      line: (line = "") => write(`${line}\n`),
+      paint: (_style, words) => words,
+    },
     written: () => text,
     current: () => text.split("\u001B[2K").at(-1) ?? "",
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { overviewPage, readChoice } from "../../src/pages/overview-page.ts";
 import { summarize } from "../../src/cli/summarize.ts";
-import type { Seen } from "../../src/cli/targets/seen.ts";
+import type { Seen } from "../../src/cli/targets/target.ts";
 import { textOf } from "../support/worlds/open-page.ts";
 
 const nothing: Seen = {

@@ -103,7 +103,7 @@ test("plan exits with 1 while there are changes and with 0 if there are none; it
     stderr: "",
     stdout: expect.stringContaining("Nothing to do: the WAF matches the declared state.") as unknown,
   });
-  const again = await runWafsync(["run", ...from, "--once", "-o", "json"]);
+  const again = await runWafsync(["apply", ...from, "-o", "json"]);
   expect(again).toMatchObject({ code: 0, stderr: "" });
   expect(instanceIn(again.stdout)).toMatchObject({ added: 0, removed: 0 });
 });
@@ -219,7 +219,7 @@ describe("apply exits with 1 if a person has to act", () => {
     const annotations = { "wafsync.dev/approve-removals": approve };
     const document = instanceDocument(folder.simulator.baseUrl, { annotations, spec: guards });
     await folder.files.write("main.yaml", document);
-    expect((await runWafsync(["run", ...folder.from, "--once"])).code).toBe(0);
+    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
     expect(waf.blocklist).toStrictEqual(["192.0.2.1"]);
   });
 });
@@ -234,19 +234,16 @@ test("apply does its work and exits as usual if its output is no longer read", a
 });
 
 describe("a wrong key", () => {
-  test.each(["plan", "apply", "run --once"])(
-    "makes %s exit with 2 after one to three calls, and say what to do",
-    async (command) => {
-      await using folder = await folderWithRule();
-      await folder.files.write("secret.yaml", secretDocument(wrongKey));
-      const finished = await runWafsync([...command.split(" "), ...folder.from]);
-      expect(finished.code).toBe(2);
-      expect(finished.stderr).toMatch(
-        /^error: main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put a valid key into Secret shop\/waf-key \(spec\.apiKeySecretRef\) as apiKey/m,
-      );
-      expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
-    },
-  );
+  test.each(["plan", "apply"])("makes %s exit with 2 after one to three calls, and say what to do", async (command) => {
+    await using folder = await folderWithRule();
+    await folder.files.write("secret.yaml", secretDocument(wrongKey));
+    const finished = await runWafsync([command, ...folder.from]);
+    expect(finished.code).toBe(2);
+    expect(finished.stderr).toMatch(
+      /^error: main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put a valid key into Secret shop\/waf-key \(spec\.apiKeySecretRef\) as apiKey/m,
+    );
+    expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
+  });
 
   test("makes run wait, and continue as soon as the file has the right key", async () => {
     await using folder = await folderWithRule();

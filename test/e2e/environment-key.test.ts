@@ -18,7 +18,6 @@ describe("The API key in the environment", () => {
   test.each([
     ["plan", ["plan"]],
     ["apply", ["apply"]],
-    ["run", ["run", "--once"]],
     ["logs", ["logs"]],
     ["report", ["report", "--out", "-"]],
   ])("is not sent by %s to a server in a pull request", async (_, command) => {

@@ -108,10 +108,10 @@ test("headers from Secrets are not leaked by a server that repeats them", async 
     expect(server.requests.at(-1)?.headers.authorization ?? "").toMatch(/^Bearer t0k3n|^$/);
     expect({ what, state: await stateOf(folder) }).toStrictEqual({ what, state: expect.not.stringMatching(leaks) });
   }
-  for (const command of ["status", "plan", "history", "run --once"]) {
+  for (const command of ["status", "plan", "history", "apply"]) {
     const inner = command === "history" ? [] : ["--allow-private-feeds"];
     await runWafsync([
-      ...command.split(" "),
+      command,
       ...folder.from.filter((word) => command !== "history" || !word.startsWith("--allow")),
       ...inner,
     ]);

@@ -21,7 +21,7 @@ async function expectGoesOn(folder: WafFolder): Promise<void> {
   simulator.faults.clear();
   simulator.settings.latencyMs = 0;
   const waf = simulator.waf(testKey);
-  const finished = await runWafsync(["run", ...from, "--once"]);
+  const finished = await runWafsync(["apply", ...from]);
   expect(finished).toMatchObject({ code: 0, stderr: "" });
   expect(waf.blocklist.toSorted()).toStrictEqual([foreign, ...addresses].toSorted());
   const added = waf.requests.filter(({ method, status }) => method === "POST" && status === 200);

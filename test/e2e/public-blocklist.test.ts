@@ -17,7 +17,7 @@ describe("a public blocklist", () => {
     await folder.files.write("feed.yaml", configMapDocument("feed", addresses));
     await folder.files.write("rule.yaml", ruleDocument("feed", { configMap: "feed" }));
     const waf = folder.simulator.waf(testKey);
-    const runOnce = async () => await runWafsync(["run", ...folder.from, "--once"]);
+    const runOnce = async () => await runWafsync(["apply", ...folder.from]);
 
     // On a busy machine, it takes long enough to show its progress.
     expect(await runOnce()).toMatchObject({
@@ -62,7 +62,7 @@ describe("a public blocklist", () => {
     folderPath = folder.path;
     await folder.files.write("feed.yaml", configMapDocument("feed", addresses));
     await folder.files.write("rule.yaml", ruleDocument("feed", { configMap: "feed" }));
-    expect(await runWafsync(["run", ...folder.from, "--once"])).toMatchObject({ code: 0 });
+    expect(await runWafsync(["apply", ...folder.from])).toMatchObject({ code: 0 });
     const waf = folder.simulator.waf(testKey);
     // Only the call in progress when the file appeared, and at most two more, came first.
     expect(blocked.indexOf(urgent) - 199).toBeLessThanOrEqual(3);
@@ -78,13 +78,13 @@ describe("other spellings of the same addresses", () => {
     await folder.files.write("rule.yaml", ruleDocument("mixed", { addresses }));
     const waf = folder.simulator.waf(testKey);
 
-    expect(await runWafsync(["run", ...folder.from, "--once"])).toMatchObject({ code: 0 });
+    expect(await runWafsync(["apply", ...folder.from])).toMatchObject({ code: 0 });
     const before = waf.counters.requests;
-    expect(await runWafsync(["run", ...folder.from, "--once"])).toMatchObject({ code: 0 });
+    expect(await runWafsync(["apply", ...folder.from])).toMatchObject({ code: 0 });
     expect(waf.counters.requests - before).toBe(3);
 
     await folder.files.write("rule.yaml", ruleDocument("mixed", { addresses: addresses.slice(1) }));
-    expect(await runWafsync(["run", ...folder.from, "--once"])).toMatchObject({ code: 0 });
+    expect(await runWafsync(["apply", ...folder.from])).toMatchObject({ code: 0 });
     expect(waf.blocklist).toHaveLength(3);
     expect(waf.counters.deletionsInOtherSpelling).toBe(0);
   });

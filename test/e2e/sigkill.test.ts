@@ -86,7 +86,7 @@ test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, a
   simulator.settings.latencyMs = 0;
   // The second run reads the lists again, so that removed entries leave the record.
   for (const _ of ["first", "second"]) {
-    const once = await runWafsync(["run", "--from", path, "--allow-insecure-http", "--once"], { program: program() });
+    const once = await runWafsync(["apply", "--from", path, "--allow-insecure-http"], { program: program() });
     expect(once.code).toBe(0);
   }
   expect(new Set(waf.blocklist)).toStrictEqual(new Set([...foreign, ...wanted]));

@@ -7,6 +7,8 @@ import { waitFor } from "../support/builders/cluster-objects.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { summarySchema } from "../../src/api/summary.ts";
+import { dayMs } from "../../src/model/time-text.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { servePage } from "../support/worlds/open-page.ts";
@@ -231,6 +233,24 @@ await describeOperator("the commands of an incident", (world) => {
       2,
       expect.stringContaining("you are not allowed to list wafrecords"),
     ]);
+  });
+
+  test("an administrator reads the blocked requests of an instance, and a responder without the Secret learns what to set", async () => {
+    const { kubeconfig } = world().cluster;
+    const timeMs = Date.now() - dayMs;
+    const entry = anEntry({ timestamp: new Date(timeMs).toISOString(), request_path: `/?key=${waf.key}` });
+    waf.view.addLogEntry({ ...entry, user_agent: "curl/8.5.0", country: "NL" }, timeMs);
+    const period = ["--since", "yesterday", "--until", "yesterday"];
+    const read = await call(kubeconfig, "logs", ...period, "-o", "ndjson");
+    expect([read.code, JSON.parse(read.stdout)]).toMatchObject([0, { request_path: "/?key=[api key]" }]);
+    const report = await call(kubeconfig, "report", ...period, "--instance", "waf", "--out", "-");
+    expect([report.code, report.stderr]).toStrictEqual([0, expect.stringContaining("A report of 1 blocked request.")]);
+    expect(report.stdout).toContain("Blocked requests of ");
+    for (const command of ["logs", "report"]) {
+      const refused = await call(responder, command);
+      expect([refused.code, refused.stderr]).toStrictEqual([2, expect.stringMatching(/get Secret .*WAFSYNC_API_KEY/)]);
+    }
+    expect(read.stdout + report.stdout).not.toContain(waf.key);
   });
 
   test("a responder sees the removals on hold and approves exactly these", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { summarySchema } from "../../src/api/summary.ts";
 import { overviewPage, readChoice } from "../../src/pages/overview-page.ts";
 import { summarize } from "../../src/cli/summarize.ts";
-import type { Seen, SeenAttached, SeenInstance } from "../../src/cli/targets/seen.ts";
+import type { Seen, SeenAttached, SeenInstance } from "../../src/cli/targets/target.ts";
 
 const instanceCount = 1_000;
 const rulesOfEach = 3;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Summary } from "../../src/api/summary.ts";
 import { SummaryCache } from "../../src/pages/summary-cache.ts";
-import type { Seen } from "../../src/cli/targets/seen.ts";
+import type { Seen } from "../../src/cli/targets/target.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 const seen: Seen = { atMs: 0, where: "", instances: [], attached: [], feeds: [], refused: undefined, gaps: [] };

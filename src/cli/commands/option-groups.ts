@@ -53,17 +53,48 @@ export function onFolder<T extends { readonly from?: string }>(
   return { ...options, from };
 }
 
-/** Adds the options that `findLogSource` reads. */
+/** Adds the options that `withWaf` reads, and the plan, which limits the days of the logs. */
 export function withLogSourceOptions(command: Command): Command {
-  return command
-    .addOption(new Option("--plan <plan>", "warn about days that this plan does not keep").choices(logPlans))
-    .option("--base-url <url>", "base URL of the WAF's API")
+  return withPlaceOptions(command)
+    .option("--instance <name>", "the WafInstance, as NAME or NAMESPACE/NAME (default: the only one)")
+    .option("--base-url <url>", "base URL of the WAF's API, instead of an instance")
     .option("--key-file <file>", "file that holds the API key (default: the environment variable WAFSYNC_API_KEY)")
-    .option("-f, --from <directory>", "folder that declares the WAF, instead of --base-url")
-    .option("--instance <name>", "the WafInstance, if the folder declares several")
-    .option("--timeout <seconds>", "give up on a call after this time", wholeNumber(1, 600), 60)
-    .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
-    .option("--allowed-base-urls <urls>", "call only APIs below these URLs, separated by commas");
+    .addOption(new Option("--plan <plan>", "warn about days that this plan does not keep").choices(logPlans))
+    .option("--timeout <seconds>", "give up on a call after this time", wholeNumber(1, 600), 60);
+}
+
+/**
+ * Adds the options that select a folder or a cluster, and what may be called.
+ * @param calls false for a command that calls no WAF: it accepts the options of calls, so that one alias fits all commands
+ */
+export function withPlaceOptions(command: Command, calls = true): Command {
+  const place = command
+    .option("-f, --from <directory>", "folder with the YAML files; if unset, the command uses a cluster")
+    .option(
+      "--state <directory>",
+      "with -f: folder for the inventory and status (default: .wafsync in the folder of -f)",
+    )
+    .option("-n, --namespace <name>", "namespace in the cluster (default: the namespace of the context)");
+  return withClusterOptions(place)
+    .addOption(
+      new Option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop")
+        .default(false)
+        .hideHelp(!calls),
+    )
+    .addOption(
+      new Option("--allowed-base-urls <urls>", "call only APIs below these URLs, separated by commas").hideHelp(!calls),
+    );
+}
+
+/** Adds the options that `withTarget` reads, and the output format. */
+export function withTargetOptions(
+  command: Command,
+  formats: readonly string[] = ["table", "json"],
+  calls = true,
+): Command {
+  return withPlaceOptions(command, calls)
+    .option("--instance <name>", "the WafInstance, as NAME or NAMESPACE/NAME (default: all instances, or the only one)")
+    .addOption(new Option("-o, --output <format>", "output format").choices(formats).default("table"));
 }
 
 /** Adds the options that `readKubeConfig` reads. */

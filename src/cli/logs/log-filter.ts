@@ -6,7 +6,7 @@ import { firstAddress, isMapped, readNetwork, unmapped } from "../../model/netwo
 import type { Network } from "../../model/network.ts";
 import { countryTest, pathTest, reasonTest, statusTest } from "../../plan/logs/row-tests.ts";
 import type { RowTest } from "../../plan/logs/row-tests.ts";
-import { parseAddress } from "../parse-address.ts";
+import { parseAddress } from "../arguments.ts";
 
 /** A row must match at least one value of each list; an empty list matches every row. */
 export interface LogFilterTexts {

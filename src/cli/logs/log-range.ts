@@ -5,8 +5,8 @@ import type { DayRange } from "../../plan/logs/cursor.ts";
 import { firstKeptDay, type LogPlan, logRetentionDays } from "../../plan/logs/log-days.ts";
 import { logTimeMs } from "../../model/log-entry.ts";
 import { CommandError } from "../describe-error.ts";
-import type { Bound } from "../since.ts";
-import { parseBound } from "../since.ts";
+import type { Bound } from "../arguments.ts";
+import { parseBound } from "../arguments.ts";
 
 /** The maximum number of days in one query of the API, including both ends. */
 export const rangeDaysMax = 365;

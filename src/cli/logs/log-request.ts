@@ -7,9 +7,9 @@ import type { LogQuestion } from "./log-checkpoint.ts";
 import type { LogFormatName } from "./log-format.ts";
 import { parseRange } from "./log-range.ts";
 import type { LogRange } from "./log-range.ts";
-import type { LogSourceOptions } from "./log-source.ts";
+import type { WafOptions } from "../targets/open-target.ts";
 
-export interface LogsOptions extends LogSourceOptions, LogFilterTexts {
+export interface LogsOptions extends WafOptions, LogFilterTexts {
   /** Networks; an address stands for its network. */
   readonly network: readonly string[];
   readonly since?: string;

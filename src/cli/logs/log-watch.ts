@@ -5,8 +5,8 @@ import type { DaySummary } from "../../plan/logs/day-reading.ts";
 import { formatDay } from "../../model/time-text.ts";
 import { defectWords, type LogWait } from "../../reconcile/logs/read-logs.ts";
 import { CommandError } from "../describe-error.ts";
-import type { DeclaredKey } from "../key-hint.ts";
-import { keyHint, removedQuery } from "../key-hint.ts";
+import type { DeclaredKey } from "../targets/open-waf.ts";
+import { keyHint, removedQuery } from "../targets/open-waf.ts";
 import type { StatusLine } from "../status-line.ts";
 import type { Terminal } from "../terminal.ts";
 

@@ -1,56 +1,57 @@
 // The instances of a cluster, read with the permissions of the user. Records and Secrets are optional: few users can read them,
 // and the result says what is missing.
 import packageJson from "../../../package.json" with { type: "json" };
-import type { CalledWaf, CallWaf, ReadingWaf } from "../../app/waf-clients.ts";
+import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
 import { readEnvironment } from "../../app/config.ts";
+import type { OperatorSight } from "../../app/operator-runtime.ts";
 import { realClock } from "../../async/clock.ts";
+import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { createApiServer } from "../../kube/api-server.ts";
 import { kubeConfigCredentials } from "../../kube/credentials.ts";
-import { validateApiKey } from "../../model/api-key.ts";
+import type { KubeObject } from "../../kube/kube-object.ts";
+import { getObject, mergePatchObject } from "../../kube/verbs.ts";
 import type { ApiKey } from "../../model/api-key.ts";
+import { validateApiKey } from "../../model/api-key.ts";
+import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import { Redactor } from "../../model/redactor.ts";
+import type { HistoryEvent } from "../../model/history.ts";
+import type { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
+import { typeOfKind } from "../../source/cluster/cluster-object.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
-import { FeedRecords } from "../../records/feed-records.ts";
-import { HistoryRecords } from "../../records/history-records.ts";
-import { createInventoryRecords } from "../../records/inventory-records.ts";
-import { LogRecords } from "../../records/log-records.ts";
 import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
-import { approveInCluster, readHolds } from "./approve-cluster.ts";
-import { withRecordedBlocks } from "./judged-rules.ts";
-import { viewOfFeed, withFeedTexts } from "./feed-texts.ts";
-import { commandCalls, readLists } from "./live-lists.ts";
-import { busy, isReconciling } from "./reported-status.ts";
-import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
-import { keptOnSuccess } from "./rule-changes.ts";
+import type { Session } from "../session.ts";
+import { commandCalls } from "./open-waf.ts";
+import type { DeclaredSight } from "./opened-target.ts";
+import { isReportedBusy, OpenedTarget, unrecorded } from "./opened-target.ts";
+import type { ChangeOutcome, RuleChanges, WaitOptions, OnHold } from "./rule-changes.ts";
+import { keptOnSuccess, onHoldIn } from "./rule-changes.ts";
+import { seeCluster, seenObjects } from "./see-cluster.ts";
 import { changeInCluster, deleteRule } from "./settle-cluster.ts";
-import { seeCluster } from "./see-cluster.ts";
-import type { Seen } from "./seen.ts";
-import type { InstanceSight, LookOptions, OnHold, Target, TargetOptions, UnreadSight } from "./target.ts";
-import { policyOf, recorded, unrecorded, withLists } from "./target.ts";
+import type { Seen, Target, TargetOptions, UnreadSight } from "./target.ts";
 
-export interface ClusterTarget extends Target {
-  readonly api: ApiServer;
-  /** The namespace of `-n`, or of the context. */
-  readonly namespace: string;
+const timeoutMs = 10_000;
+const approveQuery = { fieldManager: "wafsync-approve" };
+const instanceType = typeOfKind("WafInstance");
+
+interface InstanceObject extends KubeObject {
+  readonly status?: unknown;
 }
 
-export function openCluster(options: TargetOptions): ClusterTarget {
+export function openCluster(options: TargetOptions, session: Session): ClusterTarget {
   const { kubeConfig, contextNamespace } = readKubeConfig(options);
   const credentials = kubeConfigCredentials(kubeConfig);
   const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
-  const redactor = new Redactor();
-  return clusterTarget({
+  return new ClusterTarget({
     api,
-    redactor,
+    redactor: session.redactor,
     namespace: options.namespace ?? contextNamespace,
     ruleNamespace: options.namespace,
-    call: commandCalls({ policy: policyOf(options), redactor }),
+    callWaf: commandCalls(options, session),
     keyOf: keyOfUser,
     close: () => api.close(),
     see: async (namespace = options.namespace) =>
@@ -58,34 +59,59 @@ export function openCluster(options: TargetOptions): ClusterTarget {
   });
 }
 
-export interface ClusterParts {
+/**
+ * The target of the page that the operator serves: objects come from its watches, single objects are read with its permissions,
+ * and WAFs are called in its lanes.
+ */
+export function openOperator(sight: OperatorSight): Target {
+  const { namespace } = sight;
+  return new ClusterTarget({
+    ...sight,
+    namespace: namespace ?? "",
+    ruleNamespace: undefined,
+    keyOf: ({ key }) => (key.state === "Present" ? { ok: true, value: key.key } : { ok: false, problem: key.problem }),
+    see: async () => {
+      const missing = sight.notReadyBecause();
+      return {
+        ...seenObjects(sight.objects),
+        atMs: realClock.nowMs(),
+        where: namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`,
+        refused: undefined,
+        gaps: missing === undefined ? [] : [missing],
+      };
+    },
+    // The operator continues to use the API client.
+    close: () => undefined,
+  });
+}
+
+interface ClusterParts {
   readonly api: ApiServer;
   readonly redactor: Redactor;
   /** The namespace whose instances are listed. */
   readonly namespace: string;
   /** The namespace for the rules of commands; undefined for the namespace of the instance. */
   readonly ruleNamespace: string | undefined;
-  readonly call: CallWaf;
+  readonly callWaf: CallWaf;
   readonly keyOf: (gathered: Gathered) => CalledWaf<ApiKey>;
   readonly see: Target["see"];
   readonly close: () => void;
 }
 
-export function clusterTarget(parts: ClusterParts): ClusterTarget {
-  return new OpenedCluster(parts);
-}
-
-class OpenedCluster implements ClusterTarget {
+export class ClusterTarget extends OpenedTarget implements Target {
   readonly where: string;
-  readonly redactor: Redactor;
   readonly api: ApiServer;
   readonly namespace: string;
   readonly #parts: ClusterParts;
 
   constructor(parts: ClusterParts) {
-    const { api, namespace, redactor } = parts;
+    const { api, namespace } = parts;
+    super(
+      parts.redactor,
+      parts.callWaf,
+      new ClusterRecordStore({ api, ownerOf: () => undefined, mayWrite: () => false }),
+    );
     this.#parts = parts;
-    this.redactor = redactor;
     this.api = api;
     this.namespace = namespace;
     this.where = `in namespace ${namespace}`;
@@ -105,48 +131,32 @@ class OpenedCluster implements ClusterTarget {
     throw new CommandError(`the instances cannot be listed: ${message}`, hint);
   }
 
-  async look(instance: ObjectName, options: LookOptions): Promise<InstanceSight> {
+  protected async readDeclared(instance: ObjectName): Promise<DeclaredSight> {
     const found = await readInstanceOnce(this.api, realClock, instance);
     if (!found.ok) throw new CommandError(found.problem);
-    const { gaps, statusOf, setterOf, unattached } = found.read;
-    const records = this.#records();
-    const fed = await withFeedTexts(found.read.gathered, async (name) => {
-      const feed = await readFeed(this.api, name);
-      return "problem" in feed ? feed : await viewOfFeed(feed.feed, await new FeedRecords(records).load(name));
-    });
-    const gathered = await withRecordedBlocks(fed, async (name) => await new LogRecords(records).load(name));
-    const loaded = await createInventoryRecords(records).load(instance);
-    const sight: UnreadSight = {
-      gathered,
-      inventory: recorded(loaded),
-      unattached,
-      gaps: [
-        ...gaps,
-        ...(loaded.state === "Loaded" ? unrecorded(loaded, instance, "the cluster") : [unreadRecord(instance)]),
-      ],
+    const { setterOf, ...read } = found.read;
+    return {
+      ...read,
+      gapOf: {
+        absent: unrecorded(instance, "the cluster"),
+        unloaded: `You are not allowed to list wafrecords in namespace ${instance.namespace}, which record the managed entries and their times.`,
+      },
+      readFeed: async (name) => await readFeed(this.api, name),
       placeOf: () => undefined,
-      statusOf,
       setterOf: async (meta) => setterOf(meta),
     };
-    const declaredKey = { instance: gathered.instance, isInFolder: false };
-    return await withLists(
-      sight,
-      options,
-      async (blocked) => await this.callWaf(sight, async (waf) => await readLists(waf, declaredKey, blocked)),
-    );
   }
 
   async see(namespace?: string): Promise<Seen> {
     return await this.#parts.see(namespace);
   }
 
-  async callWaf<T>({ gathered, statusOf }: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>> {
-    const { instance } = gathered;
-    if (isReconciling(statusOf(instance.meta))) return busy;
-    const usable = this.#parts.keyOf(gathered);
-    if (!usable.ok) return usable;
-    this.redactor.add(usable.value);
-    return await this.#parts.call(instance, usable.value, work);
+  keyOf(gathered: Gathered): CalledWaf<ApiKey> {
+    return this.#parts.keyOf(gathered);
+  }
+
+  async isWrittenByOthers(sight: UnreadSight): Promise<boolean> {
+    return isReportedBusy(sight);
   }
 
   namespaceOfRules(instance: ObjectName): string {
@@ -166,31 +176,29 @@ class OpenedCluster implements ClusterTarget {
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
-    return await readHolds(this.api, instance);
+    const read = await getObject<InstanceObject>(this.api, instanceType, instance, { timeoutMs });
+    if (!read.ok) throw refused("get", instance, read.fault);
+    return onHoldIn(read.value.status);
   }
 
   async approve(instance: ObjectName, hash: string): Promise<string> {
-    return await approveInCluster(this.api, instance, hash);
+    const body = { metadata: { annotations: { [approvalAnnotation]: hash } } };
+    const options = { timeoutMs, query: approveQuery };
+    const patched = await mergePatchObject(this.api, instanceType, instance, body, options);
+    if (!patched.ok) throw refused("patch", instance, patched.fault);
+    return `WafInstance ${nameKey(instance)}`;
   }
 
-  async history(instance: ObjectName) {
-    const read = await new HistoryRecords(this.#records(), () => realClock.nowMs()).read(instance);
-    if (read.ok) return read.events;
-    if (read.isForbidden) {
-      throw new CommandError(
-        `you are not allowed to list wafrecords in namespace ${instance.namespace}, which contain the history of ${nameKey(instance)}`,
-        "Ask for this permission. For the last hour, see the events of the instance and its rules: kubectl describe wafinstance.",
-      );
-    }
-    throw new CommandError(`the history cannot be read: ${read.problem}`);
+  async history(instance: ObjectName): Promise<readonly HistoryEvent[]> {
+    const forbidden = new CommandError(
+      `you are not allowed to list wafrecords in namespace ${instance.namespace}, which contain the history of ${nameKey(instance)}`,
+      "Ask for this permission. For the last hour, see the events of the instance and its rules: kubectl describe wafinstance.",
+    );
+    return await this.readHistory(instance, forbidden);
   }
 
   async close(): Promise<void> {
     this.#parts.close();
-  }
-
-  #records(): ClusterRecordStore {
-    return new ClusterRecordStore({ api: this.api, ownerOf: () => undefined, mayWrite: () => false });
   }
 }
 
@@ -204,6 +212,11 @@ function keyOfUser({ key, instance }: Gathered): CalledWaf<ApiKey> {
   return { ok: false, problem };
 }
 
-function unreadRecord({ namespace }: ObjectName): string {
-  return `You are not allowed to list wafrecords in namespace ${namespace}, which record the managed entries and their times.`;
+function refused(verb: string, instance: ObjectName, { code, message }: ApiFault): CommandError {
+  if (code === "NotFound") return new CommandError(`there is no WafInstance ${nameKey(instance)}`);
+  if (code !== "Forbidden") return new CommandError(`WafInstance ${nameKey(instance)}: ${message}`);
+  return new CommandError(
+    `you are not allowed to ${verb} wafinstances in namespace ${instance.namespace}`,
+    "Ask for this permission, or ask the owner of the instance to approve.",
+  );
 }

@@ -1,17 +1,16 @@
 // The instances of a folder, with the inventory, statuses and history in its state directory, and with Git metadata.
+import { execFile } from "node:child_process";
 import { join, resolve } from "node:path";
-import type { CalledWaf, CallWaf, ReadingWaf } from "../../app/waf-clients.ts";
-import { readEnvironment } from "../../app/config.ts";
+import type { CalledWaf } from "../../app/waf-clients.ts";
+import { environmentForPrograms, readEnvironment } from "../../app/config.ts";
 import { environmentKeyOf } from "../../app/base-url-policy.ts";
 import { realClock } from "../../async/clock.ts";
-import { Redactor } from "../../model/redactor.ts";
-import type { ObjectName } from "../../model/resource.ts";
+import type { ApiKey } from "../../model/api-key.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import type { HistoryEvent } from "../../model/history.ts";
+import type { FieldSetter, ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
-import { FeedRecords } from "../../records/feed-records.ts";
 import { FileRecordStore } from "../../records/file-record-store.ts";
-import { HistoryRecords } from "../../records/history-records.ts";
-import { createInventoryRecords } from "../../records/inventory-records.ts";
-import { LogRecords } from "../../records/log-records.ts";
 import type { DirectorySource } from "../../source/directory/directory-source.ts";
 import { createDirectorySource } from "../../source/directory/directory-source.ts";
 import { placeOfSource } from "../../source/directory/snapshot.ts";
@@ -20,106 +19,90 @@ import { userOfState, viewStateDirectory } from "../../source/directory/state-di
 import { statusFilesIn } from "../../source/directory/status-files.ts";
 import { expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
-import { requireFolder } from "../require-folder.ts";
+import type { Session } from "../session.ts";
 import { approveInFile } from "./approve-folder.ts";
-import { viewOfFeed, withFeedTexts } from "./feed-texts.ts";
-import { lastCommitOf } from "./git-author.ts";
-import { withRecordedBlocks } from "./judged-rules.ts";
-import { commandCalls, readLists } from "./live-lists.ts";
-import { previewHolds } from "./preview-holds.ts";
-import { isFollowed, settleFolder } from "./settle-folder.ts";
-import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
-import { expectedEntries, keptOnSuccess } from "./rule-changes.ts";
+import type { FolderOptions, FolderPlace } from "./folder-runs.ts";
+import { folderPlace, isFollowed, previewHolds, settleFolder } from "./folder-runs.ts";
+import { commandCalls } from "./open-waf.ts";
+import type { DeclaredSight } from "./opened-target.ts";
+import { isReportedBusy, OpenedTarget, unrecorded } from "./opened-target.ts";
+import type { ChangeOutcome, RuleChanges, WaitOptions, OnHold } from "./rule-changes.ts";
+import { expectedEntries, keptOnSuccess, onHoldIn } from "./rule-changes.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
 import { FolderStatuses, seeFolder, unattachedRules } from "./see-folder.ts";
-import type { Seen } from "./seen.ts";
-import { busy, isReconciling, onHoldIn } from "./reported-status.ts";
-import type { InstanceSight, LookOptions, OnHold, Target, TargetOptions, UnreadSight } from "./target.ts";
-import { policyOf, recorded, unrecorded, withLists } from "./target.ts";
+import type { Seen, Target, UnreadSight } from "./target.ts";
+import { policyOf } from "./target.ts";
 
-const defaultStateFolder = ".wafsync";
-
-export async function openFolder(options: TargetOptions, directory: string): Promise<Target> {
-  await requireFolder(directory, options.state);
-  const stateDirectory = options.state ?? join(directory, defaultStateFolder);
+export async function openFolder(options: FolderOptions, session: Session): Promise<Target> {
+  const place = await folderPlace(options, session.redactor);
   const environmentKey = environmentKeyOf(readEnvironment(), policyOf(options).allowedBaseUrls);
-  const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock: realClock });
+  const source = createDirectorySource({ ...place, environmentKey, clock: realClock });
   await source.load();
-  return new FolderTarget(options, { directory, stateDirectory, source });
+  return new FolderTarget(place, source, session);
 }
 
-interface Folder {
-  readonly directory: string;
-  readonly stateDirectory: string;
-  readonly source: DirectorySource;
-}
-
-class FolderTarget implements Target {
+class FolderTarget extends OpenedTarget implements Target {
   readonly where: string;
-  readonly redactor = new Redactor();
-  readonly #options: TargetOptions;
-  readonly #folder: Folder;
+  readonly namespace = undefined;
+  readonly #place: FolderPlace;
+  readonly #source: DirectorySource;
   readonly #statuses = new FolderStatuses();
-  readonly #call: CallWaf;
 
-  constructor(options: TargetOptions, folder: Folder) {
-    this.#options = options;
-    this.#folder = folder;
-    this.#call = commandCalls({ policy: policyOf(options), redactor: this.redactor });
-    this.where = `in folder ${folder.directory}`;
+  constructor(place: FolderPlace, source: DirectorySource, session: Session) {
+    super(
+      session.redactor,
+      commandCalls(place.options, session),
+      new FileRecordStore(viewStateDirectory(place.stateDirectory)),
+    );
+    this.#place = place;
+    this.#source = source;
+    this.where = `in folder ${place.directory}`;
   }
 
   async instances(): Promise<readonly ObjectName[]> {
-    return this.#folder.source.instances();
+    return this.#source.instances();
   }
 
-  async look(instance: ObjectName, options: LookOptions): Promise<InstanceSight> {
-    const { source, directory, stateDirectory } = this.#folder;
-    const declared = await source.gather(instance);
-    if (declared === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} ${this.where}`);
-    const { key } = declared;
-    if (key.state === "Present") this.redactor.add(key.key);
+  protected async readDeclared(instance: ObjectName): Promise<DeclaredSight> {
+    const { directory, stateDirectory } = this.#place;
+    const snapshot = this.#source.snapshot();
+    const gathered = await this.#gather(instance);
+    if (gathered.key.state === "Present") this.redactor.add(gathered.key.key);
     const state = viewStateDirectory(stateDirectory);
-    const records = new FileRecordStore(state);
-    const fed = await withFeedTexts(declared, async (name) => {
-      const feed = source.snapshot().feeds.find(({ meta }) => nameKey(meta) === nameKey(name));
-      return await viewOfFeed(feed, await new FeedRecords(records).load(name));
-    });
-    const gathered = await withRecordedBlocks(fed, async (name) => await new LogRecords(records).load(name));
-    const loaded = await createInventoryRecords(records).load(instance);
-    const statusOf = statusFilesIn(state);
-    const gaps = source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));
-    const sight: UnreadSight = {
+    return {
       gathered,
-      inventory: recorded(loaded),
-      unattached: unattachedRules(source.snapshot()),
-      gaps: [...gaps, ...unrecorded(loaded, instance, `${stateDirectory}. If it is elsewhere, set --state`)],
-      placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(source.snapshot(), meta, from)),
-      statusOf,
+      gapOf: {
+        absent: unrecorded(instance, `${stateDirectory}. If it is elsewhere, set --state`),
+        unloaded: undefined,
+      },
+      readFeed: async (name) => ({ feed: snapshot.feeds.find(({ meta }) => nameKey(meta) === nameKey(name)) }),
+      unattached: unattachedRules(snapshot),
+      gaps: this.#source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : [])),
+      placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(snapshot, meta, from)),
+      statusOf: statusFilesIn(state),
       setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),
     };
-    const declaredKey = { instance: gathered.instance, isInFolder: true };
-    return await withLists(
-      sight,
-      options,
-      async (blocked) => await this.callWaf(sight, async (waf) => await readLists(waf, declaredKey, blocked)),
-    );
+  }
+
+  /** @throws CommandError if there is no such instance */
+  async #gather(instance: ObjectName): Promise<Gathered> {
+    const gathered = await this.#source.gather(instance);
+    if (gathered !== undefined) return gathered;
+    throw new CommandError(`there is no WafInstance ${nameKey(instance)} ${this.where}`);
   }
 
   async see(): Promise<Seen> {
-    const { source, stateDirectory } = this.#folder;
-    const snapshot = await source.load();
-    const state = viewStateDirectory(stateDirectory);
+    const snapshot = await this.#source.load();
+    const state = viewStateDirectory(this.#place.stateDirectory);
     return await seeFolder(this.#statuses, snapshot, { state, where: this.where, atMs: realClock.nowMs() });
   }
 
-  async callWaf<T>({ gathered, statusOf }: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>> {
-    const { key, instance } = gathered;
-    if (key.state === "Missing") return { ok: false, problem: key.problem };
-    const isWriting =
-      isReconciling(statusOf(instance.meta)) &&
-      (await userOfState(this.#folder.stateDirectory, realClock)) !== undefined;
-    return isWriting ? busy : await this.#call(instance, key.key, work);
+  keyOf({ key }: Gathered): CalledWaf<ApiKey> {
+    return key.state === "Present" ? { ok: true, value: key.key } : { ok: false, problem: key.problem };
+  }
+
+  async isWrittenByOthers(sight: UnreadSight): Promise<boolean> {
+    return isReportedBusy(sight) && (await userOfState(this.#place.stateDirectory, realClock)) !== undefined;
   }
 
   namespaceOfRules({ namespace }: ObjectName): string {
@@ -127,76 +110,83 @@ class FolderTarget implements Target {
   }
 
   async placeOfRule(name: ObjectName): Promise<string> {
-    const { directory, source } = this.#folder;
-    return join(directory, await fileOfRule(directory, source.snapshot(), name));
+    return join(this.#place.directory, await this.#fileOf(name));
   }
 
   async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
-    const { directory, source, stateDirectory } = this.#folder;
+    const { directory, stateDirectory } = this.#place;
     const { instance, put, remove } = changes;
-    const files = await Promise.all(
-      remove.map(async ({ meta }) => await fileOfRule(directory, source.snapshot(), meta)),
-    );
+    const files = await Promise.all(remove.map(async ({ meta }) => await this.#fileOf(meta)));
     const expired = wait === undefined ? [] : remove.map(expiredRule);
     const written = [...put, ...expired];
-    for (const rule of written) {
-      await writeRuleFile(directory, await fileOfRule(directory, source.snapshot(), rule), rule);
-    }
-    await source.load();
+    for (const rule of written) await writeRuleFile(directory, await this.#fileOf(rule), rule);
+    await this.#source.load();
     if (wait === undefined) {
       for (const file of files) await removeRuleFile(directory, file);
       return { state: "NotWaited", message: "", isFollowed: await isFollowed(stateDirectory) };
     }
-    const outcome = await settleFolder(
-      {
-        directory,
-        stateDirectory,
-        options: this.#options,
-        instance,
-        written,
-        expected: expectedEntries(changes),
-        redactor: this.redactor,
-        readLists: async () => (await this.look(instance, { live: true })).live,
-      },
-      wait,
-    );
+    const readLists = async () => (await this.look(instance, { live: true })).live;
+    const expected = expectedEntries(changes);
+    const outcome = await settleFolder({ ...this.#place, instance, written, expected, readLists }, wait);
     // Pending removals do not need the files.
     for (const [index, file] of files.entries()) await removeRuleFile(directory, file, expired[index]);
     return outcome;
   }
 
   async tidy(rules: readonly ObjectName[]): Promise<readonly ObjectName[]> {
-    const { directory, source } = this.#folder;
     return await keptOnSuccess(rules, async (rule) => {
-      await removeRuleFile(directory, await fileOfRule(directory, source.snapshot(), rule));
+      await removeRuleFile(this.#place.directory, await this.#fileOf(rule));
     });
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
-    const { directory, stateDirectory } = this.#folder;
-    if ((await userOfState(stateDirectory, realClock)) !== undefined) {
-      const { gathered, statusOf } = await this.look(instance, { live: false });
-      return onHoldIn(statusOf(gathered.instance.meta));
+    if ((await userOfState(this.#place.stateDirectory, realClock)) === undefined) {
+      return await previewHolds(this.#place, instance);
     }
-    const { redactor } = this;
-    return await previewHolds({ directory, stateDirectory, options: this.#options, redactor }, instance);
+    const { gathered, statusOf } = await this.look(instance, { live: false });
+    return onHoldIn(statusOf(gathered.instance.meta));
   }
 
   async approve(instance: ObjectName, hash: string): Promise<string> {
-    const { directory, source } = this.#folder;
-    const gathered = await source.gather(instance);
-    if (gathered === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} ${this.where}`);
-    return await approveInFile(directory, gathered.instance.meta, hash);
+    return await approveInFile(this.#place.directory, (await this.#gather(instance)).instance.meta, hash);
   }
 
-  async history(instance: ObjectName) {
-    const records = new FileRecordStore(viewStateDirectory(this.#folder.stateDirectory));
-    const read = await new HistoryRecords(records, () => realClock.nowMs()).read(instance);
-    if (!read.ok) throw new CommandError(`the history cannot be read: ${read.problem}`);
-    return read.events;
+  async history(instance: ObjectName): Promise<readonly HistoryEvent[]> {
+    return await this.readHistory(instance);
   }
 
   async close(): Promise<void> {
-    await this.#folder.source.close();
+    await this.#source.close();
   }
+
+  async #fileOf(rule: ObjectName): Promise<string> {
+    return await fileOfRule(this.#place.directory, this.#source.snapshot(), rule);
+  }
+}
+
+const gitTimeoutMs = 2_000;
+
+/**
+ * With `--no-show-signature` and without transports, the configuration of an untrusted repository starts no program. A folder from a
+ * pull request can itself look like a bare repository.
+ */
+const safeSettings = ["safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath=/dev/null"];
+/** Otherwise Git would fetch missing objects. */
+const safeEnvironment = { GIT_ALLOW_PROTOCOL: "", GIT_TERMINAL_PROMPT: "0" };
+
+/**
+ * The last author of a file, if it is in a Git repository and Git is installed. For information only.
+ * @param file below the directory
+ */
+export async function lastCommitOf(directory: string, file: string): Promise<FieldSetter | undefined> {
+  const settings = safeSettings.flatMap((setting) => ["-c", setting]);
+  const query = ["--no-pager", "log", "-1", "--no-show-signature", "--format=%an%x09%aI", "--", file];
+  const options = { timeout: gitTimeoutMs, env: environmentForPrograms(safeEnvironment) };
+  const output = await new Promise<string>((done) => {
+    execFile("git", ["-C", directory, ...settings, ...query], options, (error, stdout) =>
+      done(error === null ? stdout : ""),
+    );
+  });
+  const [author = "", time = ""] = output.trim().split("\t");
+  return author === "" || time === "" ? undefined : { manager: author, time };
 }

@@ -1,18 +1,141 @@
-// Opens the target of a command. Modules that only one kind of target needs are loaded on demand.
+// The ways into the work of a command: on a folder or a cluster, only on a cluster, or on one WAF. Modules that only one kind of
+// target needs are loaded on demand.
+import { baseUrlObjection } from "../../app/base-url-policy.ts";
+import type { ApiKey } from "../../model/api-key.ts";
+import type { LogPlan } from "../../plan/logs/log-days.ts";
+import { logPlans } from "../../plan/logs/log-days.ts";
+import type { WafClient } from "../../waf/client.ts";
 import { CommandError } from "../describe-error.ts";
-import type { Target, TargetOptions } from "./target.ts";
+import type { Closable, Session } from "../session.ts";
+import { withSession } from "../session.ts";
+import type { ClusterTarget } from "./cluster-target.ts";
+import type { DeclaredKey, WafWork } from "./open-waf.ts";
+import { openClient, readApiKey } from "./open-waf.ts";
+import type { InstanceSight, Target, TargetOptions } from "./target.ts";
+import { busy, onlyInstance, policyOf } from "./target.ts";
 
-/** Opens the folder of `-f`, or the cluster. @throws CommandError that names what is missing */
-export async function openTarget(options: TargetOptions): Promise<Target> {
-  if (options.from === undefined) {
+/** The options that select a WAF without an instance. */
+export interface BaseUrlOptions {
+  readonly baseUrl: string;
+  readonly keyFile?: string;
+  readonly allowInsecureHttp: boolean;
+  readonly allowedBaseUrls?: string;
+}
+
+export interface WafOptions extends TargetOptions, Partial<Pick<BaseUrlOptions, "baseUrl" | "keyFile">> {}
+
+/** The instance whose WAF it is. */
+export interface WafInstanceInUse {
+  readonly target: Target;
+  readonly sight: InstanceSight;
+  readonly declared: DeclaredKey;
+}
+
+export interface OpenedWaf {
+  readonly waf: WafClient;
+  readonly baseUrl: string;
+  readonly key: ApiKey;
+  /** Undefined if the WAF was given by --base-url. */
+  readonly inUse: WafInstanceInUse | undefined;
+}
+
+/** Opens the folder of `-f`, or the cluster, for the work of a command. @throws CommandError that names what is missing */
+export async function withTarget(
+  options: TargetOptions,
+  work: (target: Target, session: Session) => Promise<number>,
+): Promise<number> {
+  return await withSession(async (session) => await openTarget(options, session), work);
+}
+
+/** For commands that only work in a cluster. @throws CommandError if there is none */
+export async function withCluster(
+  options: TargetOptions,
+  work: (target: ClusterTarget, session: Session) => Promise<number>,
+): Promise<number> {
+  return await withSession(async (session) => {
+    const { openCluster } = await import("./cluster-target.ts");
+    return openCluster(options, session);
+  }, work);
+}
+
+/** @throws CommandError that names what is missing */
+async function openTarget(options: TargetOptions, session: Session): Promise<Target> {
+  const { from } = options;
+  if (from === undefined) {
     if (options.state !== undefined) throw new CommandError("--state needs a folder", "Add -f DIRECTORY.");
     const { openCluster } = await import("./cluster-target.ts");
-    return openCluster(options);
+    return openCluster(options, session);
   }
   for (const name of ["namespace", "kubeconfig", "context"] as const) {
     if (options[name] === undefined) continue;
     throw new CommandError(`--${name} is for a cluster, but -f is for a folder`, "Use only one of them.");
   }
   const { openFolder } = await import("./folder-target.ts");
-  return await openFolder(options, options.from);
+  return await openFolder({ ...options, from }, session);
+}
+
+/** For commands that work on the WAF of --base-url. @throws CommandError that says what to write instead */
+export async function withBaseUrl(
+  options: BaseUrlOptions,
+  how: WafWork,
+  work: (opened: OpenedWaf, session: Session) => Promise<number>,
+): Promise<number> {
+  return await withSession<OpenedWaf & Closable>(async (session) => await openBaseUrl(options, how, session), work);
+}
+
+/** For commands that work on one WAF: that of --base-url, or of the only or selected instance. @throws CommandError */
+export async function withWaf(
+  options: WafOptions,
+  how: WafWork,
+  work: (opened: OpenedWaf, session: Session) => Promise<number>,
+): Promise<number> {
+  const { baseUrl } = options;
+  if (baseUrl !== undefined) {
+    for (const name of ["from", "instance", "namespace", "kubeconfig", "context"] as const) {
+      if (options[name] === undefined) continue;
+      throw new CommandError(`--${name} cannot be combined with --base-url`, "Use only one of them.");
+    }
+    return await withBaseUrl({ ...options, baseUrl }, how, work);
+  }
+  if (options.keyFile !== undefined) throw new CommandError("--key-file needs --base-url");
+  return await withSession<OpenedWaf & Closable>(async (session) => await openInstance(options, how, session), work);
+}
+
+async function openBaseUrl(options: BaseUrlOptions, how: WafWork, session: Session): Promise<OpenedWaf & Closable> {
+  const objection = baseUrlObjection(policyOf(options), options.baseUrl);
+  if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
+  const key = await readApiKey(options.keyFile);
+  return { ...openClient({ ...options, key, minRequestIntervalMs: 0 }, how, session), inUse: undefined };
+}
+
+async function openInstance(options: WafOptions, how: WafWork, session: Session): Promise<OpenedWaf & Closable> {
+  const target = await openTarget(options, session);
+  try {
+    const sight = await target.look(await onlyInstance(target, options.instance), { live: false });
+    const { instance } = sight.gathered;
+    const usable = target.keyOf(sight.gathered);
+    if (!usable.ok) throw new CommandError(usable.problem);
+    // In a folder, the calls of both processes take turns.
+    if (options.from === undefined && (await target.isWrittenByOthers(sight))) throw new CommandError(busy.problem);
+    const objection = baseUrlObjection(policyOf(options), instance.baseUrl);
+    if (objection !== undefined) throw new CommandError(objection);
+    const opened = openClient({ ...instance, key: usable.value }, how, session);
+    const declared = { instance, isInFolder: options.from !== undefined };
+    return {
+      ...opened,
+      inUse: { target, sight, declared },
+      close: async () => {
+        await opened.close();
+        await target.close();
+      },
+    };
+  } catch (error) {
+    await target.close();
+    throw error;
+  }
+}
+
+/** The plan of the WAF that its instance declares. */
+export function planOf(inUse: OpenedWaf["inUse"]): LogPlan | undefined {
+  return logPlans.find((plan) => plan === inUse?.sight.gathered.instance.logs.plan);
 }

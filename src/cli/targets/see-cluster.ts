@@ -5,8 +5,8 @@ import { listObjects } from "../../kube/verbs.ts";
 import type { ResourceKind } from "../../model/resource.ts";
 import type { ClusterObject } from "../../source/cluster/cluster-object.ts";
 import { instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
-import type { Seen, SeenAttached, SeenInstance, SeenObject } from "./seen.ts";
-import { byName } from "./seen.ts";
+import type { Seen, SeenAttached, SeenInstance, SeenObject } from "./target.ts";
+import { byName } from "./target.ts";
 
 const listTimeoutMs = 30_000;
 const attachedKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock", "WafCacheClear"] as const;
@@ -65,17 +65,17 @@ export async function seeCluster(api: ApiServer, { namespace, fallback }: Scope,
       `You are not allowed to list ${plurals} in all namespaces: only those in ${home ?? fallback} are shown.`,
     );
   }
-  return { ...seenObjects(objects), atMs, where, refused: undefined, gaps };
+  return { ...seenObjects((kind) => objects[kind]), atMs, where, refused: undefined, gaps };
 }
 
 /** The objects as a page needs them. */
 export function seenObjects(
-  objects: Readonly<Record<SeenKind, readonly ClusterObject[]>>,
+  objects: (kind: SeenKind) => readonly ClusterObject[],
 ): Pick<Seen, "instances" | "attached" | "feeds"> {
   return {
-    instances: byName(objects.WafInstance.map(seenInstance)),
-    attached: attachedKinds.flatMap((kind) => objects[kind].map((object) => seenAttached(kind, object))),
-    feeds: byName(objects.WafFeed.map((object) => seenObject("WafFeed", object))),
+    instances: byName(objects("WafInstance").map(seenInstance)),
+    attached: attachedKinds.flatMap((kind) => objects(kind).map((object) => seenAttached(kind, object))),
+    feeds: byName(objects("WafFeed").map((object) => seenObject("WafFeed", object))),
   };
 }
 

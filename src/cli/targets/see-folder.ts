@@ -9,9 +9,8 @@ import { faultText } from "../../source/directory/source-fault.ts";
 import type { StateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile, statusFile } from "../../source/directory/status-files.ts";
 import { unattachedOf } from "../../source/directory/gather.ts";
-import type { Seen, SeenObject } from "./seen.ts";
-import { byName } from "./seen.ts";
-import type { InstanceSight } from "./target.ts";
+import type { InstanceSight, Seen, SeenObject } from "./target.ts";
+import { byName } from "./target.ts";
 
 const readAtOnceMax = 32;
 

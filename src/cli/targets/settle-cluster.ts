@@ -13,9 +13,8 @@ import { typeOfKind } from "../../source/cluster/cluster-object.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { createdByAnnotation, ruleDocument } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
-import type { Reported } from "./reported-status.ts";
-import { progressOf } from "./reported-status.ts";
-import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
+import type { ChangeOutcome, Reported, RuleChanges, WaitOptions } from "./rule-changes.ts";
+import { progressOf } from "./rule-changes.ts";
 
 const pollMs = 500;
 /** The reason for a wait is printed only after this time, because most changes are done by then. */

@@ -2,20 +2,18 @@
 import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import type { CalledWaf, ReadingWaf } from "../../app/waf-clients.ts";
-import type { HeldGroup } from "../../api/waf-instance.ts";
-import type { DeclaredRule, ListName } from "../../model/declared.ts";
+import type { ApiKey } from "../../model/api-key.ts";
+import type { DeclaredInstance, DeclaredRule, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../model/history.ts";
-import type { Inventory, LoadedInventory } from "../../model/inventory.ts";
+import type { Inventory } from "../../model/inventory.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import type { FieldSetter, ObjectName, ResourceMeta, ResourceRef } from "../../model/resource.ts";
-import { nameKey } from "../../model/resource.ts";
+import { isNameOfNamespace, isNameOfObject, nameKey } from "../../model/resource.ts";
 import { CommandError } from "../describe-error.ts";
 import type { LastBlocked } from "../last-blocked.ts";
-import { parseInstanceName } from "../instance-name.ts";
-import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
-import type { Seen } from "./seen.ts";
+import type { ChangeOutcome, OnHold, RuleChanges, WaitOptions } from "./rule-changes.ts";
 
 export interface TargetOptions {
   readonly from?: string;
@@ -56,10 +54,37 @@ export interface InstanceSight {
 /** An instance before the lists of its WAF were read. */
 export type UnreadSight = Omit<InstanceSight, "live">;
 
-export interface OnHold {
-  /** The hash that approves all removals on hold; undefined if there are none, or if they can't be approved. */
-  readonly hash: string | undefined;
-  readonly groups: readonly HeldGroup[];
+export interface SeenObject extends ResourceRef {
+  /** As reported; undefined before the first report. */
+  readonly status: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface SeenInstance extends SeenObject {
+  readonly kind: "WafInstance";
+  readonly baseUrl: string;
+  readonly isSuspended: boolean;
+}
+
+/** An object that refers to an instance. */
+export interface SeenAttached extends SeenObject {
+  /** Undefined if the reference can't be read. */
+  readonly instance: ObjectName | undefined;
+  /** Why the rule exists, in its author's words. */
+  readonly description?: string | undefined;
+}
+
+export interface Seen {
+  readonly atMs: number;
+  /** `in folder waf/`, or `in namespace shop`. */
+  readonly where: string;
+  /** Ordered by name, like the feeds. */
+  readonly instances: readonly SeenInstance[];
+  readonly attached: readonly SeenAttached[];
+  readonly feeds: readonly SeenObject[];
+  /** Why nothing could be read, and what to do about it. If this is set, there are no objects. */
+  readonly refused: string | undefined;
+  /** What could not be read, one sentence each. */
+  readonly gaps: readonly string[];
 }
 
 export interface LookOptions {
@@ -72,6 +97,8 @@ export interface LookOptions {
 export interface Target {
   /** `in folder waf/`, or `in namespace shop`. */
   readonly where: string;
+  /** The namespace of `-n`, or of the context; undefined in a folder. */
+  readonly namespace: string | undefined;
   readonly redactor: Redactor;
   /** Ordered by name. @throws CommandError if they can't be listed */
   instances(): Promise<readonly ObjectName[]>;
@@ -82,8 +109,12 @@ export interface Target {
    * namespace, by default that of `-n`, or all that may be listed.
    */
   see(namespace?: string): Promise<Seen>;
-  /** Lets `work` read from the WAF. */
+  /** Lets `work` read from the WAF, unless another process is writing to it. */
   callWaf<T>(sight: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>>;
+  /** The API key of the instance, or why it is unknown. */
+  keyOf(gathered: Gathered): CalledWaf<ApiKey>;
+  /** Whether another process, with which this one can't take turns, is writing to the WAF. */
+  isWrittenByOthers(sight: UnreadSight): Promise<boolean>;
   /** The namespace for the rules of a command: the namespace of `-n`, or of the instance. */
   namespaceOfRules(instance: ObjectName): string;
   /** The location of a rule with this name, for messages. */
@@ -101,45 +132,45 @@ export interface Target {
   close(): Promise<void>;
 }
 
+/** The API accepts one call at a time. */
+export const busy = {
+  ok: false,
+  problem: "wafsync is already writing to this WAF, which accepts one call at a time.",
+} as const;
+
 /** Which base URLs the command may call. */
-export function policyOf({ allowInsecureHttp, allowedBaseUrls }: TargetOptions): BaseUrlPolicy {
+export function policyOf({
+  allowInsecureHttp,
+  allowedBaseUrls,
+}: Pick<TargetOptions, "allowInsecureHttp" | "allowedBaseUrls">): BaseUrlPolicy {
   // The user who runs the command can reach private networks anyway.
   return { allowInsecureHttp, allowedBaseUrls: readAllowedBaseUrls(allowedBaseUrls), allowPrivateNetworks: true };
-}
-
-/** @param read with the address whose last blocked request is wanted; undefined where the instance does not use the logs */
-export async function withLists(
-  sight: UnreadSight,
-  { live, blocked }: LookOptions,
-  read: (blocked: Entry | undefined) => Promise<CalledWaf<LiveLists>>,
-): Promise<InstanceSight> {
-  if (!live) return { ...sight, live: { state: "Unread", why: "This command does not read the WAF." } };
-  const called = await read(sight.gathered.instance.logs.enabled ? blocked : undefined);
-  return { ...sight, live: called.ok ? called.value : { state: "Unread", why: called.problem } };
-}
-
-/** Undefined without a record, too: a missing record, for example in a fresh clone, doesn't mean that nothing is managed. */
-export function recorded(loaded: LoadedInventory): Inventory | undefined {
-  return loaded.state === "Loaded" && loaded.revision !== "" ? loaded.inventory : undefined;
-}
-
-/** Why there is no record, for the gaps. */
-export function unrecorded(loaded: LoadedInventory, instance: ObjectName, where: string): readonly string[] {
-  if (loaded.state !== "Loaded") return [loaded.problem];
-  if (loaded.revision !== "") return [];
-  const what = `There is no record of ${nameKey(instance)} in ${where}.`;
-  return [`${what} Without it, wafsync does not know which entries it manages.`];
 }
 
 /** The instance that `--instance` selects, or all instances. @throws CommandError if there is none */
 export async function chosenInstances(target: Target, wanted: string | undefined): Promise<readonly ObjectName[]> {
   const named = wanted === undefined ? undefined : parseInstanceName(wanted);
+  // Users who may not list instances can still name one.
   if (named?.namespace !== undefined) return [{ namespace: named.namespace, name: named.name }];
-  const all = await target.instances();
-  const fitting = named === undefined ? all : all.filter(({ name }) => name === named.name);
+  return chosenFrom(await target.instances(), wanted, target);
+}
+
+/** The same from these instances. @throws CommandError if there is none */
+export function chosenFrom<T extends ObjectName>(
+  all: readonly T[],
+  wanted: string | undefined,
+  { where }: Pick<Target, "where">,
+): readonly T[] {
+  const named = wanted === undefined ? undefined : parseInstanceName(wanted);
+  const fitting = all.filter(
+    ({ namespace, name }) =>
+      named === undefined || (named.name === name && (named.namespace ?? namespace) === namespace),
+  );
   if (fitting.length > 0) return fitting;
-  if (named === undefined) throw new CommandError(`there is no WafInstance ${target.where}`, hintOf(all, target));
-  throw new CommandError(`there is no WafInstance ${named.name} ${target.where}`, hintOf(all, target));
+  throw new CommandError(
+    `there is no WafInstance ${wanted === undefined ? "" : `${wanted} `}${where}`,
+    hintOf(all, where),
+  );
 }
 
 /** The only instance that the command can use. @throws CommandError that lists the others */
@@ -153,7 +184,7 @@ export async function onlyInstance(target: Target, wanted: string | undefined): 
   );
 }
 
-function hintOf(all: readonly ObjectName[], { where }: Target): string {
+function hintOf(all: readonly ObjectName[], where: string): string {
   if (all.length > 0) return `Available instances: ${excerpt(all.map(nameKey))}.`;
   return where.startsWith("in namespace")
     ? "Set -n NAMESPACE or --instance NAMESPACE/NAME; `kubectl get wafinstances -A` lists all of them."
@@ -164,4 +195,55 @@ function excerpt(names: readonly string[]): string {
   const shownMax = 10;
   const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
   return `${names.slice(0, shownMax).join(", ")}${more}`;
+}
+
+/**
+ * The options that select the same target, for the commands that hints suggest: `-f waf/ ` or `--context staging `, with a space at
+ * the end; empty for the current context.
+ */
+export function targetWords(options: TargetOptions): string {
+  const { from, state, kubeconfig, context, allowInsecureHttp, allowedBaseUrls } = options;
+  const words: string[] = [];
+  if (from !== undefined) words.push("-f", quoted(from));
+  if (state !== undefined) words.push("--state", quoted(state));
+  if (kubeconfig !== undefined) words.push("--kubeconfig", quoted(kubeconfig));
+  if (context !== undefined) words.push("--context", quoted(context));
+  if (allowedBaseUrls !== undefined) words.push("--allowed-base-urls", quoted(allowedBaseUrls));
+  if (allowInsecureHttp) words.push("--allow-insecure-http");
+  return words.map((word) => `${word} `).join("");
+}
+
+/**
+ * The same for a suggested command that calls the WAF although this one did not: with a folder, it may have to allow `http://`.
+ */
+export function planningWords(options: TargetOptions, { baseUrl }: Pick<DeclaredInstance, "baseUrl">): string {
+  const allowInsecureHttp = options.allowInsecureHttp || (options.from !== undefined && baseUrl.startsWith("http://"));
+  return targetWords({ ...options, allowInsecureHttp });
+}
+
+/** For a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The objects that refer to each instance, by its name. */
+export function attachedByInstance({ attached }: Seen): ReadonlyMap<string, readonly SeenAttached[]> {
+  return Map.groupBy(attached, ({ instance }) => (instance === undefined ? "" : nameKey(instance)));
+}
+
+export function byName<T extends ObjectName>(objects: readonly T[]): T[] {
+  return objects.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1));
+}
+
+/** Accepts `NAME`, without a namespace, or `NAMESPACE/NAME`. @throws CommandError if the text is neither */
+export function parseInstanceName(text: string): Pick<ObjectName, "name"> & Partial<ObjectName> {
+  const [first = "", second, ...more] = text.split("/");
+  const parsed: ReturnType<typeof parseInstanceName> =
+    second === undefined ? { name: first } : { namespace: first, name: second };
+  const isNamespace = parsed.namespace === undefined || isNameOfNamespace(parsed.namespace);
+  if (more.length === 0 && isNamespace && isNameOfObject(parsed.name)) return parsed;
+  throw new CommandError(
+    `--instance ${text} is not the name of an instance`,
+    "Write NAME or NAMESPACE/NAME, for example --instance shop/shop.",
+  );
 }

@@ -6,7 +6,8 @@ import { dayNumber } from "../../support/worlds/log-world.ts";
 function screen(): { readonly terminal: Terminal; readonly texts: readonly string[] } {
   const texts: string[] = [];
   const write = (text: string): void => void texts.push(text);
-  return { terminal: { isInteractive: false, columns: 100, write, line: (text = "") => write(`${text}\n`) }, texts };
+  const line = (text = ""): void => write(`${text}\n`);
+  return { terminal: { isInteractive: false, columns: 100, write, line, paint: (_style, text) => text }, texts };
 }
 
 test("a long wait is reported with its reason, a short one is not", () => {

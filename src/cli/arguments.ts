@@ -1,6 +1,11 @@
-// Parses `--since` and `--until`, with the same language in every command.
+// Parses times and addresses on the command line: `--since` and `--until` with the same language in every command, and addresses as
+// strictly as those of a rule, so that no command affects an unintended address.
 import { parseDuration } from "../api/durations.ts";
-import { dayMs, dayOf, parseDay } from "../model/time-text.ts";
+import type { Entry } from "../model/entry.ts";
+import { parseDeclaredEntry } from "../model/entry.ts";
+import { asSentence } from "../model/sentence.ts";
+import { dayMs } from "../model/time-text.ts";
+import { dayOf, parseDay } from "../model/time-text.ts";
 import { CommandError } from "./describe-error.ts";
 
 /** A whole day, or a time. */
@@ -45,4 +50,11 @@ function parseMoment(text: string): number | undefined {
   const [, date = "", hour, minute, second = "00"] = parts;
   const day = parseDay(date);
   return day === undefined ? undefined : day * dayMs + Date.parse(`1970-01-01T${hour}:${minute}:${second}Z`);
+}
+
+/** @throws CommandError that says what to write instead */
+export function parseAddress(text: string): Entry {
+  const parsed = parseDeclaredEntry(text.trim());
+  if (parsed.ok) return parsed.entry;
+  throw new CommandError(`${JSON.stringify(text)} is not an address or network`, asSentence(parsed.fault.message));
 }

@@ -1,4 +1,4 @@
-// Runs `wafsync run --once` on a folder with one rule that has many addresses.
+// Runs `wafsync apply` on a folder with one rule that has many addresses.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ export async function benchFolder(baseUrl: string, key: string, addresses: reado
   return {
     runOnceMs: async () => {
       const startMs = performance.now();
-      await run(process.execPath, [bundle, "run", "--from", path, "--once", "--allow-insecure-http"]);
+      await run(process.execPath, [bundle, "apply", "--from", path, "--allow-insecure-http"]);
       return performance.now() - startMs;
     },
     forget: async () => await remove(join(path, ".wafsync")),

@@ -1,27 +1,132 @@
-// Waits until the WAF shows the changes of a command in a folder. If another process uses the folder, that process applies them;
-// otherwise this process reconciles the instance, and stops as soon as the changes of the command are applied.
-import type { Standalone } from "../../app/standalone.ts";
+// Reconcile runs of commands over a folder: those of plan, apply and run, the preview of removals on hold, and those that wait
+// until the WAF shows the changes of `block` and `unblock`.
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import packageJson from "../../../package.json" with { type: "json" };
+import { readEnvironment } from "../../app/config.ts";
+import { environmentKeyOf } from "../../app/base-url-policy.ts";
+import type { OpenedStandalone, Standalone, StandaloneOptions } from "../../app/standalone.ts";
+import { openStandalone } from "../../app/standalone.ts";
 import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
 import { AddressCover } from "../../model/address-cover.ts";
 import { unblockedAtMs } from "../../model/declared.ts";
+import type { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
+import { visibleText } from "../../model/visible-text.ts";
 import type { ReconcileObserver } from "../../reconcile/ports.ts";
+import { heldGroups } from "../../reconcile/status/held-message.ts";
 import { troubleOf } from "../../reconcile/status/trouble.ts";
-import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import type { LockHolder } from "../../source/directory/lock-file.ts";
+import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
-import type { FolderPlace } from "./folder-standalone.ts";
-import { openFolderStandalone } from "./folder-standalone.ts";
-import type { Progress, Reported } from "./reported-status.ts";
-import { progressOf } from "./reported-status.ts";
-import type { ChangeOutcome, ExpectedEntry, WaitOptions } from "./rule-changes.ts";
-import type { LiveLists } from "./target.ts";
+import type { Session } from "../session.ts";
+import { withSession } from "../session.ts";
+import { remark } from "../terminal.ts";
+import { processLocks } from "./open-waf.ts";
+import type { ChangeOutcome, ExpectedEntry, Progress, Reported, WaitOptions, OnHold } from "./rule-changes.ts";
+import { progressOf } from "./rule-changes.ts";
+import type { LiveLists, TargetOptions } from "./target.ts";
+import { policyOf } from "./target.ts";
 
 const pollMs = 300;
+
+type RunOptions = Pick<StandaloneOptions, "isDryRun" | "stopping" | "observer" | "onEvent"> & {
+  /** Shown by other processes that wait for this one. */
+  readonly command: string;
+};
+
+/** For plan, apply and run. A signal stops the work within a second. @throws CommandError if the folder can't be used */
+export async function withStandalone(
+  options: FolderOptions,
+  how: Omit<RunOptions, "stopping" | "observer" | "onEvent"> & {
+    readonly observer?: (session: Session) => ReconcileObserver;
+    readonly onEvent?: (session: Session) => NonNullable<StandaloneOptions["onEvent"]>;
+  },
+  work: (standalone: Standalone, session: Session) => Promise<number>,
+): Promise<number> {
+  return await withSession(
+    async (session) => {
+      const { isDryRun, command } = how;
+      const place = await folderPlace(options, session.redactor);
+      const opened = await openRuns(place, {
+        isDryRun,
+        command,
+        stopping: session.stopping(),
+        observer: how.observer?.(session) ?? {},
+        ...(how.onEvent === undefined ? {} : { onEvent: how.onEvent(session) }),
+      });
+      if (!opened.ok) throw new CommandError(opened.problem);
+      const { standalone } = opened;
+      const close = async (): Promise<void> => {
+        await standalone.close();
+        for (const problem of standalone.problems()) {
+          session.notes.line(remark(session.notes.paint, "warning", problem));
+        }
+      };
+      return { standalone, close };
+    },
+    async ({ standalone }, session) => {
+      const code = await work(standalone, session);
+      const lost = standalone.lost();
+      if (lost !== undefined) throw new CommandError(lost);
+      return code;
+    },
+  );
+}
+
+async function openRuns(
+  { directory, stateDirectory, options, redactor }: FolderPlace,
+  how: RunOptions,
+): Promise<OpenedStandalone> {
+  const { allowInsecureHttp, allowPrivateFeeds = false } = options;
+  const baseUrls = policyOf(options);
+  return await openStandalone({
+    ...how,
+    directory,
+    stateDirectory,
+    baseUrls,
+    feedPolicy: { allowInsecureHttp, allowPrivateFeeds },
+    version: packageJson.version,
+    environmentKey: environmentKeyOf(readEnvironment(), baseUrls.allowedBaseUrls),
+    clock: realClock,
+    random: Math.random,
+    redactor,
+    locks: processLocks(how.command),
+  });
+}
+
+/**
+ * The removals that a run would put on hold, from the real plan, so that the hash is the same as in a run.
+ * @throws CommandError if there is no plan, for example because the WAF can't be read
+ */
+export async function previewHolds(place: FolderPlace, instance: ObjectName): Promise<OnHold> {
+  const stopping = createStopping(realClock);
+  const opened = await openRuns(place, {
+    isDryRun: true,
+    command: "wafsync approve",
+    stopping,
+    observer: {},
+  });
+  if (!opened.ok) throw new CommandError(opened.problem);
+  try {
+    const previews = await opened.standalone.preview();
+    const found = previews.find(({ facts }) => nameKey(facts.gathered.instance.meta) === nameKey(instance));
+    if (found === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} in the folder`);
+    const { plan } = found.facts;
+    if (plan === undefined) {
+      const why = troubleOf(found.facts)?.message ?? "The WAF could not be read.";
+      throw new CommandError(`the removals on hold are unknown: ${visibleText(why)}`);
+    }
+    return { hash: plan.held?.hash, groups: plan.held === undefined ? [] : heldGroups(plan.held, Infinity) };
+  } finally {
+    await opened.standalone.close();
+    stopping.done();
+  }
+}
 
 export interface FolderWork extends FolderPlace {
   readonly instance: ObjectName;
@@ -31,6 +136,10 @@ export interface FolderWork extends FolderPlace {
   readonly readLists: () => Promise<LiveLists>;
 }
 
+/**
+ * Waits until the WAF shows the changes of a command. If another process uses the folder, that process applies them; otherwise
+ * this process reconciles the instance, and stops as soon as the changes of the command are applied.
+ */
 export async function settleFolder(work: FolderWork, wait: WaitOptions): Promise<ChangeOutcome> {
   const stopping = createStopping(realClock);
   const stop = (): void => stopping.begin("stopped");
@@ -40,7 +149,7 @@ export async function settleFolder(work: FolderWork, wait: WaitOptions): Promise
   const printed = new Set<string>();
   try {
     for (;;) {
-      const opened = await openFolderStandalone(work, {
+      const opened = await openRuns(work, {
         isDryRun: false,
         command: "wafsync block",
         stopping,
@@ -159,4 +268,33 @@ async function look(work: FolderWork): Promise<{ readonly state: "Settled" | "Op
   if (open === undefined) return { state: "Settled", message: "" };
   const is = open.isListed ? "is not on" : "is still on";
   return { state: "Open", message: `${open.entry} ${is} the ${open.list} of WafInstance ${nameKey(work.instance)}.` };
+}
+
+const defaultStateFolder = ".wafsync";
+
+export interface FolderOptions extends TargetOptions {
+  readonly from: string;
+  readonly allowPrivateFeeds?: boolean;
+}
+
+export interface FolderPlace {
+  readonly directory: string;
+  readonly stateDirectory: string;
+  readonly options: FolderOptions;
+  readonly redactor: Redactor;
+}
+
+/** @throws CommandError unless the folder exists and is not its own state directory, which would hide all of its files */
+export async function folderPlace(options: FolderOptions, redactor: Redactor): Promise<FolderPlace> {
+  const { from: directory, state } = options;
+  const found = await stat(directory).catch(() => undefined);
+  if (found === undefined)
+    throw new CommandError(`folder ${directory} does not exist`, "Set -f to the folder with the YAML files.");
+  if (!found.isDirectory())
+    throw new CommandError(`${directory} is a file, not a folder`, "Set -f to the folder that contains it.");
+  const other = state === undefined ? undefined : await stat(state).catch(() => undefined);
+  if (other?.dev === found.dev && other.ino === found.ino) {
+    throw new CommandError(`${directory} is the folder with the YAML files`, "Set --state to a different directory.");
+  }
+  return { directory, stateDirectory: state ?? join(directory, defaultStateFolder), options, redactor };
 }

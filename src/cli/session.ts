@@ -1,0 +1,69 @@
+// What every command has that works on a WAF: terminals that show no keys, signals, and errors without keys. What it works on is
+// opened first, and closed at the end, whatever happens.
+import { createStopping } from "../app/stopping.ts";
+import type { StoppingControl } from "../app/stopping.ts";
+import { realClock } from "../async/clock.ts";
+import { Redactor } from "../model/redactor.ts";
+import { redactError } from "./describe-error.ts";
+import type { Terminal } from "./terminal.ts";
+import { editedTerminal, terminalOn } from "./terminal.ts";
+
+export interface Session {
+  /** Receives the results of the command. */
+  readonly out: Terminal;
+  /** Progress, faults and notes. */
+  readonly notes: Terminal;
+  /** Knows the keys that no output may contain. */
+  readonly redactor: Redactor;
+  /**
+   * From the first call on, a signal no longer ends the process: it starts no new call, and the command ends its work. A second
+   * signal gives up the call in flight.
+   */
+  readonly stopping: () => StoppingControl;
+}
+
+export interface Closable {
+  close(): Promise<void>;
+}
+
+/** @returns the exit code of `work`. @throws what `open` and `work` throw, without keys */
+export async function withSession<T extends Closable>(
+  open: (session: Session) => Promise<T>,
+  work: (opened: T, session: Session) => Promise<number>,
+): Promise<number> {
+  const redactor = new Redactor();
+  const redact = (text: string): string => redactor.redact(text);
+  const signals = new Signals();
+  const session: Session = {
+    out: editedTerminal(terminalOn(process.stdout), redact),
+    notes: editedTerminal(terminalOn(process.stderr), redact),
+    redactor,
+    stopping: () => signals.stopping(),
+  };
+  let opened: T | undefined;
+  try {
+    opened = await open(session);
+    return await work(opened, session);
+  } catch (error) {
+    throw redactError(error, redact);
+  } finally {
+    await opened?.close();
+    signals.end();
+  }
+}
+
+/** SIGINT and SIGTERM. Afterwards, a signal ends the process as usual. */
+class Signals {
+  readonly #stop = (signal: NodeJS.Signals): void => this.#stopping?.begin(signal);
+  #stopping: StoppingControl | undefined;
+
+  stopping(): StoppingControl {
+    if (this.#stopping === undefined) process.on("SIGINT", this.#stop).on("SIGTERM", this.#stop);
+    return (this.#stopping ??= createStopping(realClock));
+  }
+
+  end(): void {
+    process.off("SIGINT", this.#stop).off("SIGTERM", this.#stop);
+    this.#stopping?.done();
+  }
+}

@@ -1,0 +1,137 @@
+// Opens a WAF for a command. Every call takes turns with the other processes on this machine that use the same API key.
+import { readFile } from "node:fs/promises";
+import { baseUrlObjection } from "../../app/base-url-policy.ts";
+import type { CallWaf, ReadingWaf } from "../../app/waf-clients.ts";
+import { readEnvironment } from "../../app/config.ts";
+import { machineLocks } from "../../app/machine-locks.ts";
+import { realClock } from "../../async/clock.ts";
+import type { ApiKey } from "../../model/api-key.ts";
+import { validateApiKey } from "../../model/api-key.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
+import type { WafFault } from "../../model/waf-result.ts";
+import type { Permission } from "../../waf/client.ts";
+import { createWafClient } from "../../waf/client.ts";
+import type { KeyLocks } from "../../waf/key-lock.ts";
+import { LaneRegistry } from "../../waf/lane-registry.ts";
+import { CommandError } from "../describe-error.ts";
+import type { Session } from "../session.ts";
+import type { Terminal } from "../terminal.ts";
+import { terminalOn } from "../terminal.ts";
+import type { LiveLists, TargetOptions } from "./target.ts";
+import { policyOf } from "./target.ts";
+
+/** How a command calls a WAF. */
+export interface WafWork {
+  /** Shown by other processes that wait for this one. */
+  readonly command: string;
+  readonly requestTimeoutMs: number;
+  /** By default, all writes are refused. */
+  readonly writes?: boolean;
+}
+
+interface CallableWaf extends Pick<DeclaredInstance, "baseUrl" | "minRequestIntervalMs"> {
+  readonly key: ApiKey;
+}
+
+/** The caller closes the client. */
+export function openClient({ baseUrl, key, minRequestIntervalMs }: CallableWaf, how: WafWork, session: Session) {
+  const { redactor } = session;
+  redactor.add(key);
+  const permit = (): Permission => {
+    if (how.writes !== true) return { permitted: false, reason: "This command only reads." };
+    if (session.stopping().stop.aborted) return { permitted: false, reason: "wafsync is stopping." };
+    return { permitted: true };
+  };
+  const registry = new LaneRegistry({ clock: realClock, locks: processLocks(how.command) });
+  const waf = createWafClient({
+    baseUrl,
+    key,
+    redact: (text) => redactor.redact(text),
+    requestTimeoutMs: how.requestTimeoutMs,
+    lane: registry.acquire({ baseUrl, key, minRequestIntervalMs }),
+    permit,
+    clock: realClock,
+  });
+  return { waf, baseUrl, key, close: async () => await registry.close() };
+}
+
+/** How a target that commands opened calls the WAFs of its instances: to read, each time with a client of its own. */
+export function commandCalls(options: TargetOptions, session: Session): CallWaf {
+  return async (instance, key, work) => {
+    const objection = baseUrlObjection(policyOf(options), instance.baseUrl);
+    if (objection !== undefined) return { ok: false, problem: objection };
+    const how = { command: "a read-only command", requestTimeoutMs: instance.requestTimeoutMs };
+    const { waf, close } = openClient({ ...instance, key }, how, session);
+    try {
+      return { ok: true, value: await work(waf) };
+    } finally {
+      await close();
+    }
+  };
+}
+
+/**
+ * Reads both lists of the WAF.
+ * @param declared the instance whose WAF it is, for messages about its key
+ * @param blocked the address or network whose last blocked request is read, too
+ */
+export async function readLists(
+  waf: ReadingWaf,
+  declared: DeclaredKey,
+  blocked: Entry | undefined,
+): Promise<LiveLists> {
+  const blocklist = await waf.readList("blocklist");
+  if (!blocklist.ok) return unread(blocklist.fault, declared);
+  const allowlist = await waf.readList("allowlist");
+  if (!allowlist.ok) return unread(allowlist.fault, declared);
+  const lists = { blocklist: blocklist.value, allowlist: allowlist.value };
+  if (blocked === undefined) return { state: "Read", lists };
+  const { readLastBlocked } = await import("../last-blocked.ts");
+  return { state: "Read", lists, lastBlocked: await readLastBlocked(waf, blocked, realClock.nowMs()) };
+}
+
+function unread(fault: WafFault, declared: DeclaredKey): LiveLists {
+  const hint = keyHint(fault, declared);
+  return { state: "Unread", why: hint === undefined ? fault.message : `${fault.message} ${hint}` };
+}
+
+/** From a file or from the environment. @throws CommandError that says what to do and contains no part of the key */
+export async function readApiKey(file: string | undefined): Promise<ApiKey> {
+  const text = file === undefined ? readEnvironment().apiKey : await readFile(file, "utf8").catch(() => undefined);
+  if (text === undefined) {
+    if (file !== undefined) throw new CommandError(`cannot read the key file ${file}`);
+    throw new CommandError(
+      "no API key given",
+      "Set the environment variable WAFSYNC_API_KEY, or write the key to a file and set --key-file.",
+    );
+  }
+  const validated = validateApiKey(text);
+  if (validated.ok) return validated.key;
+  throw new CommandError(`the API key ${validated.problem}`);
+}
+
+export interface DeclaredKey {
+  readonly instance: Pick<DeclaredInstance, "meta" | "apiKeySecretRef">;
+  /** In a folder, the key may also come from the environment. */
+  readonly isInFolder: boolean;
+}
+
+/** wafsync always sends a key. */
+export const removedQuery = "Check whether a proxy removes the query of requests.";
+
+/** One sentence that says where the key comes from; undefined if the fault has another cause. */
+export function keyHint({ code }: WafFault, { instance, isInFolder }: DeclaredKey): string | undefined {
+  if (code === "MissingApiKey") return removedQuery;
+  if (code !== "BadApiKey") return undefined;
+  const { meta, apiKeySecretRef: secret } = instance;
+  const place = `Secret ${meta.namespace}/${secret.name} (spec.apiKeySecretRef) as ${secret.key}`;
+  const other = isInFolder ? ", or into WAFSYNC_API_KEY next to WAFSYNC_BASE_URL" : "";
+  return `Put a valid key into ${place}${other}.`;
+}
+
+/** @param command shown by the processes that wait for this one, for example `wafsync run` */
+export function processLocks(command: string, notes: Pick<Terminal, "line"> = terminalOn(process.stderr)): KeyLocks {
+  const environment = readEnvironment();
+  return machineLocks({ environment, command, clock: realClock, onNotice: (text) => notes.line(text) });
+}
