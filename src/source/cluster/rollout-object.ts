@@ -9,8 +9,7 @@ import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import type { WorkloadRef } from "../../model/declared.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import type { SeenWorkload } from "../../model/workload.ts";
-import { decideProgress, type WorkloadNumbers } from "../../plan/cache-clear/rollout-status.ts";
+import type { RolloutProgress, SeenWorkload } from "../../model/workload.ts";
 
 export type WorkloadKind = WorkloadRef["kind"];
 export const workloadKinds: readonly WorkloadKind[] = ["Deployment", "StatefulSet", "DaemonSet"];
@@ -51,84 +50,81 @@ export function maySee(instance: ObjectName, { metadata, consents }: WorkloadObj
 }
 
 function seenOf(kind: WorkloadKind, object: KubeObject): WorkloadObject["seen"] {
-  const { uid, generation = 0 } = object.metadata;
+  const { uid, generation = 0, annotations = {} } = object.metadata;
   const spec = fieldOf(object, "spec");
-  const numbers = numbersOf(kind, object);
-  const template = hashOf(fieldOf(spec, "template"));
-  const { revision, content = template } = revisionOf(kind, object, numbers);
   const isPaused = fieldOf(spec, "paused") === true;
-  return { uid, generation, revision, content, isPaused, progress: decideProgress(numbers) };
-}
-
-function revisionOf(
-  kind: WorkloadKind,
-  object: KubeObject,
-  numbers: WorkloadNumbers,
-): { readonly revision: string; readonly content?: string } {
-  const { annotations = {} } = object.metadata;
-  if (numbers.kind === "StatefulSet") {
-    const stage = stageOf(fieldOf(object, "status"), numbers);
-    return { revision: stage, content: stage };
+  const progress = progressOf(kind, object);
+  if (kind === "StatefulSet") {
+    const revision = stageOf(object);
+    return { uid, generation, revision, content: revision, isPaused, progress };
   }
   const annotation = kind === "Deployment" ? deploymentRevisionAnnotation : templateGenerationAnnotation;
-  return { revision: annotations[annotation] ?? "" };
+  const content = hashOf(fieldOf(spec, "template"));
+  return { uid, generation, revision: annotations[annotation] ?? "", content, isPaused, progress };
 }
 
 /** While a partition excludes pods, the revision and the partition; a partition that excludes all pods changes nothing. */
-function stageOf(
-  status: unknown,
-  { partition, desiredReplicas }: { partition: number; desiredReplicas: number },
-): string {
+function stageOf(object: KubeObject): string {
+  const spec = fieldOf(object, "spec");
+  const status = fieldOf(object, "status");
+  const partition = partitionOf(spec);
   const current = textOf(status, "currentRevision");
   const update = textOf(status, "updateRevision");
   if (partition === 0 || update === current) return update;
-  return partition >= desiredReplicas ? current : `${update} partition=${partition}`;
+  return partition >= numberOf(spec, "replicas", 1) ? current : `${update} partition=${partition}`;
 }
 
-function numbersOf(kind: WorkloadKind, object: KubeObject): WorkloadNumbers {
+/** The pods with a lower number keep their revision. */
+function partitionOf(spec: unknown): number {
+  return numberOf(fieldOf(fieldOf(spec, "updateStrategy"), "rollingUpdate"), "partition");
+}
+
+/**
+ * Whether a rollout is complete, by the rules of `kubectl rollout status`. Where kubectl ends with an error, the rollout counts as
+ * failed or as one that can't be followed.
+ */
+function progressOf(kind: WorkloadKind, object: KubeObject): RolloutProgress {
   const spec = fieldOf(object, "spec");
   const status = fieldOf(object, "status");
-  const generations = {
-    generation: object.metadata.generation ?? 0,
-    observedGeneration: numberOf(status, "observedGeneration"),
-  };
-  const updatedReplicas = numberOf(status, "updatedReplicas");
-  const desiredReplicas = numberOf(spec, "replicas", 1);
-  const isRollingUpdate = fieldOf(fieldOf(spec, "updateStrategy"), "type") === "RollingUpdate";
-  switch (kind) {
-    case "Deployment":
-      return {
-        kind,
-        ...generations,
-        desiredReplicas,
-        replicas: numberOf(status, "replicas"),
-        updatedReplicas,
-        availableReplicas: numberOf(status, "availableReplicas"),
-        isOverDeadline: isOverDeadline(status),
-      };
-    case "StatefulSet": {
-      const rollingUpdate = fieldOf(fieldOf(spec, "updateStrategy"), "rollingUpdate");
-      const partition = numberOf(rollingUpdate, "partition");
-      const readyReplicas = numberOf(status, "readyReplicas");
-      return { kind, ...generations, isRollingUpdate, desiredReplicas, readyReplicas, updatedReplicas, partition };
-    }
-    case "DaemonSet":
-      return {
-        kind,
-        ...generations,
-        isRollingUpdate,
-        desiredPods: numberOf(status, "desiredNumberScheduled"),
-        updatedPods: numberOf(status, "updatedNumberScheduled"),
-        availablePods: numberOf(status, "numberAvailable"),
-      };
+  const count = (name: string): number => numberOf(status, name);
+  if (kind !== "Deployment" && fieldOf(fieldOf(spec, "updateStrategy"), "type") !== "RollingUpdate") {
+    return { state: "Untracked", message: "Rollouts can only be followed with the update strategy RollingUpdate." };
   }
+  const observed = count("observedGeneration");
+  if (observed < (object.metadata.generation ?? 0) || (kind === "StatefulSet" && observed === 0)) {
+    return progressing("The workload's controller has not observed the change yet.");
+  }
+  if (kind === "Deployment" && isOverDeadline(status)) {
+    return { state: "Failed", message: "The rollout has exceeded its progress deadline." };
+  }
+  const desired = kind === "DaemonSet" ? count("desiredNumberScheduled") : numberOf(spec, "replicas", 1);
+  if (kind === "StatefulSet" && count("readyReplicas") < desired) {
+    return progressing(`${count("readyReplicas")} of ${desired} pods are ready.`);
+  }
+  const updated = count(kind === "DaemonSet" ? "updatedNumberScheduled" : "updatedReplicas");
+  const toUpdate = kind === "StatefulSet" ? desired - partitionOf(spec) : desired;
+  if (updated < toUpdate) return progressing(`${updated} of ${toUpdate} pods are updated.`);
+  if (kind === "Deployment" && count("replicas") > updated) {
+    return progressing(`${count("replicas") - updated} old pods have not terminated yet.`);
+  }
+  if (kind === "Deployment" && count("availableReplicas") < updated) {
+    return progressing(`${count("availableReplicas")} of ${updated} updated pods are available.`);
+  }
+  if (kind === "DaemonSet" && count("numberAvailable") < desired) {
+    return progressing(`${count("numberAvailable")} of ${desired} pods are available.`);
+  }
+  return { state: "Complete", message: "The rollout is complete." };
+}
+
+function progressing(message: string): RolloutProgress {
+  return { state: "Progressing", message };
 }
 
 function isOverDeadline(status: unknown): boolean {
   const conditions = fieldOf(status, "conditions");
   if (!Array.isArray(conditions)) return false;
-  const progressing = conditions.find((condition: unknown) => fieldOf(condition, "type") === "Progressing") as unknown;
-  return fieldOf(progressing, "reason") === "ProgressDeadlineExceeded";
+  const progress = conditions.find((condition: unknown) => fieldOf(condition, "type") === "Progressing") as unknown;
+  return fieldOf(progress, "reason") === "ProgressDeadlineExceeded";
 }
 
 /** Equal values have equal hashes, whatever the order of fields. */

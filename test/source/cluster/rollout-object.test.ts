@@ -41,6 +41,56 @@ describe("The stored form of a workload", () => {
   });
 });
 
+describe("A rollout is judged as by kubectl rollout status", () => {
+  const generations = { generation: 2, observedGeneration: 2 };
+  const pods = { ...generations, readyReplicas: 3, replicas: 3, updatedReplicas: 3, availableReplicas: 3 };
+  const daemonPods = { ...generations, desiredNumberScheduled: 3, updatedNumberScheduled: 3, numberAvailable: 3 };
+  const late = { conditions: [{ type: "Progressing", reason: "ProgressDeadlineExceeded" }] };
+
+  test.each([
+    ["a complete Deployment", "Deployment", pods, "Complete"],
+    ["a Deployment whose change was not observed", "Deployment", { ...pods, generation: 3 }, "Progressing"],
+    ["a Deployment with too few updated pods", "Deployment", { ...pods, updatedReplicas: 2 }, "Progressing"],
+    ["a Deployment with old pods", "Deployment", { ...pods, replicas: 4 }, "Progressing"],
+    ["a Deployment with unavailable pods", "Deployment", { ...pods, availableReplicas: 2 }, "Progressing"],
+    ["a Deployment beyond its deadline", "Deployment", { ...pods, updatedReplicas: 1, ...late }, "Failed"],
+    ["a Deployment scaled to nothing", "Deployment", { ...generations, wanted: 0 }, "Complete"],
+    ["a complete StatefulSet", "StatefulSet", pods, "Complete"],
+    [
+      "a StatefulSet that was never observed",
+      "StatefulSet",
+      { ...pods, generation: 0, observedGeneration: 0 },
+      "Progressing",
+    ],
+    ["a StatefulSet whose change was not observed", "StatefulSet", { ...pods, generation: 3 }, "Progressing"],
+    ["a StatefulSet with pods that are not ready", "StatefulSet", { ...pods, readyReplicas: 2 }, "Progressing"],
+    ["a StatefulSet with too few updated pods", "StatefulSet", { ...pods, updatedReplicas: 2 }, "Progressing"],
+    [
+      "a StatefulSet updated down to its partition",
+      "StatefulSet",
+      { ...pods, updatedReplicas: 1, partition: 2 },
+      "Complete",
+    ],
+    ["a StatefulSet that is updated by deletion", "StatefulSet", { ...pods, type: "OnDelete" }, "Untracked"],
+    ["a complete DaemonSet", "DaemonSet", daemonPods, "Complete"],
+    ["a DaemonSet whose change was not observed", "DaemonSet", { ...daemonPods, generation: 3 }, "Progressing"],
+    ["a DaemonSet with too few updated pods", "DaemonSet", { ...daemonPods, updatedNumberScheduled: 2 }, "Progressing"],
+    ["a DaemonSet with unavailable pods", "DaemonSet", { ...daemonPods, numberAvailable: 2 }, "Progressing"],
+    ["a DaemonSet that is updated by deletion", "DaemonSet", { ...daemonPods, type: "OnDelete" }, "Untracked"],
+  ] as const)("%s", (_title, kind, parts, state) => {
+    const { generation, ...status } = parts;
+    const {
+      wanted = 3,
+      partition = 0,
+      type = "RollingUpdate",
+    } = parts as Readonly<Record<string, number>> & { type?: string };
+    const spec = { replicas: wanted, updateStrategy: { type, rollingUpdate: { partition } } };
+    const { progress } = slimWorkload(kind, anObject({ generation, spec, status })).seen;
+    expect(progress.state).toBe(state);
+    expect(progress.message).toMatch(/^[A-Z0-9].*\.$/);
+  });
+});
+
 describe("The revision", () => {
   test("of a Deployment is its controller's count, and its content is the template in any order of fields", () => {
     const annotations = { "deployment.kubernetes.io/revision": "3" };
