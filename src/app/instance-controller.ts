@@ -2,7 +2,7 @@
 import { type BackOff, upwardBackOffDelayMs } from "../async/back-off.ts";
 import { monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
 import { earliest } from "../async/earliest.ts";
-import type { QueuePriority } from "../async/queue-rank.ts";
+import type { QueuePriority } from "../async/keyed-queue.ts";
 import type { Park, WorkResult } from "../async/workers.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";

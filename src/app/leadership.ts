@@ -2,7 +2,8 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../async/clock.ts";
 import { LeaseElector, leaseIdentity } from "../kube/lease.ts";
-import type { LeaseApi, LeaseStanding } from "../kube/lease.ts";
+import type { ApiServer } from "../kube/api-server.ts";
+import type { LeaseStanding } from "../kube/lease.ts";
 import { defaultLeaseTimings, type LeaseTimings } from "../kube/lease-decision.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -42,7 +43,7 @@ export function soleLeadership(): Leadership {
 }
 
 export function electedLeadership(options: {
-  readonly api: LeaseApi;
+  readonly api: ApiServer;
   readonly clock: Clock;
   readonly random: () => number;
   readonly podName: string;

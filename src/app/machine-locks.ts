@@ -7,7 +7,7 @@ import { hexDigest } from "../model/hex-digest.ts";
 import { fileProblem } from "../source/directory/atomic-file.ts";
 import { LockFile, lockPollMs } from "../source/directory/lock-file.ts";
 import type { LockHolder } from "../source/directory/lock-file.ts";
-import type { KeyLock, KeyLockOutcome, KeyLocks } from "../waf/key-lock.ts";
+import type { KeyLock, KeyLockOutcome, KeyLocks } from "../waf/lane.ts";
 import type { Environment } from "./config.ts";
 
 /** A process that is suspended with Ctrl-Z in the middle of a call would block the others forever. */

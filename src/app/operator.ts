@@ -5,7 +5,6 @@
 // immediately, because another process may start to write.
 import { createApiServer } from "../kube/api-server.ts";
 import { kubeConfigCredentials } from "../kube/credentials.ts";
-import { leaseApi } from "../kube/object-apis.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import { type HealthServer, startHealthServer } from "./health-server.ts";
@@ -88,7 +87,7 @@ function leadershipOf(
   const { lease, clock, random, podName, log } = options;
   if (lease === undefined) return soleLeadership();
   return electedLeadership({
-    api: leaseApi(api, lease),
+    api,
     clock,
     random,
     podName,

@@ -32,7 +32,7 @@ import type { StandaloneFeeds } from "./standalone-feeds.ts";
 import { type OpenedStore, openStore } from "./standalone-store.ts";
 import type { StoppingControl } from "./stopping.ts";
 import type { Permission } from "../waf/client.ts";
-import type { KeyLocks } from "../waf/key-lock.ts";
+import type { KeyLocks } from "../waf/lane.ts";
 import { WafClients } from "./waf-clients.ts";
 
 export interface StandaloneOptions {

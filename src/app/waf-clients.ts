@@ -8,7 +8,7 @@ import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { AnswerLimits, CallRecord, Permission, WafClient } from "../waf/client.ts";
 import { createWafClient } from "../waf/client.ts";
 import type { OpenConnection } from "../net/http-connection.ts";
-import type { KeyLocks } from "../waf/key-lock.ts";
+import type { KeyLocks } from "../waf/lane.ts";
 import type { HeldLane, LaneRequest } from "../waf/lane-registry.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import type { WriteName } from "../waf/operations.ts";

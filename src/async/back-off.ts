@@ -11,7 +11,7 @@ export interface BackOff {
 const doublingsMax = 40;
 
 /** The delay without jitter before retry number `attempt`, which counts from 1. */
-function ceilingMs({ baseMs, maxMs }: BackOff, attempt: number): number {
+export function exponentialMs({ baseMs, maxMs }: BackOff, attempt: number): number {
   const doublings = Math.min(Math.max(attempt - 1, 0), doublingsMax);
   return Math.min(maxMs, baseMs * 2 ** doublings);
 }
@@ -24,7 +24,7 @@ function ceilingMs({ baseMs, maxMs }: BackOff, attempt: number): number {
  * @returns whole milliseconds, from 0 to `maxMs`
  */
 export function backOffDelayMs(options: BackOff & { readonly attempt: number; readonly random: () => number }): number {
-  return Math.round(ceilingMs(options, options.attempt) * options.random());
+  return Math.round(exponentialMs(options, options.attempt) * options.random());
 }
 
 /**
@@ -34,6 +34,6 @@ export function backOffDelayMs(options: BackOff & { readonly attempt: number; re
 export function upwardBackOffDelayMs(
   options: BackOff & { readonly attempt: number; readonly random: () => number },
 ): number {
-  const delayMs = ceilingMs(options, options.attempt) * (1 + options.random());
+  const delayMs = exponentialMs(options, options.attempt) * (1 + options.random());
   return Math.round(Math.min(options.maxMs, delayMs));
 }

@@ -3,7 +3,7 @@
 // that only waits parks, and another key uses its worker in the meantime.
 import type { Clock } from "./clock.ts";
 import type { KeyedQueue } from "./keyed-queue.ts";
-import type { QueuePriority } from "./queue-rank.ts";
+import type { QueuePriority } from "./keyed-queue.ts";
 
 /**
  * - `Settled`: nothing to do before `wakeAtMs` (wall time); a time in the past means "continue at the tail of the queue", by

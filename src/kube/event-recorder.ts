@@ -7,17 +7,114 @@ import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { BackOff } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
+import { LruMap } from "../async/lru-map.ts";
 import { localFault } from "./api-result.ts";
+import type { ApiServer } from "./api-server.ts";
+import type { ResourceType } from "./resource-path.ts";
+import { createObject, mergePatchObject } from "./verbs.ts";
 import type { ApiFault, ApiFaultCode, ApiResult } from "./api-result.ts";
-import { cutText, EventAggregate } from "./event-aggregate.ts";
-import type { EventNote, EventSeries } from "./event-aggregate.ts";
-import { microTime, secondsTime } from "./micro-time.ts";
+import { microTime, secondsTime } from "./kube-object.ts";
 
-/** The two requests on Events. */
-export interface EventApi {
-  create(namespace: string, body: object, signal: AbortSignal): Promise<ApiResult<unknown>>;
-  /** A merge patch. */
-  patch(namespace: string, name: string, body: object, signal: AbortSignal): Promise<ApiResult<unknown>>;
+export interface EventSubject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Empty for a cluster-scoped object. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** An event that users should know about. */
+export interface EventNote {
+  readonly object: EventSubject;
+  readonly type: "Normal" | "Warning";
+  /** One word in UpperCamelCase, from a documented list. */
+  readonly reason: string;
+  readonly message: string;
+  /** The action taken; by default, the reason. */
+  readonly action?: string;
+}
+
+/** One Event object that exists or will be created. Only the aggregate and the recorder change it. */
+export interface EventSeries {
+  readonly key: string;
+  readonly note: EventNote;
+  /** The name of the Event object. */
+  readonly name: string;
+  readonly message: string;
+  count: number;
+  readonly firstMs: number;
+  lastMs: number;
+  /** Whether the object has been created, as far as this process knows. */
+  created: boolean;
+}
+
+export const messageBytesMax = 1_024;
+/** The requests about one object: a burst, then one per interval. */
+export const spamLimits = { burst: 25, refillMs: 300_000 };
+const rememberedMax = 4_096;
+/** The name of an Event consists of the name of the object and 17 more characters. */
+const objectNameLengthMax = 236;
+const sequenceEnd = 0x100000;
+const ellipsis = "…";
+const encoder = new TextEncoder();
+
+/** Truncates a string to a number of UTF-8 bytes, as the API server counts, without splitting a character. */
+export function cutText(text: string, bytesMax: number): string {
+  if (Buffer.byteLength(text) <= bytesMax) return text;
+  const { read } = encoder.encodeInto(text, new Uint8Array(bytesMax - Buffer.byteLength(ellipsis)));
+  return `${text.slice(0, read)}${ellipsis}`;
+}
+
+export class EventAggregate {
+  /** Ensures that two processes, or two events in the same millisecond, get different names. */
+  #sequence: number;
+  readonly #series = new LruMap<string, EventSeries>(rememberedMax);
+  /** How many requests each object has left, and since when. */
+  readonly #left = new LruMap<string, { readonly requests: number; readonly atMs: number }>(rememberedMax);
+
+  /** @param random At least 0 and less than 1: for the names of the Event objects. */
+  constructor(random: () => number) {
+    this.#sequence = Math.floor(random() * sequenceEnd);
+  }
+
+  /** Counts the occurrence on its Event object. */
+  add(note: EventNote, nowMs: number): EventSeries {
+    const { object, type, reason, action } = note;
+    const key = JSON.stringify([Object.values(subjectOf(object)), type, reason, action ?? reason, note.message]);
+    const known = this.#series.get(key);
+    if (known !== undefined) {
+      Object.assign(known, { count: known.count + 1, lastMs: nowMs });
+      return known;
+    }
+    const name = this.#nameFor(object, nowMs);
+    const message = cutText(note.message, messageBytesMax);
+    const series = { key, note, name, message, count: 1, firstMs: nowMs, lastMs: nowMs, created: false };
+    this.#series.set(key, series);
+    return series;
+  }
+
+  /** Whether a request about this object is allowed now. If so, it counts against the rate limit of the object. */
+  allow(object: EventSubject, nowMs: number): boolean {
+    const key = JSON.stringify(Object.values(subjectOf(object)));
+    const { burst, refillMs } = spamLimits;
+    const before = this.#left.get(key) ?? { requests: burst, atMs: nowMs };
+    // A clock that was set back neither adds nor removes requests.
+    const requests = Math.min(burst, before.requests + Math.max(nowMs - before.atMs, 0) / refillMs);
+    const isAllowed = requests >= 1;
+    this.#left.set(key, { requests: isAllowed ? requests - 1 : requests, atMs: nowMs });
+    return isAllowed;
+  }
+
+  #nameFor(object: EventSubject, nowMs: number): string {
+    this.#sequence = (this.#sequence + 1) % sequenceEnd;
+    const unique = `${nowMs.toString(16)}${this.#sequence.toString(16).padStart(5, "0")}`;
+    return `${object.name.slice(0, objectNameLengthMax)}.${unique}`;
+  }
+}
+
+function subjectOf({ apiVersion, kind, namespace, name, uid }: EventSubject): EventSubject {
+  return { apiVersion, kind, namespace, name, uid };
 }
 
 /**
@@ -27,7 +124,7 @@ export interface EventApi {
 export type EventDropReason = "QueueFull" | "Spam" | "Refused" | "Unavailable" | "Stopped";
 
 export interface EventRecorderOptions {
-  readonly api: EventApi;
+  readonly api: ApiServer;
   readonly clock: Clock;
   /** At least 0 and less than 1. */
   readonly random: () => number;
@@ -38,6 +135,7 @@ export interface EventRecorderOptions {
   readonly onDropped?: (reason: EventDropReason, message: string) => void;
 }
 
+const events: ResourceType = { group: "", version: "v1", plural: "events", namespaced: true };
 export const queueLengthMax = 1_000;
 const wordBytesMax = 128;
 const attemptsMax = 6;
@@ -137,13 +235,14 @@ export class EventRecorder {
     const namespace = namespaceOf(series);
     if (series.created) {
       const change = { count: series.count, lastTimestamp: secondsTime(series.lastMs) };
-      const patched = await this.#request((signal) => api.patch(namespace, series.name, change, signal));
+      const address = { namespace, name: series.name };
+      const patched = await this.#request((signal) => mergePatchObject(api, events, address, change, { signal }));
       if (patched.ok) return undefined;
       if (patched.fault.code !== "NotFound") return patched.fault;
       // It has expired on the server: create it again with the same count.
     }
     const body = this.#bodyOf(series);
-    const created = await this.#request((signal) => api.create(namespace, body, signal));
+    const created = await this.#request((signal) => createObject(api, events, namespace, body, { signal }));
     series.created = created.ok || created.fault.code === "AlreadyExists";
     return created.ok || series.created ? undefined : created.fault;
   }

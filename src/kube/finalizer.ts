@@ -1,15 +1,10 @@
 // Adds a finalizer to an object or removes it, with JSON Patches that test the values to change: they never affect another
 // object of the same name and never lose the finalizers of other controllers.
-import type { ApiFault, ApiResult } from "./api-result.ts";
+import type { ApiFault } from "./api-result.ts";
+import type { ApiServer } from "./api-server.ts";
 import type { KubeObject } from "./kube-object.ts";
-import type { ObjectAddress, ResourceType } from "./resource-path.ts";
-import type { JsonPatch } from "./verbs.ts";
-
-/** The two requests that finalizers need. */
-export interface FinalizerApi {
-  get(type: ResourceType, address: ObjectAddress): Promise<ApiResult<KubeObject>>;
-  jsonPatch(type: ResourceType, address: ObjectAddress, operations: JsonPatch): Promise<ApiResult<KubeObject>>;
-}
+import type { ResourceType } from "./resource-path.ts";
+import { getObject, jsonPatchObject, type JsonPatch } from "./verbs.ts";
 
 /** `object` is the newest known version: after `Done` it has the requested state. */
 export type FinalizerResult =
@@ -28,6 +23,7 @@ export interface FinalizerTarget {
 }
 
 const attemptsMax = 4;
+const timeoutMs = 10_000;
 
 /** The patch that adds a finalizer, if the object and its list of finalizers have not changed. */
 export function addFinalizerPatch({ metadata: { uid, finalizers } }: KubeObject, finalizer: string): JsonPatch {
@@ -56,7 +52,7 @@ export function removeFinalizerPatch(
 }
 
 /** Ensures that the object has the finalizer. Work that needs a cleanup may start only after `Done`. */
-export async function addFinalizer(api: FinalizerApi, target: FinalizerTarget): Promise<FinalizerResult> {
+export async function addFinalizer(api: ApiServer, target: FinalizerTarget): Promise<FinalizerResult> {
   return settleFinalizer(api, target, (object) => {
     if (object.metadata.finalizers?.includes(target.finalizer) === true) return { kind: "Done", object };
     if (object.metadata.deletionTimestamp !== undefined) return { kind: "Deleting", object };
@@ -65,7 +61,7 @@ export async function addFinalizer(api: FinalizerApi, target: FinalizerTarget): 
 }
 
 /** Ensures that the object does not have the finalizer: call it once the cleanup has succeeded. */
-export async function removeFinalizer(api: FinalizerApi, target: FinalizerTarget): Promise<FinalizerResult> {
+export async function removeFinalizer(api: ApiServer, target: FinalizerTarget): Promise<FinalizerResult> {
   return settleFinalizer(
     api,
     target,
@@ -78,7 +74,7 @@ function isResult(decision: FinalizerResult | JsonPatch): decision is FinalizerR
 }
 
 async function settleFinalizer(
-  api: FinalizerApi,
+  api: ApiServer,
   { type, object: { metadata }, object: cached }: FinalizerTarget,
   decide: (object: KubeObject) => FinalizerResult | JsonPatch,
 ): Promise<FinalizerResult> {
@@ -88,14 +84,14 @@ async function settleFinalizer(
   for (let attempt = 1; ; attempt += 1) {
     const decision = decide(object);
     if (isResult(decision)) return decision;
-    const patched = await api.jsonPatch(type, address, decision);
+    const patched = await jsonPatchObject(api, type, address, decision, { timeoutMs });
     if (patched.ok) return { kind: "Done", object: patched.value };
     const { code } = patched.fault;
     if (code === "NotFound") return { kind: "Gone" };
     // A failed test is `Invalid`: it is a different object, or another writer changed the list.
     const changed = code === "Invalid" || code === "Conflict";
     if (!changed || attempt >= attemptsMax) return { kind: "Failed", fault: patched.fault };
-    const read = await api.get(type, address);
+    const read = await getObject(api, type, address, { timeoutMs });
     if (!read.ok) return read.fault.code === "NotFound" ? { kind: "Gone" } : { kind: "Failed", fault: read.fault };
     if (read.value.metadata.uid !== uid) return { kind: "Gone" };
     object = read.value;

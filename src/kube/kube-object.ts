@@ -1,4 +1,4 @@
-// The part of every Kubernetes object that this folder needs to know.
+// The part of every Kubernetes object that this folder needs to know: its metadata, the order of its versions, and its times.
 
 export interface KubeObjectMeta {
   readonly name: string;
@@ -40,4 +40,24 @@ export function isKubeObject(value: unknown): value is KubeObject {
 
 function isFilled(value: unknown): value is string {
   return typeof value === "string" && value !== "";
+}
+
+/** Decimal integers without leading zeros have an order, as Kubernetes defines it. Other resourceVersions are opaque. */
+const orderable = /^[1-9][0-9]*$/;
+
+/** True only if both have an order and `left` comes before `right`. */
+export function isOlderVersion(left: string, right: string): boolean {
+  if (!orderable.test(left) || !orderable.test(right)) return false;
+  if (left.length !== right.length) return left.length < right.length;
+  return left < right;
+}
+
+/** `2026-11-21T12:00:00.123000Z`, from milliseconds since 1970. */
+export function microTime(timeMs: number): string {
+  return new Date(timeMs).toISOString().replace("Z", "000Z");
+}
+
+/** `2026-11-21T12:00:00Z`, from milliseconds since 1970. */
+export function secondsTime(timeMs: number): string {
+  return new Date(timeMs).toISOString().replace(/\.\d+Z$/, "Z");
 }

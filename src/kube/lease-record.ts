@@ -1,7 +1,7 @@
 // A Lease object as this process reads and writes it. The times in it are only informational: no process compares them.
 import type { ObjectAddress } from "./resource-path.ts";
 import { isRecord } from "./kube-object.ts";
-import { microTime } from "./micro-time.ts";
+import { microTime } from "./kube-object.ts";
 
 /**
  * - `Free`: it has no holder; `released` if the last holder released it properly, after its work had ended.

@@ -6,6 +6,7 @@ import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import type { ApiResult } from "./api-result.ts";
 import { localFault } from "./api-result.ts";
+import type { ApiServer } from "./api-server.ts";
 import {
   afterLeaseFailure,
   afterLeaseRead,
@@ -21,15 +22,8 @@ import {
 import type { ElectorState, Instant, LeaseTimings } from "./lease-decision.ts";
 import { heldLease, newLease, readLease, releasedLease } from "./lease-record.ts";
 import type { LeaseView } from "./lease-record.ts";
-import type { ObjectAddress } from "./resource-path.ts";
-
-/** The three requests on the Lease. Values are the bodies of the responses. */
-export interface LeaseApi {
-  get(signal: AbortSignal): Promise<ApiResult<unknown>>;
-  create(body: object, signal: AbortSignal): Promise<ApiResult<unknown>>;
-  /** Replaces the whole object, if the resourceVersion in the body is the current one. */
-  replace(body: object, signal: AbortSignal): Promise<ApiResult<unknown>>;
-}
+import type { ObjectAddress, ResourceType } from "./resource-path.ts";
+import { createObject, getObject, replaceObject } from "./verbs.ts";
 
 /**
  * `Waiting`: it waits for the Lease; `Settling`: it holds the Lease, but writes may not start yet; `Leading`; `Closed`: it still holds
@@ -41,12 +35,14 @@ export type LeaseStanding = "Waiting" | "Settling" | "Leading" | "Closed" | "End
 export type LeaseRelease = "Released" | "NotHeld" | "WorkStillRunning" | "Failed";
 
 export interface LeaseElectorOptions {
-  readonly api: LeaseApi;
+  /** The client should serve no other requests. */
+  readonly api: ApiServer;
   readonly clock: Clock;
   /** At least 0 and less than 1. */
   readonly random: () => number;
   /** Unique to this process: see `leaseIdentity`. */
   readonly identity: string;
+  /** Its namespace is required. */
   readonly lease: ObjectAddress;
   readonly timings?: LeaseTimings;
   /** `onStanding` is called once for each new standing, `onFailure` for failed requests: for the log and metrics. */
@@ -59,6 +55,7 @@ export function leaseIdentity(podName: string, randomText: string): string {
   return `${podName}_${randomText}`;
 }
 
+const leases: ResourceType = { group: "coordination.k8s.io", version: "v1", plural: "leases", namespaced: true };
 const releaseAttemptsMax = 2;
 /** Timers may fire a little early. */
 const timerSlackMs = 5;
@@ -145,7 +142,7 @@ export class LeaseElector {
 
   /** Performs one step; true if the next one follows immediately. */
   async #step(): Promise<boolean> {
-    const { identity, api } = this.#options;
+    const { identity, api, lease } = this.#options;
     const started = this.#now();
     const act = nextLeaseAct(this.#state, identity, started, this.#timings);
     if (act.kind === "Wait") return false;
@@ -154,7 +151,7 @@ export class LeaseElector {
       return true;
     }
     if (act.kind === "Read") {
-      const seen = await this.#request((signal) => api.get(signal), started);
+      const seen = await this.#request((signal) => getObject(api, leases, lease, { signal }), started);
       if (seen !== undefined) this.#state = afterLeaseRead(this.#state, seen, identity, this.#now());
       return seen !== undefined;
     }
@@ -172,9 +169,9 @@ export class LeaseElector {
     const { seen } = this.#state;
     const holding = { identity, durationMs: this.#timings.leaseDurationMs, nowMs: started.wallMs };
     if (kind === "Create" || seen === undefined || seen.state === "Absent") {
-      return (signal) => api.create(newLease(lease, holding), signal);
+      return (signal) => createObject(api, leases, lease.namespace, newLease(lease, holding), { signal });
     }
-    return (signal) => api.replace(heldLease(seen.object, holding), signal);
+    return (signal) => replaceObject(api, leases, lease, heldLease(seen.object, holding), { signal });
   }
 
   #hold(seen: LeaseView, started: Instant, settleMs: number): void {
@@ -226,12 +223,12 @@ export class LeaseElector {
 
   /** A renewal without a response may have changed the resourceVersion: then the Lease is read again before the next attempt. */
   async #giveBack(signal: AbortSignal): Promise<boolean> {
-    const { api, identity, clock } = this.#options;
+    const { api, identity, clock, lease } = this.#options;
     for (let attempt = 1; attempt <= releaseAttemptsMax && !signal.aborted; attempt += 1) {
-      const read = this.#state.seen ?? viewOf(await api.get(signal));
+      const read = this.#state.seen ?? viewOf(await getObject(api, leases, lease, { signal }));
       this.#state = { ...this.#state, seen: undefined };
       if (read?.state !== "Held" || read.holder !== identity) return false;
-      const result = await api.replace(releasedLease(read.object, clock.nowMs()), signal);
+      const result = await replaceObject(api, leases, lease, releasedLease(read.object, clock.nowMs()), { signal });
       if (!result.ok) continue;
       this.#state = { ...this.#state, hold: undefined };
       this.#announce("Ended");

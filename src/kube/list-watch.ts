@@ -12,7 +12,7 @@ import type {
   ListWatchInput,
   ListWatchState,
   ListWatchStep,
-} from "./list-watch-state.ts";
+} from "./list-watch-step.ts";
 import { beginListWatch, stepListWatch } from "./list-watch-step.ts";
 import { createReflector, type Reflector, type ObjectChange } from "./reflector.ts";
 import { collectionPath, type ResourceType } from "./resource-path.ts";
@@ -56,6 +56,7 @@ export interface ListWatchOptions<T extends KubeObject> {
   readonly transform?: (object: T) => T;
   /** Called after the store has changed. Must return immediately, for example after adding a key to a queue. */
   readonly onChange: (change: ObjectChange<T>) => void;
+  /** Must not throw. */
   readonly onProblem?: (problem: ListWatchProblem) => void;
 }
 
@@ -253,11 +254,7 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
   }
 
   #report(problem: ListWatchProblem): void {
-    try {
-      this.#options.onProblem?.(problem);
-    } catch {
-      // The problem handler itself failed: nothing else can report it, and the watch must continue.
-    }
+    this.#options.onProblem?.(problem);
   }
 }
 

@@ -3,21 +3,16 @@
 // stale cache nor such a default causes a second write: writing a status can never keep a reconcile loop going.
 import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
-import type { ApiFault, ApiResult } from "./api-result.ts";
+import type { ApiFault } from "./api-result.ts";
+import type { ApiServer } from "./api-server.ts";
 import type { KubeObject } from "./kube-object.ts";
+import { isRecord } from "./kube-object.ts";
 import type { ObjectAddress, ResourceType } from "./resource-path.ts";
-import { isOlderVersion } from "./resource-version.ts";
-import { sameJson, statusPatch } from "./status-diff.ts";
+import { getObject, mergePatchObject } from "./verbs.ts";
+import { isOlderVersion } from "./kube-object.ts";
 
 export interface StatusObject extends KubeObject {
   readonly status?: unknown;
-}
-
-/** The two requests for a status. */
-export interface StatusApi {
-  get(type: ResourceType, address: ObjectAddress): Promise<ApiResult<StatusObject>>;
-  /** A merge patch of the status subresource. */
-  patchStatus(type: ResourceType, address: ObjectAddress, body: object): Promise<ApiResult<StatusObject>>;
 }
 
 export interface StatusWrite<T extends StatusObject> {
@@ -43,6 +38,7 @@ export type StatusResult =
   | { readonly kind: "Failed"; readonly fault: ApiFault };
 
 export const progressIntervalMsDefault = 2_000;
+const requestTimeoutMs = 10_000;
 const rememberedMax = 20_000;
 const conflictsMax = 4;
 
@@ -56,7 +52,7 @@ interface Memory {
 }
 
 export class StatusWriter {
-  readonly #api: StatusApi;
+  readonly #api: ApiServer;
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #progressIntervalMs: number;
   /** By UID: an object that was deleted and created again is another one. */
@@ -64,7 +60,7 @@ export class StatusWriter {
   readonly #underWay = new Map<string, Promise<unknown>>();
 
   constructor(options: {
-    readonly api: StatusApi;
+    readonly api: ApiServer;
     readonly clock: Pick<Clock, "monotonicMs">;
     readonly progressIntervalMs?: number;
   }) {
@@ -127,7 +123,10 @@ export class StatusWriter {
         metadata: { resourceVersion: object.metadata.resourceVersion },
         status: statusPatch(object.status, desired),
       };
-      const patched = await this.#api.patchStatus(type, address, body);
+      const patched = await mergePatchObject<StatusObject>(this.#api, type, address, body, {
+        timeoutMs: requestTimeoutMs,
+        subresource: "status",
+      });
       if (patched.ok) {
         this.#remember(patched.value, desired, write.progress === true);
         return { kind: "Written" };
@@ -135,7 +134,7 @@ export class StatusWriter {
       if (patched.fault.code === "NotFound") return this.#gone(uid);
       if (patched.fault.code !== "Conflict" || conflicts >= conflictsMax)
         return { kind: "Failed", fault: patched.fault };
-      const read = await this.#api.get(type, address);
+      const read = await getObject<StatusObject>(this.#api, type, address, { timeoutMs: requestTimeoutMs });
       if (!read.ok) return read.fault.code === "NotFound" ? this.#gone(uid) : { kind: "Failed", fault: read.fault };
       if (read.value.metadata.uid !== uid) return this.#gone(uid);
       this.returned(read.value);
@@ -169,4 +168,31 @@ export class StatusWriter {
 
 function addressOf({ metadata: { namespace, name } }: KubeObject): ObjectAddress {
   return namespace === undefined ? { name } : { namespace, name };
+}
+
+/** Ignores the order of keys and keys with the value undefined. The order of lists matters. */
+export function sameJson(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return left.length === right.length && left.every((item, index) => sameJson(item, right[index]));
+  }
+  if (!isRecord(left) || !isRecord(right)) return false;
+  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
+  for (const key of keys) if (!sameJson(left[key], right[key])) return false;
+  return true;
+}
+
+/**
+ * The merge patch (RFC 7386) that turns `current` into `desired`: all of `desired`, and null for every field to remove.
+ * Values of `desired` are never null, because null cannot be stored by a merge patch.
+ */
+export function statusPatch(current: unknown, desired: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const patch: Record<string, unknown> = {};
+  const old = isRecord(current) ? current : {};
+  for (const key of Object.keys(old)) if (desired[key] === undefined) patch[key] = null;
+  for (const [key, value] of Object.entries(desired)) {
+    if (value === undefined) continue;
+    patch[key] = isRecord(value) ? statusPatch(old[key], value) : value;
+  }
+  return patch;
 }

@@ -8,7 +8,6 @@ import type { ApiFault, ApiResult } from "../kube/api-result.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import { removeFinalizer } from "../kube/finalizer.ts";
 import type { KubeObjectMeta } from "../kube/kube-object.ts";
-import { finalizerApi } from "../kube/object-apis.ts";
 import { createObject, deleteObject, getObject, listObjects, listPage, replaceObject } from "../kube/verbs.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
@@ -364,7 +363,7 @@ export class ClusterRecordStore implements RecordStore {
   async #release(object: RecordObject): Promise<ApiFault | undefined> {
     const { api } = this.#options;
     const { namespace, name, uid } = object.metadata;
-    const released = await removeFinalizer(finalizerApi(api), {
+    const released = await removeFinalizer(api, {
       type: recordResource,
       object,
       finalizer: recordFinalizer,

@@ -8,7 +8,7 @@ import { distinctiveLengthMin, withoutJsonEscapes } from "../model/redactor.ts";
 import type { SecretSearch } from "../model/redactor.ts";
 import { printable } from "./exchange-fault.ts";
 import { logAnswer } from "./log-wire.ts";
-import { listAnswer, originsAnswer, parseAnswer, plainWriteAnswer, writeAnswer } from "./wire.ts";
+import { listAnswer, originsAnswer, parseAnswer, writeAnswer } from "./wire.ts";
 import type { Parsed } from "./wire.ts";
 
 /**
@@ -30,32 +30,12 @@ export const readOriginsAnswer: AnswerReader<OriginsRead> = (text, keys) =>
 export const readListAnswer: AnswerReader<readonly string[]> = (text, keys) =>
   isShown(keys, withoutJsonEscapes(text)) ? keyAsData : parseAnswer(listAnswer, text);
 
-/**
- * A reader for the writes of one key. The domain is nearly always that of the previous response, which was already checked, and
- * the message may never be needed, so it is redacted on demand: the next call does not wait for unnecessary work.
- */
-export function createWriteAnswerReader(): AnswerReader<WriteAccepted> {
-  let checkedDomain: string | undefined;
-  return (text, keys, redact) => {
-    const known = checkedDomain === undefined ? undefined : plainWriteAnswer(text, checkedDomain);
-    if (known !== undefined) return { ok: true, value: writeAccepted(known.domain, known.message, redact) };
-    const answer = parseAnswer(writeAnswer, text);
-    if (!answer.ok) return answer;
-    const { domain, message } = answer.value;
-    if (isShown(keys, domain)) return keyAsData;
-    checkedDomain = domain;
-    return { ok: true, value: writeAccepted(domain, message, redact) };
-  };
-}
-
-function writeAccepted(domain: string, message: string, redact: (text: string) => string): WriteAccepted {
-  return {
-    domain,
-    get message() {
-      return printable(message, redact);
-    },
-  };
-}
+export const readWriteAnswer: AnswerReader<WriteAccepted> = (text, keys, redact) => {
+  const answer = parseAnswer(writeAnswer, text);
+  if (!answer.ok) return answer;
+  const { domain, message } = answer.value;
+  return isShown(keys, domain) ? keyAsData : { ok: true, value: { domain, message: printable(message, redact) } };
+};
 
 export const readLogAnswer: AnswerReader<LogPage> = (text, keys) => {
   const answer = parseAnswer(logAnswer, text);

@@ -7,7 +7,7 @@ import type { ListName, OriginType } from "../model/declared.ts";
 import type { LogPage } from "../model/log-entry.ts";
 import { SecretSearch } from "../model/redactor.ts";
 import type { OriginsRead, WafFault, WafFaultCode, WafResult, WriteAccepted } from "../model/waf-result.ts";
-import { createWriteAnswerReader, readListAnswer, readLogAnswer, readOriginsAnswer } from "./answer.ts";
+import { readListAnswer, readLogAnswer, readOriginsAnswer, readWriteAnswer } from "./answer.ts";
 import type { AnswerReader } from "./answer.ts";
 import { requireBaseUrl } from "./base-url.ts";
 import type { HttpConnection } from "../net/http-connection.ts";
@@ -104,7 +104,6 @@ export interface WafClient {
 export function createWafClient(options: WafClientOptions): WafClient {
   const caller = new Caller(options);
   const { limits = widestLimits } = options;
-  const readWriteAnswer = createWriteAnswerReader();
   const list = (name: ListName) => ({ list: name });
   return {
     readOrigins: async (how) => await caller.call({ name: "ReadOrigins", read: readOriginsAnswer }, how),

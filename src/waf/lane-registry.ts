@@ -5,7 +5,7 @@ import type { ApiKey } from "../model/api-key.ts";
 import type { AddressCheck, HttpConnection, OpenConnection } from "../net/http-connection.ts";
 import { openConnection } from "../net/http-connection.ts";
 import { requireBaseUrl } from "./base-url.ts";
-import type { KeyLocks } from "./key-lock.ts";
+import type { KeyLocks } from "./lane.ts";
 import { SerialLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
 

@@ -3,9 +3,72 @@
 // URL of the API differently: the lane has one connection, to the origin of the last turn.
 import type { Clock } from "../async/clock.ts";
 import type { HttpConnection, OpenConnection } from "../net/http-connection.ts";
-import type { KeyLock } from "./key-lock.ts";
-import { TurnQueue } from "./turn-queue.ts";
-import type { Urgency } from "./turn-queue.ts";
+import type { ApiKey } from "../model/api-key.ts";
+
+/** A lane is first come, first served, with normal turns before bulk turns. */
+const urgencies = ["Normal", "Bulk"] as const;
+export type Urgency = (typeof urgencies)[number];
+
+/** A bulk turn that has waited this long takes precedence, so that a long load of entries does not stop the logs. */
+export const bulkWaitMsMax = 30_000;
+
+interface WaitingTurn {
+  readonly urgency: Urgency;
+  readonly queuedAtMs: number;
+}
+
+class TurnQueue<Turn extends WaitingTurn> {
+  readonly #turns: Readonly<Record<Urgency, Set<Turn>>> = { Normal: new Set(), Bulk: new Set() };
+
+  get length(): number {
+    return this.#turns.Normal.size + this.#turns.Bulk.size;
+  }
+
+  add(turn: Turn): void {
+    this.#turns[turn.urgency].add(turn);
+  }
+
+  remove(turn: Turn): boolean {
+    return this.#turns[turn.urgency].delete(turn);
+  }
+
+  /** Returns the next turn, which stays in the queue until it is removed. */
+  peek(nowMs: number): Turn | undefined {
+    const bulk = first(this.#turns.Bulk);
+    const bulkIsDue = bulk !== undefined && nowMs - bulk.queuedAtMs >= bulkWaitMsMax;
+    return bulkIsDue ? bulk : (first(this.#turns.Normal) ?? bulk);
+  }
+
+  /** Removes all matching turns, and returns them in the order of their urgency. */
+  removeAll(matches: (turn: Turn) => boolean): readonly Turn[] {
+    const removed = urgencies.flatMap((urgency) => [...this.#turns[urgency]].filter(matches));
+    for (const turn of removed) this.remove(turn);
+    return removed;
+  }
+}
+
+function first<T>(items: ReadonlySet<T>): T | undefined {
+  for (const item of items) return item;
+  return undefined;
+}
+
+/** How lanes coordinate several processes on one machine that use the same key. */
+export type KeyLockOutcome =
+  | { readonly state: "Held" }
+  /** The signal aborted. */
+  | { readonly state: "Aborted" }
+  /** `by` describes the other process. */
+  | { readonly state: "Busy"; readonly by: string };
+
+/** Held during consecutive calls. */
+export interface KeyLock {
+  /** Called before each call. If other processes wait, they may go first now and then. Never rejects. */
+  enter(signal?: AbortSignal): Promise<KeyLockOutcome>;
+  /** Called when no call follows immediately. */
+  leave(): void;
+}
+
+export type KeyLocks = (key: ApiKey) => KeyLock;
 
 export interface Turn {
   readonly urgency: Urgency;

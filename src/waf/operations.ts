@@ -1,7 +1,7 @@
 // All calls of the WAF API, in one table. Whether a call writes is a property of the operation and not of its verb: a cache clear
 // would work with GET, but is a write.
 import type { ListName } from "../model/declared.ts";
-import type { Urgency } from "./turn-queue.ts";
+import type { Urgency } from "./lane.ts";
 
 export type Effect = "Read" | "Write";
 

@@ -58,14 +58,6 @@ export const writeAnswer = z
   .object({ success: z.literal(true), domain, message: z.string().optional() })
   .transform(({ domain, message }): WriteAccepted => ({ domain, message: message ?? "" }));
 
-/** Reads a response with this domain like `writeAnswer`; undefined if the response has another domain or shape. */
-export function plainWriteAnswer(text: string, domain: string): WriteAccepted | undefined {
-  const json = parseJson(text);
-  if (!json.ok || typeof json.value !== "object" || json.value === null) return undefined;
-  const { success, domain: shown, message = "" } = json.value as Readonly<Record<string, unknown>>;
-  return success === true && shown === domain && typeof message === "string" ? { domain, message } : undefined;
-}
-
 export const failureAnswer = z.object({ success: z.literal(false), message: z.string() });
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };

@@ -5,7 +5,7 @@ import { keyLockWaitMsMax, machineLocks } from "../../src/app/machine-locks.ts";
 import { realClock } from "../../src/async/clock.ts";
 import type { Clock } from "../../src/async/clock.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
-import type { KeyLock } from "../../src/waf/key-lock.ts";
+import type { KeyLock } from "../../src/waf/lane.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test, describe } from "@jest/globals";
 import { KeyedQueue, reasonsMax } from "../../src/async/keyed-queue.ts";
 import type { QueueItem, Wake } from "../../src/async/keyed-queue.ts";
-import { ageingMs, queuePriorities } from "../../src/async/queue-rank.ts";
-import type { QueuePriority } from "../../src/async/queue-rank.ts";
+import { ageingMs, queuePriorities } from "../../src/async/keyed-queue.ts";
+import type { QueuePriority } from "../../src/async/keyed-queue.ts";
 import { ReferenceQueue } from "../support/fakes/reference-queue.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { settle, VirtualTime } from "../support/fakes/virtual-time.ts";

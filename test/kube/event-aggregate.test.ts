@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { cutText, EventAggregate, messageBytesMax } from "../../src/kube/event-aggregate.ts";
-import type { EventNote } from "../../src/kube/event-aggregate.ts";
+import { cutText, EventAggregate, messageBytesMax } from "../../src/kube/event-recorder.ts";
+import type { EventNote } from "../../src/kube/event-recorder.ts";
 
 const object = { apiVersion: "test.dev/v1", kind: "Widget", namespace: "default", name: "w", uid: "u1" };
 const note = (more: Partial<EventNote> = {}): EventNote => ({

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import type { EventNote } from "../../src/kube/event-aggregate.ts";
+import type { EventNote } from "../../src/kube/event-recorder.ts";
 import { EventRecorder, queueLengthMax } from "../../src/kube/event-recorder.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
-import { FakeEvents } from "../support/fakes/fake-events.ts";
+import { FakeEvents } from "../support/fakes/fake-api-server.ts";
 
 const object = { apiVersion: "test.dev/v1", kind: "Widget", namespace: "default", name: "w", uid: "u1" };
 const note = (more: Partial<EventNote> = {}): EventNote => ({
@@ -18,7 +18,7 @@ function makeRecorder() {
   const events = new FakeEvents();
   const dropped: string[] = [];
   const recorder = new EventRecorder({
-    api: events,
+    api: events.api,
     clock: time.clock(Date.UTC(2026, 10, 21, 12)),
     random: () => 0.5,
     controller: "test.dev/controller",

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { heldLease, newLease, readLease, releasedLease } from "../../src/kube/lease-record.ts";
 import type { LeaseView } from "../../src/kube/lease-record.ts";
-import { microTime, secondsTime } from "../../src/kube/micro-time.ts";
+import { microTime, secondsTime } from "../../src/kube/kube-object.ts";
 
 const nowMs = Date.UTC(2026, 10, 21, 12, 0, 0, 123);
 const holding = { identity: "pod-1_ab12", durationMs: 30_000, nowMs };

@@ -8,7 +8,7 @@ import type {
   ListWatchInput,
   ListWatchState,
   WatchEvent,
-} from "../../src/kube/list-watch-state.ts";
+} from "../../src/kube/list-watch-step.ts";
 import { beginListWatch, stepListWatch } from "../../src/kube/list-watch-step.ts";
 import { createReflector, type ObjectChange } from "../../src/kube/reflector.ts";
 import { createObjectStore } from "../../src/kube/store.ts";

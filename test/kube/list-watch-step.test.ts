@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { localFault, type ApiFault } from "../../src/kube/api-result.ts";
-import type { ListWatchInput, ListWatchState, ListWatchStep, StepContext } from "../../src/kube/list-watch-state.ts";
+import type { ListWatchInput, ListWatchState, ListWatchStep, StepContext } from "../../src/kube/list-watch-step.ts";
 import { beginListWatch, stepListWatch } from "../../src/kube/list-watch-step.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 

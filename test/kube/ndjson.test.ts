@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { createNdjsonReader } from "../../src/kube/ndjson.ts";
+import { createNdjsonReader } from "../../src/kube/watch-stream.ts";
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text, "utf8");
 

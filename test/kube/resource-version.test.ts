@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { isOlderVersion } from "../../src/kube/resource-version.ts";
+import { isOlderVersion } from "../../src/kube/kube-object.ts";
 
 test("decimal versions are ordered by their value, however long", () => {
   expect(isOlderVersion("999", "1000")).toBe(true);

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { sameJson, statusPatch } from "../../src/kube/status-diff.ts";
+import { sameJson, statusPatch } from "../../src/kube/status-writer.ts";
 
 test("values are the same whatever the order of keys, but not of lists", () => {
   expect(sameJson({ a: 1, b: { c: [1, { d: 2 }] } }, { b: { c: [1, { d: 2 }] }, a: 1 })).toBe(true);

@@ -2,14 +2,14 @@ import { describe, expect, test } from "@jest/globals";
 import { StatusWriter } from "../../src/kube/status-writer.ts";
 import type { StatusObject } from "../../src/kube/status-writer.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
-import { FakeObject } from "../support/fakes/fake-objects.ts";
+import { FakeObject } from "../support/fakes/fake-api-server.ts";
 
 const type = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 
 function makeWriter() {
   const time = new VirtualTime();
   const server = new FakeObject();
-  const writer = new StatusWriter({ api: server, clock: time.clock() });
+  const writer = new StatusWriter({ api: server.api, clock: time.clock() });
   const write = (status: Record<string, unknown>, more: { progress?: boolean; object?: StatusObject } = {}) =>
     writer.write({
       type,

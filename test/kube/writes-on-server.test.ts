@@ -5,7 +5,6 @@ import type { Clock } from "../../src/async/clock.ts";
 import { createApiServer } from "../../src/kube/api-server.ts";
 import type { ApiServer } from "../../src/kube/api-server.ts";
 import { clusterCredentials } from "../support/builders/cluster-credentials.ts";
-import { eventApi, finalizerApi, leaseApi, statusApi } from "../../src/kube/object-apis.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { addFinalizer, removeFinalizer } from "../../src/kube/finalizer.ts";
 import type { KubeObject } from "../../src/kube/kube-object.ts";
@@ -18,7 +17,7 @@ import { createObject, deleteObject, getObject, listObjects } from "../../src/ku
 import { createNamespace, installDefinitions, waitFor } from "../support/builders/cluster-objects.ts";
 import { describeWithControlPlane } from "../support/control-plane/suite.ts";
 import { slowness } from "../support/processes/slowness.ts";
-import type { StoredEvent } from "../support/fakes/fake-events.ts";
+import type { StoredEvent } from "../support/fakes/fake-api-server.ts";
 
 const configMaps = { group: "", version: "v1", plural: "configmaps", namespaced: true };
 const events = { group: "", version: "v1", plural: "events", namespaced: true };
@@ -50,7 +49,7 @@ await describeWithControlPlane("on a real API server", (cluster) => {
   function makeRecorder(dropped: string[], clock: Clock = realClock): EventRecorder {
     const onDropped = (reason: string, message: string): void => void dropped.push(`${reason} ${message}`);
     const words = { controller: "test.dev/controller", instance: "pod-1", onDropped };
-    return new EventRecorder({ api: eventApi(api), clock, random: Math.random, ...words });
+    return new EventRecorder({ api, clock, random: Math.random, ...words });
   }
 
   test("two processes hand the Lease over", async () => {
@@ -59,7 +58,7 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     const stretched = Object.entries(defaultLeaseTimings).map(([name, ms]) => [name, ms * factor]);
     const timings = { ...(Object.fromEntries(stretched) as LeaseTimings), retryPeriodMs: 100 };
     const make = (identity: string): LeaseElector => {
-      const shared = { api: leaseApi(api, lease), clock: realClock, random: Math.random, lease, timings };
+      const shared = { api, clock: realClock, random: Math.random, lease, timings };
       return new LeaseElector({ ...shared, identity, onFailure: (message) => failures.push(message) });
     };
     const failures: string[] = [];
@@ -130,35 +129,34 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     await recorder.stop(waitMs);
     expect(dropped).toStrictEqual([]);
     const target = { type: configMaps, object: created.value, finalizer: mine };
-    expect(await removeFinalizer(finalizerApi(api), target)).toMatchObject({ kind: "Done" });
+    expect(await removeFinalizer(api, target)).toMatchObject({ kind: "Done" });
   });
 
   test("a finalizer is added once, next to others, and removed once", async () => {
-    const finalizers = finalizerApi(api);
     const bare = await configMap("bare");
-    expect(await addFinalizer(finalizers, { type: configMaps, object: bare, finalizer: mine })).toMatchObject({
+    expect(await addFinalizer(api, { type: configMaps, object: bare, finalizer: mine })).toMatchObject({
       kind: "Done",
       object: { metadata: { finalizers: [mine] } },
     });
     const other = await configMap("other", { finalizers: ["test.dev/other"] });
-    const added = await addFinalizer(finalizers, { type: configMaps, object: other, finalizer: mine });
+    const added = await addFinalizer(api, { type: configMaps, object: other, finalizer: mine });
     expect(added).toMatchObject({ object: { metadata: { finalizers: ["test.dev/other", mine] } } });
     // The state that a lagging cache would still show.
-    expect(await addFinalizer(finalizers, { type: configMaps, object: other, finalizer: mine })).toMatchObject({
+    expect(await addFinalizer(api, { type: configMaps, object: other, finalizer: mine })).toMatchObject({
       kind: "Done",
     });
     await deleteObject(api, configMaps, { namespace, name: "other" });
     const late = { type: configMaps, object: other, finalizer: "test.dev/late" };
-    expect(await addFinalizer(finalizers, late)).toMatchObject({ kind: "Deleting" });
+    expect(await addFinalizer(api, late)).toMatchObject({ kind: "Deleting" });
     const read = await getObject(api, configMaps, { namespace, name: "other" });
     if (!read.ok) throw new Error(read.fault.message);
     const object = read.value;
-    expect(await removeFinalizer(finalizers, { type: configMaps, object, finalizer: mine })).toMatchObject({
+    expect(await removeFinalizer(api, { type: configMaps, object, finalizer: mine })).toMatchObject({
       kind: "Done",
     });
     const last = { type: configMaps, object, finalizer: "test.dev/other" };
-    expect(await removeFinalizer(finalizers, last)).toMatchObject({ kind: "Done" });
-    expect(await removeFinalizer(finalizers, last)).toStrictEqual({ kind: "Gone" });
+    expect(await removeFinalizer(api, last)).toMatchObject({ kind: "Done" });
+    expect(await removeFinalizer(api, last)).toStrictEqual({ kind: "Gone" });
   });
 
   test("a status is written when it differs, and a default does not cause endless writes", async () => {
@@ -170,7 +168,7 @@ await describeWithControlPlane("on a real API server", (cluster) => {
     };
     const created = await createObject<StatusObject>(api, instances, namespace, body);
     if (!created.ok) throw new Error(created.fault.message);
-    const writer = new StatusWriter({ api: statusApi(api), clock: realClock });
+    const writer = new StatusWriter({ api, clock: realClock });
     const write = (object: StatusObject, status: Record<string, unknown>) =>
       writer.write({ type: instances, object, compute: () => status });
     const stale = created.value;

@@ -3,8 +3,8 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { LaneRegistry } from "../../src/waf/lane-registry.ts";
 import type { HeldLane } from "../../src/waf/lane-registry.ts";
-import { bulkWaitMsMax } from "../../src/waf/turn-queue.ts";
-import type { Urgency } from "../../src/waf/turn-queue.ts";
+import { bulkWaitMsMax } from "../../src/waf/lane.ts";
+import type { Urgency } from "../../src/waf/lane.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { clientFor, json, startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 

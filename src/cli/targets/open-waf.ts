@@ -12,7 +12,7 @@ import type { Entry } from "../../model/entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { Permission } from "../../waf/client.ts";
 import { createWafClient } from "../../waf/client.ts";
-import type { KeyLocks } from "../../waf/key-lock.ts";
+import type { KeyLocks } from "../../waf/lane.ts";
 import { LaneRegistry } from "../../waf/lane-registry.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";

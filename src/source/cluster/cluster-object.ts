@@ -5,7 +5,7 @@ import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, kinds } from "
 import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/reflector.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
-import { sameJson } from "../../kube/status-diff.ts";
+import { sameJson } from "../../kube/status-writer.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import { nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
 import { setterOfAnnotation } from "./managed-fields.ts";

@@ -3,9 +3,8 @@
 import { apiGroup, instanceFinalizer } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import type { EventNote } from "../../kube/event-aggregate.ts";
+import type { EventNote } from "../../kube/event-recorder.ts";
 import { addFinalizer, type FinalizerResult, removeFinalizer } from "../../kube/finalizer.ts";
-import { eventApi, finalizerApi } from "../../kube/object-apis.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
@@ -87,7 +86,7 @@ class Records implements ClusterRecords {
       ...(namespace === undefined ? {} : { namespace }),
     });
     this.#events = new EventRecorder({
-      api: eventApi(api),
+      api,
       clock,
       random,
       controller: `${apiGroup}/operator`,

@@ -9,7 +9,6 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/reflector.ts";
-import { statusApi } from "../../kube/object-apis.ts";
 import { StatusWriter } from "../../kube/status-writer.ts";
 import { type ResourceMeta, type ResourceRef, resourceKey } from "../../model/resource.ts";
 import { type ClusterObject, typeOfKind } from "./cluster-object.ts";
@@ -61,7 +60,7 @@ class WrittenStatus implements CachedStatus {
 
   constructor(options: ClusterStatusOptions) {
     this.#options = options;
-    this.#writer = new StatusWriter({ api: statusApi(options.api), clock: options.clock });
+    this.#writer = new StatusWriter({ api: options.api, clock: options.clock });
   }
 
   read(meta: ResourceMeta): Status | undefined {

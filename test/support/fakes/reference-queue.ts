@@ -1,6 +1,6 @@
 // A simple and slow reference implementation of the keyed queue: one list that is searched completely.
-import { ageingMs, queuePriorities } from "../../../src/async/queue-rank.ts";
-import type { QueuePriority } from "../../../src/async/queue-rank.ts";
+import { ageingMs, queuePriorities } from "../../../src/async/keyed-queue.ts";
+import type { QueuePriority } from "../../../src/async/keyed-queue.ts";
 
 interface Row {
   key: string;

@@ -4,8 +4,8 @@ import { LeaseElector } from "../../../src/kube/lease.ts";
 import type { LeaseStanding } from "../../../src/kube/lease.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { SkewedClock, VirtualTime } from "../fakes/virtual-time.ts";
-import { FakeLeaseServer, leaseOver } from "../fakes/fake-lease-server.ts";
-import type { Network } from "../fakes/fake-lease-server.ts";
+import { FakeLeaseServer, leaseOver } from "../fakes/fake-api-server.ts";
+import type { Network } from "../fakes/fake-api-server.ts";
 
 export interface Write {
   readonly identity: string;
