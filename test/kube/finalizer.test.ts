@@ -65,7 +65,10 @@ describe("removing", () => {
     for (let index = 0; index < 9; index += 1) {
       server.before.push(() => server.edit({ finalizers: [`other/${index}`, mine] }));
     }
-    expect(await removeFinalizer(server.api, target(server))).toMatchObject({ kind: "Failed", fault: { code: "Invalid" } });
+    expect(await removeFinalizer(server.api, target(server))).toMatchObject({
+      kind: "Failed",
+      fault: { code: "Invalid" },
+    });
     expect(server.patches).toBe(4);
   });
 });

@@ -170,7 +170,7 @@ class Records implements ClusterRecords {
     const object = this.#options.source.objectOf(instance);
     if (object === undefined) return { kind: "Gone" };
     const target = { type: typeOfKind("WafInstance"), object, finalizer: instanceFinalizer };
-    const result = await act(finalizerApi(this.#options.api), target);
+    const result = await act(this.#options.api, target);
     if (result.kind === "Failed") {
       const problem = `The finalizer of WafInstance ${nameKey(instance)} could not be changed: ${result.fault.message}`;
       return { kind: result.kind, problem };
