@@ -8,7 +8,7 @@ import type { AddressCheck, HttpResponse } from "../../net/http-connection.ts";
 import { bodyTooLargeCode, openConnection } from "../../net/http-connection.ts";
 import { parseRetryAfter } from "../../net/retry-after.ts";
 import type { FetchFault, InTurn } from "../../plan/feeds/fetched-text.ts";
-import { retryAfterMsMax } from "../../plan/feeds/schedule.ts";
+import { retryAfterMsMax } from "../../plan/feeds/feed-state.ts";
 import { bodyTruncated } from "./decoded-body.ts";
 
 export const timeoutMs = 30_000;

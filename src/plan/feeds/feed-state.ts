@@ -1,19 +1,21 @@
 // The state of one feed, and how each fetch changes it. The last good content is kept until newer content passes the guards or is
 // accepted by its hash; failures never remove it. The state survives restarts.
+import { createHash } from "node:crypto";
 import { hexDigest } from "../../model/hex-digest.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { DeclaredFeed, FeedFormat } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading, InvalidLine } from "../../model/feed.ts";
-import { contentHash } from "./content-hash.ts";
 import type { FetchFault, FetchOutcome, TextFacts } from "./fetched-text.ts";
 import { type FeedDecision, type HoldReason, judgeChanges, judgeContent } from "./guards.ts";
-import { nextFetchMs } from "./schedule.ts";
 
 /** Durations are whole seconds, so each response that repeats one gives a slightly different end. */
 const endToleranceMs = 2_000;
 /** Expired entries are known this long, for WAFs that can't be written in the meantime. */
 const endedKeptMs = 7 * 86_400_000;
 const endedMax = 100_000;
+
+/** The hash by which a user accepts exactly this content. */
+const hashDigits = 16;
 
 export const acceptAnnotation = "wafsync.dev/accept-feed";
 
@@ -278,4 +280,50 @@ export function withoutEnded(content: FeedContent, nowMs: number): FeedContent {
     expiresAtMs: new Map(live),
     ended: new Map([...ended, ...now]),
   };
+}
+
+/** Ignores order and comments, because many lists change both at every fetch. */
+export function contentHash({ entries }: FeedContent): string {
+  const hash = createHash("sha256").update("wafsync feed\0");
+  for (const entry of entries.toSorted()) hash.update(entry).update("\n");
+  return hash.digest("hex").slice(0, hashDigits);
+}
+
+/** Feeds with the same interval are spread over this fraction of it. */
+const jitterShare = 0.1;
+const retryBaseMs = 60_000;
+const retryMsMax = 3_600_000;
+/** The maximum delay that a server can request is one day. */
+export const retryAfterMsMax = 86_400_000;
+const doublingsMax = 20;
+
+export interface FetchHistory {
+  readonly nowMs: number;
+  readonly intervalMs: number;
+  /** The number of consecutive failures, including this one. */
+  readonly failures: number;
+  /** The delay that the server requested. */
+  readonly retryAfterMs: number | undefined;
+  /** At least 0 and less than 1. */
+  readonly random: number;
+}
+
+/**
+ * After a success: the interval plus up to a tenth of it. After failures: exponential backoff from a minute to an hour, and never
+ * longer than the interval. A delay that the server requests is honored up to a day.
+ */
+export function nextFetchMs({ nowMs, intervalMs, failures, retryAfterMs, random }: FetchHistory): number {
+  const base = failures === 0 ? intervalMs : backOffMs(intervalMs, failures);
+  const delayMs = Math.round(base * (1 + jitterShare * random));
+  return nowMs + Math.max(delayMs, Math.min(retryAfterMs ?? 0, retryAfterMsMax));
+}
+
+function backOffMs(intervalMs: number, failures: number): number {
+  const doubled = retryBaseMs * 2 ** Math.min(failures - 1, doublingsMax);
+  return Math.min(doubled, retryMsMax, Math.max(intervalMs, retryBaseMs));
+}
+
+/** Content is stale this long after its last confirmation, but never before the next fetch is due. */
+export function staleAtMs(confirmedAtMs: number, staleAfterMs: number, intervalMs: number): number {
+  return confirmedAtMs + Math.max(staleAfterMs, Math.round(intervalMs * (1 + jitterShare)));
 }

@@ -1,8 +1,14 @@
 // Summarizes the state of a feed for users: the reason, who has to act next, and a sentence.
 import type { DeclaredFeed, FeedGuards } from "../../model/declared-feed.ts";
-import { type FeedFault, type FeedState, type HeldContent, acceptAnnotation, withoutEnded } from "./feed-state.ts";
+import {
+  acceptAnnotation,
+  type FeedFault,
+  type FeedState,
+  type HeldContent,
+  staleAtMs,
+  withoutEnded,
+} from "./feed-state.ts";
 import type { HoldReason } from "./guards.ts";
-import { staleAtMs } from "./schedule.ts";
 import { counted } from "../../model/sentence.ts";
 
 export type FetchedReason =

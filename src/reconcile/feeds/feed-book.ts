@@ -1,12 +1,15 @@
 // The state of all declared feeds: loads it, fetches the feeds that are due, stores the results, and provides the content. Only
 // one process at a time may fetch: the leader, or the holder of the state directory.
 import { wallTimeOf } from "../../async/clock.ts";
+import { FairGate } from "../../async/fair-gate.ts";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { FeedContent } from "../../model/feed.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { feedSourceName } from "../../model/feed.ts";
+import { inThousands } from "../../model/sentence.ts";
+import type { FetchOutcome } from "../../plan/feeds/fetched-text.ts";
 import type { FeedView } from "../../plan/feeds/feed-access.ts";
 import { judgeFeed, staleSinceMs } from "../../plan/feeds/feed-verdict.ts";
 import {
@@ -19,16 +22,67 @@ import {
   validatorsOf,
   withoutEnded,
 } from "../../plan/feeds/feed-state.ts";
-import { emitFeedEvents } from "./feed-events.ts";
 import type { FeedPorts, StoredFeed } from "./feed-ports.ts";
-import { writeFeedStatus } from "./feed-status.ts";
-import { FetchTurns } from "./fetch-turns.ts";
-import { type CountedFeed, limitProblem, withinLimit } from "./namespace-limit.ts";
+import { emitFeedEvents, writeFeedStatus } from "./feed-status.ts";
 
 /** How many stored contents are read at the same time. */
-const readsMax = 4;
+const storeReadsMax = 4;
 /** The delay before an unreadable store is read again. Until then, nothing is fetched, because the guards need the last good content. */
 const storeRetryMs = 30_000;
+
+/** Each wait for a response takes a connection. */
+const fetchesOfNamespaceMax = 64;
+/** Each response that is read can fill a lot of memory. */
+const readsMax = 6;
+const readsOfNamespaceMax = 3;
+
+class NamespaceTurns {
+  readonly fetches = new FairGate(fetchesOfNamespaceMax);
+  readonly reads = new FairGate(readsOfNamespaceMax);
+}
+
+/**
+ * Limits the concurrent fetches of feeds. Namespaces take turns, so a namespace with many feeds whose servers do not respond delays the
+ * feeds of others only slightly. Servers that do not respond delay no other feed of their namespace, up to a number of connections.
+ */
+class FetchTurns {
+  readonly #reads = new FairGate(readsMax);
+  readonly #namespaces = new Map<string, NamespaceTurns>();
+  readonly #fetching = new Map<string, Promise<void>>();
+
+  isFetching(feed: ObjectName): boolean {
+    return this.#fetching.has(nameKey(feed));
+  }
+
+  /** Fetches the feed when it is its turn, and then calls `onEnd`. @param fetch must not reject */
+  start(feed: ObjectName, fetch: () => Promise<void>, onEnd: () => void): void {
+    const key = nameKey(feed);
+    const fetching = this.#of(feed)
+      .fetches.run("", fetch)
+      .finally(() => {
+        this.#fetching.delete(key);
+        onEnd();
+      });
+    this.#fetching.set(key, fetching);
+  }
+
+  /** Reads the response of a feed that is being fetched. */
+  async read<T>(feed: ObjectName, read: () => Promise<T>): Promise<T> {
+    return await this.#of(feed).reads.run("", async () => await this.#reads.run(feed.namespace, read));
+  }
+
+  /** Resolves when all fetches that were started so far have ended. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#fetching.values());
+    if (this.#fetching.size === 0) this.#namespaces.clear();
+  }
+
+  #of({ namespace }: ObjectName): NamespaceTurns {
+    const turns = this.#namespaces.get(namespace) ?? new NamespaceTurns();
+    this.#namespaces.set(namespace, turns);
+    return turns;
+  }
+}
 
 interface Known {
   feed: DeclaredFeed;
@@ -83,14 +137,14 @@ export class FeedBook {
     this.#unused = new Map(unused.map((feed) => [nameKey(feed.meta), feed]));
     const names = new Set(feeds.map(({ meta }) => nameKey(meta)));
     for (const [key, { feed }] of this.#known) if (!names.has(key)) this.#forget(key, feed);
-    await mapConcurrently(feeds, readsMax, async (feed) => await this.#declareOne(feed));
+    await mapConcurrently(feeds, storeReadsMax, async (feed) => await this.#declareOne(feed));
     this.dropEnded();
   }
 
   /** Loads what another process fetches and has stored in the meantime. */
   async follow(signal: AbortSignal): Promise<void> {
     const { store } = this.#ports;
-    await mapConcurrently([...this.#known.values()], readsMax, async ({ feed }) => {
+    await mapConcurrently([...this.#known.values()], storeReadsMax, async ({ feed }) => {
       if (signal.aborted || this.#isOwn(feed.meta) || (await store.hasChanged?.(feed.meta)) !== true) return;
       const stored = await store.load(feed.meta);
       const known = this.#known.get(nameKey(feed.meta));
@@ -280,4 +334,30 @@ function accessOf({ allowedNamespaces }: DeclaredFeed): string {
 
 function adapted(state: FeedState, feed: DeclaredFeed): FeedState {
   return adaptFeedState(state, feed, feed.meta.annotations[requestedAtAnnotation]);
+}
+
+/** As many as a single feed can have: tenants author feeds, and all contents are kept in memory. */
+export const entriesOfNamespaceMax = 1_000_000;
+
+interface CountedFeed {
+  readonly feed: DeclaredFeed;
+  readonly entries: number;
+}
+
+/** Undefined if the feed may have this many entries next to the other feeds of its namespace; otherwise the reason, in a sentence. */
+function limitProblem({ meta }: DeclaredFeed, count: number, feeds: Iterable<CountedFeed>): string | undefined {
+  let entries = count;
+  for (const other of feeds) {
+    const { namespace, name } = other.feed.meta;
+    if (namespace === meta.namespace && name !== meta.name) entries += other.entries;
+  }
+  if (entries <= entriesOfNamespaceMax) return undefined;
+  return `The feeds of namespace ${meta.namespace} would have ${inThousands(entries)} entries in total, but at most ${inThousands(entriesOfNamespaceMax)} are allowed: use fewer or shorter lists.`;
+}
+
+/** The outcome, unless the namespace would have too many entries with it. */
+function withinLimit(feed: DeclaredFeed, outcome: FetchOutcome, feeds: Iterable<CountedFeed>): FetchOutcome {
+  if (outcome.kind === "NotModified" || outcome.kind === "Failed") return outcome;
+  const message = limitProblem(feed, outcome.reading.content.entries.length, feeds);
+  return message === undefined ? outcome : { kind: "Failed", fault: { code: "TooManyEntries", message } };
 }

@@ -1,10 +1,11 @@
-// Derives the status of a feed from its state.
+// Derives the status and the events of a feed from its state.
 import type { Condition } from "../../api/conditions.ts";
 import { formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
 import type { WafFeedStatus } from "../../api/waf-feed.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import { headOf } from "../../model/entry-head.ts";
 import type { FeedContent } from "../../model/feed.ts";
+import { counted } from "../../model/sentence.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
 import { type FeedVerdict, judgeFeed, staleSinceMs, unusedVerdict } from "../../plan/feeds/feed-verdict.ts";
 import { specialPurposeObjection } from "../../plan/lists/special-purpose.ts";
@@ -53,13 +54,13 @@ function entriesOf({ state: { good }, content }: FeedFacts): object | undefined 
   return { ...good.counts, specialPurpose: specialPurposeCount(good.content), used: content?.entries.length ?? 0 };
 }
 
-const counted = new WeakMap<FeedContent, number>();
+const specialPurposeCounts = new WeakMap<FeedContent, number>();
 
 function specialPurposeCount(content: FeedContent): number {
-  const known = counted.get(content);
+  const known = specialPurposeCounts.get(content);
   if (known !== undefined) return known;
   const { length } = content.entries.filter((entry) => specialPurposeObjection(entry, headOf(entry)) !== undefined);
-  counted.set(content, length);
+  specialPurposeCounts.set(content, length);
   return length;
 }
 
@@ -130,4 +131,46 @@ function withStale(conditions: readonly Condition[], { feed, state, nowMs }: Fee
     { type: "Stale", status: "True", reason: "NotConfirmed", message, observedGeneration },
     nowMs,
   );
+}
+
+/** Emits each event once: it compares states, so later fetches do not repeat events. */
+export function emitFeedEvents(
+  status: StatusPort,
+  feed: DeclaredFeed,
+  before: FeedState,
+  after: FeedState,
+  nowMs: number,
+): void {
+  const { meta } = feed;
+  const was = judgeFeed(before, feed, nowMs);
+  const is = judgeFeed(after, feed, nowMs);
+  const wasOk = was.next === "Settled" || was.next === "Working";
+  if (is.reason === "ContentOnHold" && isNewlyHeld(feed, before, after)) {
+    status.event(meta, { type: "Warning", reason: "FeedContentOnHold", message: is.message });
+  } else if (is.next === "Retrying" && is.reason !== was.reason) {
+    status.event(meta, { type: "Warning", reason: "FeedFetchFailed", message: is.message });
+  } else if (is.next === "Settled" && !wasOk) {
+    status.event(meta, { type: "Normal", reason: "FeedRecovered", message: is.message });
+  }
+  if (after.usedAcceptance !== undefined && after.usedAcceptance !== before.usedAcceptance) {
+    const message = `The content on hold was accepted with wafsync.dev/accept-feed: "${after.usedAcceptance}".`;
+    status.event(meta, { type: "Normal", reason: "FeedContentAccepted", message });
+  }
+  emitChange(status, feed, before, after);
+}
+
+/** For decisions, only the reason is compared, because the content on hold changes every minute. */
+function isNewlyHeld({ source }: DeclaredFeed, { held: before }: FeedState, { held: after }: FeedState): boolean {
+  return source.type === "Http" ? before?.hash !== after?.hash : before?.reason !== after?.reason;
+}
+
+function emitChange(status: StatusPort, { meta }: DeclaredFeed, before: FeedState, after: FeedState): void {
+  const old = before.good?.content;
+  const next = after.good?.content;
+  if (next === undefined || old?.entries === next.entries) return;
+  const known = new Set(old?.entries);
+  const added = next.entries.filter((entry) => !known.has(entry)).length;
+  const removed = (old?.entries.length ?? 0) - (next.entries.length - added);
+  const message = `The feed has ${counted(next.entries.length, "entry", "entries")}: ${added} new, ${removed} removed.`;
+  status.event(meta, { type: "Normal", reason: "FeedChanged", message });
 }

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "@jest/globals";
 import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
 import type { Entry } from "../../../src/model/entry.ts";
-import { contentHash } from "../../../src/plan/feeds/content-hash.ts";
-import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
 import {
   acceptAnnotation,
   adaptFeedState,
   afterFetch,
-  fetchDueMs,
+  contentHash,
   type FeedState,
+  fetchDueMs,
   initialFeedState,
   validatorsOf,
   withoutEnded,
 } from "../../../src/plan/feeds/feed-state.ts";
+import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
 import {
   aFeed,
   aReading,

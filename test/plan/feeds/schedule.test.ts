@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { nextFetchMs, retryAfterMsMax, staleAtMs } from "../../../src/plan/feeds/schedule.ts";
+import { nextFetchMs, retryAfterMsMax, staleAtMs } from "../../../src/plan/feeds/feed-state.ts";
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;

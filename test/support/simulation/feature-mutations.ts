@@ -130,11 +130,9 @@ export const featureMutations: readonly Mutation[] = [
     "log rows that are recorded as forwarded are not forwarded again":
       "memory.cursor = known?.cursor ?? new LogCursor( → memory.cursor = new LogCursor(",
   }),
-  ...breaks("src/reconcile/feeds/namespace-limit.ts", "test/reconcile/feeds/feed-limits.test.ts", {
+  ...breaks("src/reconcile/feeds/feed-book.ts", "test/reconcile/feeds/feed-limits.test.ts", {
     "the feeds of a namespace have a limit for all their entries":
       "if (entries <= entriesOfNamespaceMax) return undefined; → if (entries >= 0) return undefined;",
-  }),
-  ...breaks("src/reconcile/feeds/fetch-turns.ts", "test/reconcile/feeds/feed-limits.test.ts", {
     "a namespace whose servers do not respond takes a limited number of connections":
       "new FairGate(fetchesOfNamespaceMax) → new FairGate(1_000)",
     "a namespace leaves reading responses of feeds to the others":
