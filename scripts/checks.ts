@@ -1,4 +1,7 @@
-// The checks of the source and the set of fast tests. `npm run verify` and `npm test` share these lists.
+// The checks of the source and the sets of tests: which suites are fast, long or thorough. `npm run verify`, `npm test` and
+// `npm run test:deploy` share them.
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
 export interface Check {
   readonly title: string;
@@ -36,31 +39,21 @@ export const fastTests: readonly string[] = [
   "test/time-limits.test.ts",
 ];
 
-/** Suites that run only a tenth of their cases in most runs: `npm run test:deploy` runs them again with all cases. See
- * test/support/builders/case-count.ts.
- */
-export const thoroughTests: readonly string[] = [
-  "test/app/faults.test.ts",
-  "test/async/keyed-queue.test.ts",
-  "test/cli/command-rule.test.ts",
-  "test/cli/import-documents.test.ts",
-  "test/e2e/feeds.test.ts",
-  "test/e2e/sigkill.test.ts",
-  "test/feed/read/plain-reader.test.ts",
-  "test/kube/lease-simulation.test.ts",
-  "test/kube/list-watch-model.test.ts",
-  "test/model/aggregate.test.ts",
-  "test/model/entry.test.ts",
-  "test/model/redactor.test.ts",
-  "test/plan/blocking/judge.test.ts",
-  "test/plan/instance/explain.test.ts",
-  "test/plan/instance/incremental.test.ts",
-  "test/plan/instance/plan.property.test.ts",
-  "test/plan/lists/compact-entries.test.ts",
-  "test/reconcile/logs/forward-logs-walk.test.ts",
-  "test/simulation/folder.test.ts",
-  "test/simulation/simulation.test.ts",
-];
-
 /** Suites in these folders that need a control plane, or take longer than all other suites together. */
 export const slowTests: readonly string[] = ["test/api/admission.test.ts"];
+
+/** Suites that need third-party programs, or run for so long that `npm test` would take more than four minutes. */
+export const longTests = (): string[] => suitesWith("// Long: `npm run test:deploy` runs it.");
+
+/** Suites that measure delays and memory of the whole machine. They run one at a time, after all other suites. */
+export const measuringTests = (): string[] =>
+  suitesWith("// Measures the machine: `npm run test:deploy` runs it alone.");
+
+/** Suites that run only a tenth of their cases in most runs: `npm run test:deploy` runs them again with all cases. */
+export const thoroughTests = (): string[] => suitesWith('/case-count.ts"');
+
+function suitesWith(text: string): string[] {
+  const root = join(import.meta.dirname, "..");
+  const suites = globSync("test/**/*.test.ts", { cwd: root });
+  return suites.filter((path) => readFileSync(join(root, path), "utf8").includes(text)).sort();
+}

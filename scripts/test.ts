@@ -14,7 +14,7 @@ import { offerControlPlane } from "../test/support/control-plane/shared-control-
 import { buildCommand, bundleIn, bundleVariable } from "../test/support/processes/bundle.ts";
 import { findKubeScore } from "../test/deploy/linters/find.ts";
 import { findTools } from "../test/tools/find.ts";
-import { type Check, checks, fastTests, slowTests, thoroughTests } from "./checks.ts";
+import { type Check, checks, fastTests, longTests, measuringTests, slowTests, thoroughTests } from "./checks.ts";
 
 interface Counts {
   readonly passed: number;
@@ -24,7 +24,6 @@ interface Counts {
 
 interface Suite {
   readonly path: string;
-  readonly durationMs: number;
   /** The titles of its skipped tests; describe-missing.ts puts the reason into the title. */
   readonly skipped: readonly string[];
 }
@@ -39,13 +38,10 @@ interface JestReport {
   readonly numRuntimeErrorTestSuites: number;
   readonly testResults: readonly {
     readonly name: string;
-    readonly startTime: number;
-    readonly endTime: number;
     readonly assertionResults: readonly { readonly status: string; readonly title: string }[];
   }[];
 }
 
-const slowestSuitesMax = 10;
 const failedChecks: Check[] = [];
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
@@ -137,20 +133,11 @@ function readReport(text: string | undefined, exitCode: number): { counts: Count
       failed: failed === 0 && exitCode !== 0 ? 1 : failed,
       skipped: report.numPendingTests + report.numTodoTests,
     },
-    suites: report.testResults.map(({ name, startTime, endTime, assertionResults }) => ({
+    suites: report.testResults.map(({ name, assertionResults }) => ({
       path: name,
-      durationMs: endTime - startTime,
       skipped: assertionResults.filter(({ status }) => status === "pending").map(({ title }) => title),
     })),
   };
-}
-
-function printSlowest(suites: readonly Suite[]): void {
-  const slowest = suites.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, slowestSuitesMax);
-  if (slowest.length === 0) return;
-  console.log(`\n${bold("The slowest suites")}`);
-  for (const { path, durationMs } of slowest)
-    console.log(`${seconds(durationMs).padStart(9)}  ${relative(root, path)}`);
 }
 
 /** Repeats at the end which tests were left out, and why. */
@@ -166,56 +153,15 @@ function printFailedChecks(): void {
   for (const { title, fix } of failedChecks) console.log(`  ${title}${fix === undefined ? "" : `: npm run ${fix}`}`);
 }
 
-/** Suites that need third-party programs, test deploy/, or run for so long that `npm test` would take more than four minutes. */
-const deployPaths = [
-  "test/app/faults",
-  "test/browser",
-  "test/cache-clear/jobs",
-  "test/cache-clear/rollouts",
-  "test/cli/logs/exactness",
-  "test/cli/logs/hostile-rows",
-  "test/cli/logs/program",
-  "test/pages/report-folder",
-  "test/pages/report.test",
-  "test/collector",
-  "test/control-plane/control-plane",
-  "test/control-plane/deployment",
-  "test/crowdsec",
-  "test/deploy/executable",
-  "test/deploy/tools",
-  "test/e2e/broken-references",
-  "test/e2e/feeds.test",
-  "test/e2e/honest-plans",
-  "test/e2e/incident",
-  "test/e2e/interruption",
-  "test/e2e/provenance",
-  "test/e2e/public-blocklist",
-  "test/operator/api-server-faults",
-  "test/operator/daily-life",
-  "test/operator/declared-lists",
-  "test/operator/endless-logs",
-  "test/operator/hostile-wafs",
-  "test/operator/incident",
-  "test/operator/log-forwarding",
-  "test/operator/moving",
-  "test/operator/records",
-  "test/operator/replicas",
-  "test/operator/sigkill",
-  "test/package",
-  "test/pages",
-  "test/scripts/demo-cluster",
-  "test/scripts/test-without-go",
-  "test/simulation/crash-points",
-  "test/records/cluster-records",
-  "test/source/cluster/strangers",
-];
-/** Suites that measure delays and memory of the whole machine. They run one at a time, after all other suites. */
-const measuringPaths = ["test/fleet", "test/operator/hostile-guests", "test/operator/urgent-while-loading"];
 /** `npm run test:world` runs the suites in test/world/. */
 const alwaysIgnored = ["/node_modules/", "/test/fixtures/", "/test/world/"];
 
 const results: Counts[] = [];
 const suites: Suite[] = [];
+function keep(tests: Awaited<ReturnType<typeof runTests>>): void {
+  results.push(tests.counts);
+  suites.push(...tests.suites);
+}
 if (given.has("--with-demo"))
   results.push(await runCheck({ title: "Demo", command: ["npm", "run", "--silent", "demo"] }));
 if (!given.has("--fast"))
@@ -234,10 +180,8 @@ if (given.has("--fast")) {
   // Builds the control plane before the tests, because a build at the same time would slow them down.
   if (parameters.length === 0) await findControlPlane({ controllerManager: true });
   // Named paths run even if they are normally ignored.
-  const ignored = parameters.length > 0 ? [] : [...alwaysIgnored, ...deployPaths, ...measuringPaths];
-  const tests = await runTests("Tests", [...ignored.map((path) => `--testPathIgnorePatterns=${path}`), ...parameters]);
-  results.push(tests.counts);
-  suites.push(...tests.suites);
+  const ignored = parameters.length > 0 ? [] : [...alwaysIgnored, ...longTests(), ...measuringTests()];
+  keep(await runTests("Tests", [...ignored.map((path) => `--testPathIgnorePatterns=${path}`), ...parameters]));
 }
 if (given.has("--deploy") || given.has("--with-deploy")) {
   await findControlPlane({ controllerManager: true });
@@ -245,18 +189,12 @@ if (given.has("--deploy") || given.has("--with-deploy")) {
   await findCollector();
   await findCrowdsec();
   await findKubeScore();
-  const paths = [...deployPaths, ...thoroughTests, ...parameters];
+  const paths = [...longTests(), ...thoroughTests(), ...parameters];
   const more = { WAFSYNC_TEST_CASES: "all" };
-  for (const tests of [
-    await runTests("Deployment tests and long tests", paths, { more }),
-    await runTests("Tests that measure", measuringPaths, { workers: 1, more }),
-  ]) {
-    results.push(tests.counts);
-    suites.push(...tests.suites);
-  }
+  keep(await runTests("Deployment tests and long tests", paths, { more }));
+  keep(await runTests("Tests that measure", measuringTests(), { workers: 1, more }));
 }
 await rm(bundleFolder, { recursive: true, force: true });
-printSlowest(suites);
 printSkipped(suites);
 printFailedChecks();
 

@@ -1,4 +1,5 @@
 // The npm package as its users get it: packed from a copy of the sources, and installed where there is nothing else.
+// Long: `npm run test:deploy` runs it.
 import { execFile } from "node:child_process";
 import { cp, lstat, mkdir, readFile, readdir, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -1,6 +1,7 @@
 // Every fault that the simulator supports, at the first, a middle and the last write, and at every read: from the files to the
 // simulator's lists, through everything in between. Files and sockets are real, but time is not: it advances only when all of
 // them are idle, so that no timeout depends on the load of the machine.
+// Long: `npm run test:deploy` runs it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";

@@ -1,5 +1,6 @@
 // The page in a real browser: in light and dark mode, on a narrow screen, by keyboard, up to date, and without running anything
 // that attackers wrote.
+// Long: `npm run test:deploy` runs it.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
 // The picture in the README and in the guide to the page: WAFs in different states, after real runs. With WAFSYNC_WRITE_DOCS=1, it is
 // written again.
+// Long: `npm run test:deploy` runs it.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

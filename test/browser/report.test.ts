@@ -1,4 +1,5 @@
 // The report in a real browser, opened from a file, without a network.
+// Long: `npm run test:deploy` runs it.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

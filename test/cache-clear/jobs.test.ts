@@ -1,5 +1,6 @@
 // What pipelines use, as it stands: the manifests of deploy/cache-clear with the rights that they bring, and
 // `wafsync clear-cache --instance`.
+// Long: `npm run test:deploy` runs it.
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";

@@ -1,4 +1,5 @@
 // Clears that follow rollouts, with workloads that a real kube-controller-manager rolls out.
+// Long: `npm run test:deploy` runs it.
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";

@@ -1,4 +1,5 @@
 // Blocked requests in a real OpenTelemetry Collector: sent by the operator, and by the sender alone.
+// Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createOtlpLogs } from "../../src/telemetry/otlp-logs.ts";
 import type { OtlpLogs } from "../../src/telemetry/otlp-logs.ts";

@@ -1,4 +1,5 @@
 // The manifests of deploy/kustomize, as kubectl renders them and as a real API server takes them.
+// Long: `npm run test:deploy` runs it.
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { parseAllDocuments } from "yaml";

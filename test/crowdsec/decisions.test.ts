@@ -1,4 +1,5 @@
 // Decisions of a real local API of CrowdSec: its changes and its failures.
+// Long: `npm run test:deploy` runs it.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createFeedFetcher } from "../../src/app/feed-fetcher.ts";
 import { type Clock, realClock } from "../../src/async/clock.ts";

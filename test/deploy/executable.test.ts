@@ -1,4 +1,5 @@
 // The single executable, built and run with no Node.js on the PATH, and what is published next to it.
+// Long: `npm run test:deploy` runs it.
 import { execFile } from "node:child_process";
 import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
 // To an instance, a typo in a reference or in the namespace of an attached object looks like a deletion. Tested with the example
 // of a folder, and with the program as users run it.
+// Long: `npm run test:deploy` runs it.
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

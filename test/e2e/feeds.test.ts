@@ -1,4 +1,5 @@
 // The whole life cycle of a list on the web, from the first fetch to its deletion, with the program as users run it.
+// Long: `npm run test:deploy` runs it.
 import { gzipSync } from "node:zlib";
 import { readFile, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";

@@ -1,4 +1,5 @@
 // What `plan` and `apply` report about differences from the declared state, with the bundle that ships.
+// Long: `npm run test:deploy` runs it.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";

@@ -1,5 +1,6 @@
 // An incident in a folder, with the bundle that ships: block an address while a long list is being applied, see why it is
 // blocked, find it in the history, and unblock it; import a manually maintained list; approve removals.
+// Long: `npm run test:deploy` runs it.
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";

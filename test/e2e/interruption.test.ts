@@ -1,4 +1,5 @@
 // A process that is stopped or killed at any moment exits in time, and the next process continues its work.
+// Long: `npm run test:deploy` runs it.
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// Long: `npm run test:deploy` runs it.
 import { expect, test } from "@jest/globals";
 import { join } from "node:path";
 import { readdir, readFile } from "node:fs/promises";

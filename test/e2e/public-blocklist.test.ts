@@ -1,4 +1,5 @@
 // The main use case: a list of 1,413 addresses, as in public feeds, and the program as a separate process.
+// Long: `npm run test:deploy` runs it.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";

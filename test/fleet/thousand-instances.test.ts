@@ -1,5 +1,6 @@
 // A thousand WAFs and one operator, the bundle as its image runs it: what it costs in memory and in requests to the API server.
 // The limits leave room for slow machines: `node scripts/measure-operator.ts` gives the figures.
+// Measures the machine: `npm run test:deploy` runs it alone.
 import { describe, expect, test } from "@jest/globals";
 import { requestsOf } from "../support/control-plane/audit-log.ts";
 import { describeMissing } from "../support/processes/describe-missing.ts";

@@ -1,5 +1,6 @@
 // The operator recovers by itself from every fault of the API server: it removes no entry that is still declared, and makes no busy
 // loops meanwhile.
+// Long: `npm run test:deploy` runs it.
 import { setTimeout as realDelay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { definitionsDirectory, installDefinitions } from "../support/builders/cluster-objects.ts";

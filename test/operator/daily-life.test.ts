@@ -1,5 +1,6 @@
 // The life of a WAF over weeks: namespaces with and without access, rules that expire, people who change the lists manually, rotated
 // keys, and teams that leave.
+// Long: `npm run test:deploy` runs it.
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "@jest/globals";

@@ -1,5 +1,6 @@
 // The main promise: whatever is created, edited, renamed and deleted, while the operator runs or is stopped, the lists match the
 // declared state in the end, without unnecessary calls. Urgent entries do not wait for long lists.
+// Long: `npm run test:deploy` runs it.
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";

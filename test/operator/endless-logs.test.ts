@@ -1,5 +1,6 @@
 // WAFs whose logs never end or never arrive, next to the WAF of an honest team. `WAFSYNC_HOSTILE=large` uses the default limit of a
 // million rows, and prints the operator's resource usage.
+// Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { instance, keySecret } from "../support/builders/manifests.ts";
 import { startEndlessLogs } from "../support/fakes/endless-logs.ts";

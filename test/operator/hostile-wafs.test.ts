@@ -1,6 +1,7 @@
 // WAFs that attack the operator with their responses, one attack at a time, on a real API server. During each attack, the call for
 // an urgent address of another team's instance must start within 2 s, and the status of the attacker's own instance must report the
 // problem.
+// Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { findFreePorts } from "../support/control-plane/free-ports.ts";
 import { apiVersion, instance, keySecret, type Manifest, rule } from "../support/builders/manifests.ts";

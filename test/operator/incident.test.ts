@@ -1,5 +1,6 @@
 // The commands for people with a real API server, each with the permissions of its caller: a responder, who may write rules in one
 // namespace but read neither Secrets nor records, and an administrator.
+// Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, configMap, rule } from "../support/builders/manifests.ts";
 import { handMadeLists } from "../support/builders/hand-made-lists.ts";

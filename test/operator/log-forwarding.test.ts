@@ -1,4 +1,5 @@
 // Blocked requests on the operator's stdout, with a real API server and a simulated WAF.
+// Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import { instance } from "../support/builders/manifests.ts";

@@ -1,4 +1,5 @@
 // An instance that is deleted, recreated, renamed or moved: its entries stay on the WAF and stay managed.
+// Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, cacheClear, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";

@@ -1,5 +1,6 @@
 // The records of wafsync, which tenants with the roles edit and admin of the namespace must not be able to change, and the recovery
 // steps of the documentation, which are run as printed.
+// Long: `npm run test:deploy` runs it.
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { ApiRequest } from "../support/control-plane/api-request.ts";
 import { addresses, apiVersion, instance, rule } from "../support/builders/manifests.ts";

@@ -1,5 +1,6 @@
 // Two replicas with leader election: one works, and the other waits with warm caches. However the first one ends, the second one
 // continues, and they never both call the WAF.
+// Long: `npm run test:deploy` runs it.
 import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { addresses, rule } from "../support/builders/manifests.ts";

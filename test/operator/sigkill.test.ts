@@ -1,5 +1,6 @@
 // The shipped bundle, killed without warning at random moments while it works with a real API server. The next process continues
 // from the records that it wrote ahead.
+// Long: `npm run test:deploy` runs it.
 import { once } from "node:events";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";

@@ -1,6 +1,7 @@
 // A rule for one address does not wait for 10,000 others, on 50 WAFs that are all being loaded at the same time: its call starts within
 // two calls of its lane and 250 ms, stretched by the slowness of the machine in this time. A round in which the host of a virtual
 // machine took processors away says nothing about time; its calls count. `WAFSYNC_URGENT=small` uses 5 WAFs and 10 rules.
+// Measures the machine: `npm run test:deploy` runs it alone.
 import { setTimeout as realDelay } from "node:timers/promises";
 import { afterEach, expect, test } from "@jest/globals";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";

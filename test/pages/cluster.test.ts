@@ -1,4 +1,5 @@
 // The commands of the pages that need a cluster, run in their order against a real API server, with the operator and the simulator.
+// Long: `npm run test:deploy` runs it.
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { describeWithOwnControlPlane } from "../support/control-plane/suite.ts";

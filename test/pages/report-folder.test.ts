@@ -1,4 +1,5 @@
 // Reports about a folder's WAF, written by the whole program.
+// Long: `npm run test:deploy` runs it.
 import { expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import type { LogEntry } from "../../src/model/log-entry.ts";

@@ -1,3 +1,4 @@
+// Long: `npm run test:deploy` runs it.
 import { createHash } from "node:crypto";
 import { readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
 // The commands of the pages that need no cluster, run in their order against the simulator. What they print is what the pages show.
+// Long: `npm run test:deploy` runs it.
 import { describe, expect, test } from "@jest/globals";
 import { pagesOfSuites } from "../support/pages/documented-pages.ts";
 import { scriptOfPage } from "../support/pages/page-steps.ts";

@@ -1,4 +1,5 @@
 // Records in WafRecords on a real API server: the contract, deletions by others, owners that change, and the limits of the server.
+// Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { localFault } from "../../src/kube/api-result.ts";
 import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { checks, fastTests, slowTests, thoroughTests } from "../../scripts/checks.ts";
+import { checks, fastTests, longTests, measuringTests, slowTests, thoroughTests } from "../../scripts/checks.ts";
 import type { SourceFile } from "../support/tidy/source-tree.ts";
 import { readSourceTree } from "../support/tidy/source-tree.ts";
 
@@ -63,12 +63,8 @@ describe("The fast tests", () => {
   });
 });
 
-describe("The suites that npm run test:deploy repeats with all their random cases", () => {
-  test("are those that try a tenth of them otherwise", async () => {
-    const suites: string[] = [];
-    for (const { path, imports } of await readSourceTree(root, "test")) {
-      if (path.endsWith(".test.ts") && imports.some((target) => target.endsWith("/case-count.ts"))) suites.push(path);
-    }
-    expect(suites.sort()).toStrictEqual([...thoroughTests]);
-  });
+test("The suites that npm run test:deploy adds are found by what they say and import", () => {
+  expect(longTests()).toContain("test/app/faults.test.ts");
+  expect(measuringTests()).toContain("test/operator/hostile-guests.test.ts");
+  expect(thoroughTests()).toContain("test/simulation/simulation.test.ts");
 });

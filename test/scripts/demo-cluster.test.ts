@@ -1,4 +1,5 @@
 // `npm run demo:cluster` as a process: it comes up, kubectl finds everything ready, and Ctrl-C leaves nothing behind.
+// Long: `npm run test:deploy` runs it.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";

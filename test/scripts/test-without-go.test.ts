@@ -1,4 +1,5 @@
 // `npm test` on a machine without Go, whose cache is empty: the suites that need a control plane are left out, and it ends.
+// Long: `npm run test:deploy` runs it.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// Long: `npm run test:deploy` runs it.
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { playScenario } from "../support/simulation/crash-points.ts";
 import { scenarios } from "../support/simulation/scenarios.ts";

@@ -1,3 +1,4 @@
+// Long: `npm run test:deploy` runs it.
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
 // Strings of attackers cannot control a terminal: tests whole programs that print such rows.
+// Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { hostileRows } from "../../support/builders/hostile-rows.ts";

@@ -1,3 +1,4 @@
+// Long: `npm run test:deploy` runs it.
 import { readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";

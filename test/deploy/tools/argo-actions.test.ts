@@ -1,4 +1,5 @@
 // The actions that Argo CD offers on our objects, run by the engine that it runs them with.
+// Long: `npm run test:deploy` runs it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

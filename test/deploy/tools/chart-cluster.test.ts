@@ -1,5 +1,6 @@
 // The Helm chart on a real API server: every manifest is valid and admitted, it gives what kustomize gives, and install,
 // upgrade and uninstall leave alone what teams declared.
+// Long: `npm run test:deploy` runs it.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";

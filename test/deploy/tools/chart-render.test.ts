@@ -1,4 +1,5 @@
 // The Helm chart as helm renders it: sound for every set of values, refused where it should be.
+// Long: `npm run test:deploy` runs it.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";

@@ -1,4 +1,5 @@
 // The dashboard as an object literal of the type that Grafana publishes: the compiler finds unknown fields and values.
+// Long: `npm run test:deploy` runs it.
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

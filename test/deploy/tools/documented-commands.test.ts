@@ -1,4 +1,5 @@
 // The commands of the pages about installing, run one after another on one cluster, with Helm. No page may leave out what the next needs.
+// Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
 import { describeWithToolsAndCluster } from "../../support/deploy/tools-suite.ts";
 import { pagesOfSuites } from "../../support/pages/documented-pages.ts";

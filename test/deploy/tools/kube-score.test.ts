@@ -1,4 +1,5 @@
 // The chart as kube-score judges it: a finding is either fixed, or refused here with a reason.
+// Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Helm } from "../../support/deploy/chart.ts";
 import { createHelm } from "../../support/deploy/chart.ts";

@@ -1,5 +1,6 @@
 // The alerts by promtool, and every query of the dashboard and of the alerts in a real Prometheus that reads what the
 // operator serves.
+// Long: `npm run test:deploy` runs it.
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";

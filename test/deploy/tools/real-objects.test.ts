@@ -1,5 +1,6 @@
 // A real operator and real objects on a real API server: what Argo CD and Flux make of them, and what the actions of
 // Argo CD do to them.
+// Long: `npm run test:deploy` runs it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";

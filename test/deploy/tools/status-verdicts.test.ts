@@ -1,4 +1,5 @@
 // What Argo CD and Flux make of every status that the operator can write, by their own engines.
+// Long: `npm run test:deploy` runs it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

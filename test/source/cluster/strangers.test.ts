@@ -1,5 +1,6 @@
 // Effects of namespaces without access on an instance, on a real API server: nothing is read for them, and none of their changes
 // concerns the instance.
+// Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";

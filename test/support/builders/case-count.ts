@@ -1,5 +1,5 @@
 // The number of random cases of a test: a tenth of them in most runs, and all of them with `npm run test:deploy`.
-// A suite that uses this is listed in `thoroughTests` of scripts/checks.ts.
+// scripts/checks.ts finds the suites that use this.
 
 const variable = "WAFSYNC_TEST_CASES";
 
