@@ -13,7 +13,7 @@ import { LogRecords } from "../records/log-records.ts";
 import { recordOwnerOf } from "../records/record-object.ts";
 import { type ClusterObject, instanceNameOf } from "../source/cluster/cluster-object.ts";
 import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
-import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
+import { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { readSecretValue } from "../source/cluster/api-keys.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Permission } from "../waf/client.ts";
@@ -213,7 +213,7 @@ export class OperatorWork implements OperatorRuntime {
   }
 
   #makeSource(): ClusterSource {
-    return createClusterSource({
+    return new ClusterSource({
       ...this.options,
       api: this.api,
       onChange: (instance, reason) => {

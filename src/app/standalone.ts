@@ -14,7 +14,7 @@ import type { RunFacts } from "../reconcile/facts.ts";
 import { continuesOf } from "../model/continues.ts";
 import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
 import { reportFacts } from "../reconcile/converge/report.ts";
-import { createDirectorySource, type DirectorySource } from "../source/directory/directory-source.ts";
+import { DirectorySource } from "../source/directory/directory-source.ts";
 import type { EnvironmentKey } from "../source/directory/gather.ts";
 import type { Unattached } from "../source/directory/gather.ts";
 import { placeOfSource } from "../source/directory/snapshot.ts";
@@ -78,7 +78,7 @@ export type OpenedStandalone =
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
   const { directory, stateDirectory, environmentKey, clock } = options;
-  const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock });
+  const source = new DirectorySource({ directory, stateDirectory, environmentKey, clock });
   const onLost = (): void => options.stopping.begin("The state directory was lost.");
   const [store] = await Promise.all([openStore({ ...options, onLost }), source.load()]);
   if (!store.ok) {

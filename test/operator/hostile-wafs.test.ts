@@ -4,7 +4,7 @@
 // Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { findFreePorts } from "../support/control-plane/free-ports.ts";
-import { apiVersion, instance, keySecret, type Manifest, rule } from "../support/builders/manifests.ts";
+import { instance, keySecret, rule } from "../support/builders/manifests.ts";
 import type { HostileAnswers, HostileWafs } from "../support/fakes/hostile-wafs.ts";
 import { startHostileWafs } from "../support/fakes/hostile-wafs.ts";
 import { json, text } from "../support/fakes/scripted-waf.ts";
@@ -193,38 +193,6 @@ await describeOperator("a hostile WAF", (world) => {
     }
     await world().atRest();
     expect(writesAndLists(owner.waf)).toStrictEqual(before);
-  });
-
-  test("strangers who repeatedly change their feeds cause no call, even at instances that use feeds", async () => {
-    const stranger = await world().newNamespace("stranger");
-    const spec = { http: { url: "https://feeds.example/list.txt" }, suspend: true };
-    const feedIn = (namespace: string): Manifest => ({
-      apiVersion,
-      kind: "WafFeed",
-      metadata: { name: "threats", namespace },
-      spec,
-    });
-    const addressesFrom = [{ feedRef: { name: "threats" } }];
-    const instanceRef = { name: "waf", namespace: owner.namespace };
-    const own = rule(owner.namespace, "feed", [], { addressesFrom });
-    await world().apply(feedIn(owner.namespace), own, feedIn(stranger));
-    await world().apply(rule(stranger, "feed", [], { addressesFrom, instanceRef }));
-    const reasonIn = async (namespace: string) =>
-      conditionOf(await world().read("WafFeed", namespace, "threats"), "Fetched")?.reason;
-    await world().eventually("the owner's feed is used", async () => (await reasonIn(owner.namespace)) === "Suspended");
-    await world().eventually("the stranger's is not", async () => (await reasonIn(stranger)) === "Unused");
-    await world().atRest();
-    const before = writesAndLists(owner.waf);
-    for (let round = 0; round < 50; round += 1) {
-      await world().patch(feedIn(stranger), { spec: { interval: `${round + 10}m` } });
-    }
-    await world().atRest();
-    expect(writesAndLists(owner.waf)).toStrictEqual(before);
-    await world().remove(own);
-    await world().eventually(
-      "the owner's feed is not used",
-      async () => (await reasonIn(owner.namespace)) === "Unused",
-    );
   });
 
   async function textsOf(namespace: string): Promise<string> {

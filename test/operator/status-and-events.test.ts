@@ -1,7 +1,7 @@
 // The operator's reports about entries: events with their names, who approved removals, and which rules have expired or have no
 // entries.
 import { beforeAll, expect, test } from "@jest/globals";
-import { addresses, instance, rule } from "../support/builders/manifests.ts";
+import { addresses, rule } from "../support/builders/manifests.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { KubeEvent } from "../support/worlds/operator-world.ts";
@@ -119,26 +119,5 @@ await describeOperator("the reports of the operator", (world) => {
     const over = conditionOf(await world().read("WafIpRule", namespace, "over"), "Ready");
     expect(over?.message).toContain("1 of its entries stays on the blocklist: another writer added it.");
     expect(waf.view.blocklist.toSorted()).toStrictEqual(["203.0.113.1", "203.0.113.9"]);
-  });
-
-  test("a rule for an instance that is being deleted reports this", async () => {
-    const { namespace } = await world().newInstance("leaving", { deletionPolicy: "Delete" });
-    await world().apply(rule(namespace, "old", ["203.0.113.1"]));
-    await world().allReady(namespace);
-    // The WAF does not respond, so the deletion takes a while.
-    await world().patch(instance(namespace, ""), { spec: { baseUrl: "http://127.0.0.1:1" } });
-    await world().remove(instance(namespace, ""));
-    await world().apply(rule(namespace, "late", ["203.0.113.2"]));
-    for (const name of ["old", "late"]) {
-      await world().eventually(
-        `${name} says that its instance goes`,
-        async () => (await reasonOf(namespace, name)) === "False InstanceDeleting",
-      );
-    }
-    await world().patch(instance(namespace, ""), { metadata: { finalizers: null } });
-    await world().eventually(
-      "they miss it",
-      async () => (await reasonOf(namespace, "late")) === "False InstanceNotFound",
-    );
   });
 });

@@ -11,8 +11,7 @@ import type { HistoryEvent } from "../../model/history.ts";
 import type { FieldSetter, ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { FileRecordStore } from "../../records/file-record-store.ts";
-import type { DirectorySource } from "../../source/directory/directory-source.ts";
-import { createDirectorySource } from "../../source/directory/directory-source.ts";
+import { DirectorySource } from "../../source/directory/directory-source.ts";
 import { placeOfSource } from "../../source/directory/snapshot.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
@@ -36,7 +35,7 @@ import { policyOf } from "./target.ts";
 export async function openFolder(options: FolderOptions, session: Session): Promise<Target> {
   const place = await folderPlace(options, session.redactor);
   const environmentKey = environmentKeyOf(readEnvironment(), policyOf(options).allowedBaseUrls);
-  const source = createDirectorySource({ ...place, environmentKey, clock: realClock });
+  const source = new DirectorySource({ ...place, environmentKey, clock: realClock });
   await source.load();
   return new FolderTarget(place, source, session);
 }

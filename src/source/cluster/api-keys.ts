@@ -20,19 +20,11 @@ const retriesMax = 20;
 
 export interface ApiKeysOptions {
   readonly api: ApiServer;
-  readonly clock: Pick<Clock, "monotonicMs" | "nowMs">;
+  readonly clock: Pick<Clock, "monotonicMs">;
   /** Called when the last valid key of the instance has changed; `former` is undefined for the first one. */
   readonly onKey: (instance: ObjectName, former: ApiKey | undefined) => void;
   /** Called when `retry` finds a key, or another reason why it is missing. */
   readonly onRetried?: (instance: ObjectName) => void;
-}
-
-export interface UsableKey {
-  /** The last valid key, even if the Secret no longer contains one; undefined if it never did. */
-  readonly key: ApiKey | undefined;
-  /** When the read began: monotonic, and by the wall clock, because either clock can stand still or be set back. */
-  readonly readAtMs: number;
-  readonly readAtWallMs: number;
 }
 
 interface Known {
@@ -43,7 +35,6 @@ interface Known {
   result: GatheredKey | undefined;
   /** When the request for `result` started. */
   readAtMs: number;
-  readAtWallMs: number;
   reading: Promise<GatheredKey> | undefined;
   /** When it was last requested, with any outcome; undefined if never. */
   triedAtMs: number | undefined;
@@ -78,14 +69,6 @@ export class ApiKeys {
   /** The last valid key of the instance. Reads nothing. */
   lastGood(instance: ObjectName): ApiKey | undefined {
     return this.#known.get(nameKey(instance))?.lastGood;
-  }
-
-  /** The key that may currently be used to call the instance's WAF; undefined if there is none. Reads nothing. */
-  usable(instance: ObjectName): UsableKey | undefined {
-    const known = this.#known.get(nameKey(instance));
-    if (known?.result === undefined) return undefined;
-    const key = known.result.state === "Present" ? known.result.key : known.lastGood;
-    return { key, readAtMs: known.readAtMs, readAtWallMs: known.readAtWallMs };
   }
 
   /** Whether the key of the instance was ever read, and its Secret and URL are unchanged. */
@@ -135,7 +118,6 @@ export class ApiKeys {
       lastGood: undefined,
       result: undefined,
       readAtMs: 0,
-      readAtWallMs: 0,
       reading: undefined,
       triedAtMs: undefined,
       outcome: undefined,
@@ -145,8 +127,7 @@ export class ApiKeys {
   }
 
   async #readAnew(instance: DeclaredInstance, known: Known, nowMs: number): Promise<GatheredKey> {
-    const { api, clock } = this.#options;
-    const wallMs = clock.nowMs();
+    const { api } = this.#options;
     known.triedAtMs = nowMs;
     const address = { namespace: instance.meta.namespace, name: instance.apiKeySecretRef.name };
     const read = await getObject<SecretObject>(api, secretType, address, { timeoutMs: requestTimeoutMs });
@@ -157,7 +138,6 @@ export class ApiKeys {
     }
     const result = read.ok ? keyOf(read.value, instance) : missing(instance, read.fault);
     known.readAtMs = nowMs;
-    known.readAtWallMs = wallMs;
     known.result = result;
     if (result.state === "Present") return this.#take(instance, known, result);
     return result;

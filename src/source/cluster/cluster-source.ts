@@ -7,9 +7,8 @@ import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ListWatchProblem } from "../../kube/list-watch.ts";
 import type { ObjectChange } from "../../kube/reflector.ts";
 import { deleteObject } from "../../kube/verbs.ts";
-import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import type { ConfirmedGathering, Gathered, GatheredKey } from "../../model/gathered.ts";
+import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import {
   nameKey,
   type ObjectName,
@@ -17,7 +16,7 @@ import {
   type ResourceMeta,
   type ResourceRef,
 } from "../../model/resource.ts";
-import { ApiKeys, type UsableKey } from "./api-keys.ts";
+import { ApiKeys } from "./api-keys.ts";
 import { type ClusterObject, hasOtherLabels, instanceNameOf, typeOfKind } from "./cluster-object.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
 import { ConfigMaps } from "./config-maps.ts";
@@ -52,59 +51,7 @@ export interface ClusterSourceOptions {
 const retryMs = 5_000;
 const deleteTimeoutMs = 10_000;
 
-export interface ClusterSource {
-  /** Watches until the signal aborts. Never rejects. */
-  run(signal: AbortSignal): Promise<void>;
-  /** True as soon as everything was listed once: call no other method before. False if the signal aborts first. */
-  whenSynced(signal?: AbortSignal): Promise<boolean>;
-  isSynced(): boolean;
-  /** Whether objects of a kind may be missing from the stores although they were not deleted. */
-  hasGaps(): boolean;
-  /** Why the stores may be incomplete, in a sentence; undefined if they are complete. */
-  notReadyBecause(): string | undefined;
-  health(): readonly WatchHealth[];
-  /** The cached instance; undefined if it does not exist or is invalid. */
-  declared(instance: ObjectName): DeclaredInstance | undefined;
-  /** Every valid instance, ordered by name. */
-  instances(): ObjectName[];
-  readonly feeds: FeedObjects;
-  /** Whether any WafAutoBlock refers to the instance (`namespace/name`). */
-  hasAutoBlocks(instance: string): boolean;
-  gather(instance: ObjectName): Promise<Gathered | undefined>;
-  confirm(instance: ObjectName): Promise<ConfirmedGathering>;
-  /** Increases with every change that concerns the instance. */
-  version(instance: ObjectName): number;
-  /** Whether the CRD of WafInstance is terminating, so that all its objects are being deleted. Never rejects. */
-  isUninstalling(): Promise<boolean>;
-  /** The instance that the object refers to or is; undefined if unknown. */
-  instanceOf(ref: ResourceRef): ObjectName | undefined;
-  /** Deletes an object if it is still the same one. Never rejects. */
-  remove(object: ResourceMeta): Promise<void>;
-  /** Every object that no run covers, and undefined for every other object, so that the iteration can be interrupted. */
-  unattached(): Iterable<Unattached | undefined>;
-  /** The same for a single object in its current version. */
-  unattachedNow(object: ResourceRef): Unattached | undefined;
-  /** Call this when the WAF has refused the key: the next `gather` reads the Secret again. */
-  secretRefused(instance: ObjectName): void;
-  /** The key, at most `ageMsMax` old; undefined if the instance does not exist or is invalid. Never rejects. */
-  readKey(instance: ObjectName, ageMsMax: number): Promise<GatheredKey | undefined>;
-  /** The key that may currently be used to call the instance's WAF; undefined if there is none. Reads nothing. */
-  usableKey(instance: ObjectName): UsableKey | undefined;
-  /** The last valid key, for the cleanup after the Secret was deleted. Reads nothing. */
-  lastKey(instance: ObjectName): ApiKey | undefined;
-  /** The object as last seen, without its managed fields; undefined if it does not exist. */
-  objectOf(ref: ResourceRef): ClusterObject | undefined;
-  /** Every object of the kind as last seen, valid or not. */
-  objects(kind: ResourceKind): readonly ClusterObject[];
-  /** Whether the namespace is being deleted or does not exist; false if namespaces are not watched. */
-  isNamespaceEnding(namespace: string): boolean;
-}
-
-export function createClusterSource(options: ClusterSourceOptions): ClusterSource {
-  return new WatchedCluster(options);
-}
-
-class WatchedCluster implements ClusterSource {
+export class ClusterSource {
   readonly feeds: FeedObjects;
   readonly #options: ClusterSourceOptions;
   readonly #watches: ClusterWatches;
@@ -183,6 +130,7 @@ class WatchedCluster implements ClusterSource {
     });
   }
 
+  /** Watches until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#watches.run(signal), this.#retry(signal), this.#rollouts.run(signal)]);
   }
@@ -195,6 +143,7 @@ class WatchedCluster implements ClusterSource {
     }
   }
 
+  /** True as soon as everything was listed once: call no other method before. False if the signal aborts first. */
   async whenSynced(signal?: AbortSignal): Promise<boolean> {
     return await this.#watches.whenSynced(signal);
   }
@@ -203,10 +152,12 @@ class WatchedCluster implements ClusterSource {
     return this.#watches.health().every(({ isSynced }) => isSynced);
   }
 
+  /** Whether objects of a kind may be missing from the stores although they were not deleted. */
   hasGaps(): boolean {
     return this.#watches.gaps().length > 0;
   }
 
+  /** Why the stores may be incomplete, in a sentence; undefined if they are complete. */
   notReadyBecause(): string | undefined {
     return this.#watches.missing();
   }
@@ -215,16 +166,19 @@ class WatchedCluster implements ClusterSource {
     return this.#watches.health();
   }
 
+  /** The cached instance; undefined if it does not exist or is invalid. */
   declared(name: ObjectName): DeclaredInstance | undefined {
     return parseInstance(this.#stores.byKind.WafInstance.get(nameKey(name)));
   }
 
+  /** Every valid instance, ordered by name. */
   instances(): ObjectName[] {
     return this.#declaredInstances()
       .map(({ meta: { namespace, name } }) => ({ namespace, name }))
       .sort((left, right) => (nameKey(left) < nameKey(right) ? -1 : 1));
   }
 
+  /** Whether any WafAutoBlock refers to the instance (`namespace/name`). */
   hasAutoBlocks(instance: string): boolean {
     return this.#stores.byKind.WafAutoBlock.listBy("instance", instance).length > 0;
   }
@@ -237,10 +191,12 @@ class WatchedCluster implements ClusterSource {
     return await this.#gathering.confirm(name);
   }
 
+  /** Increases with every change that concerns the instance. */
   version(instance: ObjectName): number {
     return this.#changes.version(instance);
   }
 
+  /** Whether the CRD of WafInstance is terminating, so that all its objects are being deleted. Never rejects. */
   async isUninstalling(): Promise<boolean> {
     const terminating = await findTerminatingCrd(this.#options);
     const isUninstalling = terminating.ok && terminating.value === "WafInstance";
@@ -248,6 +204,7 @@ class WatchedCluster implements ClusterSource {
     return isUninstalling;
   }
 
+  /** The instance that the object refers to or is; undefined if unknown. */
   instanceOf(ref: ResourceRef): ObjectName | undefined {
     const { kind, namespace, name } = ref;
     if (kind === "WafInstance") return { namespace, name };
@@ -255,6 +212,7 @@ class WatchedCluster implements ClusterSource {
     return object === undefined ? undefined : instanceNameOf(object);
   }
 
+  /** Deletes an object if it is still the same one. Never rejects. */
   async remove({ kind, namespace, name, uid }: ResourceMeta): Promise<void> {
     const options = { preconditions: { uid }, timeoutMs: deleteTimeoutMs };
     const deleted = await deleteObject(this.#options.api, typeOfKind(kind), { namespace, name }, options);
@@ -262,45 +220,30 @@ class WatchedCluster implements ClusterSource {
     this.#options.onProblem?.(typeOfKind(kind).plural, deleted.fault);
   }
 
+  /** Every object that no run covers, and undefined for every other object, so that the iteration can be interrupted. */
   unattached(): Iterable<Unattached | undefined> {
     return this.#unattachedLookup().all();
   }
 
+  /** The same for a single object in its current version. */
   unattachedNow(ref: ResourceRef): Unattached | undefined {
     const object = this.objectOf(ref);
     return object === undefined ? undefined : this.#unattachedLookup().find(ref.kind, object);
   }
 
+  /** Call this when the WAF has refused the key: the next `gather` reads the Secret again. */
   secretRefused(instance: ObjectName): void {
     this.#keys.refresh(instance);
   }
 
-  async readKey(instance: ObjectName, ageMsMax: number): Promise<GatheredKey | undefined> {
-    const declared = this.declared(instance);
-    return declared === undefined ? undefined : await this.#keys.read(declared, ageMsMax);
-  }
-
-  usableKey(instance: ObjectName): UsableKey | undefined {
-    return this.#keys.usable(instance);
-  }
-
-  lastKey(instance: ObjectName): ApiKey | undefined {
-    return this.#keys.lastGood(instance);
-  }
-
+  /** The object as last seen, without its managed fields; undefined if it does not exist. */
   objectOf(ref: ResourceRef): ClusterObject | undefined {
     return this.#stores.byKind[ref.kind].get(nameKey(ref));
   }
 
+  /** Every object of the kind as last seen, valid or not. */
   objects(kind: ResourceKind): readonly ClusterObject[] {
     return this.#stores.byKind[kind].list();
-  }
-
-  isNamespaceEnding(namespace: string): boolean {
-    const { namespaces } = this.#stores;
-    if (namespaces === undefined) return false;
-    const object = namespaces.get(namespace);
-    return object === undefined || object.metadata.deletionTimestamp !== undefined;
   }
 
   get #stores(): ClusterWatches["stores"] {

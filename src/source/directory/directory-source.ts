@@ -26,11 +26,6 @@ const quietMsDefault = 3_000;
 /** The maximum wait for files that keep changing; then removals are on hold with a message. */
 const quietWaitMsMax = 60_000;
 
-/** Log messages are constant; values are fields. */
-export interface SourceLogger {
-  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
-}
-
 export interface DirectorySourceOptions {
   readonly directory: string;
   /** Left out of the scan if it is inside the directory. */
@@ -38,45 +33,9 @@ export interface DirectorySourceOptions {
   /** The API key of instances whose Secret is not in the directory. */
   readonly environmentKey: EnvironmentKey | undefined;
   readonly clock: Clock;
-  readonly logger?: SourceLogger;
   readonly debounceMs?: number;
   readonly quietMs?: number;
   readonly rescanIntervalMs?: number;
-}
-
-export interface DirectorySource {
-  /**
-   * Scans the directory, and again after a moment if files change during the scan. Never rejects: unreadable files are
-   * faults of the snapshot.
-   */
-  load(): Promise<DirectorySnapshot>;
-  /** The last snapshot; empty before the first `load`. */
-  snapshot(): DirectorySnapshot;
-  /** Increases whenever a scan finds that the meaning of the files has changed. */
-  version(): number;
-  /** Every declared instance, ordered by name. */
-  instances(): ObjectName[];
-  /** All objects of the instance, from the last snapshot; the same object until the version changes. */
-  gather(instance: ObjectName): Promise<Gathered | undefined>;
-  /**
-   * The same after another `load`. Before removals it waits until no file has changed for the quiet period, or until the
-   * meaning of the files changes, which the caller may have to act on first.
-   */
-  confirm(instance: ObjectName, options?: ConfirmOptions): Promise<ConfirmedGathering>;
-  /** Whether no file has changed for the quiet period. */
-  isSettled(): boolean;
-  /** Resolves once no file has changed for the quiet period: true; false if it was aborted, or the files keep changing. */
-  settle(signal: AbortSignal): Promise<boolean>;
-  /** All objects that refer to an undeclared instance. */
-  unattached(): Unattached[];
-  faults(): readonly SourceFault[];
-  /**
-   * Scans whenever files change, and calls back if the meaning of the snapshot has changed. Resolves once it is watching;
-   * ends when the signal aborts or the source is closed.
-   */
-  watch(onChange: (snapshot: DirectorySnapshot) => void, signal: AbortSignal): Promise<void>;
-  /** Ends all watches. */
-  close(): Promise<void>;
 }
 
 const keepsChanging =
@@ -86,11 +45,7 @@ function withProblem(gathered: Gathered | undefined, problem: string): Gathered 
   return gathered === undefined ? undefined : { ...gathered, brokenSources: [...gathered.brokenSources, problem] };
 }
 
-export function createDirectorySource(options: DirectorySourceOptions): DirectorySource {
-  return new WatchedDirectory(options);
-}
-
-class WatchedDirectory implements DirectorySource {
+export class DirectorySource {
   readonly #options: DirectorySourceOptions;
   readonly #directory: string;
   readonly #skip: readonly string[];
@@ -112,18 +67,25 @@ class WatchedDirectory implements DirectorySource {
     this.#skip = options.stateDirectory === undefined ? [] : [resolve(options.stateDirectory)];
   }
 
+  /**
+   * Scans the directory, and again after a moment if files change during the scan. Never rejects: unreadable files are
+   * faults of the snapshot.
+   */
   async load(): Promise<DirectorySnapshot> {
     return await this.#inTurn(async () => await this.#loadSettled());
   }
 
+  /** The last snapshot; empty before the first `load`. */
   snapshot(): DirectorySnapshot {
     return this.#snapshot;
   }
 
+  /** Increases whenever a scan finds that the meaning of the files has changed. */
   version(): number {
     return this.#version;
   }
 
+  /** Every declared instance, ordered by name. */
   instances(): ObjectName[] {
     const metas = [...this.#snapshot.instances.values()].map(({ meta }) => meta);
     return metas
@@ -131,6 +93,7 @@ class WatchedDirectory implements DirectorySource {
       .sort((left, right) => (nameKey(left) < nameKey(right) ? -1 : 1));
   }
 
+  /** All objects of the instance, from the last snapshot; the same object until the version changes. */
   async gather(instance: ObjectName): Promise<Gathered | undefined> {
     const key = nameKey(instance);
     const gathered = this.#gathered.get(key) ?? gatherInstance(this.#snapshot, instance, this.#options.environmentKey);
@@ -138,6 +101,10 @@ class WatchedDirectory implements DirectorySource {
     return await gathered;
   }
 
+  /**
+   * The same after another `load`. Before removals it waits until no file has changed for the quiet period, or until the
+   * meaning of the files changes, which the caller may have to act on first.
+   */
   async confirm(instance: ObjectName, options: ConfirmOptions = {}): Promise<ConfirmedGathering> {
     const { clock } = this.#options;
     const { beforeRemovals = false, signal } = options;
@@ -159,10 +126,12 @@ class WatchedDirectory implements DirectorySource {
     }
   }
 
+  /** Whether no file has changed for the quiet period. */
   isSettled(): boolean {
     return this.#quiet.leftMs === 0;
   }
 
+  /** Resolves once no file has changed for the quiet period: true; false if it was aborted, or the files keep changing. */
   async settle(signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + quietWaitMsMax;
@@ -175,6 +144,7 @@ class WatchedDirectory implements DirectorySource {
     return this.isSettled() && !stop.aborted;
   }
 
+  /** All objects that refer to an undeclared instance. */
   unattached(): Unattached[] {
     return unattachedOf(this.#snapshot);
   }
@@ -183,8 +153,12 @@ class WatchedDirectory implements DirectorySource {
     return this.#snapshot.faults;
   }
 
+  /**
+   * Scans whenever files change, and calls back if the meaning of the snapshot has changed. Resolves once it is watching;
+   * ends when the signal aborts or the source is closed.
+   */
   async watch(onChange: (snapshot: DirectorySnapshot) => void, signal: AbortSignal): Promise<void> {
-    const { clock, logger, debounceMs = 1, rescanIntervalMs = 30_000 } = this.#options;
+    const { clock, debounceMs = 1, rescanIntervalMs = 30_000 } = this.#options;
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     if (stop.aborted) return;
     let seen = this.#version;
@@ -210,7 +184,6 @@ class WatchedDirectory implements DirectorySource {
         debounceMsMax: debounceMs * 50,
         rescanIntervalMs,
         onHint: scan,
-        onProblem: (code) => logger?.warn({ code, directory: this.#directory }, "watch failed"),
       },
       stop,
     );
@@ -220,6 +193,7 @@ class WatchedDirectory implements DirectorySource {
     await scan();
   }
 
+  /** Ends all watches. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#watching);

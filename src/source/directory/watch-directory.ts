@@ -24,8 +24,6 @@ export interface WatchOptions {
    * without an event, after increasing delays.
    */
   readonly onHint: () => Promise<"Settled" | "Rescan">;
-  /** Called if the file system, or a part of it, cannot be watched: changes there are then found only at the polling interval. */
-  readonly onProblem: (code: string) => void;
 }
 
 const retryDelayMsMin = 250;
@@ -49,13 +47,11 @@ export function watchDirectory(
   watcher.on("all", () => burst.event());
   // The library drops `all` events within 50 ms of each other, and with them the last state of a file, but no `raw` events.
   watcher.on("raw", () => burst.event());
-  watcher.on("error", (error) => options.onProblem(errorCode(error)));
+  // What can't be watched is found at the intervals.
+  watcher.on("error", () => undefined);
   const ready = new Promise<void>((done) => {
     // A link whose path contains a file makes the library silently stop reading a folder.
-    const cancel = options.clock.schedule(readyMsMax, () => {
-      options.onProblem("NotReady");
-      done();
-    });
+    const cancel = options.clock.schedule(readyMsMax, done);
     const settle = (): void => {
       cancel();
       done();
@@ -179,9 +175,4 @@ async function hintAtIntervals(
     await clock.sleep(rescanIntervalMs, signal);
     burst.event();
   }
-}
-
-function errorCode(error: unknown): string {
-  const code = (error as { readonly code?: unknown } | null)?.code;
-  return typeof code === "string" ? code : "unknown";
 }

@@ -6,8 +6,7 @@ import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
 import { createClusterRecords } from "../../../src/source/cluster/cluster-records.ts";
 import type { ClusterRecords } from "../../../src/source/cluster/cluster-records.ts";
-import { createClusterSource } from "../../../src/source/cluster/cluster-source.ts";
-import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
+import { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { apiClient, createAll, watchedClient } from "../../support/fakes/api-clients.ts";
 import type { WatchedClient } from "../../support/fakes/api-clients.ts";
 import { createVirtualClock } from "../../support/fakes/virtual-clock.ts";
@@ -74,7 +73,7 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     const namespace = await createNamespace(cluster, "records");
     await createAll(cluster, keySecret(namespace, "made-up-key-0123"), instance(namespace, "https://waf.example"));
     const common = { clock: realClock, random: Math.random, namespace };
-    source = createClusterSource({ ...common, api, onChange: () => undefined });
+    source = new ClusterSource({ ...common, api, onChange: () => undefined });
     records = createClusterRecords({
       ...common,
       api: client,

@@ -6,8 +6,7 @@ import { realClock } from "../../../src/async/clock.ts";
 import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { nameKey, type ObjectName, type ResourceKind } from "../../../src/model/resource.ts";
-import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
-import { createClusterSource } from "../../../src/source/cluster/cluster-source.ts";
+import { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { entry, ownedBy, planOf } from "../../support/builders/gathered.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import type { Manifest } from "../../support/builders/manifests.ts";
@@ -39,7 +38,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     await installDefinitions(cluster);
     api = apiClient(cluster);
     client = watchedClient(api);
-    source = createClusterSource({
+    source = new ClusterSource({
       ...quiet(client),
       onUnattachedChange: () => void (unattachedChanges += 1),
     });
@@ -221,7 +220,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
       rule(name.namespace, "urgent", ["203.0.113.1"]),
     );
     const held = holding(api, `/namespaces/${guest}/configmaps/list`);
-    const late = createClusterSource(quiet(held.api));
+    const late = new ClusterSource(quiet(held.api));
     const stop = new AbortController();
     const ended = late.run(stop.signal);
     await late.whenSynced();
@@ -262,7 +261,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     await created(rule(stranger, "stranger", long(0), { instanceRef }));
     const listsOf = async (): Promise<{ readonly rules: number; readonly lists: readonly string[] }> => {
       const sent = client.sent.length;
-      const confirmed = await createClusterSource(quiet(client)).confirm(name);
+      const confirmed = await new ClusterSource(quiet(client)).confirm(name);
       if (confirmed.state !== "Read") throw new Error(confirmed.problem);
       const lists = client.sent.slice(sent).filter((request) => request.endsWith("/wafiprules"));
       return { rules: confirmed.gathered?.rules.length ?? 0, lists };

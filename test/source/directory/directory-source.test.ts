@@ -4,11 +4,7 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ConfirmedGathering } from "../../../src/model/gathered.ts";
-import {
-  type DirectorySource,
-  type DirectorySourceOptions,
-  createDirectorySource,
-} from "../../../src/source/directory/directory-source.ts";
+import { type DirectorySourceOptions, DirectorySource } from "../../../src/source/directory/directory-source.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { type VirtualClock, createVirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
@@ -28,7 +24,7 @@ function sourceOptions(directory: string): DirectorySourceOptions {
 }
 
 function sourceOf(directory: string, more: Partial<DirectorySourceOptions> = {}): DirectorySource {
-  return createDirectorySource({ ...sourceOptions(directory), ...more });
+  return new DirectorySource({ ...sourceOptions(directory), ...more });
 }
 
 async function loaded(
@@ -302,7 +298,7 @@ describe("a confirmation before removals", () => {
   async function unsettled(path: string): Promise<{ source: DirectorySource; clock: VirtualClock }> {
     const clock = createVirtualClock();
     const { quietMs: _, ...options } = { ...sourceOptions(path), clock };
-    const source = createDirectorySource(options);
+    const source = new DirectorySource(options);
     await source.load();
     return { source, clock };
   }
