@@ -69,26 +69,6 @@ test("a disconnected leader stops writing after 15 s, reports this, and never le
   expect(leader.elector.standing).toBe("Lost");
 });
 
-test("a leader whose Lease was deleted restores it and continues", async () => {
-  const world = new ElectionWorld(1);
-  const leader = world.start();
-  await world.time.advance(10_000);
-  world.server.stored = undefined;
-  await world.time.advance(10_000);
-  expect(leader.elector.mayWrite()).toBe(true);
-  expect(world.server.stored).toMatchObject({ spec: { holderIdentity: "pod-1" } });
-});
-
-test("a leader stays the leader if responses are sometimes lost", async () => {
-  const world = new ElectionWorld(5);
-  const leader = world.start();
-  await world.time.advance(5_000);
-  leader.network.losesAnswer = () => world.random() < 0.2;
-  world.start();
-  await world.time.advance(60_000);
-  expect(leader.elector.standing).toBe("Leading");
-});
-
 test("the Lease is not released while a write is still in flight", async () => {
   const world = new ElectionWorld(1);
   const leader = world.start();

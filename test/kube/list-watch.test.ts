@@ -390,31 +390,6 @@ describe("a watch that fails", () => {
     expect(problems.map(({ code }) => code)).toStrictEqual(["ContractBroken"]);
   });
 
-  test("with a line of 9 MiB ends without storing it", async () => {
-    const { server, clock, untilAsked, asked } = await startWorld();
-    const first = watchListOf([testObject("a", 1)], 10);
-    server.next(first.answer);
-    await clock.settle();
-    first.raw(Buffer.alloc(9 * 1024 * 1024, 0x61));
-    await untilAsked(2);
-    expect(asked()).toStrictEqual(["WatchList", "Watch 10"]);
-  });
-
-  test("with 429 waits as long as the server requests, and does not list", async () => {
-    const { server, clock, untilAsked, asked } = await startWorld();
-    const first = watchListOf([testObject("a", 1)], 10);
-    server.next(first.answer);
-    await clock.advance(5000);
-    first.end();
-    server.next(failure(429, "TooManyRequests", { "retry-after": "7" }));
-    await untilAsked(3);
-    const [, second, third] = server.requests;
-    const pauseMs = (third?.atMs ?? 0) - (second?.atMs ?? 0);
-    expect(pauseMs).toBeGreaterThanOrEqual(7000);
-    expect(pauseMs).toBeLessThanOrEqual(9000);
-    expect(asked()).toStrictEqual(["WatchList", "Watch 10", "Watch 10"]);
-  });
-
   test("by repeatedly ending immediately is repeated with increasing delays", async () => {
     const { server, clock } = await startWorld();
     const stream = watchListOf([], 10);

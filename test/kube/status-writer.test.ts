@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { StatusWriter } from "../../src/kube/status-writer.ts";
+import { sameJson, StatusWriter } from "../../src/kube/status-writer.ts";
 import type { StatusObject } from "../../src/kube/status-writer.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
 import { FakeObject } from "../support/fakes/fake-api-server.ts";
@@ -154,4 +154,13 @@ test("writes of one object are sequential, whoever requests them", async () => {
   expect(results.map(({ kind }) => kind)).toStrictEqual(["Written", "Written", "Written"]);
   expect(server.object.status).toStrictEqual({ done: 3 });
   expect(server.reads).toBe(0);
+});
+
+test("values are the same whatever the order of keys, but not of lists", () => {
+  expect(sameJson({ a: 1, b: { c: [1, { d: 2 }] } }, { b: { c: [1, { d: 2 }] }, a: 1 })).toBe(true);
+  expect(sameJson({ a: 1, b: undefined }, { a: 1 })).toBe(true);
+  expect(sameJson([1, 2], [2, 1])).toBe(false);
+  expect(sameJson({ a: null }, {})).toBe(false);
+  expect(sameJson([], {})).toBe(false);
+  expect(sameJson("1", 1)).toBe(false);
 });
