@@ -6,6 +6,7 @@ import type { HistoryEvent } from "../../src/model/history.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import type { SeenLists } from "../../src/model/observed.ts";
 import { afterFetch, type FeedState, initialFeedState } from "../../src/plan/feeds/feed-state.ts";
+import { LogCursor } from "../../src/plan/logs/cursor.ts";
 import { ClusterRecordStore } from "../../src/records/cluster-record-store.ts";
 import { decodeFeed, encodeFeed, FeedRecords } from "../../src/records/feed-records.ts";
 import { historyLimits, HistoryRecords } from "../../src/records/history-records.ts";
@@ -166,25 +167,58 @@ describe("A feed", () => {
 });
 
 describe("The record of forwarded logs", () => {
+  const judge = {
+    shape: "",
+    listed: [
+      {
+        entry: "192.0.2.1" as Entry,
+        sinceMs: 1,
+        untilMs: 2,
+        times: 1,
+        requests: 1,
+        firstMs: 0,
+        lastMs: 1,
+        reasons: ["x", 1],
+      },
+    ],
+    former: [["192.0.2.2", 1, 2] as [string, number, number]],
+    counts: [],
+    rows: { matched: 1, late: 0, unreadable: 0 },
+    leftOut: 0,
+  };
+  const cursor = new LogCursor(100, { low: 1, high: 2 });
+  cursor.markOf(100).forwarded.set(7, 1);
+  const record = { cursor: cursor.save(), forwarded: 1, judges: { "shop/attackers": { uid: "u-1", judge } } };
+
   test("is restored, reports conflicts, and is null if it is damaged", async () => {
     const records = new MemoryRecords();
     const [one, two] = [new LogRecords(openStore(records)), new LogRecords(openStore(records))];
     expect(await one.load(main)).toStrictEqual({ state: "Loaded", record: undefined, revision: "" });
-    const saved = await one.save(main, { days: ["a", "b"] }, "");
-    expect(saved).toMatchObject({ state: "Saved" });
-    expect(await two.load(main)).toMatchObject({ record: { days: ["a", "b"] } });
-    expect(await two.save(main, { days: [] }, "")).toMatchObject({ state: "Conflict" });
-    for (const text of [undefined, "{"]) {
-      expect(await new LogRecords(damagedStore(text)).load(main)).toMatchObject({ state: "Loaded", record: null });
+    expect(await one.save(main, record, "")).toMatchObject({ state: "Saved" });
+    expect(await two.load(main)).toMatchObject({ record });
+    expect(await two.save(main, record, "")).toMatchObject({ state: "Conflict" });
+    const text = records.objects.get("main-logs")!.spec.text;
+    for (const [from, to] of [
+      ['"format": 1', '"format": 2'],
+      ['"nextDay": 100', '"nextDay": -1'],
+      ['"high": 2', '"high": null'],
+      ['"forwarded": 1', '"forwarded": 0.5'],
+      ['"times": 1', '"times": "1"'],
+      [/^/u, "x"],
+    ] as const) {
+      const damaged = new LogRecords(damagedStore(text.replace(from, to)));
+      expect([from, await damaged.load(main)]).toMatchObject([from, { state: "Loaded", record: null }]);
     }
+    expect(await new LogRecords(damagedStore(undefined)).load(main)).toMatchObject({ state: "Loaded", record: null });
   });
 
   test("that is too large or must not be written is refused before anything is written", async () => {
     const records = new MemoryRecords();
-    const huge = { text: "x".repeat(logTextLengthMax) };
+    const days = [{ day: 1, forwarded: "x".repeat(logTextLengthMax), judged: "" }];
+    const huge = { ...record, cursor: { ...record.cursor, days } };
     expect(await new LogRecords(openStore(records)).save(main, huge, "")).toStrictEqual({ state: "TooLarge" });
     const forbidden = new LogRecords(openStore(records, { mayWrite: () => false }));
-    expect(await forbidden.save(main, {}, "")).toMatchObject({ state: "Failed" });
+    expect(await forbidden.save(main, record, "")).toMatchObject({ state: "Failed" });
     expect(records.writes).toStrictEqual([]);
   });
 });

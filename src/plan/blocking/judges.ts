@@ -2,10 +2,8 @@
 import type { DeclaredAutoBlock, JudgedEntry, Judgement } from "../../model/auto-block.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { Entry } from "../../model/entry.ts";
-import { Judge, judgementOf } from "./judge.ts";
+import { Judge, judgementOf, type SavedJudge } from "./judge.ts";
 import type { JudgedRow } from "./judge.ts";
-import type { SavedJudges } from "./saved-judges.ts";
-import { readSavedJudges } from "./saved-judges.ts";
 
 /** The number of clients with counted requests per instance, divided among its WafAutoBlocks. */
 export const clientsMax = 10_000;
@@ -19,6 +17,9 @@ export interface PublishedJudgement {
 /** By `namespace/name` of the WafAutoBlock. */
 export type PublishedJudgements = ReadonlyMap<string, PublishedJudgement>;
 
+/** The state as JSON, by `namespace/name` of the WafAutoBlock. */
+export type SavedJudges = Readonly<Record<string, { readonly uid: string; readonly judge: SavedJudge }>>;
+
 interface Seat {
   readonly declared: DeclaredAutoBlock;
   readonly judge: Judge;
@@ -28,9 +29,8 @@ export class Judges {
   #seats = new Map<string, Seat>();
   #saved: SavedJudges;
 
-  /** @param saved the result of `save`, possibly from another version */
-  constructor(saved: unknown) {
-    this.#saved = readSavedJudges(saved);
+  constructor(saved: SavedJudges = {}) {
+    this.#saved = saved;
   }
 
   /** Judges these WafAutoBlocks from now on, and drops the state of all others. */
@@ -85,7 +85,7 @@ export class Judges {
 }
 
 /** The judgements in a record whose logs are not read at the moment. */
-export function savedJudgements(saved: unknown): PublishedJudgements {
-  const all = Object.entries(readSavedJudges(saved));
+export function savedJudgements(saved: SavedJudges): PublishedJudgements {
+  const all = Object.entries(saved);
   return new Map(all.map(([key, { uid, judge }]) => [key, { uid, judgement: judgementOf(judge) }]));
 }

@@ -4,7 +4,6 @@
 // Days are whole numbers, counted from 1970.
 import { finished } from "../../model/finished.ts";
 import { type LogEntry, logTimeMs } from "../../model/log-entry.ts";
-import { isRecord } from "../../model/record.ts";
 import { dayMs } from "../../model/time-text.ts";
 import {
   createRowIdentity,
@@ -26,7 +25,6 @@ export interface DayMark {
 
 /** A cursor as JSON. */
 export interface SavedLogCursor {
-  readonly version: 1;
   readonly seed: IdentitySeed;
   readonly firstDay: number;
   readonly nextDay: number;
@@ -187,12 +185,11 @@ export class LogCursor {
     }
     const position = { firstDay: this.#firstDay, nextDay: this.#nextDay, openDay: this.#openDay };
     const [newestDay, closedThrough] = [this.#newestDay, this.#closedThrough];
-    return { version: 1, seed: this.seed, ...position, newestDay, closedThrough, days };
+    return { seed: this.seed, ...position, newestDay, closedThrough, days };
   }
 
-  /** Restores a saved cursor; undefined if it is missing or invalid. */
-  static load(saved: unknown): LogCursor | undefined {
-    if (!isSavedCursor(saved)) return undefined;
+  /** Restores a saved cursor; undefined if its tallies are invalid. */
+  static load(saved: SavedLogCursor): LogCursor | undefined {
     const cursor = new LogCursor(saved.firstDay, saved.seed, saved.nextDay);
     cursor.#openDay = saved.openDay;
     cursor.#newestDay = saved.newestDay;
@@ -204,23 +201,4 @@ export class LogCursor {
     }
     return cursor;
   }
-}
-
-function isSavedCursor(value: unknown): value is SavedLogCursor {
-  if (!isRecord(value)) return false;
-  const { version, seed, firstDay, nextDay, openDay, newestDay, closedThrough, days } = value;
-  const isSeed = isRecord(seed) && isWhole(seed["low"]) && isWhole(seed["high"]);
-  const isPosition = version === 1 && [firstDay, nextDay, openDay, newestDay, closedThrough].every(isWhole);
-  return isSeed && isPosition && Array.isArray(days) && days.every(isSavedDay);
-}
-
-function isSavedDay(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const { day, total, forwarded, judged } = value;
-  const isTotal = total === undefined || isWhole(total);
-  return isWhole(day) && isTotal && typeof forwarded === "string" && typeof judged === "string";
-}
-
-function isWhole(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -58,7 +58,7 @@ export class BlockBook {
     const view: BlocksView =
       loaded.state === "Unreachable"
         ? { state: "Unreachable", problem: loaded.problem }
-        : { state: "Known", judgements: savedJudgements(judgesIn(loaded.record)), reading: undefined };
+        : { state: "Known", judgements: savedJudgements(loaded.record?.judges ?? {}), reading: undefined };
     this.#views.set(key, view);
     this.#retryAtMs.set(key, clock.monotonicMs() + retryMs);
     return view;
@@ -100,10 +100,6 @@ function gistOf(judgements: PublishedJudgements): string {
       judgement.entries.map(({ entry, untilMs }) => [entry, untilMs]),
     ]),
   );
-}
-
-function judgesIn(record: unknown): unknown {
-  return typeof record === "object" && record !== null && "judges" in record ? record.judges : undefined;
 }
 
 const entriesShownMax = 10;

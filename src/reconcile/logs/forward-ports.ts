@@ -8,8 +8,7 @@ import type { LogEntry } from "../../model/log-entry.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import { Judges } from "../../plan/blocking/judges.ts";
-import type { PublishedJudgements } from "../../plan/blocking/judges.ts";
-import type { SavedJudges } from "../../plan/blocking/saved-judges.ts";
+import type { PublishedJudgements, SavedJudges } from "../../plan/blocking/judges.ts";
 import type { LogCursor, SavedLogCursor } from "../../plan/logs/cursor.ts";
 import type { LogLimits } from "../../plan/logs/hour-usage.ts";
 import { HourUsage } from "../../plan/logs/hour-usage.ts";
@@ -26,9 +25,9 @@ export interface LogRecord {
   readonly judges?: SavedJudges;
 }
 
-/** `record` is undefined if there is none. Another writer may have changed it since it was saved. */
+/** `record` is undefined if there is none, and null if it is damaged. */
 export type LoadedLogRecord =
-  | { readonly state: "Loaded"; readonly record: unknown; readonly revision: string }
+  | { readonly state: "Loaded"; readonly record: LogRecord | undefined | null; readonly revision: string }
   | { readonly state: "Unreachable"; readonly problem: string };
 
 /** `Conflict`: another writer saved since `revision`. `TooLarge`: the record is too large to store. */

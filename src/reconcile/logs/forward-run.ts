@@ -259,7 +259,7 @@ export class ForwardRun {
     memory.lastEntryMs = known?.lastEntryMs ?? memory.lastEntryMs;
     const { logs, meta } = this.#instance;
     memory.cursor = known?.cursor ?? new LogCursor(firstOfLookback(logs, clock.nowMs()), randomSeed(random));
-    memory.judges = known?.judges ?? new Judges(undefined);
+    memory.judges = known?.judges ?? new Judges();
     memory.isUnsaved = false;
     blocks.publish(meta, memory.judges.judgements());
     return memory.cursor;
@@ -331,15 +331,8 @@ async function makeLogRecord(
   return { cursor: position, forwarded, judges: judged, ...(lastEntryMs !== undefined && { lastEntryMs }) };
 }
 
-function readLogRecord(record: unknown) {
-  if (typeof record !== "object" || record === null) return undefined;
-  const { cursor: saved, forwarded, lastEntryMs, judges } = record as Partial<Record<keyof LogRecord, unknown>>;
-  const cursor = LogCursor.load(saved);
-  if (cursor === undefined || !Number.isSafeInteger(forwarded)) return undefined;
-  return {
-    cursor,
-    judges: new Judges(judges),
-    forwarded: Math.max(0, Number(forwarded)),
-    lastEntryMs: typeof lastEntryMs === "number" && Number.isFinite(lastEntryMs) ? lastEntryMs : undefined,
-  };
+function readLogRecord(record: LogRecord | undefined | null) {
+  const cursor = record ? LogCursor.load(record.cursor) : undefined;
+  if (!record || cursor === undefined) return undefined;
+  return { ...record, cursor, judges: new Judges(record.judges) };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { autoBlocksMax, judgedBlocks } from "../../../src/plan/blocking/judged-blocks.ts";
-import { clientsMax, Judges, savedJudgements } from "../../../src/plan/blocking/judges.ts";
+import { clientsMax, Judges } from "../../../src/plan/blocking/judges.ts";
 import { anAutoBlock, newRow } from "../../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance } from "../../support/builders/declare.ts";
 import { gathered } from "../../support/builders/gathered.ts";
@@ -60,11 +60,3 @@ test("the oldest WafAutoBlocks of an instance are judged, the owner's first, and
     "guest-2",
   ]);
 });
-
-test.each([undefined, null, 7, [], { "edge/one": 1 }, { "edge/one": { uid: "u", judge: { shape: "" } } }])(
-  "a damaged saved state is ignored: %j",
-  (saved) => {
-    expect(savedJudgements(saved).size).toBe(0);
-    expect(() => new Judges(saved).use([anAutoBlock()])).not.toThrow();
-  },
-);

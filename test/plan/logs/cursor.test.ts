@@ -24,17 +24,9 @@ describe("a saved cursor", () => {
     expect(back?.markOf(101).judged).toStrictEqual(new Map([[7, 1]]));
   });
 
-  test.each([
-    [undefined],
-    [null],
-    [{}],
-    [{ ...position, version: 2, seed, days: [] }],
-    [{ ...position, version: 1, seed: { low: 1 }, days: [] }],
-    [{ ...position, version: 1, seed, firstDay: -1, days: [] }],
-    [{ ...position, version: 1, seed, days: [{ day: 1 }] }],
-    [{ ...position, version: 1, seed, days: [{ day: 1, forwarded: "", judged: "////////////" }] }],
-  ])("is invalid: %j", (saved) => {
-    expect(LogCursor.load(saved)).toBeUndefined();
+  test("is invalid if a tally is damaged", () => {
+    const days = [{ day: 1, forwarded: "", judged: "////////////" }];
+    expect(LogCursor.load({ ...position, seed, days })).toBeUndefined();
   });
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { readObservedEntry } from "../../../src/model/entry.ts";
 import { BlockBook } from "../../../src/reconcile/blocking/block-book.ts";
+import { LogCursor } from "../../../src/plan/logs/cursor.ts";
 import type { LoadedLogRecord } from "../../../src/reconcile/logs/forward-ports.ts";
 import type { PublishedJudgements } from "../../../src/plan/blocking/judges.ts";
 
@@ -21,9 +22,11 @@ function published(requests: number): PublishedJudgements {
   return new Map([["edge/attackers", { uid: "u", judgement: { ...counts, entries, lastRowMs: 900 } }]]);
 }
 
+const unjudged = { cursor: new LogCursor(1, { low: 1, high: 2 }).save(), forwarded: 0 };
+
 function recorded(): LoadedLogRecord {
   const judge = { shape: "", listed: [{ ...listed, reasons: ["SQL", 60] }], former: [], counts: [], ...counts };
-  return { state: "Loaded", record: { judges: { "edge/attackers": { uid: "u", judge } } }, revision: "" };
+  return { state: "Loaded", record: { ...unjudged, judges: { "edge/attackers": { uid: "u", judge } } }, revision: "" };
 }
 
 class Bench {
@@ -91,7 +94,7 @@ test("a report about the reading causes a run if it differs from the last one", 
   expect(bench.changes).toBe(2);
 });
 
-test.each([null, 7, {}, { judges: [] }])("a record without judges lists no clients: %j", async (record) => {
+test.each([null, undefined, unjudged])("a record without judges lists no clients: %j", async (record) => {
   const bench = new Bench();
   bench.answer = { state: "Loaded", record, revision: "" };
   expect(await bench.entries()).toStrictEqual([]);

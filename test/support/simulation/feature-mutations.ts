@@ -122,7 +122,7 @@ export const featureMutations: readonly Mutation[] = [
   ...breaks("src/reconcile/logs/forward-run.ts", "test/reconcile/logs/judge-logs.test.ts", {
     "a day that automatic blocks did not count is read again":
       "judged?.isComplete === false ? undefined : total → total",
-    "each row is evaluated once": "memory.judges = known?.judges ?? new Judges(undefined); →",
+    "each row is evaluated once": "memory.judges = known?.judges ?? new Judges(); →",
   }),
   ...breaks("src/reconcile/logs/forward-run.ts", "simulation", {
     "log rows count as forwarded only after the output has accepted them":

@@ -168,7 +168,7 @@ export class ForwardWorld {
       records: {
         load: async () => ({
           state: "Loaded",
-          record: this.record === undefined ? undefined : (JSON.parse(this.record) as unknown),
+          record: this.record === undefined ? undefined : (JSON.parse(this.record) as LogRecord | null),
           revision: String(this.#revision),
         }),
         save: async (_instance, record, revision) => this.#save(record, revision),
