@@ -14,30 +14,34 @@ import { withBaseUrl, withCluster } from "./targets/open-target.ts";
 import type { TargetOptions } from "./targets/target.ts";
 import { parseInstanceName } from "./targets/target.ts";
 
-interface Attempts {
+export interface ClearCacheOptions extends TargetOptions, Partial<Pick<BaseUrlOptions, "baseUrl" | "keyFile">> {
+  readonly expectedDomain?: string;
+  readonly trigger?: string;
+  readonly wait: boolean;
+  readonly ttl: number;
   readonly retries: number;
   readonly timeout: number;
   readonly output: "table" | "json";
 }
 
-export interface ClearCacheOptions extends BaseUrlOptions, Attempts {
-  readonly expectedDomain?: string;
-}
-
-export interface ClearCacheClusterOptions extends TargetOptions, Attempts {
-  readonly instance: string;
-  readonly trigger?: string;
-  readonly wait: boolean;
-  readonly ttl: number;
-}
-
 const triggerLengthMax = 253;
 const requestTimeoutMs = 10_000;
 
-/** @returns 0 if cleared, 2 if not, 130 if it was stopped. */
+/** @returns 0 if cleared, already handled, or created without `--wait`; 2 if not; 130 if it was stopped. */
 export async function runClearCache(options: ClearCacheOptions): Promise<number> {
+  const { instance, baseUrl, trigger, namespace } = options;
+  if (instance !== undefined) return await clearInCluster(instance, options);
+  if (baseUrl === undefined) {
+    throw new CommandError(
+      "no cache specified",
+      "Set --instance NAMESPACE/NAME for an instance in a cluster, or --base-url URL for a WAF without one.",
+    );
+  }
+  if (trigger !== undefined || namespace !== undefined) {
+    throw new CommandError("--trigger and --namespace need --instance: without a cluster, triggers are not recorded");
+  }
   const how = { command: "wafsync clear-cache", requestTimeoutMs, writes: true };
-  return await withBaseUrl(options, how, async ({ waf }, session) => {
+  return await withBaseUrl({ ...options, baseUrl }, how, async ({ waf }, session) => {
     const { clearCacheOnce } = await import("../app/clear-cache-once.ts");
     const outcome = await clearCacheOnce({
       waf,
@@ -58,7 +62,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
 function finish(
   outcome: ClearOutcome | ClearObjectOutcome,
   { isDone, text }: { readonly isDone: boolean; readonly text: string },
-  { output }: Attempts,
+  { output }: ClearCacheOptions,
   { out, notes }: Session,
 ): number {
   (isDone || output === "json" ? out : notes).line(output === "json" ? JSON.stringify(outcome) : text);
@@ -84,16 +88,13 @@ function describeClear(outcome: ClearOutcome, { expectedDomain }: ClearCacheOpti
   }
 }
 
-/**
- * Clears the cache of an instance in a cluster, through its operator.
- * @returns 0 if cleared, already handled, or created without `--wait`; 2 if not; 130 if it was stopped.
- */
-export async function runClearCacheInCluster(options: ClearCacheClusterOptions): Promise<number> {
+/** Clears the cache through the operator of the instance. */
+async function clearInCluster(name: string, options: ClearCacheOptions): Promise<number> {
   const { trigger = "" } = options;
   if (trigger.length > triggerLengthMax)
     throw new CommandError(`the trigger has more than ${triggerLengthMax} characters`);
   return await withCluster(options, async ({ api, namespace }, session) => {
-    const instance = { namespace, ...parseInstanceName(options.instance) };
+    const instance = { namespace, ...parseInstanceName(name) };
     const { clearThroughObject } = await import("../app/clear-cache-object.ts");
     const outcome = await clearThroughObject({
       api,
@@ -118,7 +119,7 @@ export async function runClearCacheInCluster(options: ClearCacheClusterOptions):
 function describeObject(
   outcome: ClearObjectOutcome,
   instance: ObjectName,
-  { namespace, trigger = "" }: ClearCacheClusterOptions,
+  { namespace, trigger = "" }: ClearCacheOptions,
 ): string {
   const object = outcome.object === undefined ? "" : `WafCacheClear ${outcome.object}`;
   switch (outcome.state) {

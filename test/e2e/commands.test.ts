@@ -186,7 +186,7 @@ describe("a cache clear", () => {
 });
 
 describe("apply exits with 1 if a person has to act", () => {
-  test("an entry that the API rejected", async () => {
+  test("an entry that the API rejected, which stays in the plan", async () => {
     await using folder = await folderWithRule();
     folder.simulator.addFaults({
       match: { method: "POST", ip: "192.0.2.2" },
@@ -197,6 +197,9 @@ describe("apply exits with 1 if a person has to act", () => {
     expect(applied.code).toBe(1);
     expect(applied.stdout).toContain("rule.yaml:2: WafIpRule shop/feed: Rejected, 1 entry is not applied");
     expect(applied.stdout).toContain("no such luck");
+    expect(applied.stdout).toMatch(/WafIpRule +shop +feed +2\/3 +False +Rejected/);
+    const planned = await runWafsync(["plan", ...folder.from]);
+    expect([planned.code, planned.stdout]).toStrictEqual([1, expect.stringContaining("0 to remove, 1 rejected.")]);
     expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(["192.0.2.1", "2001:db8::1"]);
   });
 
@@ -244,6 +247,17 @@ describe("a wrong key", () => {
     );
     expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
   });
+
+  test.each(["why 203.0.113.200", "logs --since 1d", "report --since 1d --out -"])(
+    "is reported by %s with the name of its Secret",
+    async (command) => {
+      await using folder = await folderWithRule();
+      await folder.files.write("secret.yaml", secretDocument(wrongKey));
+      const { code, stdout, stderr } = await runWafsync([...command.split(" "), ...folder.from]);
+      expect(stdout + stderr).toContain("Secret shop/waf-key");
+      expect(code).toBeGreaterThan(0);
+    },
+  );
 
   test("makes run wait, and continue as soon as the file has the right key", async () => {
     await using folder = await folderWithRule();

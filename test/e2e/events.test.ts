@@ -62,5 +62,6 @@ test("the table shows that a rule is empty or expired, and counts rejected entri
   expect(applied.stdout).toMatch(/WafIpRule +shop +mixed +1\/3 +False +InvalidEntries/);
   expect(applied.stdout).toMatch(/WafIpRule +shop +over +expired +True +Expired/);
   expect(applied.stdout).toContain("InvalidEntries, 2 entries are not applied");
+  expect(await folder.everyFile()).toContain("2 entries are not applied. spec.addresses[1]");
   expect(applied.stdout).toContain("The rule declares no entries: write addresses or networks into spec.addresses");
 });

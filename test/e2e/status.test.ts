@@ -72,7 +72,7 @@ test("objects whose instance is mistyped are listed by status, named by why, and
   });
   const text = textOf((await page.get("/")).text);
   expect(text).toContain("The WAF is ready, but 4 objects are not");
-  expect(text).toMatch(/WafIpRule shop\/typo\s+Not ready: InstanceNotFound\s+There is no WafInstance/);
+  expect(text).toMatch(/WafIpRule\s+shop\/typo\s+Not ready: InstanceNotFound\s+There is no WafInstance/);
 });
 
 test("a rule that was attached until its instance was mistyped is not shown with its former status", async () => {

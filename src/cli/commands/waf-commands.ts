@@ -1,7 +1,6 @@
 // The options of the commands that call one WAF: `import`, `clear-cache`, `logs` and `report`.
 import type { Command } from "commander";
 import { Option } from "commander";
-import { CommandError } from "../describe-error.ts";
 import type { SetExitCode } from "./option-groups.ts";
 import {
   collect,
@@ -84,32 +83,10 @@ Examples:
   $ WAFSYNC_API_KEY=… wafsync clear-cache --base-url https://waf.example.com
 `,
     )
-    .action(async (options) => setExitCode(await clearCache(options)));
-}
-
-async function clearCache(options: {
-  readonly instance?: string;
-  readonly baseUrl?: string;
-  readonly trigger?: string;
-  readonly namespace?: string;
-  readonly [option: string]: unknown;
-}): Promise<number> {
-  const { instance, baseUrl, ...rest } = options;
-  if (instance !== undefined) {
-    const { runClearCacheInCluster } = await import("../clear-cache-command.ts");
-    return await runClearCacheInCluster({ ...rest, instance } as Parameters<typeof runClearCacheInCluster>[0]);
-  }
-  if (baseUrl === undefined) {
-    throw new CommandError(
-      "no cache specified",
-      "Set --instance NAMESPACE/NAME for an instance in a cluster, or --base-url URL for a WAF without one.",
-    );
-  }
-  if (rest.trigger !== undefined || rest.namespace !== undefined) {
-    throw new CommandError("--trigger and --namespace need --instance: without a cluster, triggers are not recorded");
-  }
-  const { runClearCache } = await import("../clear-cache-command.ts");
-  return await runClearCache({ ...rest, baseUrl } as Parameters<typeof runClearCache>[0]);
+    .action(async (options) => {
+      const { runClearCache } = await import("../clear-cache-command.ts");
+      setExitCode(await runClearCache(options));
+    });
 }
 
 const formats = ["ndjson", "csv", "table", "json"];
