@@ -95,6 +95,18 @@ describe("An approval in a file", () => {
     ],
     ["JSON", `{"kind": "WafInstance", "metadata": {"name": "main", "namespace": "shop"}}\n`],
     [
+      "a list in JSON",
+      `{\n  "kind": "List",\n  "items": [\n    {\n      "kind": "WafInstance",\n      "metadata": {\n        "name": "main",\n        "namespace": "shop"\n      }\n    }\n  ]\n}`,
+    ],
+    [
+      "an instance whose name is an alias",
+      "kind: WafInstance\nmetadata:\n  labels: {app: &name main}\n  name: *name\n  namespace: shop\n",
+    ],
+    [
+      "lines that end as in Windows",
+      "kind: WafInstance\r\nmetadata:\r\n  name:   main # eight\r\n  namespace: shop\r\n",
+    ],
+    [
       "a list",
       "kind: List\nitems:\n  - kind: WafInstance\n    metadata: # six\n      name: main\n      namespace: shop\n",
     ],
@@ -109,6 +121,8 @@ describe("An approval in a file", () => {
     expect(edited.split("---").length).toBe(text.split("---").length);
     const lines = text.split("\n").filter((line) => /Secret|Other|- a/.test(line));
     for (const line of lines) expect(edited.split("\n")).toContain(line);
+    if (text.includes("\r\n")) expect(edited.replaceAll("\r\n", "")).not.toContain("\n");
+    if (text.startsWith("{")) expect(() => JSON.parse(edited) as unknown).not.toThrow();
   });
 
   test.each([

