@@ -246,14 +246,6 @@ describe("the requests that a fault applies to", () => {
     });
   });
 
-  test("cleared faults never occur", async () => {
-    await withSimulator({}, async (caller) => {
-      caller.simulator.addFaults({ effect, times: 100 });
-      caller.simulator.faults.clear();
-      expect(await statuses(caller)).toStrictEqual([200, 200, 200, 200, 200]);
-    });
-  });
-
   test("more than a thousand pending faults are rejected", async () => {
     await withSimulator({}, async ({ simulator }) => {
       expect(() => simulator.addFaults(...Array.from({ length: 1001 }, () => ({ effect })))).toThrow(/faults/u);

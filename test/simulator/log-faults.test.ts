@@ -119,6 +119,10 @@ describe("the control port", () => {
       expect(await totalOf()).toBeLessThan(7);
       await caller.control("POST", "/reset");
       expect(await totalOf()).toBe(20);
+      const uniform = (await query(caller)).json as LogPage;
+      await caller.control("POST", "/log-settings", { scenario: "Attack" });
+      expect(((await query(caller)).json as LogPage).hits).not.toStrictEqual(uniform.hits);
+      expect((await caller.control("POST", "/log-settings", { scenario: "Peace" })).status).toBe(400);
       expect((await caller.control("POST", "/log-settings", { plan: "Gold" })).status).toBe(400);
       expect((await caller.control("POST", "/log-settings", { rowsPerDay: 1_000_001 })).status).toBe(400);
       expect((await caller.control("POST", "/log-settings", { plan: "Basic" })).status).toBe(200);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { makeLogEntry } from "../../src/simulator/log-entries.ts";
+import { dayMs, logScenarios, makeLogEntry } from "../../src/simulator/log-entries.ts";
 import type { LogPage } from "../../src/simulator/simulated-logs.ts";
 import { plans, retentionDays } from "../../src/simulator/simulated-logs.ts";
 import type { SimulatorOptions } from "../../src/simulator/start-simulator.ts";
@@ -65,13 +65,33 @@ test("an entry has the documented fields", async () => {
   });
 });
 
-test("the same seed gives the same rows, another seed different ones, and identical rows occur", () => {
-  const logDay = { seed: 7, day: 20_000, rowCount: 2000, lateMsMax: 0 };
-  const rows = Array.from({ length: 2000 }, (_, row) => JSON.stringify(makeLogEntry(logDay, row)));
-  expect(rows[1500]).toBe(JSON.stringify(makeLogEntry(logDay, 1500)));
-  expect(rows[1500]).not.toBe(JSON.stringify(makeLogEntry({ ...logDay, seed: 8 }, 1500)));
-  expect(new Set(rows).size).toBeLessThan(2000);
-  expect(new Set(rows).size).toBeGreaterThan(1900);
+describe.each(logScenarios)("the scenario %s", (scenario) => {
+  const logDay = { seed: 7, day: 20_000, rowCount: 2000, lateMsMax: 0, scenario };
+  const entries = Array.from({ length: 2000 }, (_, row) => makeLogEntry(logDay, row));
+
+  test("has the same rows for the same seed, and different ones for another; identical rows occur", () => {
+    expect(entries[1500]).toStrictEqual(makeLogEntry(logDay, 1500));
+    expect(entries[1500]).not.toStrictEqual(makeLogEntry({ ...logDay, seed: 8 }, 1500));
+    const distinct = new Set(entries.map((entry) => JSON.stringify(entry))).size;
+    expect(distinct).toBeLessThan(2000);
+    expect(distinct).toBeGreaterThan(1900);
+  });
+
+  test("logs rows of many clients in the order of their times, within the day", () => {
+    const times = entries.map(({ timestamp }) => Date.parse(timestamp));
+    expect(times).toStrictEqual(times.toSorted((one, other) => one - other));
+    expect(new Set(times.map((timeMs) => Math.floor(timeMs / dayMs)))).toStrictEqual(new Set([logDay.day]));
+    expect(new Set(entries.map(({ client_ip }) => client_ip)).size).toBeGreaterThan(200);
+  });
+
+  test("has an hour with half of the rows, most of them from ten clients, only if it is an attack", () => {
+    const byHour = Map.groupBy(entries, ({ timestamp }) => timestamp.slice(11, 13));
+    const wave = [...byHour.values()].reduce((most, rows) => (rows.length > most.length ? rows : most));
+    const sizes = [...Map.groupBy(wave, ({ client_ip }) => client_ip).values()].map(({ length }) => length);
+    const ofTen = sizes.sort((one, other) => other - one).slice(0, 10);
+    const isAttack = wave.length > 950 && ofTen.reduce((sum, size) => sum + size, 0) > wave.length * 0.95;
+    expect(isAttack).toBe(scenario === "Attack");
+  });
 });
 
 test("an account without rows returns one empty page", async () => {

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
-import { formatAddress, networkIdentity, parseNetwork } from "../../src/simulator/network.ts";
-import { spellEntry, spellingModes } from "../../src/simulator/network.ts";
-import type { SpellingMode } from "../../src/simulator/network.ts";
+import {
+  networkIdentity,
+  parseNetwork,
+  spellEntry,
+  type SpellingMode,
+  spellingModes,
+} from "../../src/simulator/network.ts";
 
 function identityOf(text: string): string | undefined {
   const network = parseNetwork(text);
@@ -91,9 +95,4 @@ test("every mode spells the same network, and Mixed uses more than one mode", ()
   }
   const styles = entries.map((entry) => spell(entry, "Mixed").replaceAll(/[0-9a-f]+/gu, "x"));
   expect(new Set(styles).size).toBeGreaterThan(1);
-});
-
-test("an address is formatted as it was parsed", () => {
-  const network = parseNetwork("2001:db8::ff:0:1");
-  expect(network && formatAddress(6, network.hostValue, "Short")).toBe("2001:db8::ff:0:1");
 });
