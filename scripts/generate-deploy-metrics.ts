@@ -1,9 +1,7 @@
 // Generates the metrics reference from the registry that the operator serves: names, types, labels and meaning.
 import { Registry } from "prom-client";
-import { makeAutoBlockMetrics } from "../src/telemetry/metrics-auto-blocks.ts";
-import { makeFeedMetrics } from "../src/telemetry/metrics-feeds.ts";
-import { makeReconcileMetrics } from "../src/telemetry/metrics-reconciles.ts";
 import { makeRuntimeMetrics } from "../src/telemetry/metrics-runtime.ts";
+import { makeAutoBlockMetrics, makeFeedMetrics } from "../src/telemetry/metrics-sources.ts";
 import { makeWafMetrics } from "../src/telemetry/metrics-waf.ts";
 import { createMetrics } from "../src/telemetry/metrics.ts";
 
@@ -39,7 +37,6 @@ function declaredLabels(): ReadonlyMap<string, readonly string[]> {
   makeWafMetrics(registry);
   makeFeedMetrics(registry);
   makeAutoBlockMetrics(registry);
-  makeReconcileMetrics(registry);
   makeRuntimeMetrics(registry);
   const metrics = registry.getMetricsAsArray() as unknown as readonly { name: string; labelNames: readonly string[] }[];
   return new Map(metrics.map(({ name, labelNames }) => [name, labelNames]));

@@ -5,7 +5,7 @@ import { KeyedQueue, type QueueStats } from "../async/keyed-queue.ts";
 import { type Park, type WorkResult, runWorkers } from "../async/workers.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
+import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-runtime.ts";
 
 export interface ControllerOptions<Run> {
   /** What one run works with. Called at the start of every run, with the reasons for which the instance was woken. */

@@ -11,7 +11,7 @@ import { progressIntervalMsMin } from "../reconcile/converge/progress-reporter.t
 import { reconcileInstance } from "../reconcile/converge/run.ts";
 import type { ReconcilePorts } from "../reconcile/ports.ts";
 import type { RunResult } from "../reconcile/run-result.ts";
-import type { ReconcileResult } from "../telemetry/metrics-reconciles.ts";
+import type { ReconcileResult } from "../telemetry/metrics-runtime.ts";
 import { Controller, type ControllerOptions } from "./controller.ts";
 import { parkingPorts } from "./parked-waits.ts";
 

@@ -10,8 +10,7 @@ import type { ReconcileObserver } from "../reconcile/ports.ts";
 import { isCutOff } from "../reconcile/run-result.ts";
 import { instanceStatus } from "../reconcile/status/instance-status.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
-import type { AutoBlockMetrics } from "../telemetry/metrics-auto-blocks.ts";
-import { type FeedMetrics, fetchResults } from "../telemetry/metrics-feeds.ts";
+import { type AutoBlockMetrics, type FeedMetrics, fetchResults } from "../telemetry/metrics-sources.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
 export function measuringObserver(metrics: Metrics): ReconcileObserver {

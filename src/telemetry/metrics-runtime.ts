@@ -1,5 +1,5 @@
-// Metrics of the controller machinery: queues, under the names that client-go uses, the Lease, watches, events, and objects
-// that no run covers.
+// Metrics of the controller machinery: reconcile runs, like those of controller-runtime, queues, under the names that client-go uses,
+// the Lease, watches, events, and objects that no run covers.
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { QueueObserver, QueueStats } from "../async/keyed-queue.ts";
@@ -26,7 +26,22 @@ export interface MeasuredQueue extends QueueObserver {
   follow(stats: () => QueueStats): void;
 }
 
+/**
+ * - `success`: the run completed. `error`: it failed, or threw.
+ * - `requeue`: it must run again, because something changed in the meantime or a backoff has not ended.
+ * - `blocked`: only an external change helps. `interrupted`: the process is stopping.
+ */
+export const reconcileResults = ["success", "error", "requeue", "blocked", "interrupted"] as const;
+export type ReconcileResult = (typeof reconcileResults)[number];
+
+/** The series of one controller. */
+export interface MeasuredReconciles {
+  ended(result: ReconcileResult, durationMs: number): void;
+}
+
 export interface RuntimeMetrics {
+  /** Creates the series of a controller, at zero; call it once for each name. */
+  reconciles(controller: string): MeasuredReconciles;
   /** Creates the series of a queue, at zero; call it once for each name. */
   queue(name: string): MeasuredQueue;
   leading(lease: string, isLeading: boolean): void;
@@ -76,12 +91,46 @@ export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
   });
   for (const kind of notReadyKinds) unready.set({ kind }, 0);
   return {
+    reconciles: makeReconciles(registry),
     queue: makeQueues(registry),
     leading: (name, isLeading) => leader.set({ name }, isLeading ? 1 : 0),
     watch: makeWatches(registry),
     eventDropped: (reason) => dropped.inc({ reason }),
     unattached,
     notReady: (kind, count) => unready.set({ kind }, count),
+  };
+}
+
+/** A run without changes takes some milliseconds; the first run of a long list may take an hour. */
+const runSecondsBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
+
+function makeReconciles(registry: Registry): RuntimeMetrics["reconciles"] {
+  const registers = [registry];
+  const labelNames = ["controller", "result"];
+  const runs = new Counter({
+    name: "wafsync_reconcile_total",
+    help: "Reconcile runs by controller and result: success, error, requeue, blocked or interrupted.",
+    labelNames,
+    registers,
+  });
+  const durations = new Histogram({
+    name: "wafsync_reconcile_duration_seconds",
+    help: "Duration of reconcile runs by controller and result.",
+    labelNames,
+    registers,
+    buckets: runSecondsBuckets,
+  });
+  return (controller) => {
+    for (const result of reconcileResults) {
+      runs.inc({ controller, result }, 0);
+      durations.zero({ controller, result });
+    }
+    return {
+      ended(result, durationMs) {
+        runs.inc({ controller, result });
+        durations.observe({ controller, result }, durationMs / 1000);
+      },
+    };
   };
 }
 

@@ -1,18 +1,11 @@
 // All metrics of one process, in one registry that is not global. Every series whose labels are known in advance exists from
 // the start, at zero. The number of series is limited by the number of instances, feeds, controllers and kinds.
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { makeAutoBlockMetrics } from "./metrics-auto-blocks.ts";
-import type { AutoBlockMetrics } from "./metrics-auto-blocks.ts";
-import { makeFeedMetrics } from "./metrics-feeds.ts";
-import type { FeedMetrics } from "./metrics-feeds.ts";
-import { makeReconcileMetrics } from "./metrics-reconciles.ts";
-import type { ReconcileMetrics } from "./metrics-reconciles.ts";
-import { makeRuntimeMetrics } from "./metrics-runtime.ts";
-import type { RuntimeMetrics } from "./metrics-runtime.ts";
-import { makeWafMetrics } from "./metrics-waf.ts";
-import type { WafMetrics } from "./metrics-waf.ts";
+import { makeRuntimeMetrics, type RuntimeMetrics } from "./metrics-runtime.ts";
+import { type AutoBlockMetrics, type FeedMetrics, makeAutoBlockMetrics, makeFeedMetrics } from "./metrics-sources.ts";
+import { makeWafMetrics, type WafMetrics } from "./metrics-waf.ts";
 
-export interface Metrics extends WafMetrics, FeedMetrics, AutoBlockMetrics, ReconcileMetrics, RuntimeMetrics {
+export interface Metrics extends WafMetrics, FeedMetrics, AutoBlockMetrics, RuntimeMetrics {
   /** The HTTP Content-Type of `text`. */
   readonly contentType: string;
   /** All series in the text format of Prometheus. */
@@ -40,7 +33,6 @@ export function createMetrics({ version, withProcess }: MetricsOptions): Metrics
     ...makeWafMetrics(registry),
     ...makeFeedMetrics(registry),
     ...makeAutoBlockMetrics(registry),
-    ...makeReconcileMetrics(registry),
     ...makeRuntimeMetrics(registry),
     contentType: registry.contentType,
     text: () => registry.metrics(),

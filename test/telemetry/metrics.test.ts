@@ -4,7 +4,7 @@ import { KeyedQueue } from "../../src/async/keyed-queue.ts";
 import type { EventDropReason } from "../../src/kube/event-recorder.ts";
 import { listNames } from "../../src/model/declared.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
-import { fetchResults } from "../../src/telemetry/metrics-feeds.ts";
+import { fetchResults } from "../../src/telemetry/metrics-sources.ts";
 import { InstanceSeries, instancesMax, otherSeriesMax } from "../../src/telemetry/metrics-instances.ts";
 import { eventDropReasons } from "../../src/telemetry/metrics-runtime.ts";
 import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";
