@@ -1,7 +1,7 @@
 // What commands print: lines on a terminal, with colours only if it is interactive; tables as kubectl prints them; and strings of
 // others in Markdown, where they must not become links, images, tables, HTML or mentions of users.
 import { stripVTControlCharacters, styleText } from "node:util";
-import { visibleLines, visibleText } from "../model/visible-text.ts";
+import { markedText, visibleLines, visibleText } from "../model/visible-text.ts";
 
 export type Style = "red" | "green" | "yellow" | "cyan" | "bold" | "dim";
 export type Paint = (style: Style, text: string) => string;
@@ -53,11 +53,9 @@ export function remark(paint: Paint, kind: keyof typeof remarkStyles, text: stri
   return `${paint(remarkStyles[kind], `${kind}:`)} ${visibleText(text)}`;
 }
 
-const controls = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
-
 /** Markdown and HTML treat numeric references as text, whatever character they represent. */
 export function markdownText(text: string): string {
-  return text.replaceAll(controls, "�").replaceAll(/[&<>"'`|*_~[\]{}\\@#$^]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  return markedText(text).replaceAll(/[&<>"'`|*_~[\]{}\\@#$^]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 const gap = 3;

@@ -5,7 +5,8 @@ const plain = /^[\x20-\x7e]*$/;
 const plainLines = /^[\x20-\x7e\n]*$/;
 /** `##[` and `##vso[` start commands of pipelines, even in the middle of a line. */
 const commandMark = "##";
-const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]|#(?=#(?:\[|vso\[))/gu;
+const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const unseen = new RegExp(String.raw`${invisible.source}|#(?=#(?:\[|vso\[))`, "gu");
 /**
  * Characters that wafsync itself uses in multi-line output: line feeds, tabs, and bold, dim and colored text. All other
  * terminal codes are excluded: a code that hides text or swaps its colors can only come from an external string.
@@ -16,6 +17,11 @@ const ownOrUnseen = new RegExp(String.raw`\n|\t|${"\u001b"}\[(?:1|2|22|3[1-6]|39
 export function visibleText(text: string): string {
   // Nearly all strings are plain, and there may be a million of them.
   return plain.test(text) && !text.includes(commandMark) ? text : text.replaceAll(unseen, escaped);
+}
+
+/** A single line with `�` for each invisible character. */
+export function markedText(text: string): string {
+  return text.replaceAll(invisible, "\u{FFFD}");
 }
 
 /** The value with all strings in it, at any depth, as single lines without invisible characters. */

@@ -16,13 +16,13 @@ import type { WhyView } from "../cli/why-view.ts";
 import { AddressCover } from "../model/address-cover.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { asSentence, shortened } from "../model/sentence.ts";
-import { assetAt, framed, titleOf } from "./frame.ts";
+import { assetAt, framed } from "./frame.ts";
 import { declaredLists } from "./client-lists.ts";
 import { html } from "./html.ts";
-import type { ReadHistory } from "./instance-page.ts";
-import { historyPage, instancePage } from "./instance-page.ts";
+import type { InstanceParts, ReadHistory } from "./instance-page.ts";
+import { instancePage } from "./instance-page.ts";
 import { instancesWith, overviewPage, readChoice, refusal } from "./overview-page.ts";
-import { instancePath } from "./parts.ts";
+import { instancePath, nameLengthMax } from "./parts.ts";
 import { readRequests } from "./requests.ts";
 import { requestSections } from "./requests-page.ts";
 import type { PageApp, PageRequest, PageResponse } from "./server.ts";
@@ -133,28 +133,28 @@ class App implements PreparedPageApp {
     { query, cached }: { readonly query: URLSearchParams; readonly cached: CachedSummary },
   ): Promise<PageResponse> {
     const { summary } = cached;
-    switch (view) {
-      case undefined: {
-        const pages = this.#pages.get(summary) ?? new Map<string, Promise<string>>();
-        this.#pages.set(summary, pages);
-        const made = pages.get(instance.instance) ?? this.#instancePage(name, instance, cached);
-        pages.set(instance.instance, made);
-        return page(200, await made);
-      }
-      case "history": {
-        const address = query.get("address") ?? "";
-        const cover = address === "" ? undefined : new AddressCover(parseAddress(address));
-        return page(200, historyPage(summary, instance.instance, await this.#history(name), cover));
-      }
-      case "requests":
-        return page(200, await this.#requestsPage(name, summary));
-      default:
-        return page(404, errorPage(summary, "This page does not exist."));
+    if (view === "requests") return page(200, await this.#requestsPage(name, summary));
+    if (view !== undefined) return page(404, errorPage(summary, "This page does not exist."));
+    const address = query.get("address");
+    if (address !== null) {
+      const searched = address.trim() === "" ? "Everything" : new AddressCover(parseAddress(address));
+      return page(200, await this.#instancePage(name, instance, cached, searched));
     }
+    const pages = this.#pages.get(summary) ?? new Map<string, Promise<string>>();
+    this.#pages.set(summary, pages);
+    const made = pages.get(instance.instance) ?? this.#instancePage(name, instance, cached, undefined);
+    pages.set(instance.instance, made);
+    return page(200, await made);
   }
 
-  async #instancePage(name: ObjectName, instance: InstanceSummary, { seen, summary }: CachedSummary): Promise<string> {
-    return instancePage(summary, instance, objectsOf(seen, instance.instance), await this.#history(name));
+  async #instancePage(
+    name: ObjectName,
+    instance: InstanceSummary,
+    { seen, summary }: CachedSummary,
+    searched: InstanceParts["searched"],
+  ): Promise<string> {
+    const objects = objectsOf(seen, instance.instance);
+    return instancePage(summary, instance, { objects, history: await this.#history(name), searched });
   }
 
   /** The page about the newest blocked requests; made once, and kept for a few minutes. */
@@ -195,7 +195,13 @@ class App implements PreparedPageApp {
     if (requests.state !== "Done") throw new CommandError(`the log of ${instance} was not read`);
     const title = `Blocked requests of ${instance}`;
     const linkOf = (client: string): string => `/why?${String(new URLSearchParams({ address: client, instance }))}`;
-    const heading = titleOf(title, instance, instancePath(instance), `, ${requests.period}, days and times in UTC`);
+    const heading = html`<div>
+      <h1>${shortened(title, nameLengthMax)}</h1>
+      <p class="quiet">
+        <a href="${instancePath(instance)}">${shortened(instance, nameLengthMax)}</a>, ${requests.period}, days and
+        times in UTC
+      </p>
+    </div>`;
     const body = [heading, ...requestSections(requests, "Not everything is shown", linkOf)];
     return framed({ title, where, version, searched: { address: "", instance }, body });
   }
@@ -228,9 +234,10 @@ class App implements PreparedPageApp {
       return await explainOn(target, instances.map(objectNameOf), address);
     });
     if (isJson) return json(200, { address, instances: views }, (body) => this.#redact(body));
+    const answer = { address, views, words };
     return page(
       200,
-      whyPage(frame, { address, views, words }, (line) => this.#redact(line)),
+      whyPage(frame, answer, (line) => this.#redact(line)),
     );
   }
 

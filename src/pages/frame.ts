@@ -113,14 +113,6 @@ export function liveTitle(title: string, generatedAt: string, about = ""): Marku
   </div>`;
 }
 
-/** The heading of a page about an instance that does not update itself. */
-export function titleOf(title: string, instance: string, path: string, more = ""): Markup {
-  return html`<div>
-    <h1>${shortened(title, nameLengthMax)}</h1>
-    <p class="quiet"><a href="${path}">${shortened(instance, nameLengthMax)}</a>${more}</p>
-  </div>`;
-}
-
 /** A form that narrows what the page shows. `hidden` is sent along. */
 export function filterForm(
   action: string,

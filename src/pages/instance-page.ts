@@ -8,16 +8,16 @@ import type { HistoryEvent } from "../model/history.ts";
 import { counted, inThousands, listed, shortened } from "../model/sentence.ts";
 import { timeChart } from "./charts.ts";
 import { entriesOverTime } from "./entries-over-time.ts";
-import { filterForm, framed, liveTitle, titleOf } from "./frame.ts";
+import { filterForm, framed, liveTitle } from "./frame.ts";
 import type { Markup } from "./html.ts";
 import { html } from "./html.ts";
 import { objectSection } from "./overview-page.ts";
 import type { Column } from "./parts.ts";
 import { ageOf, copyable, dataTable, instancePath, moreThan, section, stateMark, tiles, warnings } from "./parts.ts";
 
-/** The newest rows on the page of the WAF, and on the page of its history. */
+/** The newest changes, and what a search finds. */
 const newestRowsMax = 20;
-const historyRowsMax = 200;
+const foundRowsMax = 200;
 const objectsShownMax = 200;
 const cellLengthMax = 600;
 
@@ -26,12 +26,18 @@ export type ReadHistory =
   | { readonly ok: true; readonly events: readonly HistoryEvent[] }
   | { readonly ok: false; readonly problem: string };
 
-/** @param objects everything that refers to the instance */
+export interface InstanceParts {
+  /** Everything that refers to the instance. */
+  readonly objects: readonly ObjectSummary[];
+  readonly history: ReadHistory;
+  /** The address whose covering entries the history is searched for; undefined for the newest changes. */
+  readonly searched: AddressCover | "Everything" | undefined;
+}
+
 export function instancePage(
   { where, version, generatedAt, gaps }: Summary,
   instance: InstanceSummary,
-  objects: readonly ObjectSummary[],
-  history: ReadHistory,
+  { objects, history, searched }: InstanceParts,
 ): string {
   const name = instance.instance;
   const byNeed = objects.toSorted((a, b) => Number(a.ready === "True") - Number(b.ready === "True"));
@@ -50,7 +56,7 @@ export function instancePage(
       ...listTiles(instance),
       ...holdSection(instance),
       ...objectSection("Rules and other objects", "objects", byNeed.slice(0, objectsShownMax), objects.length),
-      ...historySections(instance, history, generatedAt),
+      ...historySections(instance, history, searched, generatedAt),
       section("requests", "Blocked requests", requests),
     ],
   });
@@ -103,14 +109,25 @@ function holdSection({ onHold, heldPlan = "", approve }: InstanceSummary): Marku
   return [section("holds", "Removals on hold", content, "warning")];
 }
 
-function historySections(instance: InstanceSummary, history: ReadHistory, now: string): Markup[] {
+function historySections(
+  instance: InstanceSummary,
+  history: ReadHistory,
+  searched: InstanceParts["searched"],
+  now: string,
+): Markup[] {
   if (!history.ok) return [section("history", "History", html`<p>${shortened(history.problem, 1_000)}</p>`)];
   const { events } = history;
-  const all = html`<p><a href="${instancePath(instance.instance)}/history">Search the whole history</a></p>`;
-  const rows = historyRows(instance.instance, events);
+  const cover = searched === "Everything" ? undefined : searched;
+  const rows = events.flatMap((event) => rowOf(instance.instance, event, cover)).toReversed();
+  const shown = rows.slice(0, searched === undefined ? newestRowsMax : foundRowsMax);
+  const filter = { label: "Entries that cover this address", name: "address", value: cover?.entry ?? "" };
+  const found = [dataTable("History", historyColumns(now), shown), ...moreThan(shown.length, rows.length)];
   return [
     ...overTimeSection(instance, events, now),
-    section("history", "History", [...historyTable(rows, newestRowsMax, now), ...(rows.length === 0 ? [] : [all])]),
+    section("history", "History", [
+      ...(events.length === 0 ? [] : [filterForm(`${instancePath(instance.instance)}#history`, filter)]),
+      ...(rows.length === 0 ? [html`<p>No changes are recorded.</p>`] : found),
+    ]),
   ];
 }
 
@@ -138,36 +155,6 @@ function overTimeSection(
   ];
 }
 
-/** The history page of one WAF, with a filter for entries that cover an address. */
-export function historyPage(
-  { where, version, generatedAt }: Summary,
-  instance: string,
-  history: ReadHistory,
-  cover: AddressCover | undefined,
-): string {
-  const path = instancePath(instance);
-  const title = `History of ${instance}`;
-  const filter = { label: "Only entries that cover this address", name: "address", value: cover?.entry ?? "" };
-  const found = history.ok
-    ? historyTable(historyRows(instance, history.events, cover), historyRowsMax, generatedAt)
-    : [html`<p>${shortened(history.problem, 1_000)}</p>`];
-  return framed({
-    title,
-    where,
-    version,
-    searched: { address: "", instance },
-    body: [
-      titleOf(title, instance, path),
-      section("history", "Changes", [filterForm(`${path}/history`, filter), ...found]),
-    ],
-  });
-}
-
-/** Newest first. */
-function historyRows(instance: string, events: readonly HistoryEvent[], cover?: AddressCover): readonly HistoryRow[] {
-  return events.flatMap((event) => rowOf(instance, event, cover)).toReversed();
-}
-
 function historyColumns(now: string): readonly Column<HistoryRow>[] {
   const text = (values: string): string => shortened(values, cellLengthMax);
   return [
@@ -178,10 +165,4 @@ function historyColumns(now: string): readonly Column<HistoryRow>[] {
     { title: "For", kind: "text", cell: ({ owners }) => text(owners.join(", ")) },
     { title: "Note", kind: "text", cell: ({ note }) => text(note) },
   ];
-}
-
-function historyTable(rows: readonly HistoryRow[], rowsMax: number, now: string): Markup[] {
-  if (rows.length === 0) return [html`<p>No changes are recorded.</p>`];
-  const shown = rows.slice(0, rowsMax);
-  return [dataTable("History", historyColumns(now), shown), ...moreThan(shown.length, rows.length)];
 }

@@ -36,7 +36,7 @@ h1 { margin: 0; font-size: 24px; line-height: 1.25; overflow-wrap: anywhere; }
 h2 { margin: 0 0 10px; font-size: 17px; overflow-wrap: anywhere; }
 p, li, dd, summary { overflow-wrap: anywhere; }
 p { margin: 0; }
-p + p, p + pre, pre + p, pre + button, table + p, .scroll + p, .legend + * { margin-top: 8px; }
+p + p, ul + p, p + pre, pre + p, pre + button, table + p, .scroll + p, .legend + * { margin-top: 8px; }
 ul { margin: 0; padding-left: 20px; }
 .quiet { color: var(--quiet); }
 h2 + .quiet { margin-bottom: 8px; }
@@ -57,11 +57,11 @@ th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical
 tbody tr:last-child > * { border-bottom: 0; }
 tbody th { font-size: 15px; font-weight: 400; color: var(--text); }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-@media (min-width: 701px) { .number + :not(.number) { padding-left: 12px; } }
+@media (min-width: 701px) { .number + :not(.number) { padding-left: 12px; } td:not(.text) .mark { white-space: nowrap; } }
 .time { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .address, .path, .words, .text, .name { overflow-wrap: anywhere; }
 .address, .text { min-width: 9em; }
-.name { min-width: 12em; }
+.name { min-width: 14em; }
 .words { min-width: 13em; }
 th.path, th.words { width: 60%; min-width: 12em; }
 code, pre, tbody .address, tbody .path { font-family: ui-monospace, monospace; font-size: 13px; }

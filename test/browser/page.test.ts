@@ -1,71 +1,26 @@
 // The page in a real browser: in light and dark mode, on a narrow screen, by keyboard, up to date, and without running anything
 // that attackers wrote.
 // Long: `npm run test:deploy` runs it.
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Browser, Page } from "puppeteer-core";
+import type { Browser } from "puppeteer-core";
 import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
 import { describeWithBrowser } from "../support/processes/describe-with-browser.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { barriersOf, keepScreenshot, openInBrowser, provokeAttacks } from "../support/worlds/browser-page.ts";
+import type { BrowserPage, BrowserView } from "../support/worlds/browser-page.ts";
 import { servePage } from "../support/worlds/open-page.ts";
 import type { ServedPage } from "../support/worlds/open-page.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
-const require = createRequire(import.meta.url);
-/** The folder in which screenshots are kept for people, if set. */
-const screenshots = process.env["WAFSYNC_SCREENSHOTS"];
 const views = [
-  ["light", 1200],
-  ["dark", 1200],
-  ["light", 390],
+  { scheme: "light", width: 1200 },
+  { scheme: "dark", width: 1200 },
+  { scheme: "light", width: 390 },
 ] as const;
 
-interface OpenPage extends AsyncDisposable {
-  readonly page: Page;
-  /** Requests of the page to other hosts, and errors in its console, such as violations of its policy. */
-  readonly troubles: readonly string[];
-}
-
-async function open(
-  browser: Browser,
-  url: string,
-  [scheme, width]: readonly ["light" | "dark", number] = ["light", 1200],
-  runsScripts = true,
-): Promise<OpenPage> {
-  const context = await browser.createBrowserContext();
-  const page = await context.newPage();
-  const troubles: string[] = [];
-  const { origin } = new URL(url);
-  page.on("request", (request) => {
-    if (!request.url().startsWith(`${origin}/`)) troubles.push(`request ${request.url()}`);
-  });
-  page.on("console", (message) => troubles.push(`console ${message.text()}`));
-  page.on("pageerror", (error) => troubles.push(`error ${String(error)}`));
-  page.on("dialog", (dialog) => {
-    troubles.push(`dialog ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  await page.setJavaScriptEnabled(runsScripts);
-  await page.setViewport({ width, height: 900 });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-  await page.goto(url, { waitUntil: "load" });
-  return { page, troubles, [Symbol.asyncDispose]: async () => await context.close() };
-}
-
-async function keepScreenshot(page: Page, name: string): Promise<void> {
-  if (screenshots === undefined) return;
-  await mkdir(screenshots, { recursive: true });
-  await writeFile(join(screenshots, `${name}.png`), await page.screenshot({ fullPage: true }));
-}
-
-/** The findings of an accessibility checker, except minor ones. */
-async function barriersOf(page: Page): Promise<readonly string[]> {
-  await page.evaluate(await readFile(require.resolve("axe-core/axe.min.js"), "utf8"));
-  return (await page.evaluate(`axe.run().then(({ violations }) => violations.map(
-    ({ impact, id, nodes }) => impact + " " + id + ": " + nodes.map(({ html }) => html.slice(0, 200)).join(" ")))`)) as string[];
+async function open(browser: Browser, url: string, view?: BrowserView): Promise<BrowserPage> {
+  return await openInBrowser(browser, url, `${new URL(url).origin}/`, view);
 }
 
 await describeWithBrowser("The page in a browser", (browser) => {
@@ -92,16 +47,16 @@ await describeWithBrowser("The page in a browser", (browser) => {
     ["instance", "/instances/shop/main"],
     ["why", "/why?address=192.0.2.3"],
     ["requests", "/instances/shop/main/requests"],
-    ["history", "/instances/shop/main/history"],
+    ["history", "/instances/shop/main?address="],
     ["error", "/why?address=nonsense"],
   ])("shows its %s in light mode, in dark mode and on a phone, without accessibility problems", async (name, path) => {
     for (const view of views) {
       await using opened = await open(browser(), served.url + path, view);
       const { page, troubles } = opened;
-      await keepScreenshot(page, `page-${name}-${view.join("-")}`);
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(view[1]);
+      await keepScreenshot(page, `page-${name}-${view.scheme}-${view.width}`);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(view.width);
       const back = await page.evaluate("getComputedStyle(document.body).backgroundColor");
-      expect(back).toBe(view[0] === "light" ? "rgb(245, 246, 248)" : "rgb(18, 22, 28)");
+      expect(back).toBe(view.scheme === "light" ? "rgb(245, 246, 248)" : "rgb(18, 22, 28)");
       expect(await barriersOf(page)).toStrictEqual([]);
       // An error page has an error status, which the browser logs.
       expect(troubles.filter((one) => !/status of 400/.test(one))).toStrictEqual([]);
@@ -155,7 +110,7 @@ await describeWithBrowser("The page in a browser", (browser) => {
   });
 
   test("shows the same content without scripts", async () => {
-    await using opened = await open(browser(), served.url, ["light", 1200], false);
+    await using opened = await open(browser(), served.url, { runsScripts: false });
     expect(await opened.page.title()).toMatch(/WAF/);
     const { text } = await served.get("/");
     expect(text).toContain('<noscript><meta http-equiv="refresh" content="30" /></noscript>');
@@ -180,13 +135,8 @@ await describeWithBrowser("The page in a browser", (browser) => {
     ]) {
       await using opened = await open(browser(), fresh.url + path);
       const { page, troubles } = opened;
-      // By then, every event that could trigger an attack has happened.
-      await page.$$eval("main *", (elements) => {
-        for (const element of elements) if ("focus" in element) (element as { focus(): void }).focus();
-      });
+      expect(await provokeAttacks(page)).toStrictEqual([]);
       expect(await page.evaluate("window.hit")).toBeUndefined();
-      const foreign = "script, img, iframe, link, base, style, [onload], [onerror], [onfocus], [style]";
-      expect(await page.$$eval(`body :is(${foreign})`, (found) => found.map((one) => one.outerHTML))).toStrictEqual([]);
       expect(troubles.filter((one) => !/status of 400/.test(one))).toStrictEqual([]);
       expect(new URL(page.url()).origin).toBe(fresh.url);
     }

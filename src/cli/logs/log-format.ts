@@ -5,6 +5,7 @@ import { jsonLineOf } from "../../model/json-line.ts";
 import { logEntryFields } from "../../model/log-entry.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { shortened } from "../../model/sentence.ts";
+import { markedText } from "../../model/visible-text.ts";
 
 export const logFormats = ["ndjson", "csv", "table", "json"] as const;
 export type LogFormatName = (typeof logFormats)[number];
@@ -71,12 +72,10 @@ function isHiddenFormula(value: unknown): boolean {
   return typeof value === "string" && !/^[\t\r]/.test(value) && hiddenFormula.test(value);
 }
 
-const controls = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
-
 function withoutControls(entry: LogEntry): LogEntry {
   const cells = Object.entries(entry).map(([name, value]) => [
     name,
-    typeof value === "string" ? value.replaceAll(controls, "�") : value,
+    typeof value === "string" ? markedText(value) : value,
   ]);
   return Object.fromEntries(cells) as LogEntry;
 }
@@ -174,5 +173,5 @@ function cellsOf(text: string): number {
 }
 
 function printableCell(text: string): string {
-  return shortened(text, cellLengthMax).replaceAll(controls, "�");
+  return markedText(shortened(text, cellLengthMax));
 }
