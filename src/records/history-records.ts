@@ -12,13 +12,14 @@ import { historyKinds, keepNewest } from "../model/history.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { shortened } from "../model/sentence.ts";
 import type { RecordKey, RecordStore, SavedRecord } from "./record-store.ts";
+import { dayMs } from "../model/time-text.ts";
 
 const attemptsMax = 2;
 /** The number of instances whose text is cached, so that a batch needs only one request. */
 const knownMax = 20;
 
 /** About 13,000 entries. Every batch writes the whole text. */
-export const historyLimits: HistoryLimits = { eventsMax: 5_000, ageMsMax: 90 * 86_400_000, bytesMax: 256 * 1024 };
+export const historyLimits: HistoryLimits = { eventsMax: 5_000, ageMsMax: 90 * dayMs, bytesMax: 256 * 1024 };
 
 export type ReadHistory =
   | { readonly ok: true; readonly events: readonly HistoryEvent[] }

@@ -16,11 +16,12 @@ import { DecodedBody } from "../fetch/decoded-body.ts";
 import type { FeedRequestOptions } from "../fetch/feed-request.ts";
 import { checkFeedUrl, getFeed, startFeedDeadline, statusFault } from "../fetch/feed-request.ts";
 import { parseChanges, parseDecisions } from "./crowdsec-wire.ts";
+import { hourMs } from "../../model/time-text.ts";
 
 /** 100,000 decisions need 17 MB. */
 const bytesMax = 64 * 2 ** 20;
 /** A full read, which finds missed changes, is done this often. */
-const fullIntervalMs = 3_600_000;
+const fullIntervalMs = hourMs;
 
 export interface CrowdsecSourceOptions extends FeedRequestOptions {
   readonly clock: FeedRequestOptions["clock"] & Pick<Clock, "monotonicMs">;

@@ -7,11 +7,12 @@ import type { DeclaredFeed, FeedFormat } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading, InvalidLine } from "../../model/feed.ts";
 import type { FetchFault, FetchOutcome, TextFacts } from "./fetched-text.ts";
 import { type FeedDecision, type HoldReason, judgeChanges, judgeContent } from "./guards.ts";
+import { dayMs, hourMs } from "../../model/time-text.ts";
 
 /** Durations are whole seconds, so each response that repeats one gives a slightly different end. */
 const endToleranceMs = 2_000;
 /** Expired entries are known this long, for WAFs that can't be written in the meantime. */
-const endedKeptMs = 7 * 86_400_000;
+const endedKeptMs = 7 * dayMs;
 const endedMax = 100_000;
 
 /** The hash by which a user accepts exactly this content. */
@@ -292,9 +293,9 @@ export function contentHash({ entries }: FeedContent): string {
 /** Feeds with the same interval are spread over this fraction of it. */
 const jitterShare = 0.1;
 const retryBaseMs = 60_000;
-const retryMsMax = 3_600_000;
+const retryMsMax = hourMs;
 /** The maximum delay that a server can request is one day. */
-export const retryAfterMsMax = 86_400_000;
+export const retryAfterMsMax = dayMs;
 const doublingsMax = 20;
 
 export interface FetchHistory {
