@@ -2,13 +2,9 @@
 import { afterEach, expect, test } from "@jest/globals";
 import { LogForwardingController } from "../../src/app/log-forwarding-controller.ts";
 import type { WafFault } from "../../src/model/waf-result.ts";
-import type { ForwardLogsPorts } from "../../src/reconcile/logs/forward-ports.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
-import { anInstance, instanceName } from "../support/builders/declare.ts";
-import { gathered } from "../support/builders/gathered.ts";
-import { seededRandom } from "../support/builders/seeded-random.ts";
-import { RecordedStatus } from "../support/fakes/recorded-status.ts";
-import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+import { instanceName } from "../support/builders/declare.ts";
+import { ForwardWorld } from "../support/worlds/forward-world.ts";
 
 const ends: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -20,51 +16,22 @@ interface Options {
   readonly baseUrlObjection?: string;
 }
 
-function stage({ fault, baseUrlObjection }: Options = {}) {
-  const clock = createVirtualClock();
-  const random = seededRandom(5);
-  const stop = new AbortController();
+async function stage({ fault, baseUrlObjection }: Options = {}) {
+  const world = new ForwardWorld();
+  await world.becomeReady();
+  world.baseUrlObjection = baseUrlObjection;
+  if (fault !== undefined) world.faults.push(...Array.from({ length: 1_000 }, () => fault));
+  const { clock, stopping: stop } = world;
   const metrics = createMetrics({ version: "1", withProcess: false });
   const reasonsOfRuns: (readonly string[])[] = [];
-  const instance = anInstance();
-  const enabled = { ...instance, logs: { ...instance.logs, enabled: true } };
-  const page = { scrollId: null, total: 0, entries: [], broken: [] };
-  const status = new RecordedStatus();
-  const ready = { type: "Ready", status: "True", reason: "Ready", message: "", lastTransitionTime: "" };
-  void status.write(enabled.meta, { observedGeneration: 1, domain: "shop.example", conditions: [ready] });
-  const ports: ForwardLogsPorts = {
-    source: { gather: async () => gathered({ instance: enabled }) },
-    baseUrlObjection: () => baseUrlObjection,
-    domainOf: () => "shop.example",
-    openLogs: () => ({
-      queryLogs: async () => (fault === undefined ? { ok: true, value: page } : { ok: false, fault }),
-      scrollLogs: async () => ({ ok: true, value: page }),
-    }),
-    outputOf: () => ({ write: async () => undefined }),
-    blocks: { publish: () => undefined, report: () => undefined },
-    records: {
-      load: async () => ({ state: "Loaded", record: undefined, revision: "" }),
-      save: async () => ({ state: "Saved", revision: "1" }),
-    },
-    status: {
-      read: (meta) => status.read(meta),
-      event: () => undefined,
-      update: async (meta, change) => await status.write(meta, change(status.read(meta) ?? {}) ?? {}),
-    },
-    clock,
-    random,
-    mayForward: () => true,
-    stopping: stop.signal,
-    observer: {},
-  };
   const controller = new LogForwardingController({
     startRun: (_instance, reasons) => {
       reasonsOfRuns.push(reasons);
-      return { ports };
+      return { ports: world.ports() };
     },
     concerns: () => true,
     clock,
-    random,
+    random: () => 0.5,
     metrics,
   });
   const running = controller.run(stop.signal);
@@ -84,7 +51,7 @@ function stage({ fault, baseUrlObjection }: Options = {}) {
 
 test("a run that failed counts as an error and as a retry", async () => {
   const fault = { code: "Unavailable", message: "The API is down.", status: 503 } as const;
-  const { clock, controller, reasonsOfRuns, runs, retries } = stage({ fault });
+  const { clock, controller, reasonsOfRuns, runs, retries } = await stage({ fault });
   controller.wake(instanceName, "start");
   await clock.advance(3_600_000);
   expect(await runs("error")).toBeGreaterThan(2);
@@ -94,7 +61,7 @@ test("a run that failed counts as an error and as a retry", async () => {
 });
 
 test("a run that cannot start before a change counts as blocked, and not as a retry", async () => {
-  const { clock, controller, runs, retries } = stage({ baseUrlObjection: "The base URL is not allowed." });
+  const { clock, controller, runs, retries } = await stage({ baseUrlObjection: "The base URL is not allowed." });
   controller.wake(instanceName, "start");
   await clock.advance(60_000);
   expect(await runs("blocked")).toBe(1);
@@ -102,7 +69,7 @@ test("a run that cannot start before a change counts as blocked, and not as a re
 });
 
 test("a run that forwarded all entries counts as a success", async () => {
-  const { clock, controller, runs, retries } = stage();
+  const { clock, controller, runs, retries } = await stage();
   controller.wake(instanceName, "start");
   await clock.advance(60_000);
   expect(await runs("success")).toBeGreaterThan(0);

@@ -109,7 +109,7 @@ export class ForwardWorld {
   /** Executes one run to its end. Returns undefined if the process was killed; then the next run belongs to a new process. */
   async look(): Promise<ForwardOutcome | undefined> {
     let over = false;
-    const promise = forwardLogs(instanceName, this.#ports(), this.#memory).finally(() => (over = true));
+    const promise = forwardLogs(instanceName, this.ports(), this.#memory).finally(() => (over = true));
     promise.catch(() => undefined);
     await this.clock.advanceUntil(() => over, lookTimeMsMax);
     try {
@@ -151,7 +151,8 @@ export class ForwardWorld {
     return this.status.condition(this.instance, "LogsForwarded");
   }
 
-  #ports(): ForwardLogsPorts {
+  /** The ports of a run. */
+  ports(): ForwardLogsPorts {
     return {
       source: { gather: async () => this.gathered },
       baseUrlObjection: () => this.baseUrlObjection,
