@@ -1,8 +1,9 @@
 // Calls `onHint` when something below a folder may have changed, without saying what: the caller rescans. Events are only
-// hints; the rescan at fixed intervals finds what caused no event (network file systems, watch limits, missed renames).
+// hints; the rescan after an interval without any finds what caused no event (network file systems, watch limits, missed renames).
 import { type FSWatcher, watch } from "chokidar";
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, relative, resolve } from "node:path";
+import { ChangeSignal } from "../../async/change-signal.ts";
 import type { Clock } from "../../async/clock.ts";
 
 export interface WatchOptions {
@@ -59,7 +60,7 @@ export function watchDirectory(
     watcher.once("ready", settle);
     signal.addEventListener("abort", settle, { once: true });
   });
-  const ended = Promise.all([hintAfterBursts(options, burst, signal), hintAtIntervals(options, burst, signal)])
+  const ended = hintAfterBursts(options, burst, signal)
     .then(() => watcher.close())
     .catch(() => undefined);
   return { ready, ended };
@@ -104,7 +105,7 @@ function isLinkToFolder(path: string): boolean {
 /** The times of the first and last event of a burst, and a way to wait for the next event. */
 class Burst {
   readonly #clock: Clock;
-  #wake: (() => void) | undefined;
+  readonly #begun = new ChangeSignal();
   firstMs: number | undefined;
   lastMs = 0;
 
@@ -115,64 +116,37 @@ class Burst {
   event(): void {
     this.lastMs = this.#clock.monotonicMs();
     this.firstMs ??= this.lastMs;
-    this.#wake?.();
+    this.#begun.notify();
   }
 
-  /** Resolves as soon as there is an untaken event, or at the abort. */
-  async waitForEvent(signal: AbortSignal): Promise<void> {
-    if (this.firstMs !== undefined || signal.aborted) return;
-    await new Promise<void>((done) => {
-      const wake = (): void => {
-        signal.removeEventListener("abort", wake);
-        this.#wake = undefined;
-        done();
-      };
-      this.#wake = wake;
-      signal.addEventListener("abort", wake, { once: true });
-    });
-  }
-
-  take(): void {
-    this.firstMs = undefined;
+  /** Resolves as soon as there is an event since the last hint, at the latest after this time, or at the abort. */
+  async begun(idleMs: number, signal: AbortSignal): Promise<void> {
+    if (this.firstMs !== undefined) return;
+    const cancel = this.#clock.schedule(idleMs, () => this.event());
+    await this.#begun.wait(this.#begun.version, signal);
+    cancel();
   }
 }
 
 async function hintAfterBursts(options: WatchOptions, burst: Burst, signal: AbortSignal): Promise<void> {
   const { clock, debounceMs, debounceMsMax, rescanIntervalMs, onHint } = options;
+  let idleMs = rescanIntervalMs;
   let retryDelayMs = retryDelayMsMin;
-  let retries = 0;
   let hintedMs = Number.NEGATIVE_INFINITY;
   let quietMs = debounceMs;
-  const retryLater = async (): Promise<void> => {
-    retries += 1;
-    await clock.sleep(retryDelayMs, signal);
-    retries -= 1;
-    burst.event();
-  };
   while (!signal.aborted) {
-    await burst.waitForEvent(signal);
+    await burst.begun(idleMs, signal);
     const firstMs = burst.firstMs ?? clock.monotonicMs();
     quietMs = firstMs - hintedMs < silenceMs ? Math.min(quietMs * 2, debounceMsMax) : debounceMs;
     for (let leftMs = quietMs; leftMs > 0 && !signal.aborted;) {
       await clock.sleep(leftMs, signal);
       leftMs = Math.min(burst.lastMs + quietMs, firstMs + burstMsMax) - clock.monotonicMs();
     }
-    burst.take();
+    burst.firstMs = undefined;
     if (signal.aborted) return;
     const answer = await onHint();
     hintedMs = clock.monotonicMs();
-    if (answer === "Rescan" && retries === 0) void retryLater();
+    idleMs = answer === "Rescan" ? retryDelayMs : rescanIntervalMs;
     retryDelayMs = answer === "Rescan" ? Math.min(retryDelayMs * 2, rescanIntervalMs) : retryDelayMsMin;
-  }
-}
-
-async function hintAtIntervals(
-  { clock, rescanIntervalMs }: WatchOptions,
-  burst: Burst,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await clock.sleep(rescanIntervalMs, signal);
-    burst.event();
   }
 }

@@ -436,8 +436,8 @@ describe("a watched directory", () => {
     await watch.write("new/folder/rule.yml", ruleYaml("new", ["192.0.2.3"]));
     await watch.until(blocks("192.0.2.3"));
     await rm(join(watch.path, "new"), { recursive: true });
-    await watch.until((snapshot) => !blocks("192.0.2.3")(snapshot));
-    expect(watch.source.faults()).toStrictEqual([]);
+    // A scan in the middle of the removal reports a fault, and the next one takes it back.
+    await watch.until((snapshot) => !blocks("192.0.2.3")(snapshot) && snapshot.faults.length === 0);
   });
 
   test("reports each file that an editor replaces by renaming", async () => {
