@@ -4,6 +4,9 @@ import type { Clock } from "./clock.ts";
 /** The code of the signal's reason after the deadline. */
 export const deadlineCode = "DEADLINE";
 
+/** One for all: an error for each operation would cost more than the rest of a deadline. */
+const ended = Object.assign(new Error("The operation has ended."), { code: "ABORTED" });
+
 export interface DeadlineOptions {
   readonly clock: Pick<Clock, "schedule">;
   readonly timeoutMs: number;
@@ -23,11 +26,14 @@ export interface Deadline {
 
 export function startDeadline({ clock, timeoutMs, signal }: DeadlineOptions): Deadline {
   const over = new AbortController();
-  const reason = Object.assign(new Error("The deadline has passed."), { code: deadlineCode });
-  const start = (): (() => void) => clock.schedule(timeoutMs, () => over.abort(reason));
+  const expire = (): void => over.abort(Object.assign(new Error("The deadline has passed."), { code: deadlineCode }));
+  const start = (): (() => void) => clock.schedule(timeoutMs, expire);
   let cancel = start();
+  const follow = (): void => over.abort(signal?.reason);
+  if (signal?.aborted === true) follow();
+  else signal?.addEventListener("abort", follow, { once: true });
   return {
-    signal: signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]),
+    signal: over.signal,
     pause: () => cancel(),
     restart: () => {
       cancel();
@@ -35,7 +41,8 @@ export function startDeadline({ clock, timeoutMs, signal }: DeadlineOptions): De
     },
     end: () => {
       cancel();
-      over.abort();
+      signal?.removeEventListener("abort", follow);
+      over.abort(ended);
     },
   };
 }

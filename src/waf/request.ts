@@ -57,7 +57,7 @@ export async function sendRequest(
     const fault = bodyFaultOf(code, signal?.aborted === true);
     return exchangeOf(response, sent, { state: "Missing", fault, errorCode: fault === "Network" ? code : undefined });
   } finally {
-    deadline.pause();
+    deadline.end();
   }
 }
 
