@@ -18,7 +18,7 @@ import {
   ruleDocument,
   type TestDocument,
 } from "../support/builders/documents.ts";
-import { createNamespace, installDefinitions } from "../support/builders/cluster-objects.ts";
+import { createNamespace, definitionsDirectory, installDefinitions } from "../support/builders/cluster-objects.ts";
 import { describeWithControlPlane } from "../support/control-plane/suite.ts";
 
 interface StatusBody {
@@ -112,6 +112,14 @@ await describeWithControlPlane("admission", (cluster) => {
     const refused = await refusedAddresses(addresses.with(4711, "198.51.100.7:443"));
     expect([...refused.keys()]).toStrictEqual([4711]);
     expect(refused.get(4711)).toContain("write an IPv4 or IPv6 address or network, for example 192.0.2.7");
+  });
+
+  // It stores the whole object in an annotation of limited size.
+  test("client-side apply takes the CRDs, and a rule with 10,000 addresses", async () => {
+    await cluster.expectKubectl(["apply", "--dry-run=server", "-k", definitionsDirectory]);
+    const addresses = Array.from({ length: 10_000 }, (_, place) => `198.18.${place >> 8}.${place & 255}`);
+    const rule = { ...ruleDocument({ addresses }), metadata: { name: "many", namespace } };
+    await cluster.expectKubectl(["apply", "-f", "-"], { input: JSON.stringify(rule) });
   });
 
   test("host bits are rejected with a message that says what to write", async () => {

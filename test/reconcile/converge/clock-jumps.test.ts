@@ -2,7 +2,7 @@
 // durations.
 import { describe, expect, test } from "@jest/globals";
 import { aCacheClear, addresses, anInstance, blocking } from "../../support/builders/declare.ts";
-import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
 
 const hourMs = 3_600_000;
 const down = { code: "Unavailable", message: "The API is down.", status: 503 } as const;
@@ -23,8 +23,7 @@ describe("A wall clock that jumps", () => {
   });
 
   test("back does not extend a confirmation of the declared state", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(4))] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", addresses(4))] });
     world.declare({ instance: anInstance({ guards: { maxRemovals: 10, maxRemovalPercent: 100 } }), rules: [] });
     let removals = 0;
     world.onCall(({ name }) => {
@@ -52,8 +51,7 @@ describe("A wall clock that jumps", () => {
   });
 
   test("forward does not end the wait for the WAF of a deleted instance, which would orphan its entries", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", addresses(3))] });
     world.declare({ instance: anInstance({ consistencyWindowMs: 0, meta: { deleting: true } }) });
     world.waf.failOn({ on: "Any", times: 2, effect: "Before", fault: down });
     const failed = await world.pass();

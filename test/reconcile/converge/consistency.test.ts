@@ -1,15 +1,14 @@
 // A WAF whose lists show a write with a delay, and writes that take effect after they timed out.
 import { describe, expect, test } from "@jest/globals";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
-import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
 
 const [one = ""] = addresses(1);
 const timedOut = { code: "OutcomeUnknown", message: "No answer came within 10 s." } as const;
 
 /** A world with an added entry whose rule has been deleted. */
 async function worldAfter(): Promise<ConvergeWorld> {
-  const world = new ConvergeWorld({ declared: { rules: [blocking("feed", [one])] } });
-  await world.pass();
+  const world = await converged({ rules: [blocking("feed", [one])] });
   world.declare({ rules: [] });
   return world;
 }

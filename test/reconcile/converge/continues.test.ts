@@ -50,7 +50,6 @@ describe("An instance that continues another one", () => {
     expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
     expect(world.status.eventReasons()).toContain("RecordContinued");
     expect(world.status.eventReasons()).not.toContain("RecordMissing");
-    expect(world.status.faults).toStrictEqual([]);
     expect(world.continued).toStrictEqual(["old/shop by edge/shop"]);
   });
 

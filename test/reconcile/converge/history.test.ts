@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
-import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
 
 function told({ history }: ConvergeWorld): string[] {
   return history.map(
@@ -10,8 +10,7 @@ function told({ history }: ConvergeWorld): string[] {
 
 describe("A run adds to the history", () => {
   test("the entries that it added and removed, and their rules", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1", "192.0.2.2"])] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("a", ["192.0.2.1", "192.0.2.2"])] });
     world.declare({ rules: [blocking("a", ["192.0.2.1"])] });
     await world.pass();
     await world.pass();
@@ -58,8 +57,7 @@ describe("A run adds to the history", () => {
   });
 
   test("an entry that another writer removed, and its second addition", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("a", ["192.0.2.1"])] });
     world.waf.lists.blocklist.length = 0;
     await world.pass();
     expect(told(world).slice(1)).toStrictEqual([
@@ -70,8 +68,7 @@ describe("A run adds to the history", () => {
 
   test("the removals that a person approved", async () => {
     const all = addresses(200);
-    const world = new ConvergeWorld({ declared: { rules: [blocking("a", all)] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("a", all)] });
     world.declare({ rules: [blocking("a", all.slice(0, 1))] });
     const { facts } = await world.pass();
     const hash = facts?.plan?.held?.hash ?? "";

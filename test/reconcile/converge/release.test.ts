@@ -5,7 +5,7 @@ import { ApiKey } from "../../../src/model/api-key.ts";
 import { addresses, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
 import type { InstanceOverrides } from "../../support/builders/declare.ts";
 import type { WafFaultRule } from "../../support/fakes/fake-waf.ts";
-import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
 
 const foreign = "203.0.113.7";
 const meta = { deleting: true };
@@ -53,8 +53,7 @@ describe("The deletion of an instance", () => {
     "of a WAF %s keeps the record of the entries on the WAF of another domain, and reports them",
     async (_, hasEntries) => {
       const rules = [blocking("feed", addresses(2))];
-      const world = new ConvergeWorld({ declared: { rules } });
-      await world.pass();
+      const world = await converged({ rules });
       world.waf.domain = "staging.shop.example";
       world.waf.lists.blocklist.splice(0);
       world.waf.keys.add("the-key-of-staging");

@@ -14,7 +14,7 @@ import {
 } from "../../support/builders/declare.ts";
 import { disputesMax } from "../../../src/plan/lists/disputes.ts";
 import { anInventory, entry } from "../../support/builders/gathered.ts";
-import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
 
 /** A world in which a rule added `count` entries and was then deleted. */
 async function worldAfter(count: number, options: ConstructorParameters<typeof ConvergeWorld>[0] = {}) {
@@ -85,8 +85,7 @@ describe("While declared objects are being replaced", () => {
 describe("A new process", () => {
   /** A world whose process has restarted while its cache still shows a rule that was deleted meanwhile. */
   async function staleWorld(): Promise<ConvergeWorld> {
-    const world = new ConvergeWorld();
-    await world.pass();
+    const world = await converged();
     world.declare({ rules: [blocking("lifted", ["192.0.2.1"])] });
     world.source.freezeCache();
     world.declare({ rules: [] });
@@ -130,7 +129,6 @@ describe("A new process", () => {
     await world.clock.advance(2_000);
     await world.pass();
     expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.2"]);
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("that can't confirm the declared state backs off, with increasing delays between reads of the WAF", async () => {
@@ -161,8 +159,7 @@ describe("A new process", () => {
   });
 
   test("reads the declared state once for all its additions, and not at all if there is nothing to write", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", addresses(3))] });
     world.restart();
     world.source.confirmCount = 0;
     await world.pass();
@@ -176,8 +173,7 @@ describe("A new process", () => {
   });
 
   test("clears no cache for an object that only its stale cache declares", async () => {
-    const world = new ConvergeWorld();
-    await world.pass();
+    const world = await converged();
     world.declare({ cacheClears: [aCacheClear("deploy")] });
     world.source.freezeCache();
     world.declare({ cacheClears: [] });
@@ -220,7 +216,6 @@ describe("Before removals", () => {
     await world.pass();
     expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("a confirmation counts for 30 s", async () => {
@@ -261,7 +256,6 @@ describe("Before removals", () => {
     expect(world.source.confirmCount).toBe(0);
     expect(world.status.read(world.instance)).toMatchObject({ blocklist: { held: 3 } });
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True SourceBroken");
-    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -291,7 +285,6 @@ describe("More removals than the guards allow", () => {
     expect(world.owned().approval).toBeUndefined();
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
     expect(world.status.read(world.instance)).not.toHaveProperty("heldPlan");
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("stay approved while a source is temporarily broken", async () => {
@@ -387,8 +380,7 @@ describe("More removals than the guards allow", () => {
 
 describe("Another domain", () => {
   test("stops all writes until expectedDomain names it, and the earlier entries stay recorded", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", addresses(2))] });
     world.waf.domain = "staging.shop.example";
     world.waf.lists.blocklist.splice(0);
     world.waf.lists.blocklist.push("198.18.0.0", "203.0.113.9");
@@ -413,7 +405,6 @@ describe("Another domain", () => {
     expect(world.status.eventReasons()).toContain("DomainMoved");
     expect(world.status.eventReasons()).not.toContain("DriftDetected");
     expect(world.owned().disputes).toStrictEqual([]);
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("stops them in the middle of a run", async () => {
@@ -423,7 +414,6 @@ describe("Another domain", () => {
     });
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(world.waf.count("AddEntry")).toBe(2);
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("that expectedDomain does not name is never written to", async () => {
@@ -447,7 +437,6 @@ describe("The inventory", () => {
     await world.clock.advance(2_000);
     await world.pass();
     expect(world.waf.lists.blocklist).toHaveLength(2);
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("that a newer process saved during a run ends it at the next save", async () => {
@@ -475,7 +464,6 @@ describe("The inventory", () => {
     world.inventory.failNext("Failed");
     expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnwritable" });
     expect(world.waf.writes()).toStrictEqual([]);
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("that can't be read stops everything, and the status reports this", async () => {
@@ -489,7 +477,6 @@ describe("The inventory", () => {
     await world.pass();
     expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
-    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
@@ -500,7 +487,6 @@ describe("The WAF is not called", () => {
     expect((await world.pass()).result).toMatchObject({ blocker: "BaseUrlNotAllowed" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False BaseUrlNotAllowed");
     expect(world.waf.calls).toStrictEqual([]);
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("without a key", async () => {
@@ -509,7 +495,6 @@ describe("The WAF is not called", () => {
     expect((await world.pass()).result).toMatchObject({ blocker: "MissingApiKey" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False MissingApiKey");
     expect(world.waf.calls).toStrictEqual([]);
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("as long as an older instance has the same key", async () => {
@@ -519,7 +504,6 @@ describe("The WAF is not called", () => {
     expect(world.status.condition(world.instance, "Ready")).toBe("False Conflict");
     expect(world.status.message(world.instance, "Ready")).toContain("WafInstance edge/older is older");
     expect(world.waf.calls).toStrictEqual([]);
-    expect(world.status.faults).toStrictEqual([]);
     const younger = aMeta("WafInstance", "edge/younger", { createdAtMs: createdMs + 1 });
     world.declare({ sameKey: [younger] });
     expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
@@ -600,7 +584,6 @@ describe("During a run", () => {
     expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
     expect(world.waf.count("AddEntry")).toBe(3);
     expect(world.status.condition(world.instance, "Ready")).toBe("Unknown Suspended");
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("another key starts a new run, and is not a failure", async () => {
@@ -647,21 +630,18 @@ describe("During a run", () => {
       [2, "Before"],
       [2, "After"],
     ] as const) {
-      const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
-      await world.pass();
+      const world = await converged({ origins: [anOrigin("a.example")] });
       world.declare({ origins: [anOrigin("a.example", { type: "Backup", meta: { generation: 2 } })] });
       world.waf.failOn({ on: "Write", nth, effect, fault: "Crash" });
       await world.passesUntilDone();
       expect([...world.waf.origins]).toStrictEqual([["a.example", "Backup"]]);
       expect(world.owned().origins.get("a.example")?.type).toBe("Backup");
-      expect(world.status.faults).toStrictEqual([]);
     }
   });
 
   test("an origin is added again if it is declared after all while the outcome of its removal is unknown", async () => {
     for (const effect of ["Before", "After"] as const) {
-      const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
-      await world.pass();
+      const world = await converged({ origins: [anOrigin("a.example")] });
       world.declare({ origins: [] });
       world.waf.failOn({ on: "RemoveOrigin", effect, fault: "Crash" });
       await world.passOrCrash();
@@ -674,8 +654,7 @@ describe("During a run", () => {
   });
 
   test("the primary origin is not removed before another host is the primary", async () => {
-    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
-    await world.pass();
+    const world = await converged({ origins: [anOrigin("a.example")] });
     world.waf.primary = "a.example";
     world.declare({ origins: [] });
     await world.pass();
@@ -684,14 +663,12 @@ describe("During a run", () => {
     world.waf.primary = "b.example";
     await world.pass();
     expect(world.waf.origins.has("a.example")).toBe(false);
-    expect(world.status.faults).toStrictEqual([]);
   });
 });
 
 describe("A dispute over an entry", () => {
   test("pauses corrections after the fourth change within an hour, with increasing pauses", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] });
     const addedAtMs: number[] = [];
     const startedMs = world.clock.nowMs();
     const verdicts = new Set<string | undefined>();
@@ -710,12 +687,10 @@ describe("A dispute over an entry", () => {
     expect([...verdicts]).toStrictEqual(["True Ready", "False Contested"]);
     expect(world.status.eventReasons()).toContain("Contested");
     expect(world.waf.lists.blocklist).toContain("192.0.2.2");
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("over 1,400 entries pauses corrections for all of them", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(1_400))] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", addresses(1_400))] });
     const added: number[] = [];
     for (let time = 0; time < 7; time += 1) {
       world.waf.lists.blocklist = [];
@@ -727,7 +702,6 @@ describe("A dispute over an entry", () => {
     expect(added).toStrictEqual([1_400, 1_400, 1_400, 0, 0, 0, 0]);
     expect(world.status.condition(world.instance, "Ready")).toBe("False Contested");
     expect(world.status.message(world.instance, "Synced")).not.toContain("remembers no more");
-    expect(world.status.faults).toStrictEqual([]);
   });
 
   test("over more entries than wafsync tracks pauses corrections for these, corrects the others, and is reported", async () => {
@@ -759,8 +733,7 @@ describe("A dispute over an entry", () => {
 
   test("does not exist under Observe and while the instance is suspended", async () => {
     for (const instance of [anInstance({ suspend: true }), anInstance({ policies: { blocklist: "Observe" } })]) {
-      const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1"])] } });
-      await world.pass();
+      const world = await converged({ rules: [blocking("feed", ["192.0.2.1"])] });
       world.declare({ instance });
       await world.pass();
       world.waf.lists.blocklist.splice(0);
@@ -771,8 +744,7 @@ describe("A dispute over an entry", () => {
   });
 
   test("starts with an event about the corrected drift", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1"])] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", ["192.0.2.1"])] });
     world.waf.lists.blocklist.splice(0);
     await world.pass();
     expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
@@ -789,10 +761,7 @@ describe("A dispute over an entry", () => {
 
 describe("A deleted rule", () => {
   test("leaves its entries with deletionPolicy Retain, even if its deletion takes a while", async () => {
-    const world = new ConvergeWorld({
-      declared: { rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain" })] },
-    });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain" })] });
     world.declare({ rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain", meta: { deleting: true } })] });
     await world.pass();
     world.declare({ rules: [] });
@@ -803,18 +772,14 @@ describe("A deleted rule", () => {
   });
 
   test("differs from a rule that drops an entry: this entry is removed despite Retain", async () => {
-    const world = new ConvergeWorld({
-      declared: { rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain" })] },
-    });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain" })] });
     world.declare({ rules: [blocking("feed", addresses(1), { deletionPolicy: "Retain" })] });
     await world.pass();
     expect(world.waf.lists.blocklist).toStrictEqual(addresses(1));
   });
 
   test("leaves a retained origin managed while a source can't be read", async () => {
-    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", { deletionPolicy: "Retain" })] } });
-    await world.pass();
+    const world = await converged({ origins: [anOrigin("a.example", { deletionPolicy: "Retain" })] });
     world.declare({ origins: [], brokenSources: ["origins.yaml could not be read."] });
     await world.pass();
     world.declare({ origins: [anOrigin("a.example", { deletionPolicy: "Retain" })], brokenSources: [] });
@@ -835,8 +800,7 @@ describe("A deleted rule", () => {
 
 describe("Facts that a list does not show", () => {
   test("a key that moves to another WAF between two reads drops nothing from the inventory", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", addresses(3))] });
     world.declare({ rules: [] });
     const mine = [...world.waf.lists.blocklist];
     world.onCall(({ name, list }) => {
@@ -850,8 +814,7 @@ describe("Facts that a list does not show", () => {
   });
 
   test("a refusal by another WAF drops no origin from the inventory", async () => {
-    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
-    await world.pass();
+    const world = await converged({ origins: [anOrigin("a.example")] });
     world.declare({ origins: [] });
     world.onCall(({ name }) => {
       if (name !== "RemoveOrigin") return;
@@ -899,10 +862,7 @@ describe("Facts that a list does not show", () => {
 describe("A guard that can't be read", () => {
   test("stops all writes until it is corrected, and is reported", async () => {
     const rules = [blocking("feed", addresses(2))];
-    const world = new ConvergeWorld({
-      declared: { rules, instance: anInstance({ guards: { neverBlock: ["office"] } }) },
-    });
-    await world.pass();
+    const world = await converged({ rules, instance: anInstance({ guards: { neverBlock: ["office"] } }) });
     expect(world.waf.writes()).toStrictEqual([]);
     expect(world.owned().entries.blocklist.size).toBe(0);
     expect(world.status.message(world.instance, "Accepted")).toContain("spec.guards.neverBlock[0]");
@@ -919,8 +879,7 @@ describe("A stale cache", () => {
   ])("of a %s process drops nothing that a rule or an origin retains", async (_, isNew) => {
     const rules = [blocking("feed", addresses(2), { deletionPolicy: "Retain" })];
     const origins = [anOrigin("a.example", { deletionPolicy: "Retain" })];
-    const world = new ConvergeWorld({ declared: { rules, origins } });
-    await world.pass();
+    const world = await converged({ rules, origins });
     if (isNew) world.restart();
     world.declare({ rules: [], origins: [] });
     world.source.freezeCache();
@@ -935,8 +894,7 @@ describe("A stale cache", () => {
   });
 
   test("that lags behind a change of the WAF does not cause runs without a pause", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", addresses(3))] });
     world.declare({ rules: [] });
     world.source.freezeCache();
     world.declare({ instance: anInstance({ expectedDomain: "shop.example", meta: { generation: 2 } }) });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Entry } from "../../../src/model/entry.ts";
 import { EntryChanges } from "../../../src/reconcile/entry-changes.ts";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
-import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
 import { messageFaults } from "../../support/worlds/conformance.ts";
 
 const open = anInstance({ guards: { maxRemovals: 10_000, maxRemovalPercent: 100 } });
@@ -14,8 +14,7 @@ function eventsOf(world: ConvergeWorld, object: string): string[] {
 
 describe("An event about entries", () => {
   test("names the first ten and the rule, on the rule as well as on the instance", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(1_413))] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", addresses(1_413))] });
     const first = addresses(1_413).toSorted().slice(0, 10);
     const message = `Added 1,413 entries for WafIpRule edge/feed: ${first.join(", ")} and 1,403 more.`;
     expect(eventsOf(world, "WafInstance edge/shop")).toStrictEqual([message]);
@@ -48,8 +47,7 @@ describe("An event about entries", () => {
 
   test("names the former owner of removed entries, but is not emitted for a rule that no longer exists", async () => {
     const rules = [blocking("gone", ["192.0.2.1"]), blocking("stays", ["192.0.2.2", "192.0.2.3"])];
-    const world = new ConvergeWorld({ declared: { instance: open, rules } });
-    await world.pass();
+    const world = await converged({ instance: open, rules });
     world.status.events.splice(0);
     world.declare({ rules: [blocking("stays", ["192.0.2.2"])] });
     await world.pass();
@@ -62,8 +60,7 @@ describe("An event about entries", () => {
 
   test("names the rule that still exists if several rules last declared the entry", async () => {
     const rules = [blocking("gone", ["192.0.2.1"]), blocking("stays", ["192.0.2.1", "192.0.2.2"])];
-    const world = new ConvergeWorld({ declared: { instance: open, rules } });
-    await world.pass();
+    const world = await converged({ instance: open, rules });
     world.declare({ rules: [blocking("stays", ["192.0.2.2"])] });
     await world.pass();
     expect(eventsOf(world, "WafIpRule edge/stays").at(-1)).toBe("Removed 1 entry of WafIpRule edge/stays: 192.0.2.1.");
@@ -80,8 +77,7 @@ describe("An event about entries", () => {
   });
 
   test("reports the entries that were removed with a deleted instance", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
-    await world.pass();
+    const world = await converged({ rules: [blocking("feed", addresses(3))] });
     world.declare({ instance: anInstance({ meta: { deleting: true } }) });
     await world.pass();
     const message = "Removed 3 entries of WafIpRule edge/feed: 198.18.0.0, 198.18.0.1, 198.18.0.2.";
@@ -105,8 +101,7 @@ describe("An event about entries", () => {
     const rules = Array.from({ length: 7 }, (_, index) =>
       blocking(`r${index}`, addresses(index === 6 ? 1_200 : 2, index * 2)),
     );
-    const world = new ConvergeWorld({ declared: { rules } });
-    await world.pass();
+    const world = await converged({ rules });
     const [sum, ...others] = eventsOf(world, "WafInstance edge/shop");
     expect(others).toStrictEqual([]);
     expect(sum).toBe(
@@ -120,8 +115,7 @@ describe("An event about entries", () => {
 
   test("is emitted for at most 20 rules of one run", async () => {
     const rules = Array.from({ length: 60 }, (_, index) => blocking(`r${index}`, addresses(1, index)));
-    const world = new ConvergeWorld({ declared: { rules } });
-    await world.pass();
+    const world = await converged({ rules });
     expect(world.status.events).toHaveLength(21);
   });
 });
@@ -130,8 +124,7 @@ describe("Removals on hold", () => {
   const held = anInstance({ guards: { maxRemovals: 1 } });
 
   test("end with an event if the entries are declared again", async () => {
-    const world = new ConvergeWorld({ declared: { instance: held, rules: [blocking("feed", addresses(12))] } });
-    await world.pass();
+    const world = await converged({ instance: held, rules: [blocking("feed", addresses(12))] });
     world.declare({ rules: [blocking("feed", addresses(8))] });
     await world.pass();
     expect(world.status.eventReasons().at(-1)).toBe("RemovalsHeld");
@@ -147,8 +140,7 @@ describe("Removals on hold", () => {
   });
 
   test("end with an event about the approval, which names who set the annotation", async () => {
-    const world = new ConvergeWorld({ declared: { instance: held, rules: [blocking("feed", addresses(12))] } });
-    await world.pass();
+    const world = await converged({ instance: held, rules: [blocking("feed", addresses(12))] });
     world.declare({ rules: [blocking("feed", addresses(8))] });
     await world.pass();
     const hash = (world.status.read(world.instance) as { heldPlan: string }).heldPlan;

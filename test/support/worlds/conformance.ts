@@ -78,7 +78,8 @@ export function messageFaults(message: string): string[] {
   if (message.trim() !== message || message === "") faults.push("is empty or padded");
   if (/undefined|NaN|\[object|null/u.test(message)) faults.push("shows a value of the program");
   if (/ {2}|\.\.|\. \.|,\.|\(\)/u.test(message)) faults.push("has a hole in it");
-  if (!/[.…!?]$|=[0-9a-f]{12}$/u.test(message)) faults.push("does not end like a sentence");
+  // The last words may be the annotation to write, for kubectl or for a file.
+  if (!/[.…!?]$|(?:=[0-9a-f]{12}|: "[0-9a-f]{12}")$/u.test(message)) faults.push("does not end like a sentence");
   if (/\p{Cc}/u.test(message)) faults.push("has a line break or control character");
   return faults;
 }

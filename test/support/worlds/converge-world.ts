@@ -1,5 +1,6 @@
 // The environment of a reconcile run, in memory and in virtual time: declared state, inventory, WAF, status. Tests can change
-// it, and execute runs in it as the process does, including crashes and restarts.
+// it, and execute runs in it as the process does, including crashes and restarts. Every status that is written in a test is judged.
+import { afterEach, expect } from "@jest/globals";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { HistoryEvent } from "../../../src/model/history.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
@@ -31,6 +32,20 @@ export interface ConvergeWorldOptions extends Partial<Omit<FakeWafOptions, "cloc
   readonly seed?: number;
 }
 
+/** The statuses in all worlds of the running test. */
+const statuses: RecordedStatus[] = [];
+
+afterEach(() => {
+  expect(statuses.splice(0).flatMap(({ faults }) => faults)).toStrictEqual([]);
+});
+
+/** A world after a first run with this declared state. */
+export async function converged(declared: Partial<Gathered> = {}): Promise<ConvergeWorld> {
+  const world = new ConvergeWorld({ declared });
+  await world.pass();
+  return world;
+}
+
 export class ConvergeWorld {
   readonly clock: VirtualClock = createVirtualClock();
   readonly source = new ScriptedSource();
@@ -58,6 +73,7 @@ export class ConvergeWorld {
     const { declared, seed = 1, ...waf } = options;
     this.waf = new FakeWaf({ clock: this.clock, ...waf });
     this.#random = seededRandom(seed);
+    statuses.push(this.status);
     this.source.declare(gathered(declared));
     this.inventory.onSaved = () => void this.journal.push("saved");
     this.onCall(() => undefined);
