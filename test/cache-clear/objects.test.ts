@@ -10,12 +10,6 @@ import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
 import type { WafsyncObject } from "../support/worlds/status-history.ts";
 
-const badKey: FaultEffect = {
-  kind: "Respond",
-  status: 403,
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify({ success: false, message: "Bad API Key Value" }),
-};
 const serverError: FaultEffect = { kind: "ServerError" };
 
 await describeOperator("cache clears", (world) => {
@@ -91,28 +85,6 @@ await describeOperator("cache clears", (world) => {
       "AGE",
     ]);
     expect(first).toMatch(/^clear-0 +waf +4f2a91c +True +[\dm]+s +\d* +True +[\dm]+s$/);
-  });
-
-  test("a wrong key fails at once", async () => {
-    const { namespace, waf } = await world().newInstance("bad-key");
-    await world().allReady(namespace);
-    failOnClear(waf, badKey, 20);
-    const clear = cacheClear(namespace, "deploy");
-    await world().apply(clear);
-    const { over, status } = await ended(clear);
-    expect([over, status["attempts"]]).toStrictEqual(["Failed BadApiKey", 1]);
-    expect(clearsOf(waf)).toBe(0);
-  });
-
-  test("failures that pass are tried again, and the attempts are counted", async () => {
-    const { namespace, waf } = await world().newInstance("passing");
-    await world().allReady(namespace);
-    failOnClear(waf, serverError, 2);
-    const clear = cacheClear(namespace, "deploy");
-    await world().apply(clear);
-    const { over, status } = await ended(clear);
-    expect([over, status["attempts"], clearsOf(waf)]).toStrictEqual(["Complete Cleared", 3, 1]);
-    expect(status["duration"]).toMatch(/^\d+s$/);
   });
 
   test("the backoff limit and the deadline end it, and what was given up can be asked for again", async () => {

@@ -2,7 +2,6 @@
 // keys, and teams that leave.
 // Long: `npm run test:deploy` runs it.
 import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { addresses, cacheClear, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
 import { slow, within } from "../support/processes/slowness.ts";
@@ -53,28 +52,6 @@ await describeOperator("the life of a WAF", (world) => {
     });
   });
 
-  test("rejected entries are in the status of the rule, and the others are on the WAF without what it leaves out", async () => {
-    const guards = { neverBlock: ["203.0.113.5"] };
-    const { namespace, waf } = await world().newInstance("guarded", { guards });
-    await world().apply(rule(namespace, "wide", ["203.0.113.0/29", "10.0.0.0/8"], { except: ["203.0.113.5"] }));
-    await world().eventually(
-      "the rule is written around what is protected",
-      async () => (await ruleCondition(namespace, "wide", "Ready")) === "False GuardRejected",
-    );
-    expect(waf.view.blocklist.toSorted()).toStrictEqual(["203.0.113.0/30", "203.0.113.4", "203.0.113.6/31"]);
-    const wide = await world().read("WafIpRule", namespace, "wide");
-    expect(wide?.status).toMatchObject({
-      entries: { desired: 3, synced: 3, pending: 0, rejected: 1, declared: 2 },
-      rejected: [{ entry: "10.0.0.0/8", source: "spec.addresses[1]" }],
-    });
-
-    const patch = JSON.stringify({ spec: { guards: { specialPurpose: "Allow" } } });
-    const patched = ["patch", "wafinstance", "waf", "-n", namespace, "--type=merge", "-p", patch];
-    await world().cluster.expectKubectl(patched);
-    await world().allReady(namespace);
-    expect(waf.view.has("blocklist", "10.0.0.0/8")).toBe(true);
-  });
-
   test("a rule without its instance reports this, and attaches when the instance is created", async () => {
     const namespace = await world().newNamespace("late");
     const waf = world().newWaf();
@@ -91,59 +68,6 @@ await describeOperator("the life of a WAF", (world) => {
     await world().apply(keySecret(namespace, waf.key));
     await world().allReady(namespace);
     expect(waf.view.blocklist).toStrictEqual(["203.0.113.3"]);
-  });
-
-  test("a rule that is recreated with a typo in its reference puts its removals on hold until it is corrected or they are approved", async () => {
-    const { namespace, waf } = await world().newInstance("slip", { resyncInterval: "1h" });
-    const right = rule(namespace, "scanners", addresses(2));
-    const other = { ...instance(namespace, ""), metadata: { name: "waf", namespace } };
-    await world().apply(right, rule(namespace, "other", addresses(2, 10)), origin(namespace, "spare", "b.example"));
-    await world().allReady(namespace);
-    // The reference is immutable, so a typo requires a replaced object.
-    await world().patch(other, { spec: { suspend: true } });
-    await world().remove(right);
-    const slip = { instanceRef: { name: "wav" } };
-    await world().apply(rule(namespace, "scanners", addresses(2), slip));
-    await world().remove(rule(namespace, "other", []));
-    await world().patch(other, { spec: { suspend: false } });
-    await world().eventually("what the other rule wanted is removed", () => waf.view.blocklist.length === 2);
-    expect(waf.view.blocklist.toSorted()).toStrictEqual(addresses(2));
-    const heldBy = async () => conditionOf(await world().read("WafInstance", namespace, "waf"), "RemovalsHeld");
-    await world().eventually("the rest is on hold", async () => (await heldBy())?.reason === "SourceBroken");
-    const message = (await heldBy())?.message ?? "";
-    expect(message).toContain(
-      `WafIpRule ${namespace}/scanners is not attached to an instance. There is no WafInstance ${namespace}/wav; did you mean waf? Correct spec.instanceRef`,
-    );
-    const hash = /approve-removals=([0-9a-f]{12})/.exec(message)?.[1] ?? "";
-    await world().patch(other, { metadata: { annotations: { "wafsync.dev/approve-removals": hash } } });
-    await world().eventually("what was approved is removed", () => waf.view.blocklist.length === 0);
-    await world().remove(right);
-  });
-
-  test("an invalid line of a rule puts only its own removals on hold, until they are approved; other rules remove and expire", async () => {
-    const { namespace, waf } = await world().newInstance("odd", { resyncInterval: "1h" });
-    const list = (lines: readonly string[]) => configMap(namespace, "feed", lines.join("\n"));
-    const [first = "", ...held] = addresses(3);
-    const addressesFrom = [{ configMapKeyRef: { name: "feed", key: "list.txt" } }];
-    const expiresAt = `${new Date(Date.now() + slow(8_000)).toISOString().slice(0, 19)}Z`;
-    await world().apply(list([first, ...held]), rule(namespace, "feed", [], { addressesFrom }));
-    await world().apply(rule(namespace, "other", addresses(2, 10)));
-    await world().apply(rule(namespace, "brief", addresses(1, 20), { expiresAt }));
-    await world().eventually("all are added", () => waf.view.blocklist.length === 6);
-    await world().apply(list([first, "198.18.0.O1"]), rule(namespace, "other", addresses(1, 10)));
-    await world().eventually("one is removed, and one expires", () => waf.view.blocklist.length === 4);
-    expect(waf.view.blocklist.toSorted()).toStrictEqual([first, ...held, ...addresses(1, 10)].toSorted());
-    const status = async () => (await world().read("WafInstance", namespace, "waf"))?.status;
-    await world().eventually("the others are listed as on hold", async () => {
-      return isDeepStrictEqual(
-        JSON.parse(JSON.stringify((await status())?.["removalsOnHold"] ?? [])).at(0)?.examples,
-        held,
-      );
-    });
-    const approval = { "wafsync.dev/approve-removals": String((await status())?.["heldPlan"]) };
-    await world().patch(instance(namespace, ""), { metadata: { annotations: approval } });
-    await world().eventually("what was approved is removed", () => waf.view.blocklist.length === 2);
-    expect(waf.view.blocklist.toSorted()).toStrictEqual([first, ...addresses(1, 10)].toSorted());
   });
 
   test("an expired rule is removed on time, and not at the next resync", async () => {

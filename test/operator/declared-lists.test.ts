@@ -3,10 +3,9 @@
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
-import { addresses, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
-import { within } from "../support/processes/slowness.ts";
+import { addresses, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
+import { callsOf } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 
@@ -179,65 +178,5 @@ await describeOperator("declared lists", (world) => {
     await world().eventually("lists and origins are as declared", isAsDeclared);
     await world().allReady(namespace);
     expect(isAsDeclared()).toBe(true);
-  });
-
-  test("an urgent address is blocked within a second while 1,413 others are being loaded", async () => {
-    const { namespace, waf } = await world().newInstance("urgent");
-    const { settings } = world().simulator;
-    settings.latencyMs = 20;
-    try {
-      const list = addresses(1_413, 20_000).join("\n");
-      const bulk = rule(namespace, "bulk", [], {
-        addressesFrom: [{ configMapKeyRef: { name: "list", key: "list.txt" } }],
-      });
-      await world().apply(configMap(namespace, "list", list), bulk);
-      await world().eventually("the load is under way", () => waf.view.blocklist.length > 50);
-      await within(1_000, async () => {
-        await world().apply(rule(namespace, "urgent", ["203.0.113.77"], { ttl: "2h" }));
-        await world().eventually("the urgent address is blocked", () => waf.view.has("blocklist", "203.0.113.77"));
-      });
-      expect(waf.view.blocklist.length).toBeLessThan(300);
-    } finally {
-      settings.latencyMs = 0;
-    }
-    await world().allReady(namespace);
-    expect(writesOf(waf)).toStrictEqual({ added: 1_414, removed: 0 });
-  });
-
-  test("adjacent networks are merged if the rule requests it, and entries beyond the capacity of a list are reported", async () => {
-    const { namespace, waf } = await world().newInstance("aggregate", unguarded);
-    const object = instance(namespace, "");
-    const neighbours = addresses(8);
-    const scanners = (aggregate: boolean) => rule(namespace, "scanners", [...neighbours, "203.0.113.9"], { aggregate });
-    await world().apply(scanners(false));
-    await settle(namespace, waf, [...neighbours, "203.0.113.9"], writesOf(waf));
-    const switchTo = async (blocklist: object) => await world().patch(object, { spec: { blocklist } });
-    const sorted = () => waf.view.blocklist.toSorted();
-
-    await world().apply(scanners(true));
-    const merged = ["198.18.0.0/29", "203.0.113.9"];
-    await world().eventually("the neighbours are one network", () => String(sorted()) === String(merged));
-    // The network is added before any of its addresses is removed.
-    const writes = waf.view.requests.filter(({ method }) => method !== "GET").slice(9);
-    expect(writes.map(({ method }) => method)).toStrictEqual(["POST", ...neighbours.map(() => "DELETE")]);
-    await world().eventually("the status says how many entries the network stands for", async () => {
-      const { status } = (await world().read("WafIpRule", namespace, "scanners")) ?? {};
-      const entries = status?.["entries"] as Readonly<Record<string, number>> | undefined;
-      return entries?.["declared"] === 9 && entries["synced"] === 2 && entries["pending"] === 0;
-    });
-
-    await switchTo({ maxEntries: 5 });
-    await world().apply(scanners(false));
-    await world().eventually("the list is full", async () => {
-      const synced = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
-      return synced?.reason === "CapacityExceeded";
-    });
-    expect(sorted()).toStrictEqual([...neighbours.slice(0, 4), "203.0.113.9"]);
-    const full = await world().read("WafInstance", namespace, "waf");
-    expect(full?.status).toMatchObject({ blocklist: { live: 5, managed: 5, overflow: 4 } });
-    expect(conditionOf(full, "Ready")?.message).toContain("has room for 5 (spec.blocklist.maxEntries)");
-
-    await switchTo({ maxEntries: 9 });
-    await settle(namespace, waf, [...neighbours, "203.0.113.9"], writesOf(waf));
   });
 });

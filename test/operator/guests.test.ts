@@ -2,7 +2,6 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, cacheClear, origin, rule } from "../support/builders/manifests.ts";
-import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
 
@@ -118,18 +117,6 @@ await describeOperator("a WAF with guests", (world) => {
     await becomes(broken, "Accepted", "False SourceMissing");
     await world().apply(rule(namespace, "scanners", addresses(19)));
     await world().eventually("the owner's removal is done", () => waf.view.blocklist.length === 19);
-  });
-
-  test("3,000 addresses of a guest with the highest priority delay an address of the owner by a few calls", async () => {
-    const { namespace, guest, waf, of } = await shared("priority", { maxEntries: 3_000 });
-    world().simulator.settings.latencyMs = 20;
-    await world().apply(rule(guest, "flood", addresses(3_000), { ...of, priority: 1_000_000 }));
-    await world().eventually("the flood is being written", () => waf.view.blocklist.length > 5);
-    const before = callsOf(waf)["POST /api/blocklist_ip"] ?? 0;
-    await world().apply(rule(namespace, "urgent", ["203.0.113.66"]));
-    await world().eventually("the urgent address is blocked", () => waf.view.has("blocklist", "203.0.113.66"));
-    expect((callsOf(waf)["POST /api/blocklist_ip"] ?? 0) - before).toBeLessThan(slow(100));
-    world().simulator.settings.latencyMs = 0;
   });
 
   test("a guest clears the cache no more often than granted", async () => {

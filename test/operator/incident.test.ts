@@ -3,14 +3,12 @@
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, configMap, rule } from "../support/builders/manifests.ts";
-import { handMadeLists } from "../support/builders/hand-made-lists.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { summarySchema } from "../../src/api/summary.ts";
 import { dayMs } from "../../src/model/time-text.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
-import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { servePage } from "../support/worlds/open-page.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
@@ -134,71 +132,6 @@ await describeOperator("the commands of an incident", (world) => {
     waf.view.remove("blocklist", ["203.0.113.77"]);
   });
 
-  test("an address is blocked within three calls while a list is being loaded, and the block ends early or expires before the load does", async () => {
-    const { simulator, cluster } = world();
-    const loading = await world().newInstance("loading");
-    const { view } = loading.waf;
-    const admin = async (...words: string[]): Promise<FinishedProcess> =>
-      await runWafsync([
-        ...words,
-        "--kubeconfig",
-        cluster.kubeconfig,
-        "-n",
-        loading.namespace,
-        "--allow-insecure-http",
-      ]);
-    const happened = async (): Promise<string> => {
-      const { events } = jsonOf(await admin("history", urgent, "-o", "json")) as { events: { event: string }[] };
-      return events.map(({ event }) => event).join(" ");
-    };
-    view.add("blocklist", addresses(500, 60_000));
-    simulator.settings.latencyMs = 20;
-    await world().apply(
-      configMap(loading.namespace, "list", addresses(10_000).join("\n")),
-      rule(loading.namespace, "big", [], { addressesFrom: [{ configMapKeyRef: { name: "list", key: "list.txt" } }] }),
-    );
-    await world().eventually("the first entries", () => view.blocklist.length > 510);
-
-    const ending = new AbortController();
-    const created = callsWhenCreated(loading.namespace, view, ending.signal);
-    expect((await admin("block", urgent, "--for", "2h")).code).toBe(0);
-    const writes = simulator.requests().filter(({ domain, method }) => domain === view.domain && method === "POST");
-    const before = writes.findIndex(({ parameters }) => parameters["ip"] === urgent);
-    expect(view.has("blocklist", urgent)).toBe(true);
-    expect(before).toBeGreaterThan(0);
-    expect(before - (await created)).toBeLessThanOrEqual(2);
-    ending.abort();
-    const why = await admin("why", urgent);
-    expect([why.code, why.stdout]).toStrictEqual([
-      0,
-      expect.stringContaining(`${loading.namespace}/waf-block-203-0-113-9`),
-    ]);
-    await world().eventually("the block is in the history", async () => (await happened()) === "Added");
-
-    expect((await admin("unblock", urgent)).code).toBe(0);
-    expect(view.has("blocklist", urgent)).toBe(false);
-    // Long enough for the command to see the entry on the list, even on a busy machine.
-    expect((await admin("block", urgent, "--for", `${Math.ceil(slow(5_000) / 1_000)}s`)).code).toBe(0);
-    await world().eventually("the block has ended", () => !view.has("blocklist", urgent));
-    expect(view.blocklist.length).toBeLessThan(10_500);
-    await world().eventually(
-      "the end is in the history",
-      async () => (await happened()) === "Added Removed Added Removed",
-    );
-    simulator.settings.latencyMs = 0;
-  });
-
-  /** The number of writes that the WAF had received when the next rule of a command was created. */
-  async function callsWhenCreated(within: string, view: TestWaf["view"], signal: AbortSignal): Promise<number> {
-    const path = `/apis/wafsync.dev/v1alpha1/namespaces/${within}/wafiprules?watch=1&timeoutSeconds=120`;
-    for await (const line of world().requests.stream(path, signal)) {
-      const { type, object } = line as { type: string; object: { metadata: { name: string } } };
-      if (type === "ADDED" && object.metadata.name.includes("-block-"))
-        return view.requestCount("POST /api/blocklist_ip");
-    }
-    throw new Error("no rule of a command was created");
-  }
-
   test("an administrator finds an address of a ConfigMap on the lists, with its line, and its complete history", async () => {
     const { kubeconfig } = world().cluster;
     await world().apply(
@@ -269,33 +202,6 @@ await describeOperator("the commands of an incident", (world) => {
     expect([approved.code, approved.stdout]).toStrictEqual([0, expect.stringContaining("Approved on WafInstance")]);
     await world().eventually("they are removed", () => waf.view.blocklist.length === 511);
     await world().allReady(namespace);
-  });
-
-  test("1,413 manually created entries are adopted with import and kubectl, without a write to the WAF", async () => {
-    const { cluster, simulator } = world();
-    const taken = await world().newNamespace("taken");
-    const { view, key } = world().newWaf();
-    const lists = handMadeLists();
-    view.add("blocklist", lists.blocklist);
-    view.add("allowlist", lists.allowlist);
-    const wafWords = ["--base-url", simulator.baseUrl, "--allow-insecure-http", "--instance", "main", "-n", taken];
-    const imported = await runWafsync(["import", ...wafWords], { environment: { WAFSYNC_API_KEY: key } });
-    expect([imported.code, imported.stderr]).toStrictEqual([
-      0,
-      expect.stringContaining("Declared 1,313 entries of the blocklist and 100 of the allowlist"),
-    ]);
-    const secret = ["create", "secret", "generic", "main-waf-key", "-n", taken, `--from-literal=apiKey=${key}`];
-    await cluster.expectKubectl(secret);
-    const applied = await cluster.runKubectl(["apply", "--server-side", "-f", "-"], { input: imported.stdout });
-    expect(applied).toMatchObject({ code: 0 });
-    await world().allReady(taken);
-    const status = await runWafsync(["status", "--kubeconfig", cluster.kubeconfig, "-n", taken, "-o", "json"]);
-    expect([status.code, jsonOf(status)]).toMatchObject([
-      0,
-      { instances: [{ blocklist: { live: 1_313, managed: 1_313 }, allowlist: { live: 100, managed: 100 } }] },
-    ]);
-    expect(view.counters.changes).toBe(0);
-    expect((await world().events(taken)).map(({ reason }) => reason)).toContain("EntriesAdopted");
   });
 
   test("a user who can't write rules is told which permission is missing, and nothing is written", async () => {

@@ -1,7 +1,6 @@
 // The operator as users run it: two pods of deploy/kustomize on a real node, in a namespace with restricted Pod Security.
 import { existsSync } from "node:fs";
 import { kill } from "node:process";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
@@ -23,22 +22,16 @@ import {
   waitUntilBlocked,
   waitUntilReady,
   withArguments,
-  writeKustomization,
 } from "./steps.ts";
 import { followObjects } from "./drift.ts";
 import { kernelStatus, memoryOf, processesOfPod, recordMeasurement } from "./measurements.ts";
 import { describeInWorld } from "./world.ts";
 
-const deploy = join(import.meta.dirname, "..", "..", "deploy");
 const stepMs = 180_000;
-/** The schedule of the CronJob comes after 10 to 70 seconds. */
-const soonMs = 70_000;
 
 await describeInWorld("the operator on a node", (world) => {
   const { cluster } = world;
   let waf: Simulator;
-  /** The folder of the CronJob's kustomization. */
-  let nightly: string;
 
   beforeAll(async () => {
     waf = await startWaf(world);
@@ -127,17 +120,6 @@ await describeInWorld("the operator on a node", (world) => {
     await rolledOut(cluster, operatorNamespace);
   });
 
-  // Its schedule passes while the next tests run.
-  test("the nightly CronJob is created, and does not clear the cache at once", async () => {
-    const minute = new Date(Date.now() + soonMs).getUTCMinutes();
-    const onceSoon = [{ op: "replace", path: "/spec/schedule", value: `${minute} * * * *` }];
-    nightly = await writeKustomization(world, join(deploy, "cache-clear", "nightly"), {
-      patches: [{ target: { kind: "CronJob", name: "clear-cache-nightly" }, patch: JSON.stringify(onceSoon) }],
-    });
-    await cluster.expectKubectl(["apply", "--server-side", "-k", nightly]);
-    expect(waf.waf(apiKey).counters.cacheClears).toBe(0);
-  });
-
   test("a rolling restart replaces pods one by one, hands the Lease over, and loses no change", async () => {
     const before = (await operatorPods(cluster)).map(({ metadata }) => metadata.uid);
     const of = ["-n", operatorNamespace];
@@ -209,23 +191,5 @@ await describeInWorld("the operator on a node", (world) => {
       ({ status }) => status.containerStatuses?.[0]?.lastState?.terminated,
     );
     expect(ended.filter((last) => last?.reason === "OOMKilled")).toStrictEqual([]);
-  });
-
-  test("the nightly CronJob has cleared the cache when its schedule said so", async () => {
-    const succeeded = ["get", "jobs", "-n", "shop", "-o", "jsonpath={.items[*].status.succeeded}"];
-    await waitFor("a Job of the CronJob", stepMs, async () =>
-      (await cluster.expectKubectl(succeeded)) === "" ? undefined : true,
-    );
-    expect(waf.waf(apiKey).counters.cacheClears).toBeGreaterThan(0);
-    await cluster.expectKubectl(["delete", "--wait", "-k", nightly]);
-  });
-
-  test("the PostSync Job clears the cache once", async () => {
-    const clears = waf.waf(apiKey).counters.cacheClears;
-    const postSync = await writeKustomization(world, join(deploy, "cache-clear", "argocd-post-sync"));
-    await cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", "-k", postSync]);
-    const job = ["job/clear-cache", "-n", "shop"];
-    await cluster.expectKubectl(["wait", "--for=condition=Complete", "--timeout=120s", ...job]);
-    expect(waf.waf(apiKey).counters.cacheClears).toBe(clears + 1);
   });
 });

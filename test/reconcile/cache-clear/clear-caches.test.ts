@@ -5,10 +5,9 @@ import type { ResourceMeta } from "../../../src/model/resource.ts";
 import type { ReconcileOutcome } from "../../../src/reconcile/converge/finish.ts";
 import { previewInstance } from "../../../src/reconcile/converge/run.ts";
 import { newInstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
-import { aCacheClear, addresses, anInstance, blocking } from "../../support/builders/declare.ts";
+import { aCacheClear, addresses, blocking } from "../../support/builders/declare.ts";
 import { anInventory } from "../../support/builders/gathered.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
-import { crash } from "../../support/fakes/crash.ts";
 
 function aWorld(...cacheClears: readonly DeclaredCacheClear[]): ConvergeWorld {
   return new ConvergeWorld({ declared: { cacheClears } });
@@ -87,50 +86,6 @@ describe("A WafCacheClear", () => {
     expect(statusOf(world, clear)).not.toHaveProperty("lastTrigger");
   });
 
-  test("clears again for each new trigger, with a new status", async () => {
-    const clear = aCacheClear("deploy", { trigger: "a" });
-    const world = aWorld(clear);
-    await world.pass();
-    await world.clock.advance(60_000);
-    world.declare({ cacheClears: [aCacheClear("deploy", { trigger: "b", meta: { generation: 2 } })] });
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(2);
-    expect(statusOf(world, clear)).toMatchObject({
-      observedGeneration: 2,
-      startTime: "2026-01-01T00:01:00Z",
-      completionTime: "2026-01-01T00:01:00Z",
-      attempts: 1,
-      lastTrigger: "b",
-    });
-    expect(world.status.conditionOf(clear.meta, "Complete")?.lastTransitionTime).toBe("2026-01-01T00:01:00Z");
-    expect(world.owned().handledTriggers).toStrictEqual([expect.objectContaining({ trigger: "b" })]);
-  });
-
-  test("that is deleted and recreated does not clear again for the same trigger", async () => {
-    for (const trigger of ["a", undefined]) {
-      const clear = aCacheClear("deploy", { trigger, meta: { uid: "first" } });
-      const world = aWorld(clear);
-      await world.pass();
-      world.declare({ cacheClears: [] });
-      await world.pass();
-      world.status.forget(clear.meta);
-      world.restart();
-      const again = aCacheClear("deploy", { trigger, meta: { uid: "second" } });
-      await world.clock.advance(600_000);
-      world.declare({ cacheClears: [again] });
-      await world.pass();
-      expect(world.waf.cacheClears).toBe(1);
-      expect(complete(world, again)).toBe("True AlreadyHandled");
-      expect(world.status.condition(again.meta, "Ready")).toBe("True Ready");
-      expect(statusOf(world, again)).toMatchObject({ completionTime: "2026-01-01T00:00:00Z" });
-      const other = aCacheClear("deploy", { trigger: "another", meta: { uid: "second", generation: 2 } });
-      world.declare({ cacheClears: [other] });
-      await world.pass();
-      expect(world.waf.cacheClears).toBe(2);
-      expect(complete(world, other)).toBe("True Cleared");
-    }
-  });
-
   test("that is replaced by one with the same name between two runs is a new object", async () => {
     const world = aWorld(aCacheClear("deploy", { trigger: "a", meta: { uid: "first" } }));
     await world.pass();
@@ -140,38 +95,6 @@ describe("A WafCacheClear", () => {
     await passesUntilCleared(world);
     expect(world.waf.cacheClears).toBe(2);
     expect(statusOf(world, second)).toMatchObject({ attempts: 1, lastTrigger: "b" });
-  });
-
-  test("of a namespace that the instance does not allow causes no call, and reports this", async () => {
-    const clear = aCacheClear("team/deploy");
-    const world = new ConvergeWorld({
-      declared: { instance: anInstance({ access: [] }), cacheClears: [clear] },
-    });
-    const { pendingClears } = await world.pass();
-    expect(pendingClears).toBe(0);
-    expect(world.waf.cacheClears).toBe(0);
-    expect(world.status.condition(clear.meta, "Accepted")).toBe("False NotAllowed");
-    expect(world.status.condition(clear.meta, "Ready")).toBe("False NotAllowed");
-    expect(world.status.condition(clear.meta, "Stalled")).toBe("True NotAllowed");
-    expect(complete(world, clear)).toBe("False Waiting");
-  });
-
-  test("waits while it or its instance is suspended, and its deadline does not run", async () => {
-    const suspended = aCacheClear("deploy", { suspend: true });
-    const world = aWorld(suspended);
-    const { wakeAtMs } = await world.pass();
-    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
-    expect(complete(world, suspended)).toBe("False Suspended");
-    expect(world.status.condition(suspended.meta, "Ready")).toBe("Unknown Suspended");
-    await world.clock.advance(3_600_000);
-    const resumed = aCacheClear("deploy");
-    world.declare({ instance: anInstance({ suspend: true }), cacheClears: [resumed] });
-    await world.pass();
-    expect(complete(world, resumed)).toBe("False Suspended");
-    await world.clock.advance(3_600_000);
-    world.declare({ instance: anInstance() });
-    await world.pass();
-    expect(complete(world, resumed)).toBe("True Cleared");
   });
 });
 
@@ -306,66 +229,6 @@ describe("A call that fails", () => {
     expect(world.clock.nowMs() - Date.UTC(2026, 0, 1)).toBe(6_000);
   });
 
-  test("fails the clear beyond the backoff limit, until a new trigger", async () => {
-    const clear = aCacheClear("deploy", { trigger: "a", backoffLimit: 2 });
-    const world = aWorld(clear);
-    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 3 });
-    await passesUntilCleared(world);
-    expect(world.waf.count("ClearCache")).toBe(3);
-    expect(failed(world, clear)).toBe("True BackoffLimitExceeded");
-    expect(world.status.message(clear.meta, "Failed")).toBe("All 3 attempts failed. The WAF answered 500.");
-    world.restart();
-    await world.clock.advance(600_000);
-    await world.pass();
-    expect(world.waf.count("ClearCache")).toBe(3);
-    expect(world.status.eventReasons()).toStrictEqual(["CacheClearFailed"]);
-    world.declare({ cacheClears: [aCacheClear("deploy", { trigger: "b", backoffLimit: 2, meta: { generation: 2 } })] });
-    await world.pass();
-    expect(complete(world, clear)).toBe("True Cleared");
-    expect(failed(world, clear)).toBeUndefined();
-    expect(world.status.condition(clear.meta, "Stalled")).toBeUndefined();
-    expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
-  });
-
-  test("fails the clear when its deadline expires, on time", async () => {
-    const clear = aCacheClear("deploy", { backoffLimit: 100, activeDeadlineMs: 30_000 });
-    const world = aWorld(clear);
-    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 100 });
-    await passesUntilCleared(world);
-    expect(failed(world, clear)).toBe("True DeadlineExceeded");
-    expect(world.clock.nowMs() - Date.UTC(2026, 0, 1)).toBe(30_000);
-    expect(world.status.message(clear.meta, "Failed")).toBe(
-      "The cache clear took longer than 30 s. The WAF answered 500.",
-    );
-    expect(world.waf.count("ClearCache")).toBe(4);
-  });
-
-  test("with 400 fails the clear as Rejected with the API's message", async () => {
-    const clear = aCacheClear("deploy");
-    const world = aWorld(clear);
-    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: { code: "Rejected", message: "not now" } });
-    const { result } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Done" });
-    expect(failed(world, clear)).toBe("True Rejected");
-    expect(world.status.message(clear.meta, "Failed")).toContain('"not now"');
-  });
-
-  test("with 429 waits as requested and does not count as an attempt, for all objects of the instance", async () => {
-    const clear = aCacheClear("deploy", { backoffLimit: 0 });
-    const world = aWorld(clear);
-    const fault = { code: "RateLimited", message: "The API asks to slow down.", retryAfterMs: 45_000 } as const;
-    world.waf.failOn({ on: "ClearCache", effect: "Before", fault, times: 2 });
-    const { wakeAtMs } = await world.pass();
-    expect(wakeAtMs).toBe(world.clock.nowMs() + 45_000);
-    world.declare({ cacheClears: [clear, aCacheClear("other")] });
-    await world.pass();
-    expect(world.waf.count("ClearCache")).toBe(1);
-    await passesUntilCleared(world);
-    expect(world.waf.count("ClearCache")).toBe(3);
-    expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
-    expect(complete(world, clear)).toMatch(/^True/u);
-  });
-
   test("with another domain in its response stops the instance, and does not count as a clear", async () => {
     const clear = aCacheClear("deploy");
     const world = aWorld(clear);
@@ -379,43 +242,6 @@ describe("A call that fails", () => {
 });
 
 describe("A process that is killed", () => {
-  test("between the record and the call clears once, after its restart", async () => {
-    const clear = aCacheClear("deploy", { backoffLimit: 0 });
-    const world = aWorld(clear);
-    world.onCall(({ name }) => {
-      if (name === "ClearCache" && world.waf.count("ClearCache") === 1) throw crash("before the call was sent");
-    });
-    expect(await world.passOrCrash()).toBeUndefined();
-    expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
-    expect(world.waf.cacheClears).toBe(0);
-    await passesUntilCleared(world);
-    expect(world.waf.cacheClears).toBe(1);
-    expect(statusOf(world, clear)).toMatchObject({ attempts: 2 });
-    expect(complete(world, clear)).toBe("True Cleared");
-  });
-
-  test("after the call clears at most one more time", async () => {
-    const clear = aCacheClear("deploy");
-    const world = aWorld(clear);
-    world.waf.failOn({ on: "ClearCache", effect: "After", fault: "Crash" });
-    expect(await world.passOrCrash()).toBeUndefined();
-    await passesUntilCleared(world);
-    expect(world.waf.cacheClears).toBe(2);
-    expect(complete(world, clear)).toBe("True Cleared");
-  });
-
-  test("after the inventory was stored does not clear again", async () => {
-    const clear = aCacheClear("deploy");
-    const world = aWorld(clear);
-    world.inventory.failNext("CrashAfter");
-    world.inventory.put({ namespace: "edge", name: "shop" }, anInventory());
-    expect(await world.passOrCrash()).toBeUndefined();
-    expect(complete(world, clear)).toBe("False Running");
-    await passesUntilCleared(world);
-    expect(world.waf.cacheClears).toBe(1);
-    expect(complete(world, clear)).toBe("True Cleared");
-  });
-
   test("starts no call once it is asked to stop", async () => {
     const clear = aCacheClear("deploy");
     const world = aWorld(clear);
@@ -451,28 +277,6 @@ describe("The inventory", () => {
 });
 
 describe("While the instance can't be reconciled", () => {
-  test("a clear waits for a missing key until its deadline, because the Secret may be applied a moment later", async () => {
-    const clear = aCacheClear("deploy");
-    const world = aWorld(clear);
-    const { key } = world.declared();
-    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
-    await world.pass();
-    expect(failed(world, clear)).toBeUndefined();
-    await world.clock.advance(10_000);
-    world.declare({ key });
-    await world.pass();
-    expect(complete(world, clear)).toBe("True Cleared");
-
-    const late = aCacheClear("late", { activeDeadlineMs: 60_000 });
-    const never = aWorld(late);
-    never.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
-    await never.pass();
-    await never.clock.advance(60_000);
-    await never.pass();
-    expect(failed(never, late)).toBe("True DeadlineExceeded");
-    expect(statusOf(never, late)).toMatchObject({ message: expect.stringContaining("edge/shop-key does not exist") });
-  });
-
   test("the message of an expired deadline promises no further attempt", async () => {
     const clear = aCacheClear("deploy", { activeDeadlineMs: 60_000 });
     const world = aWorld(clear);
@@ -485,26 +289,6 @@ describe("While the instance can't be reconciled", () => {
     expect(statusOf(world, clear)).toMatchObject({
       message: "The cache clear took longer than 60 s. The WAF answered 503.",
     });
-  });
-
-  test("an invalid key and another domain fail waiting clears immediately", async () => {
-    const clear = aCacheClear("deploy");
-    const wrong = aWorld(clear);
-    wrong.declare({ key: { state: "Present", key: new ApiKey("another-key") } });
-    await wrong.pass();
-    expect(failed(wrong, clear)).toBe("True BadApiKey");
-    const later = aCacheClear("later");
-    wrong.declare({ cacheClears: [clear, later] });
-    await wrong.pass();
-    expect(failed(wrong, later)).toBe("True BadApiKey");
-
-    const moved = aWorld(clear);
-    moved.inventory.put({ namespace: "edge", name: "shop" }, anInventory({ domain: "before.example" }));
-    await moved.pass();
-    expect(failed(moved, clear)).toBe("True DomainChanged");
-    for (const world of [wrong, moved]) {
-      expect(world.waf.count("ClearCache")).toBe(0);
-    }
   });
 
   test("clears for an unreachable WAF continue when it is reachable again, and their deadlines keep running", async () => {

@@ -63,27 +63,6 @@ describe("A finished rollout", () => {
     expect(clearStatus(world)).toMatchObject({ workloads: [{ revision: "4", state: "Handled" }] });
   });
 
-  test("is recorded before the call, so that a killed process may clear once more, but never misses a clear", async () => {
-    for (const moment of ["before", "after"] as const) {
-      const world = await aWorld();
-      rollOut(world, 2);
-      world.waf.failOn({
-        on: "ClearCache",
-        effect: moment === "before" ? "Before" : "After",
-        fault: "Crash",
-        times: 1,
-      });
-      expect(await world.passOrCrash()).toBeUndefined();
-      expect(world.owned().rollouts).toStrictEqual([expect.objectContaining({ hasBegun: true, attempts: 1 })]);
-      const { wakeAtMs } = await world.pass();
-      await world.sleepUntil(wakeAtMs);
-      await world.pass();
-      await world.pass();
-      expect(world.waf.cacheClears).toBe(moment === "before" ? 1 : 2);
-      expect(world.owned().rollouts).toStrictEqual([expect.objectContaining({ hasBegun: false, attempts: 0 })]);
-    }
-  });
-
   test("is retried after failures, with one event for all of them", async () => {
     const world = await aWorld();
     rollOut(world, 2);
@@ -128,16 +107,6 @@ describe("A finished rollout", () => {
     world.declare({ instance });
     await world.pass();
     expect(world.waf.cacheClears).toBe(1);
-  });
-
-  test("of a workload that is no longer listed is forgotten", async () => {
-    const world = await aWorld();
-    rollOut(world, 2, { isRolledOut: false });
-    await world.pass();
-    world.declare({ instance: anInstance(), workloads: [] });
-    await world.pass();
-    expect(world.owned().rollouts).toStrictEqual([]);
-    expect(clearStatus(world)).toBeUndefined();
   });
 });
 

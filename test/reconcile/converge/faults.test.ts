@@ -145,17 +145,6 @@ describe("A write that the API refuses", () => {
     expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
   });
 
-  test("does not stop other writes, however many are refused", async () => {
-    const feed = addresses(60);
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
-    for (const text of feed.slice(0, 45)) world.waf.refusedTexts.add(text);
-    const { result } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Done" });
-    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(feed.slice(45).toSorted());
-    expect(world.waf.count("AddEntry")).toBe(60);
-    expect(world.waf.count("ReadList", "blocklist")).toBe(4);
-  });
-
   test("is known to the next turn if the run has to yield right after it", async () => {
     const feed = addresses(4);
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });

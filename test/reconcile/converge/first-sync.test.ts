@@ -100,17 +100,6 @@ describe("A first sync", () => {
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 
-  test("adopts existing entries if the rule requests it", async () => {
-    const adopting = blocking("feed", ["192.0.2.1"], { meta: { annotations: { "wafsync.dev/adopt": "true" } } });
-    const world = new ConvergeWorld({ declared: { rules: [adopting] } });
-    world.waf.lists.blocklist.push("192.0.2.1");
-    await world.pass();
-    world.declare({ rules: [] });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual([]);
-    expect(world.waf.writes()).toStrictEqual(["RemoveEntry blocklist 192.0.2.1"]);
-  });
-
   test("adds origins and reports only what is known about them", async () => {
     const world = new ConvergeWorld({
       declared: {
@@ -136,14 +125,6 @@ describe("A first sync", () => {
 });
 
 describe("A later run", () => {
-  test("moves an entry between rules without a call", async () => {
-    const world = await converged({ rules: [blocking("one", addresses(4)), blocking("two", addresses(2, 4))] });
-    const before = world.waf.writes().length;
-    world.declare({ rules: [blocking("renamed", addresses(2)), blocking("two", addresses(4, 2))] });
-    await world.pass();
-    expect(world.waf.writes()).toHaveLength(before);
-  });
-
   test("removes an expired rule's entries when it is woken at the expiry", async () => {
     const world = new ConvergeWorld();
     world.declare({ rules: [blocking("now", ["192.0.2.1"], { expiresAtMs: world.clock.nowMs() + 60_000 })] });
@@ -174,18 +155,6 @@ describe("A later run", () => {
     const { wakeAtMs } = await world.pass();
     expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
     expect(world.source.gatherCount).toBe(1);
-  });
-
-  test("removes all undeclared entries under the policy Exclusive", async () => {
-    const world = new ConvergeWorld({
-      declared: {
-        instance: anInstance({ policies: { blocklist: "Exclusive" } }),
-        rules: [blocking("feed", ["192.0.2.1"])],
-      },
-    });
-    world.waf.lists.blocklist.push("203.0.113.9", "not an address");
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
   });
 
   test.each(["suspend", "Observe", "a guard that can't be read"])("writes nothing under %s", async (how) => {

@@ -3,7 +3,6 @@ import { ApiKey } from "../../../src/model/api-key.ts";
 import {
   addresses,
   aMeta,
-  allowing,
   aCacheClear,
   anInstance,
   anOrigin,
@@ -287,21 +286,6 @@ describe("More removals than the guards allow", () => {
     expect(world.status.read(world.instance)).not.toHaveProperty("heldPlan");
   });
 
-  test("stay approved while a source is temporarily broken", async () => {
-    const world = await worldAfter(150);
-    await world.pass();
-    const { heldPlan } = world.status.read(world.instance) as { heldPlan: string };
-    world.declare({ instance: anInstance({ meta: { annotations: { "wafsync.dev/approve-removals": heldPlan } } }) });
-    world.waf.failOn({ on: "RemoveEntry", nth: 20, effect: "After", fault: "Crash" });
-    await world.passOrCrash();
-    world.declare({ brokenSources: ["rules/a.yaml could not be read."] });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toHaveLength(130);
-    world.declare({ brokenSources: [] });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual([]);
-  });
-
   test("by several plans count together until the window has passed, including those of a killed process", async () => {
     const all = addresses(400);
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", all)] } });
@@ -366,16 +350,6 @@ describe("More removals than the guards allow", () => {
     await world.pass();
     expect(world.waf.lists.blocklist).toHaveLength(301);
   });
-
-  test("stay on hold although the additions of the same plan make the list longer", async () => {
-    const world = await worldAfter(12, { declared: { instance: anInstance() } });
-    world.declare({ rules: [blocking("new", addresses(40, 100))] });
-    await world.pass();
-    const held = world.status.condition(world.instance, "RemovalsHeld");
-    await world.pass();
-    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe(held);
-    expect(world.waf.count("RemoveEntry")).toBe(held === undefined ? 12 : 0);
-  });
 });
 
 describe("Another domain", () => {
@@ -415,15 +389,6 @@ describe("Another domain", () => {
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(world.waf.count("AddEntry")).toBe(2);
   });
-
-  test("that expectedDomain does not name is never written to", async () => {
-    const world = new ConvergeWorld({
-      declared: { instance: anInstance({ expectedDomain: "other.example" }), rules: [blocking("feed", addresses(2))] },
-    });
-    expect((await world.pass()).result).toMatchObject({ blocker: "DomainChanged" });
-    expect(world.waf.writes()).toStrictEqual([]);
-    expect(world.inventory.saves).toStrictEqual([]);
-  });
 });
 
 describe("The inventory", () => {
@@ -456,13 +421,6 @@ describe("The inventory", () => {
     const pausesMs = await pausesBetweenRuns(world, "InventoryUnwritable");
     expect(pausesMs[0]).toBeLessThanOrEqual(2_000);
     expect(pausesMs[7]).toBeGreaterThan(60_000);
-    expect(world.waf.writes()).toStrictEqual([]);
-  });
-
-  test("that can't be written ends the run without a write", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
-    world.inventory.failNext("Failed");
-    expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnwritable" });
     expect(world.waf.writes()).toStrictEqual([]);
   });
 
@@ -610,19 +568,6 @@ describe("During a run", () => {
     expect(world.waf.count("AddEntry")).toBe(3);
   });
 
-  test("an exception is added before the block that it excepts from, and removed after it", async () => {
-    const world = new ConvergeWorld();
-    world.declare({ rules: [blocking("wide", ["192.0.2.0/24"], { priority: 9 }), allowing("office", ["192.0.2.7"])] });
-    await world.pass();
-    expect(world.waf.writes()).toStrictEqual(["AddEntry allowlist 192.0.2.7", "AddEntry blocklist 192.0.2.0/24"]);
-    world.declare({ rules: [] });
-    await world.pass();
-    expect(world.waf.writes().slice(2)).toStrictEqual([
-      "RemoveEntry blocklist 192.0.2.0/24",
-      "RemoveEntry allowlist 192.0.2.7",
-    ]);
-  });
-
   test("an origin whose type changes is removed and added again, even after a crash in between", async () => {
     for (const [nth, effect] of [
       [1, "Before"],
@@ -689,21 +634,6 @@ describe("A dispute over an entry", () => {
     expect(world.waf.lists.blocklist).toContain("192.0.2.2");
   });
 
-  test("over 1,400 entries pauses corrections for all of them", async () => {
-    const world = await converged({ rules: [blocking("feed", addresses(1_400))] });
-    const added: number[] = [];
-    for (let time = 0; time < 7; time += 1) {
-      world.waf.lists.blocklist = [];
-      const before = world.waf.writes().length;
-      await world.clock.advance(2_000);
-      await world.pass();
-      added.push(world.waf.writes().length - before);
-    }
-    expect(added).toStrictEqual([1_400, 1_400, 1_400, 0, 0, 0, 0]);
-    expect(world.status.condition(world.instance, "Ready")).toBe("False Contested");
-    expect(world.status.message(world.instance, "Synced")).not.toContain("remembers no more");
-  });
-
   test("over more entries than wafsync tracks pauses corrections for these, corrects the others, and is reported", async () => {
     const feed = addresses(disputesMax + 2);
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
@@ -731,18 +661,6 @@ describe("A dispute over an entry", () => {
     expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
   });
 
-  test("does not exist under Observe and while the instance is suspended", async () => {
-    for (const instance of [anInstance({ suspend: true }), anInstance({ policies: { blocklist: "Observe" } })]) {
-      const world = await converged({ rules: [blocking("feed", ["192.0.2.1"])] });
-      world.declare({ instance });
-      await world.pass();
-      world.waf.lists.blocklist.splice(0);
-      await world.pass();
-      expect(world.status.eventReasons()).not.toContain("DriftDetected");
-      expect(world.inventory.of(world.instance).disputes).toStrictEqual([]);
-    }
-  });
-
   test("starts with an event about the corrected drift", async () => {
     const world = await converged({ rules: [blocking("feed", ["192.0.2.1"])] });
     world.waf.lists.blocklist.splice(0);
@@ -760,24 +678,6 @@ describe("A dispute over an entry", () => {
 });
 
 describe("A deleted rule", () => {
-  test("leaves its entries with deletionPolicy Retain, even if its deletion takes a while", async () => {
-    const world = await converged({ rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain" })] });
-    world.declare({ rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain", meta: { deleting: true } })] });
-    await world.pass();
-    world.declare({ rules: [] });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual(addresses(2));
-    expect(world.owned().entries.blocklist.size).toBe(0);
-    expect(world.status.eventReasons()).not.toContain("Expired");
-  });
-
-  test("differs from a rule that drops an entry: this entry is removed despite Retain", async () => {
-    const world = await converged({ rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain" })] });
-    world.declare({ rules: [blocking("feed", addresses(1), { deletionPolicy: "Retain" })] });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual(addresses(1));
-  });
-
   test("leaves a retained origin managed while a source can't be read", async () => {
     const world = await converged({ origins: [anOrigin("a.example", { deletionPolicy: "Retain" })] });
     world.declare({ origins: [], brokenSources: ["origins.yaml could not be read."] });
@@ -786,15 +686,6 @@ describe("A deleted rule", () => {
     await world.pass();
     expect(world.waf.count("AddOrigin")).toBe(1);
     expect(world.status.read(world.declared().origins[0]!.meta)).toMatchObject({ state: "Added" });
-  });
-
-  test("causes no call if the inventory contains more than the WAF shows", async () => {
-    const world = new ConvergeWorld();
-    world.inventory.put(world.instance, anInventory({ blocklist: addresses(3) }));
-    await world.pass();
-    await world.lookAgain();
-    expect(world.waf.writes()).toStrictEqual([]);
-    expect(world.owned().entries.blocklist.size).toBe(0);
   });
 });
 

@@ -25,22 +25,6 @@ function heldPlan(world: ConvergeWorld): string {
 }
 
 describe("One invalid line in a rule", () => {
-  test("puts the removals of this rule on hold, while another rule's removals and an expiry continue", async () => {
-    const world = await worldOfTwo();
-    const odd = blocking("first", ["nonsense", ...addresses(1)]);
-    world.declare({
-      rules: [odd, blocking("second", addresses(1, 100)), blocking("third", addresses(2, 200), { expiresAtMs: nowMs })],
-    });
-    await world.pass();
-    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual([...addresses(3), ...addresses(1, 100)].toSorted());
-    const message = world.status.message(world.instance, "RemovalsHeld");
-    expect(message).toContain(
-      "2 removals from the blocklist (198.18.0.1, 198.18.0.2) are on hold because a source can't be read",
-    );
-    expect(message).toContain("They were last declared by WafIpRule edge/first.");
-    expect(message).toContain(`kubectl annotate --overwrite wafinstance -n edge shop ${annotation}=${heldPlan(world)}`);
-  });
-
   test("is overridden by an approval of exactly these removals, once", async () => {
     const world = await worldOfTwo();
     const odd = blocking("first", ["nonsense"]);

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { Entry } from "../../../src/model/entry.ts";
 import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
 import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
 import type { FeedState } from "../../../src/plan/feeds/feed-state.ts";
@@ -195,22 +194,6 @@ describe("The feed book", () => {
     expect(used()).toHaveLength(20);
     await book.declare([]);
     expect(book.view(name)).toBeUndefined();
-  });
-
-  test("expires entries without a fetch", async () => {
-    const [first, second] = someAddresses(2) as Entry[];
-    const reading = aReading([first ?? "", second ?? ""]);
-    const expiresAtMs = new Map([[first as Entry, clock.nowMs() + 5000]]);
-    outcomes = [
-      { kind: "Read", reading: { ...reading, content: { ...reading.content, expiresAtMs } }, facts: undefined },
-    ];
-    await round();
-    expect(book.nextMs()).toBe(clock.nowMs() + 5000);
-    await clock.advance(5000);
-    const version = book.version();
-    book.dropEnded();
-    expect(used()).toStrictEqual([second]);
-    expect(book.version()).toBeGreaterThan(version);
   });
 
   test("fetches on time, and not hours later, if the clock was set back since the last fetch", async () => {

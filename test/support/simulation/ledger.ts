@@ -21,7 +21,7 @@ import {
   writtenForRule,
 } from "./oracle.ts";
 import { RemovalCounts } from "./removal-counts.ts";
-import { isCoveredBy, sharesAddress } from "./oracle-cover.ts";
+import { isCoveredBy, sharesAddress } from "./oracle-networks.ts";
 import type { SimWall } from "./sim-time.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 

@@ -2,7 +2,7 @@
 import type { DeclaredInstance, ListName } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
-import { isIpv6, lengthOf, overlaps } from "./oracle-networks.ts";
+import { isCoveredBy, isIpv6, lengthOf, sharesAddress } from "./oracle-networks.ts";
 
 /** One rule declares one entry. */
 export interface Claim {
@@ -58,21 +58,10 @@ export function withoutLifted(
       (other) => other.list !== claim.list && other.namespace !== claim.namespace && !loses(other),
     );
     if (claim.list === "blocklist") {
-      return !others.some(({ isOwners, entry }) => isOwners && contains(entry, claim.entry));
+      return !others.some(({ isOwners, entry }) => isOwners && isCoveredBy(claim.entry, [entry]));
     }
-    const met = others.filter(({ entry }) => meets(entry, claim.entry));
+    const met = others.filter(({ entry }) => sharesAddress(entry, claim.entry));
     if (met.some(({ isOwners }) => isOwners)) return false;
     return met.length === 0 || isAllowedAlready(claim.entry);
   });
-}
-
-/** No two networks of IPv6 overlap in a simulation, unless they are the same. */
-function meets(a: Entry, b: Entry): boolean {
-  if (isIpv6(a) || isIpv6(b)) return a === b;
-  return overlaps(a, b);
-}
-
-function contains(outer: Entry, inner: Entry): boolean {
-  if (isIpv6(outer) || isIpv6(inner)) return outer === inner;
-  return overlaps(outer, inner) && lengthOf(outer, 32) <= lengthOf(inner, 32);
 }

@@ -1,5 +1,11 @@
-// Networks for the oracle of the simulation, with only the type from src/model.
+// Networks for the oracle of the simulation: which addresses they contain and share, with only the type from src/model.
 import type { Entry } from "../../../src/model/entry.ts";
+
+interface Range {
+  readonly family: 4 | 6;
+  readonly first: bigint;
+  readonly last: bigint;
+}
 
 export function isIpv6(entry: string): boolean {
   return entry.includes(":");
@@ -9,18 +15,29 @@ export function lengthOf(entry: string, whole: number): number {
   return Number(entry.split("/")[1] ?? whole);
 }
 
-/** Whether the wider of two IPv4 networks contains the first address of the other. */
-export function overlaps(a: string, b: string): boolean {
-  const [firstOfA, lastOfA] = boundsOf(a);
-  const [firstOfB, lastOfB] = boundsOf(b);
-  return firstOfA <= lastOfB && firstOfB <= lastOfA;
+/** Whether each address of the entry is in one of the others. A string that is not an address is covered only by itself. */
+export function isCoveredBy(entry: string, others: Iterable<string>): boolean {
+  const wanted = rangeOf(entry);
+  const found: Range[] = [];
+  for (const other of others) {
+    if (other === entry) return true;
+    const range = wanted === undefined ? undefined : rangeOf(other);
+    if (range !== undefined && range.family === wanted?.family) found.push(range);
+  }
+  if (wanted === undefined) return false;
+  let next = wanted.first;
+  for (const { first, last } of found.toSorted((a, b) => (a.first < b.first ? -1 : 1))) {
+    if (first > next || next > wanted.last) break;
+    if (last >= next) next = last + 1n;
+  }
+  return next > wanted.last;
 }
 
-/** First and last address of an IPv4 network, as numbers. */
-function boundsOf(network: string): readonly [number, number] {
-  const octets = (network.split("/")[0] ?? "").split(".").map(Number);
-  const first = octets.reduce((value, octet) => value * 256 + octet, 0);
-  return [first, first + 2 ** (32 - lengthOf(network, 32)) - 1];
+/** Whether the two share an address. */
+export function sharesAddress(a: string, b: string): boolean {
+  const [one, two] = [rangeOf(a), rangeOf(b)];
+  if (one === undefined || two === undefined) return a === b;
+  return one.family === two.family && one.first <= two.last && two.first <= one.last;
 }
 
 /** Walks through the addresses of an IPv4 network, and each time takes the widest network that starts at the address and fits. */
@@ -42,4 +59,47 @@ export function without(entry: Entry, networks: readonly string[]): readonly Ent
     address += size;
   }
   return pieces;
+}
+
+/** First and last address of an IPv4 network, as numbers. */
+function boundsOf(network: string): readonly [number, number] {
+  const { first, last } = rangeOf(network) ?? { first: 0n, last: -1n };
+  return [Number(first), Number(last)];
+}
+
+/** Seeds use different entries, so without a limit the memory of a worker would grow with each seed. */
+const knownMax = 2_000;
+const known = new Map<string, Range | undefined>();
+
+function rangeOf(entry: string): Range | undefined {
+  if (known.has(entry)) return known.get(entry);
+  const range = readRange(entry);
+  if (known.size >= knownMax) known.clear();
+  known.set(entry, range);
+  return range;
+}
+
+function readRange(entry: string): Range | undefined {
+  const [address = "", lengthText] = entry.split("/");
+  const family = address.includes(":") ? 6 : 4;
+  const bits = family === 6 ? 128 : 32;
+  const value = family === 6 ? groupsOf(address) : octetsOf(address);
+  if (value === undefined) return undefined;
+  const hosts = BigInt(bits - Number(lengthText ?? bits));
+  const first = (value >> hosts) << hosts;
+  return { family, first, last: first + (1n << hosts) - 1n };
+}
+
+function octetsOf(address: string): bigint | undefined {
+  if (!/^\d+(?:\.\d+){3}$/.test(address)) return undefined;
+  return address.split(".").reduce((value, octet) => value * 256n + BigInt(octet), 0n);
+}
+
+function groupsOf(address: string): bigint | undefined {
+  if (!/^[0-9a-f:]+$/.test(address)) return undefined;
+  const [head = "", tail] = address.split("::");
+  const groups = (text: string): string[] => text.split(":").filter((group) => group !== "");
+  const [before, after] = [groups(head), groups(tail ?? "")];
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");
+  return [...before, ...zeros, ...after].reduce((value, group) => value * 65_536n + BigInt(`0x${group}`), 0n);
 }

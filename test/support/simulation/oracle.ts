@@ -6,8 +6,7 @@ import type { Entry } from "../../../src/model/entry.ts";
 import { parseDeclaredEntry } from "../../../src/model/entry.ts";
 import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import { type Claim, Granted, withoutLifted } from "./oracle-guests.ts";
-import { isCoveredBy, sharesAddress } from "./oracle-cover.ts";
-import { isIpv6, lengthOf, overlaps, without } from "./oracle-networks.ts";
+import { isCoveredBy, isIpv6, lengthOf, sharesAddress, without } from "./oracle-networks.ts";
 
 export interface Wanted {
   readonly blocklist: ReadonlySet<Entry>;
@@ -129,7 +128,9 @@ function entriesOf(rule: GatheredRule): Entry[] {
   return textsOf(rule).flatMap((text) => {
     const parsed = parseDeclaredEntry(text);
     if (!parsed.ok) return [];
-    const except = isIpv6(parsed.entry) ? [] : rule.rule.except.filter((network) => overlaps(network, parsed.entry));
+    const except = isIpv6(parsed.entry)
+      ? []
+      : rule.rule.except.filter((network) => sharesAddress(network, parsed.entry));
     return except.length === 0 ? [parsed.entry] : without(parsed.entry, except);
   });
 }
@@ -265,7 +266,7 @@ function ageOf(a: Aged, b: Aged): number {
 export function isForbidden(gathered: Gathered, list: ListName, entry: Entry): boolean {
   if (isTooWide(gathered, list, entry) || isSpecial(gathered, entry)) return true;
   if (list === "allowlist" || isIpv6(entry)) return false;
-  return protectedNetworks(gathered).some((network) => overlaps(network, entry));
+  return protectedNetworks(gathered).some((network) => sharesAddress(network, entry));
 }
 
 function isTooWide({ instance }: Gathered, list: ListName, entry: Entry): boolean {
@@ -277,7 +278,9 @@ function isTooWide({ instance }: Gathered, list: ListName, entry: Entry): boolea
 /** The special-purpose networks that simulated users may write. */
 function isSpecial({ instance }: Gathered, entry: Entry): boolean {
   if (instance.guards.specialPurpose === "Allow") return false;
-  return isIpv6(entry) ? /^f[cde]/.test(entry) : overlaps("10.0.0.0/8", entry) || overlaps("127.0.0.0/8", entry);
+  return isIpv6(entry)
+    ? /^f[cde]/.test(entry)
+    : sharesAddress("10.0.0.0/8", entry) || sharesAddress("127.0.0.0/8", entry);
 }
 
 /** Only IPv4: no IPv6 addresses are protected in a simulation. */

@@ -62,18 +62,6 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "a record without owners is upgraded",
-    before: (world) => {
-      instance(world);
-      rules(world, blocking("feed", three));
-      world.cluster.put("origins", anOrigin("a.example"));
-    },
-    change: (world) => {
-      world.forgetOwners();
-      rules(world, blocking("more", others));
-    },
-  },
-  {
     name: "an origin changes its type",
     before: (world) => {
       instance(world);

@@ -274,9 +274,8 @@ export class SimFeeds {
   }
 
   #list(): Served {
-    const { pick } = bound(this.#world);
-    const from = pick(addresses.length);
-    const count = 10 + pick(10);
+    const from = this.#world.pick(addresses.length);
+    const count = 10 + this.#world.pick(10);
     return {
       kind: "Text",
       lines: Array.from({ length: count }, (_, at) => addresses[(from + at) % addresses.length] ?? ""),
@@ -284,26 +283,21 @@ export class SimFeeds {
   }
 
   #broken(name: string): Served {
-    const { pick } = bound(this.#world);
     const was = this.#served.get(name);
     const lines = was?.kind === "Text" ? was.lines : addresses.slice(0, 15);
     const kinds: readonly Served[] = [
-      { kind: "Text", lines: lines.slice(0, Math.ceil((lines.length * (20 + pick(80))) / 100)) },
+      { kind: "Text", lines: lines.slice(0, Math.ceil((lines.length * (20 + this.#world.pick(80))) / 100)) },
       { kind: "Text", lines: [] },
-      { kind: "Text", lines: lines.slice(0, pick(5)) },
-      { kind: "Text", lines: [...lines, ...Array.from({ length: pick(6) }, () => "nonsense")] },
+      { kind: "Text", lines: lines.slice(0, this.#world.pick(5)) },
+      { kind: "Text", lines: [...lines, ...Array.from({ length: this.#world.pick(6) }, () => "nonsense")] },
       { kind: "Text", lines: [...addresses] },
       { kind: "Page", lines },
       { kind: "Nothing" },
       { kind: "Cut" },
       { kind: "Gone" },
     ];
-    return kinds[pick(kinds.length)] ?? { kind: "Gone" };
+    return kinds[this.#world.pick(kinds.length)] ?? { kind: "Gone" };
   }
-}
-
-function bound(world: SimWorld) {
-  return { pick: (count: number) => world.pick(count) };
 }
 
 function describe(served: Served): string {

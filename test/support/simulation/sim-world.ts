@@ -3,14 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { readObservedEntry } from "../../../src/model/entry.ts";
 import type { ConfirmedGathering, Gathered } from "../../../src/model/gathered.ts";
-import { unknownOwners } from "../../../src/model/entry-owners.ts";
-import type {
-  Inventory,
-  LoadedInventory,
-  OwnedEntry,
-  OwnedOrigin,
-  SavedInventory,
-} from "../../../src/model/inventory.ts";
+import type { Inventory, LoadedInventory, SavedInventory } from "../../../src/model/inventory.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey, resourceKey } from "../../../src/model/resource.ts";
@@ -232,18 +225,6 @@ export class SimWorld {
     const stored = this.#inventories.get(nameKey(instance));
     if (stored === undefined) return { state: "Loaded", inventory: emptyInventory, revision: "" };
     return { state: "Loaded", inventory: structuredClone(stored.inventory), revision: String(stored.revision) };
-  }
-
-  /** Converts the stored record to the format of an earlier version: the owners and times of its entries are unknown. */
-  forgetOwners(): void {
-    for (const [name, { inventory, revision }] of this.#inventories) {
-      const { blocklist, allowlist } = inventory.entries;
-      const unknown = <K, T extends OwnedEntry | OwnedOrigin>(records: ReadonlyMap<K, T>) =>
-        [...records].map(([key, record]) => [key, { ...record, owners: unknownOwners, sinceMs: undefined }] as const);
-      const entries = { blocklist: new Map(unknown(blocklist)), allowlist: new Map(unknown(allowlist)) };
-      const stripped = { ...inventory, entries, origins: new Map(unknown(inventory.origins)) };
-      this.#inventories.set(name, { inventory: stripped, revision });
-    }
   }
 
   save(process: SimProcess, instance: ObjectName, inventory: Inventory, revision: string): SavedInventory {

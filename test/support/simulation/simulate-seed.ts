@@ -3,7 +3,7 @@
 import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/model/entry.ts";
-import { isCoveredBy } from "./oracle-cover.ts";
+import { isCoveredBy } from "./oracle-networks.ts";
 import { aggregates, wantedEntries, wantedOrigins } from "./oracle.ts";
 import { anyFault, refusal } from "./sim-faults.ts";
 import { watchLagMsMax } from "./sim-cluster.ts";

@@ -1,6 +1,6 @@
 // The environment of a reconcile run, in memory and in virtual time: declared state, inventory, WAF, status. Tests can change
 // it, and execute runs in it as the process does, including crashes and restarts. Every status that is written in a test is judged.
-import { afterEach, expect } from "@jest/globals";
+import { afterEach } from "@jest/globals";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { HistoryEvent } from "../../../src/model/history.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
@@ -36,7 +36,8 @@ export interface ConvergeWorldOptions extends Partial<Omit<FakeWafOptions, "cloc
 const statuses: RecordedStatus[] = [];
 
 afterEach(() => {
-  expect(statuses.splice(0).flatMap(({ faults }) => faults)).toStrictEqual([]);
+  const faults = statuses.splice(0).flatMap((status) => status.faults);
+  if (faults.length > 0) throw new Error(faults.join("\n"));
 });
 
 /** A world after a first run with this declared state. */
