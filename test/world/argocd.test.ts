@@ -134,6 +134,18 @@ await describeInWorld("Argo CD", (world) => {
     expect(firstBlock).toBeGreaterThan(Math.max(lastAllow, lastOrigin));
   });
 
+  test("an invalid key is shown as Degraded with the reason, and a valid one as Healthy", async () => {
+    await replaceKey(cluster, "shop", "not-the-key-of-this-waf");
+    const { resources = [] } = await waitForApplication(
+      "wafs",
+      "Degraded",
+      ({ health }) => health?.status === "Degraded",
+    );
+    expect(resources.find(({ kind }) => kind === "WafInstance")?.health?.message).toMatch(/^BadApiKey: /);
+    await replaceKey(cluster, "shop", apiKey);
+    await waitForApplication("wafs", "Healthy", isHealthy);
+  });
+
   test("a commit reaches the WAF, and a rule deleted by hand comes back", async () => {
     await commit({ "shop/more.yaml": rule("more", ["192.0.2.200"]) });
     await waitUntilBlocked(waf, "192.0.2.200");
@@ -145,6 +157,16 @@ await describeInWorld("Argo CD", (world) => {
       (status) => isHealthy(status) && (status.resources ?? []).some(({ name }) => name === "more"),
     );
     await waitUntilBlocked(waf, "192.0.2.200");
+  });
+
+  test("a rejected entry is shown as Degraded, with the name of the entry", async () => {
+    await commit({ "shop/more.yaml": rule("more", ["192.0.2.200", "192.0.2.5"]) });
+    const degraded = ({ resources = [] }: ApplicationStatus): boolean =>
+      resources.some(({ name, health }) => name === "more" && health?.status === "Degraded");
+    const { resources = [] } = await waitForApplication("wafs", "Degraded", degraded);
+    expect(resources.find(({ name }) => name === "more")?.health?.message).toContain("192.0.2.5");
+    await commit({ "shop/more.yaml": rule("more", ["192.0.2.200"]) });
+    await waitForApplication("wafs", "Healthy", isHealthy);
   });
 
   test("removals on hold are shown as Suspended, and the next sync waits for their approval, unlike kubectl", async () => {
