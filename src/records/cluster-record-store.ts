@@ -307,7 +307,7 @@ export class ClusterRecordStore implements RecordStore {
     return { state: "Saved", revision: head.resourceVersion };
   }
 
-  /** An existing object is left from a crash, or of a former feed with the same UID of its content: it is written again. */
+  /** An object that a killed process left with this name is written again: it may have been damaged since. */
   async #writePart(
     key: RecordKey,
     owner: RecordOwner,
