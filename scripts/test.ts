@@ -24,6 +24,7 @@ interface Counts {
 
 interface Suite {
   readonly path: string;
+  readonly durationMs: number;
   /** The titles of its skipped tests; describe-missing.ts puts the reason into the title. */
   readonly skipped: readonly string[];
 }
@@ -38,6 +39,8 @@ interface JestReport {
   readonly numRuntimeErrorTestSuites: number;
   readonly testResults: readonly {
     readonly name: string;
+    readonly startTime: number;
+    readonly endTime: number;
     readonly assertionResults: readonly { readonly status: string; readonly title: string }[];
   }[];
 }
@@ -133,24 +136,16 @@ function readReport(text: string | undefined, exitCode: number): { counts: Count
       failed: failed === 0 && exitCode !== 0 ? 1 : failed,
       skipped: report.numPendingTests + report.numTodoTests,
     },
-    suites: report.testResults.map(({ name, assertionResults }) => ({
-      path: name,
+    suites: report.testResults.map(({ name, startTime, endTime, assertionResults }) => ({
+      path: relative(root, name),
+      durationMs: endTime - startTime,
       skipped: assertionResults.filter(({ status }) => status === "pending").map(({ title }) => title),
     })),
   };
 }
 
-/** Repeats at the end which tests were left out, and why. */
-function printSkipped(suites: readonly Suite[]): void {
-  const skipped = suites.flatMap(({ path, skipped }) => skipped.map((title) => `  ${relative(root, path)}: ${title}`));
-  if (skipped.length > 0) console.log(`\n${bold("Skipped tests")}\n${skipped.join("\n")}`);
-}
-
-/** Repeats the failed checks at the end, where the output of the tests does not hide them. */
-function printFailedChecks(): void {
-  if (failedChecks.length === 0) return;
-  console.log(`\n${bold("Failed checks")}`);
-  for (const { title, fix } of failedChecks) console.log(`  ${title}${fix === undefined ? "" : `: npm run ${fix}`}`);
+function printList(title: string, lines: readonly string[]): void {
+  if (lines.length > 0) console.log(`\n${bold(title)}\n${lines.map((line) => `  ${line}`).join("\n")}`);
 }
 
 /** `npm run test:world` runs the suites in test/world/. */
@@ -195,8 +190,16 @@ if (given.has("--deploy") || given.has("--with-deploy")) {
   keep(await runTests("Tests that measure", measuringTests(), { workers: 1, more }));
 }
 await rm(bundleFolder, { recursive: true, force: true });
-printSkipped(suites);
-printFailedChecks();
+const slowest = suites.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, 10);
+printList(
+  "The slowest suites",
+  slowest.map(({ path, durationMs }) => `${seconds(durationMs).padStart(7)}  ${path}`),
+);
+const skippedTests = suites.flatMap(({ path, skipped }) => skipped.map((title) => `${path}: ${title}`));
+printList("Skipped tests", skippedTests);
+// Repeated here, where the output of the tests does not hide them.
+const toFix = failedChecks.map(({ title, fix }) => (fix === undefined ? title : `${title}: npm run ${fix}`));
+printList("Failed checks", toFix);
 
 const sum = (count: keyof Counts): number => results.reduce((total, counts) => total + counts[count], 0);
 const skipped = sum("skipped") === 0 ? "" : `, ${sum("skipped")} skipped`;
