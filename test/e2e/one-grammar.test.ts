@@ -106,7 +106,7 @@ describe("The options of all commands", () => {
       "--resume",
     );
     expect(other.code).toBe(2);
-    expect(other.stderr).toContain("--since 2026-06-10T06:30:00Z --until 2026-06-11");
+    expect(other.stderr).toContain("--since 2026-06-10T06:30 --until 2026-06-11 --output ndjson");
     expect(await run("logs", ...folder, ...moments, "--out", "resumed.ndjson", "--resume")).toMatchObject({ code: 0 });
     const whole = rows((await run("logs", ...folder, ...moments)).stdout);
     expect(rows(await readFile(join(files.path, "resumed.ndjson"), "utf8"))).toStrictEqual(whole);

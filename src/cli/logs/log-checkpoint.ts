@@ -5,6 +5,7 @@ import { readFile, rm } from "node:fs/promises";
 import * as z from "zod";
 import { fileProblem, writeFileAtomically } from "../../source/directory/atomic-file.ts";
 import { CommandError } from "../describe-error.ts";
+import { quoted } from "../targets/target.ts";
 
 const whole = z.int().nonnegative();
 
@@ -86,7 +87,7 @@ export function requireSameQuestion(outputFile: string, question: LogQuestion, b
     ...options,
     ...Object.entries(filters).flatMap(([name, all]) => all.map((text) => [name, text] as const)),
   ];
-  const words = texts.flatMap(([name, text]) => (text === undefined ? [] : [`--${name} ${JSON.stringify(text)}`]));
+  const words = texts.flatMap(([name, text]) => (text === undefined ? [] : [`--${name} ${quoted(text)}`]));
   throw new CommandError(
     `the unfinished download in ${outputFile} was started with other options`,
     `It was started with ${words.join(" ")}.`,

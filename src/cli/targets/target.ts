@@ -222,7 +222,7 @@ export function planningWords(options: TargetOptions, { baseUrl }: Pick<Declared
 }
 
 /** For a POSIX shell. */
-function quoted(word: string): string {
+export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
