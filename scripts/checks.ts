@@ -24,6 +24,7 @@ export const checks: readonly Check[] = [
  * these tests.
  */
 export const fastTests: readonly string[] = [
+  "test/address/",
   "test/api/",
   "test/async/",
   "test/cli/help.test.ts",

@@ -1,6 +1,6 @@
 // Building blocks shared by the schemas of several kinds.
 import * as z from "zod";
-import { parseDeclaredEntry } from "../model/entry.ts";
+import { parseDeclaredEntry } from "../address/entry.ts";
 import { labelPattern, nameLengthMax, namespaceLengthMax, subdomainPattern } from "../model/resource.ts";
 import { durationLengthMax, durationPattern, parseDuration } from "./durations.ts";
 import { type SchemaRule, celText, withRules } from "./schema-rules.ts";

@@ -1,7 +1,7 @@
 // Carries the observed lists from one process to the next, so that a command detects entries that another writer removed between
 // two runs. They are deleted from the store before the first write, so that a killed process leaves nothing that could be
 // mistaken for drift.
-import type { Entry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
 import { listNames } from "../model/declared.ts";
 import type { ListName } from "../model/declared.ts";
 import type { SeenLists } from "../model/observed.ts";

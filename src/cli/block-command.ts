@@ -6,7 +6,7 @@ import type { DeclaredRule } from "../model/declared.ts";
 import { listOf } from "../model/declared.ts";
 import type { EntryOwner } from "../model/entry-owners.ts";
 import { readOwners, unknownOwners } from "../model/entry-owners.ts";
-import type { Entry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";

@@ -5,9 +5,9 @@ import { formatTime } from "../api/conditions.ts";
 import { apiVersion } from "../api/kinds.ts";
 import type { DeclaredRule } from "../model/declared.ts";
 import { unblockedAtMs } from "../model/declared.ts";
-import type { Entry } from "../model/entry.ts";
-import { parseDeclaredEntry } from "../model/entry.ts";
-import { readCanonical } from "../model/network.ts";
+import type { Entry } from "../address/entry.ts";
+import { networkOf, parseDeclaredEntry } from "../address/entry.ts";
+import { partsOf } from "../address/network.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { nameLengthMax } from "../model/resource.ts";
 
@@ -44,9 +44,9 @@ export function ruleName(
   { namespace, instance, action }: Pick<CommandRule, "namespace" | "instance" | "action">,
   entry: Entry,
 ): string {
-  const { parts, family } = readCanonical(entry);
+  const { first, family } = networkOf(entry);
   const slash = entry.indexOf("/");
-  const words = parts.map((part) => part.toString(family === "ipv4" ? 10 : 16));
+  const words = partsOf(first).map((part) => part.toString(family === "ipv4" ? 10 : 16));
   const suffix = [action.toLowerCase(), ...words, ...(slash === -1 ? [] : [entry.slice(slash + 1)])].join("-");
   // Namespaces have no dots, so the first dot of a name ends the namespace.
   const isPlain = instance.namespace === namespace && !instance.name.includes(".");

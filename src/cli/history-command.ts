@@ -1,7 +1,7 @@
 // `wafsync history`: shows what was added, removed, adopted, rejected and approved, when, and for which rule.
 import { formatTime } from "../api/conditions.ts";
 import { realClock } from "../async/clock.ts";
-import { AddressCover } from "../model/address-cover.ts";
+import { AddressCover } from "../address/ranges.ts";
 import { readOwners } from "../model/entry-owners.ts";
 import type { HistoryEvent } from "../model/history.ts";
 import { nameKey } from "../model/resource.ts";

@@ -7,11 +7,11 @@ import { toDeclaredInstance, toDeclaredOrigin, toDeclaredRule } from "../api/to-
 import { addressesMax } from "../api/waf-ip-rule.ts";
 import type { DeclaredOrigin, ListName } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
-import { headOf } from "../model/entry-head.ts";
-import { observeSpellings } from "../model/entry-set.ts";
+import { networkOf } from "../address/entry.ts";
+import { observeSpellings } from "../model/observe-spellings.ts";
 import type { ObservedEntries } from "../model/observed.ts";
-import type { Entry } from "../model/entry.ts";
-import { isOpaque } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
+import { isOpaque } from "../address/entry.ts";
 import type { Gathered, GatheredRule } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { compileDesired } from "../plan/instance/desired.ts";
@@ -151,12 +151,12 @@ function relaxedBy(entries: Entries): string[] {
   const because = new Map<string, { readonly entry: Entry; readonly value: number | string }>();
   for (const list of listNames) {
     for (const entry of entries[list]) {
-      const head = headOf(entry);
-      const { family, prefixLength } = head;
+      const network = networkOf(entry);
+      const { family, prefixLength } = network;
       const field = `${guardFields[list]}.${family}`;
       const before = because.get(field)?.value ?? defaults[list][family];
       if (typeof before === "number" && prefixLength < before) because.set(field, { entry, value: prefixLength });
-      if (specialPurposeObjection(entry, head) === undefined || because.has("specialPurpose")) continue;
+      if (specialPurposeObjection(entry, network) === undefined || because.has("specialPurpose")) continue;
       because.set("specialPurpose", { entry, value: "Allow" });
     }
   }
@@ -174,9 +174,9 @@ function guardsFor(entries: Entries): GuardFields {
   for (const list of listNames) {
     const shortest: { ipv4: number; ipv6: number } = { ...defaults[list] };
     for (const entry of entries[list]) {
-      const head = headOf(entry);
-      shortest[head.family] = Math.min(shortest[head.family], head.prefixLength);
-      if (specialPurposeObjection(entry, head) !== undefined) guards["specialPurpose"] = "Allow";
+      const network = networkOf(entry);
+      shortest[network.family] = Math.min(shortest[network.family], network.prefixLength);
+      if (specialPurposeObjection(entry, network) !== undefined) guards["specialPurpose"] = "Allow";
     }
     const isDefault = shortest.ipv4 === defaults[list].ipv4 && shortest.ipv6 === defaults[list].ipv6;
     if (!isDefault) guards[guardFields[list]] = shortest;

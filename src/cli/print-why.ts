@@ -1,5 +1,5 @@
 // Formats the result of `why` for people, and as Markdown for a ticket.
-import type { Entry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import { inThousands } from "../model/sentence.ts";
 import type { Verdict } from "../plan/instance/explain.ts";

@@ -1,6 +1,6 @@
 // Shared by `block` and `unblock`: the addresses, the limits of waiting, and the description of outcomes.
 import type { DeclaredInstance } from "../model/declared.ts";
-import type { Entry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { compileDesired } from "../plan/instance/desired.ts";
 import type { CommandRule } from "./command-rule.ts";

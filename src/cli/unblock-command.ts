@@ -2,9 +2,9 @@
 // until they are changed.
 import { formatTime } from "../api/conditions.ts";
 import { realClock } from "../async/clock.ts";
-import { covers, rangeOf } from "../model/address-range.ts";
+import { NetworkIndex } from "../address/ranges.ts";
 import type { DeclaredRule } from "../model/declared.ts";
-import type { Entry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
@@ -129,8 +129,7 @@ async function endExceptions(session: RuleSession, options: UnblockOptions, sigh
 }
 
 function isIn(network: Entry, entry: Entry): boolean {
-  const [outer, inner] = [rangeOf(network), rangeOf(entry)];
-  return outer !== undefined && inner !== undefined && covers(outer, inner);
+  return new NetworkIndex([network]).containing(entry) !== undefined;
 }
 
 /** What blocks the address, or a part of it, without the rules that the plan removes. */

@@ -1,10 +1,9 @@
 // Plans what `unblock` does: it removes or narrows the rules of commands, and finds the entries that still block the addresses
 // afterwards. Pure.
-import { covers, rangeOf } from "../model/address-range.ts";
-import { without } from "../model/aggregate.ts";
+import { NetworkIndex, without } from "../address/ranges.ts";
 import type { DeclaredRule } from "../model/declared.ts";
-import type { Entry } from "../model/entry.ts";
-import { readObservedEntry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
+import { readObservedEntry } from "../address/entry.ts";
 import { nameKey } from "../model/resource.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { entriesOf, isCommandRule } from "./command-rule.ts";
@@ -64,13 +63,11 @@ export function staying(
 
 /** The entries that lie in a network without being all of it, in the order of the texts. */
 export function entriesInside(network: Entry, texts: Iterable<string>): readonly Entry[] {
-  const around = rangeOf(network);
-  if (around === undefined || around.first === around.last) return [];
+  const index = new NetworkIndex([network]);
   const found = new Set<Entry>();
   for (const text of texts) {
     const entry = readObservedEntry(text);
-    const range = entry === network ? undefined : rangeOf(entry);
-    if (range !== undefined && covers(around, range)) found.add(entry);
+    if (entry !== network && index.containing(entry) !== undefined) found.add(entry);
   }
   return [...found];
 }

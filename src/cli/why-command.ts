@@ -1,6 +1,6 @@
 // `wafsync why`: shows what blocks or allows an address, and what would have to change.
 import { realClock } from "../async/clock.ts";
-import type { Entry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { parseAddress } from "./arguments.ts";
 import { adviceLines, combineUnaffected, whyLines, whyMarkdown } from "./print-why.ts";

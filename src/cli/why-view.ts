@@ -1,8 +1,8 @@
 // The result of `why` for one address on one WAF, as plain data.
 import type { Condition } from "../api/conditions.ts";
 import { findCondition, formatTime } from "../api/conditions.ts";
-import { AddressCover } from "../model/address-cover.ts";
-import type { Entry } from "../model/entry.ts";
+import { AddressCover } from "../address/ranges.ts";
+import type { Entry } from "../address/entry.ts";
 import type { FieldSetter, ResourceMeta } from "../model/resource.ts";
 import { nameKey, resourceKey } from "../model/resource.ts";
 import { shortened } from "../model/sentence.ts";

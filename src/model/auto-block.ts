@@ -1,6 +1,6 @@
 // Automatic blocks from the log of blocked requests: what users declare, and what the log reader found.
 import type { PrefixLengths } from "./declared.ts";
-import type { Entry } from "./entry.ts";
+import type { Entry } from "../address/entry.ts";
 import type { ObjectName, ResourceMeta } from "./resource.ts";
 
 /** Each field is a list of alternatives; an empty list matches everything. */

@@ -1,5 +1,5 @@
 // The vocabulary of feeds: the content that was read, and the content that is used until newer content passes the guards.
-import type { Entry } from "./entry.ts";
+import type { Entry } from "../address/entry.ts";
 import type { ObjectName } from "./resource.ts";
 import { nameKey } from "./resource.ts";
 

@@ -2,7 +2,7 @@
 import type { ApiKey } from "./api-key.ts";
 import type { DeclaredAutoBlock, JudgedRule } from "./auto-block.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "./declared.ts";
-import type { Entry } from "./entry.ts";
+import type { Entry } from "../address/entry.ts";
 import type { ResourceMeta } from "./resource.ts";
 import type { WorkloadSight } from "./workload.ts";
 

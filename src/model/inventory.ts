@@ -2,7 +2,7 @@
 // entries it added itself. Written before the first call that could add them, so that no crash leaves an entry without an owner.
 import type { ListName, OriginType } from "./declared.ts";
 import type { EntryOwners } from "./entry-owners.ts";
-import type { Entry } from "./entry.ts";
+import type { Entry } from "../address/entry.ts";
 import type { RolloutRecord } from "./workload.ts";
 
 /** `Adopted`: it was on the list before a rule adopted it. */

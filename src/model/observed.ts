@@ -1,6 +1,6 @@
 // What the WAF showed at the last read, updated with the writes that it has accepted since.
 import type { ListName } from "./declared.ts";
-import type { Entry } from "./entry.ts";
+import type { Entry } from "../address/entry.ts";
 
 /** Each entry with the spellings that the list shows for it: nearly always one. */
 export type ObservedEntries = ReadonlyMap<Entry, readonly string[]>;

@@ -1,6 +1,6 @@
 // One planned write to the WAF. `reason` is a sentence that explains it to users in a plan.
 import type { ListName, OriginType } from "./declared.ts";
-import type { Entry } from "./entry.ts";
+import type { Entry } from "../address/entry.ts";
 
 export type Operation =
   | {

@@ -13,7 +13,7 @@ import type { SeenInstance } from "../cli/targets/target.ts";
 import type { Target } from "../cli/targets/target.ts";
 import { explainOn } from "../cli/why-command.ts";
 import type { WhyView } from "../cli/why-view.ts";
-import { AddressCover } from "../model/address-cover.ts";
+import { AddressCover } from "../address/ranges.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { asSentence, shortened } from "../model/sentence.ts";
 import { assetAt, framed } from "./frame.ts";

@@ -1,8 +1,9 @@
 // Whether clients are on the lists, or exempt from blocking, and which of them a rule could block.
-import { headOf } from "../model/entry-head.ts";
-import { NetworkIndex, observeSpellings } from "../model/entry-set.ts";
-import type { Entry } from "../model/entry.ts";
-import { isOpaque, parseDeclaredEntry } from "../model/entry.ts";
+import { networkOf } from "../address/entry.ts";
+import { NetworkIndex } from "../address/ranges.ts";
+import { observeSpellings } from "../model/observe-spellings.ts";
+import type { Entry } from "../address/entry.ts";
+import { isOpaque, parseDeclaredEntry } from "../address/entry.ts";
 import { compileDesired } from "../plan/instance/desired.ts";
 import { specialPurposeObjection } from "../plan/lists/special-purpose.ts";
 import type { InstanceSight } from "../cli/targets/target.ts";
@@ -111,7 +112,7 @@ export function addressesToBlock(
 }
 
 function isPublic(entry: Entry): boolean {
-  return specialPurposeObjection(entry, headOf(entry)) === undefined;
+  return specialPurposeObjection(entry, networkOf(entry)) === undefined;
 }
 
 function indexOf(spellings: readonly string[] | undefined): NetworkIndex | undefined {
@@ -120,6 +121,6 @@ function indexOf(spellings: readonly string[] | undefined): NetworkIndex | undef
 
 /** The log of a WAF contains one client per row; blocking a network would block everyone in it. */
 function isAddress(entry: Entry): boolean {
-  const { family, prefixLength } = headOf(entry);
+  const { family, prefixLength } = networkOf(entry);
   return prefixLength === (family === "ipv4" ? 32 : 128);
 }

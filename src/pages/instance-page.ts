@@ -2,7 +2,7 @@
 import type { InstanceSummary, ObjectSummary, Summary } from "../api/summary.ts";
 import type { HistoryRow } from "../cli/history-command.ts";
 import { rowOf, valuesShownMax } from "../cli/history-command.ts";
-import type { AddressCover } from "../model/address-cover.ts";
+import type { AddressCover } from "../address/ranges.ts";
 import { listNames } from "../model/declared.ts";
 import type { HistoryEvent } from "../model/history.ts";
 import { counted, inThousands, listed, shortened } from "../model/sentence.ts";

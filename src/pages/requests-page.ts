@@ -1,7 +1,7 @@
 // Renders blocked requests, for the report and for the served page of a WAF: totals, charts with their numbers as tables, clients and
 // networks with the list that each is on, the rule to copy, and rankings.
-import type { Entry } from "../model/entry.ts";
-import { isOpaque } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
+import { isOpaque } from "../address/entry.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { dayMs, hourMs, minuteMs } from "../model/time-text.ts";
 import type { OverTime, TimeSeries } from "./charts.ts";

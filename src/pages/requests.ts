@@ -4,7 +4,7 @@ import type { LogRange } from "../cli/logs/log-range.ts";
 import { describeRange, isWithin } from "../cli/logs/log-range.ts";
 import type { LogWatch } from "../cli/logs/log-watch.ts";
 import type { ListName } from "../model/declared.ts";
-import type { Entry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";

@@ -1,8 +1,8 @@
 // Summarizes blocked requests: over time, by reason, country, client, network, path, user agent, method and status. The memory does not
 // grow with the number of rows, nor with their content, which attackers control.
-import { networkOf } from "../model/client-network.ts";
-import type { Entry } from "../model/entry.ts";
-import { readObservedEntry } from "../model/entry.ts";
+import { clientNetworkOf } from "../address/entry.ts";
+import type { Entry } from "../address/entry.ts";
+import { readObservedEntry } from "../address/entry.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { dayMs, hourMs, minuteMs } from "../model/time-text.ts";
 import { labelOfReason } from "../plan/logs/row-tests.ts";
@@ -101,7 +101,7 @@ export class RequestStatistics {
     methods.add(keptText(entry.http_method), noNote);
     statuses.add(String(entry.http_status), noNote);
     const client = this.#entryOf(keptText(entry.client_ip));
-    const network = networkOf(client);
+    const network = clientNetworkOf(client);
     see(this.#clients.add(client, newNote), timeMs, country);
     if (network !== undefined) see(this.#networks.add(network, newNote), timeMs, country);
   }
@@ -113,7 +113,7 @@ export class RequestStatistics {
     const { reasons, countries, paths, agents, methods, statuses } = this.#counters;
     const sizes = new Map<Entry, number>();
     for (const { key } of this.#clients.ranked()) {
-      const network = networkOf(key as Entry);
+      const network = clientNetworkOf(key as Entry);
       if (network !== undefined) sizes.set(network, (sizes.get(network) ?? 0) + 1);
     }
     return {

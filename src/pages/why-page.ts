@@ -2,7 +2,7 @@
 import type { InstanceSummary } from "../api/summary.ts";
 import { adviceLines, whyLines } from "../cli/print-why.ts";
 import type { WhyView } from "../cli/why-view.ts";
-import type { Entry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
 import { shortened } from "../model/sentence.ts";
 import type { Frame } from "./frame.ts";
 import { filterForm, framed } from "./frame.ts";

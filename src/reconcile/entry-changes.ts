@@ -3,7 +3,7 @@
 import type { ListName } from "../model/declared.ts";
 import type { EntryOwners } from "../model/entry-owners.ts";
 import { readOwners } from "../model/entry-owners.ts";
-import type { Entry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
 import { ruleIdOfOwner } from "../model/rule-id.ts";
 
 /** The number of entries kept per group. */

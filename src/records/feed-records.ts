@@ -2,8 +2,8 @@
 // The text is the state as one line of JSON, and the entries, one per line, with their expiry in seconds, if any. Lines that begin
 // with `-` are expired entries. Each fetch changes the first line, but usually not the others.
 import * as z from "zod";
-import type { Entry } from "../model/entry.ts";
-import { parseDeclaredEntry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
+import { parseDeclaredEntry } from "../address/entry.ts";
 import type { FeedContent } from "../model/feed.ts";
 import type { FeedState } from "../plan/feeds/feed-state.ts";
 import type { ObjectName } from "../model/resource.ts";

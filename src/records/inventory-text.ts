@@ -14,7 +14,7 @@ import * as z from "zod";
 import { type ListName, listNames } from "../model/declared.ts";
 import { decodeWord, encodeWord } from "../model/encoded-word.ts";
 import { parseOwners } from "../model/entry-owners.ts";
-import { type Entry, isOpaque } from "../model/entry.ts";
+import { type Entry, isOpaque } from "../address/entry.ts";
 import { finished } from "../model/finished.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import type { Inventory, Managed, OwnedEntry, OwnedOrigin } from "../model/inventory.ts";

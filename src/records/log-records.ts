@@ -1,6 +1,6 @@
 // The position and the results of reading the logs of an instance, in a record store. Reading starts again without a valid record.
 import * as z from "zod";
-import type { Entry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
 import type { ObjectName } from "../model/resource.ts";
 import type { RecordKey, RecordStore } from "./record-store.ts";
 

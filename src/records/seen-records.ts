@@ -2,7 +2,7 @@
 // the lists, to detect entries that another writer removed. Nothing else depends on it: without a valid record, no drift is detected.
 import * as z from "zod";
 import { listNames } from "../model/declared.ts";
-import type { Entry } from "../model/entry.ts";
+import type { Entry } from "../address/entry.ts";
 import type { SeenLists } from "../model/observed.ts";
 import type { ObjectName } from "../model/resource.ts";
 import type { RecordKey, RecordStore } from "./record-store.ts";

@@ -7,7 +7,7 @@ import { apiGroup, apiVersionName, kinds } from "../../src/api/kinds.ts";
 import { parseResource } from "../../src/api/parse-resource.ts";
 import { validationsKey } from "../../src/api/schema-rules.ts";
 import type { StructuralSchema } from "../../src/api/structural-schema.ts";
-import { parseDeclaredEntry } from "../../src/model/entry.ts";
+import { parseDeclaredEntry } from "../../src/address/entry.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
 import type { ApiAnswer } from "../support/control-plane/api-request.ts";
 import { faultyCases, validDocuments } from "../support/builders/document-cases.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { observeSpellings } from "../../src/model/entry-set.ts";
+import { observeSpellings } from "../../src/model/observe-spellings.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import { compileDesired } from "../../src/plan/instance/desired.ts";
 import type { Plan } from "../../src/plan/instance/plan.ts";

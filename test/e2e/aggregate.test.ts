@@ -12,7 +12,7 @@ test("addresses become one network without those that the rule leaves out; why a
   const planned = await runWafsync(["plan", ...folder.from]);
   expect(planned.stdout).toContain("203.0.113.6/31  declared by WafIpRule shop/a");
   expect(planned.stdout).toContain("? blocklist  192.0.2.3  the list has no room for it");
-  expect((await runWafsync(["run", "--once", ...folder.from])).code).not.toBe(0);
+  expect((await runWafsync(["apply", ...folder.from])).code).not.toBe(0);
   const waf = folder.simulator.waf(testKey);
   expect(waf.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "198.51.100.8", "203.0.113.6/31"]);
   const why = await runWafsync(["why", "203.0.113.7", ...folder.from]);
@@ -30,6 +30,6 @@ test("addresses become one network without those that the rule leaves out; why a
   });
   await folder.files.remove("b.yaml");
   await folder.files.write("a.yaml", ruleDocument("a", { addresses, spec: except }));
-  expect((await runWafsync(["run", "--once", ...folder.from])).code).toBe(0);
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
   expect(waf.blocklist.toSorted()).toStrictEqual(["198.51.100.8", "203.0.113.6", "203.0.113.7"]);
 });

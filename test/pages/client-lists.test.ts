@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { NetworkIndex } from "../../src/model/entry-set.ts";
-import { readObservedEntry } from "../../src/model/entry.ts";
+import { NetworkIndex } from "../../src/address/ranges.ts";
+import { readObservedEntry } from "../../src/address/entry.ts";
 import { addressesToBlock, listStates } from "../../src/pages/client-lists.ts";
 import type { KnownLists } from "../../src/pages/client-lists.ts";
 

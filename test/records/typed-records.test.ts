@@ -1,7 +1,7 @@
 // What each kind of record makes of its store: absent, damaged, in conflict, or not allowed.
 import { describe, expect, test } from "@jest/globals";
 import { unknownOwners } from "../../src/model/entry-owners.ts";
-import type { Entry } from "../../src/model/entry.ts";
+import type { Entry } from "../../src/address/entry.ts";
 import type { HistoryEvent } from "../../src/model/history.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import type { SeenLists } from "../../src/model/observed.ts";

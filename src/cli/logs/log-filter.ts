@@ -1,9 +1,7 @@
 // Filters log rows after they arrive, because the API has no filters.
-import { networkOf } from "../../model/client-network.ts";
-import type { Entry } from "../../model/entry.ts";
+import { clientNetworkOf, type Entry, readSpelling } from "../../address/entry.ts";
+import { contains } from "../../address/ranges.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
-import { firstAddress, isMapped, readNetwork, unmapped } from "../../model/network.ts";
-import type { Network } from "../../model/network.ts";
 import { countryTest, pathTest, reasonTest, statusTest } from "../../plan/logs/row-tests.ts";
 import type { RowTest } from "../../plan/logs/row-tests.ts";
 import { parseAddress } from "../arguments.ts";
@@ -51,25 +49,16 @@ export function parseLogFilter(texts: LogFilterTexts): ParsedLogFilter {
 }
 
 function clientTest(text: string): RowTest | string {
-  const wanted = readClient(text);
+  const wanted = readSpelling(text);
   if (wanted === undefined) return "write an IP address or a network, for example 192.0.2.1 or 192.0.2.0/24";
-  const { family, prefixLength } = wanted;
-  const first = firstAddress(wanted);
   return (entry) => {
-    const client = readClient(entry.client_ip);
-    if (client === undefined || client.family !== family || client.prefixLength < prefixLength) return false;
-    return firstAddress({ ...client, prefixLength }).every((part, index) => part === first[index]);
+    const client = readSpelling(entry.client_ip);
+    return client !== undefined && contains(wanted, client);
   };
-}
-
-/** Treats an IPv4-mapped IPv6 address as its IPv4 address. */
-function readClient(text: string): Network | undefined {
-  const network = readNetwork(text.trim(), "lenient");
-  return network !== undefined && isMapped(network) ? (unmapped(network) ?? network) : network;
 }
 
 /** A network of `--network`; an address stands for its /24 (IPv4) or /64 (IPv6). @throws CommandError that says what to write instead */
 export function parseNetwork(text: string): Entry {
   const entry = parseAddress(text);
-  return networkOf(entry) ?? entry;
+  return clientNetworkOf(entry) ?? entry;
 }

@@ -9,7 +9,7 @@ import type { OpenedStandalone, Standalone, StandaloneOptions } from "../../app/
 import { openStandalone } from "../../app/standalone.ts";
 import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
-import { AddressCover } from "../../model/address-cover.ts";
+import { AddressCover } from "../../address/ranges.ts";
 import { unblockedAtMs } from "../../model/declared.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";

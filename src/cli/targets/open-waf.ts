@@ -8,7 +8,7 @@ import { realClock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { Permission } from "../../waf/client.ts";
 import { createWafClient } from "../../waf/client.ts";

@@ -4,7 +4,7 @@ import { findCondition } from "../../api/conditions.ts";
 import type { HeldGroup } from "../../api/waf-instance.ts";
 import type { DeclaredRule, ListName } from "../../model/declared.ts";
 import { listOf } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { entriesOf } from "../command-rule.ts";

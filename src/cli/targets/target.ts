@@ -4,7 +4,7 @@ import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import type { CalledWaf, ReadingWaf } from "../../app/waf-clients.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance, DeclaredRule, ListName } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import type { Inventory } from "../../model/inventory.ts";

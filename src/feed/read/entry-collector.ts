@@ -1,10 +1,8 @@
 // Collects the results of a reader: distinct entries in order, the counts, and the first invalid lines.
-import { headOf } from "../../model/entry-head.ts";
-import type { Entry } from "../../model/entry.ts";
-import { parseDeclaredEntry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
+import { networkOf, parseDeclaredEntry } from "../../address/entry.ts";
 import { emptyFeedContent, type FeedReading, type InvalidLine } from "../../model/feed.ts";
 import { shortened } from "../../model/sentence.ts";
-import { AddressSet } from "./address-set.ts";
 
 export const invalidLinesMax = 10;
 /** Content with more invalid lines is not a list, and explaining each of them takes time. */
@@ -14,7 +12,8 @@ const unprintable = /[\p{C}\p{Z}\s]+/gu;
 
 export class EntryCollector {
   readonly #entries: Entry[] = [];
-  readonly #addresses = new AddressSet();
+  /** IPv4 addresses as signed numbers, which are found several times faster than strings. */
+  readonly #addresses = new Set<number>();
   readonly #others = new Set<Entry>();
   readonly #invalidLines: InvalidLine[] = [];
   readonly #entriesMax: number;
@@ -56,19 +55,26 @@ export class EntryCollector {
   }
 
   addEntry(entry: Entry): void {
-    const isAddress = !entry.includes(":") && !entry.includes("/");
-    if (isAddress ? this.#addresses.add(headOf(entry).firstBits) : this.#isNewNetwork(entry)) this.#entries.push(entry);
-    else this.#duplicates += 1;
+    const { family, prefixLength, first } = networkOf(entry);
+    if (family === "ipv4" && prefixLength === 32) {
+      if (this.isNewAddress(Number(first))) this.addNew(entry);
+    } else if (this.#others.has(entry)) this.#duplicates += 1;
+    else {
+      this.#others.add(entry);
+      this.addNew(entry);
+    }
   }
 
-  /** Whether this IPv4 address is new. If so, `addNewAddress` must follow. This avoids creating strings for duplicates. */
+  /** Whether this IPv4 address is new. If so, `addNew` must follow. This avoids creating strings for duplicates. */
   isNewAddress(address: number): boolean {
-    const isNew = this.#addresses.add(address);
+    const before = this.#addresses.size;
+    this.#addresses.add(address | 0);
+    const isNew = this.#addresses.size > before;
     if (!isNew) this.#duplicates += 1;
     return isNew;
   }
 
-  addNewAddress(entry: Entry): void {
+  addNew(entry: Entry): void {
     this.#entries.push(entry);
   }
 
@@ -94,11 +100,5 @@ export class EntryCollector {
       counts: { total, valid, invalid: this.#invalid, duplicates: this.#duplicates },
       invalidLines: this.#invalidLines,
     };
-  }
-
-  #isNewNetwork(entry: Entry): boolean {
-    const isNew = !this.#others.has(entry);
-    this.#others.add(entry);
-    return isNew;
   }
 }

@@ -1,8 +1,8 @@
 // Parses one line of a plain list, in the formats of public lists: a comment, or an entry in the first column. Handles every line
 // that the fast scanner does not handle, and gives the same results for all others.
-import type { Entry } from "../../model/entry.ts";
-import { parseDeclaredEntry } from "../../model/entry.ts";
-import { lastAddress, readAddress, readNetwork } from "../../model/network.ts";
+import type { Entry } from "../../address/entry.ts";
+import { parseDeclaredEntry } from "../../address/entry.ts";
+import { readAddress, readNetwork } from "../../address/network.ts";
 
 export type PlainLine =
   | { readonly kind: "Blank" }
@@ -45,9 +45,7 @@ function readRange(first: string, last: string, prefix: string | undefined): Pla
   const text = `${first}/${prefix ?? ""}`;
   const network = readNetwork(text, "strict");
   const end = readAddress(last);
-  if (network !== undefined && end !== undefined && end.family === network.family) {
-    if (lastAddress(network).every((part, place) => part === end.parts[place])) return readEntry(text);
-  }
+  if (network !== undefined && network.last === end?.address) return readEntry(text);
   return twoAddresses(`${first} ${last}`);
 }
 

@@ -1,8 +1,8 @@
 // Reads a plain list chunk by chunk. Nearly every line is an IPv4 address or network, possibly followed by a number or a comment:
-// these are scanned as bytes. All others go to readPlainLine. A test ensures that both have the same results.
+// these are read without a string for each line. All others go to readPlainLine. A test ensures that both have the same results.
 import { isUtf8 } from "node:buffer";
-import type { Entry } from "../../model/entry.ts";
-import { Ipv4Scanner } from "../../model/ipv4-scanner.ts";
+import type { Entry } from "../../address/entry.ts";
+import { Ipv4Reader } from "../../address/ipv4-reader.ts";
 import type { EntryCollector } from "./entry-collector.ts";
 import { isTableHead, readPlainLine } from "./plain-line.ts";
 
@@ -22,7 +22,7 @@ const empty = Buffer.alloc(0);
 
 export class PlainReader {
   readonly #collector: EntryCollector;
-  readonly #scanner = new Ipv4Scanner();
+  readonly #reader = new Ipv4Reader();
   #rest: Buffer = empty;
   /** True within a line that is too long. */
   #isSkipping = false;
@@ -60,20 +60,20 @@ export class PlainReader {
     const text = block.toString("latin1");
     while (start < block.length && !this.#collector.isFull) {
       const isEmpty = block[start] === lineFeed;
-      start = isEmpty ? start + 1 : (this.#readCommonLine(block, text, start) ?? this.#readAnyLine(block, start));
+      start = isEmpty ? start + 1 : (this.#readCommonLine(text, start) ?? this.#readAnyLine(block, start));
       this.#line += 1;
     }
   }
 
   /** The start of the next line; undefined if this line is not a common one. */
-  #readCommonLine(block: Buffer, text: string, start: number): number | undefined {
-    const scanner = this.#scanner;
-    if (!scanner.scan(block, start)) return undefined;
-    const next = endOfCommonLine(block, scanner.end);
+  #readCommonLine(text: string, start: number): number | undefined {
+    const reader = this.#reader;
+    if (!reader.readNetwork(text, start)) return undefined;
+    const next = endOfCommonLine(text, reader.end);
     if (next === undefined || next - 1 - start > lineBytesMax) return undefined;
-    if (scanner.prefixLength < 32) this.#collector.addEntry(text.slice(start, scanner.end) as Entry);
-    else if (this.#collector.isNewAddress(scanner.address)) {
-      this.#collector.addNewAddress(text.slice(start, scanner.addressEnd) as Entry);
+    if (reader.prefixLength < 32) this.#collector.addEntry(text.slice(start, reader.end) as Entry);
+    else if (this.#collector.isNewAddress(reader.address)) {
+      this.#collector.addNew(text.slice(start, reader.addressEnd) as Entry);
     }
     return next;
   }
@@ -112,17 +112,17 @@ export class PlainReader {
  * Checks the rest of the line after a common entry: its end, whitespace and a comment, or a tab and a number. Returns the start of the
  * next line.
  */
-function endOfCommonLine(block: Buffer, end: number): number | undefined {
-  const code = block[end];
+function endOfCommonLine(text: string, end: number): number | undefined {
+  const code = text.charCodeAt(end);
   if (code === lineFeed) return end + 1;
-  if (code === carriageReturn) return block[end + 1] === lineFeed ? end + 2 : undefined;
+  if (code === carriageReturn) return text.charCodeAt(end + 1) === lineFeed ? end + 2 : undefined;
   if (code !== tab && code !== space) return undefined;
-  const mark = block[end + 1] ?? 0;
-  if (isCommentMark(mark)) return block.indexOf(lineFeed, end) + 1;
+  const mark = text.charCodeAt(end + 1);
+  if (isCommentMark(mark)) return text.indexOf("\n", end) + 1;
   let index = end + 1;
-  while (isDigit(block[index] ?? 0)) index += 1;
-  if (block[index] === carriageReturn) index += 1;
-  return block[index] === lineFeed ? index + 1 : undefined;
+  while (isDigit(text.charCodeAt(index))) index += 1;
+  if (text.charCodeAt(index) === carriageReturn) index += 1;
+  return text.charCodeAt(index) === lineFeed ? index + 1 : undefined;
 }
 
 function isCommentMark(code: number | undefined): boolean {

@@ -1,8 +1,8 @@
 // The client of a log row as an entry. Only `client_ip` counts, never a header that the client controls, and only if it is a single
 // address: a network or a list of addresses would block other clients.
 import type { PrefixLengths } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
-import { canonicalText, isMapped, readAddress, unmapped } from "../../model/network.ts";
+import { type Entry, toEntry } from "../../address/entry.ts";
+import { isMapped, networkAt, readAddress, unmapped } from "../../address/network.ts";
 
 export interface ClientAddress {
   readonly address: Entry;
@@ -17,7 +17,7 @@ export function readClientAddress(text: string, prefixLengths: PrefixLengths | u
   const client = (isMapped(read) ? unmapped(read) : undefined) ?? read;
   const prefixLength = prefixLengths?.[client.family];
   return {
-    address: canonicalText(client) as Entry,
-    network: prefixLength === undefined ? undefined : (canonicalText({ ...client, prefixLength }) as Entry),
+    address: toEntry(client),
+    network: prefixLength === undefined ? undefined : toEntry(networkAt(client.family, client.address, prefixLength)),
   };
 }

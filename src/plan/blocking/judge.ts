@@ -3,7 +3,7 @@
 // is listed, its further requests are only evidence; only requests after the end count again, so every entry ends on time. Each time,
 // the entry lasts longer. Each row is judged once: callers save the judge together with the position in the log.
 import type { DeclaredAutoBlock, JudgedEntry, Judgement, ReasonCount, RowCounts } from "../../model/auto-block.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { hourMs } from "../../model/time-text.ts";
 import { labelOfReason } from "../logs/row-tests.ts";

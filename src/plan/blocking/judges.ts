@@ -1,7 +1,7 @@
 // The judges of all WafAutoBlocks of one instance: each of them gets each row once. They share one memory limit, and are saved together.
 import type { DeclaredAutoBlock, JudgedEntry, Judgement } from "../../model/auto-block.ts";
 import { nameKey } from "../../model/resource.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { Judge, judgementOf, type SavedJudge } from "./judge.ts";
 import type { JudgedRow } from "./judge.ts";
 

@@ -1,8 +1,8 @@
 // The active decisions of a CrowdSec local API: a full response, then changes to it. The server reports a value as deleted only
 // if no other decision for it is active. The duration of a decision determines its expiry, so that it also expires while the
 // server is unavailable.
-import type { Entry } from "../../model/entry.ts";
-import { parseDeclaredEntry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
+import { parseDeclaredEntry } from "../../address/entry.ts";
 import type { FeedReading, InvalidLine } from "../../model/feed.ts";
 
 export interface Decision {

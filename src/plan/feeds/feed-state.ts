@@ -2,7 +2,7 @@
 // accepted by its hash; failures never remove it. The state survives restarts.
 import { createHash } from "node:crypto";
 import { hexDigest } from "../../model/hex-digest.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { DeclaredFeed, FeedFormat } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading, InvalidLine } from "../../model/feed.ts";
 import type { FetchFault, FetchOutcome, TextFacts } from "./fetched-text.ts";

@@ -1,10 +1,10 @@
 // Decides whether new content of a feed may replace the last good content. Suspicious content is put on hold until a user
 // accepts it by its hash; content that is definitely not a list is rejected.
 import type { FeedFormat, FeedGuards } from "../../model/declared-feed.ts";
-import type { Entry } from "../../model/entry.ts";
-import { headOf } from "../../model/entry-head.ts";
-import { narrowestContainers } from "../../model/entry-set.ts";
-import type { AddressFamily } from "../../model/network.ts";
+import type { Entry } from "../../address/entry.ts";
+import { networkOf } from "../../address/entry.ts";
+import { narrowestContainers } from "../../address/ranges.ts";
+import type { AddressFamily } from "../../address/network.ts";
 import { specialPurposeObjection } from "../lists/special-purpose.ts";
 import type { FeedContent, FeedCounts, FeedReading } from "../../model/feed.ts";
 import type { TextFacts } from "./fetched-text.ts";
@@ -113,9 +113,9 @@ type Covered = Readonly<Record<AddressFamily, number>>;
 function covered(entries: readonly Entry[]): Covered {
   const sizes = { ipv4: 0, ipv6: 0 };
   for (const entry of entries) {
-    const head = headOf(entry);
-    const { family, prefixLength } = head;
-    if (specialPurposeObjection(entry, head) === undefined)
+    const network = networkOf(entry);
+    const { family, prefixLength } = network;
+    if (specialPurposeObjection(entry, network) === undefined)
       sizes[family] += 2 ** ((family === "ipv4" ? 32 : 48) - prefixLength);
   }
   return sizes;

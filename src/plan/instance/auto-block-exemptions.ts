@@ -1,5 +1,5 @@
 // The exemptions from the automatic blocks of one instance, based on everything that is declared for it.
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { compileExemptions } from "../lists/exemptions.ts";
 import { exemptionOf } from "../lists/exemptions.ts";

@@ -2,7 +2,7 @@
 import type { ListName } from "../../model/declared.ts";
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { feedSourceName } from "../../model/feed.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";

@@ -6,7 +6,7 @@
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Shown } from "../../model/observed.ts";

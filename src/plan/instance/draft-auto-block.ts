@@ -1,7 +1,7 @@
 // Evaluates a single WafAutoBlock: whether it is attached, and which of its entries count. It declares only entries that may be
 // blocked automatically, so no guard rejects one; in the mode Suggest it declares none.
 import type { JudgedEntry, JudgedRule } from "../../model/auto-block.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Shown } from "../../model/observed.ts";

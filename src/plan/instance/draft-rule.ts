@@ -1,7 +1,7 @@
 // Evaluates a single rule: whether it is attached, its entries, and the rejected ones. Conflicts with other rules are resolved later.
 import type { DeclaredInstance, DeclaredRule, Grant, ListName, PrefixLengths } from "../../model/declared.ts";
 import { listOf } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";

@@ -1,7 +1,7 @@
 // Drift: changes by other writers to the lists since wafsync last read them that contradict the declared state.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { DesiredState } from "./desired.ts";
 import type { Observed, SeenLists } from "../../model/observed.ts";
 

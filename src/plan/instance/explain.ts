@@ -1,14 +1,14 @@
 // Explains why an address is blocked, allowed, or neither: all entries of both lists that cover it, and all rules that declare it.
-import { AddressCover } from "../../model/address-cover.ts";
+import { AddressCover } from "../../address/ranges.ts";
 import type { DeclaredRule, ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import { readOwners } from "../../model/entry-owners.ts";
 import type { EntryOwner } from "../../model/entry-owners.ts";
-import type { Entry } from "../../model/entry.ts";
-import { prefixLengthOf } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
+import { prefixLengthOf } from "../../address/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory, Manner } from "../../model/inventory.ts";
-import { observeSpellings } from "../../model/entry-set.ts";
+import { observeSpellings } from "../../model/observe-spellings.ts";
 import { ruleIdOf } from "../../model/rule-id.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";

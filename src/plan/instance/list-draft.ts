@@ -8,10 +8,10 @@
 //
 // A removal waits while the WAF does not accept an entry that shares addresses with it: until then, it keeps these blocked.
 import type { ListName } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
-import { countWithout } from "../../model/aggregate.ts";
-import { NetworkIndex } from "../../model/entry-set.ts";
-import { isOpaque } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
+import { countWithout } from "../../address/ranges.ts";
+import { NetworkIndex } from "../../address/ranges.ts";
+import { isOpaque } from "../../address/entry.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import { leftOutOf } from "../lists/capacity.ts";

@@ -1,7 +1,7 @@
 // Narrows the declarations to one address: the same rules, with only the entries that cover it. Guards, conflicts and expiry then
 // evaluate only a few entries, with the same results as in a full run. Rules of guests stay complete, because their number of
 // entries and the contents of their Allow entries matter.
-import type { AddressCover } from "../../model/address-cover.ts";
+import type { AddressCover } from "../../address/ranges.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
 import { ruleIdOf } from "../../model/rule-id.ts";
 import { entryOnLine } from "../lists/address-lines.ts";

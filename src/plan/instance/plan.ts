@@ -9,7 +9,7 @@
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { lastDeclaredBy, unknownOwners } from "../../model/entry-owners.ts";
 import { finished } from "../../model/finished.ts";
 import type { Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";

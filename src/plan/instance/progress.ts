@@ -1,7 +1,7 @@
 // The numbers of a plan: the progress of each list and each rule.
 import type { ListName } from "../../model/declared.ts";
 import { readOwners } from "../../model/entry-owners.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Inventory, Refusal } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { Operation } from "../../model/operation.ts";

@@ -2,7 +2,7 @@
 // expires. An expired rule reports its remaining entries for the same reason.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";

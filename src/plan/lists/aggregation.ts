@@ -4,11 +4,10 @@
 // - those that share addresses with an entry of the other list, because a WAF may let the narrower entry decide;
 // - those that expire by themselves, as in a CrowdSec feed: their neighbors may not expire with them;
 // - those that the rule adopts, because they are on the list already.
-import { aggregate, networksAround } from "../../model/aggregate.ts";
+import { aggregate, networksAround } from "../../address/ranges.ts";
 import type { ListName, PrefixLengths } from "../../model/declared.ts";
-import { headOf } from "../../model/entry-head.ts";
-import { NetworkIndex } from "../../model/entry-set.ts";
-import { type Entry, isOpaque } from "../../model/entry.ts";
+import { NetworkIndex } from "../../address/ranges.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Inventory, OwnedEntry } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
@@ -64,9 +63,7 @@ export class Aggregation {
     if (isSame) return known.result;
     const ends = parts.flatMap(({ ending }) => ending ?? []);
     const stays = (entry: Entry): boolean =>
-      adopted.has(entry) ||
-      ends.some((ending) => ending.has(entry)) ||
-      (others.mayOverlap(headOf(entry)) && others.overlaps(entry) !== undefined);
+      adopted.has(entry) || ends.some((ending) => ending.has(entry)) || others.overlaps(entry) !== undefined;
     const { true: kept = [], false: merging = [] } = Object.groupBy(entries, (entry) =>
       stays(entry) ? "true" : "false",
     );
@@ -109,7 +106,7 @@ export class SentAs {
 
   of(entry: Entry): readonly Entry[] {
     this.#merged ??= new NetworkIndex(mergedIn(this.#owned));
-    const isMerged = !isOpaque(entry) && this.#merged.mayOverlap(headOf(entry));
+    const isMerged = this.#merged.overlaps(entry) !== undefined;
     const around = isMerged ? networksAround(entry).filter((one) => this.#owned.get(one)?.lines !== undefined) : [];
     return this.#owned.has(entry) ? [entry, ...around] : around;
   }

@@ -4,7 +4,7 @@
 // 2. entries with higher priority;
 // 3. entries that are already on the list, so that a new rule with the same priority unblocks nothing;
 // 4. entries of older rules.
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { OwnedEntry } from "../../model/inventory.ts";
 import type { ObservedEntries } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";

@@ -1,7 +1,7 @@
 // The result of compiling one declared rule or origin.
 import type { JudgedEntry } from "../../model/auto-block.ts";
 import type { DeclaredOrigin, DeclaredRule, ListName, PrefixLengths } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { GatheredRule } from "../../model/gathered.ts";
 import type { RejectedEntry, RulePart } from "./rule-entries.ts";
 import { asSentence } from "../../model/sentence.ts";

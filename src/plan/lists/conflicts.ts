@@ -7,9 +7,9 @@
 //
 // The others report the conflict. Within a namespace, a narrower network inside a wider one on the other list is not a conflict:
 // this is how exceptions are written. For other namespaces, see `protectOthers`.
-import { networksAround } from "../../model/aggregate.ts";
+import { networksAround } from "../../address/ranges.ts";
 import { type ListName, listNames } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { namespaceOfRule, ruleLabel } from "../../model/rule-id.ts";
 import { type ListsNow, SentAs } from "./aggregation.ts";
 import type { CompiledRule } from "./compiled-rule.ts";

@@ -1,7 +1,7 @@
 // Detects conflicts with another writer. If an entry is repeatedly added or removed against the plan, wafsync stops correcting it
 // for a while, longer each time.
 import type { ListName } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Dispute } from "../../model/inventory.ts";
 import { hourMs } from "../../model/time-text.ts";
 

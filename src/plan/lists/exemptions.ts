@@ -1,9 +1,9 @@
 // Determines which addresses must not be blocked automatically, for suggestions and automatic blocks. Reports name further exemptions.
 // An entry is exempt if it shares a single address with something protected, because a wider block would include that address too.
-import type { Entry } from "../../model/entry.ts";
-import { parseDeclaredEntry } from "../../model/entry.ts";
-import { headOf } from "../../model/entry-head.ts";
-import { NetworkIndex } from "../../model/entry-set.ts";
+import type { Entry } from "../../address/entry.ts";
+import { parseDeclaredEntry } from "../../address/entry.ts";
+import { networkOf } from "../../address/entry.ts";
+import { NetworkIndex } from "../../address/ranges.ts";
 import type { EntryGuards } from "./guards.ts";
 import { specialPurposeObjection } from "./special-purpose.ts";
 
@@ -47,11 +47,11 @@ export function compileExemptions({ guards, exempt, allowed, origins }: Exemptio
 
 /** Why the entry must not be blocked automatically; undefined if it may be. */
 export function exemptionOf({ guards, exempt, allowed, origins }: Exemptions, entry: Entry): Exemption | undefined {
-  const head = headOf(entry);
+  const network = networkOf(entry);
   const { minPrefixLength, specialPurpose } = guards.declared;
-  if (head.prefixLength < minPrefixLength[head.family]) return { kind: "TooWide", by: undefined };
+  if (network.prefixLength < minPrefixLength[network.family]) return { kind: "TooWide", by: undefined };
   const overlapping = (kind: ExemptionKind, index: NetworkIndex): Exemption | undefined => {
-    const by = index.mayOverlap(head) ? index.overlaps(entry) : undefined;
+    const by = index.overlaps(network);
     return by === undefined ? undefined : { kind, by };
   };
   const found =
@@ -60,7 +60,7 @@ export function exemptionOf({ guards, exempt, allowed, origins }: Exemptions, en
     overlapping("NeverBlock", guards.neverBlock) ??
     overlapping("Origin", origins);
   if (found !== undefined) return found;
-  const isSpecial = specialPurpose === "Reject" && specialPurposeObjection(entry, head) !== undefined;
+  const isSpecial = specialPurpose === "Reject" && specialPurposeObjection(entry, network) !== undefined;
   return isSpecial ? { kind: "SpecialPurpose", by: undefined } : undefined;
 }
 

@@ -1,11 +1,11 @@
 // The guards on single entries: they reject entries that no rule may put on a list.
-import { without } from "../../model/aggregate.ts";
+import { without } from "../../address/ranges.ts";
 import type { DeclaredOrigin, DeclaredInstance, Grant, Guards, ListName } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
-import { parseDeclaredEntry, readObservedEntry } from "../../model/entry.ts";
-import type { EntryHead } from "../../model/entry-head.ts";
-import { headOf } from "../../model/entry-head.ts";
-import { NetworkIndex } from "../../model/entry-set.ts";
+import type { Entry } from "../../address/entry.ts";
+import { parseDeclaredEntry, readObservedEntry } from "../../address/entry.ts";
+import type { Network } from "../../address/network.ts";
+import { networkOf } from "../../address/entry.ts";
+import { NetworkIndex } from "../../address/ranges.ts";
 import { asSentence, listed } from "../../model/sentence.ts";
 import { tooWide } from "./guest-limits.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
@@ -127,7 +127,7 @@ function guardAnew(
   };
   const excepted = new NetworkIndex(except.map(readObservedEntry));
   for (const entry of declared.keys()) {
-    if (except.length === 0 || !excepted.mayOverlap(headOf(entry))) check(entry);
+    if (except.length === 0 || excepted.overlaps(entry) === undefined) check(entry);
     else if (excepted.containing(entry) === undefined) {
       const pieces = without(entry, excepted.inside(entry), piecesMax);
       if (pieces === undefined) reject(entry, tooManyPieces(entry));
@@ -147,9 +147,9 @@ function tooManyPieces(entry: Entry): Objection {
  * is also too wide is reported, unless it contains no public address.
  */
 function isNoiseOfFeed({ declared }: EntryGuards, list: ListName, entry: Entry): boolean {
-  const head = headOf(entry);
-  if (purposeObjection(declared, entry, head) === undefined) return false;
-  return widthObjection(declared, list, entry, head) === undefined || isSpecialPurposeOnly(entry);
+  const network = networkOf(entry);
+  if (purposeObjection(declared, entry, network) === undefined) return false;
+  return widthObjection(declared, list, entry, network) === undefined || isSpecialPurposeOnly(entry);
 }
 
 /** Objection and remedy together form a sentence; without a remedy, the objection contains it. */
@@ -161,19 +161,20 @@ interface Objection {
 const narrower = "write narrower networks";
 
 function objectionTo({ declared, neverBlock }: EntryGuards, list: ListName, entry: Entry): Objection | undefined {
-  const head = headOf(entry);
-  const width = widthObjection(declared, list, entry, head);
+  const network = networkOf(entry);
+  const width = widthObjection(declared, list, entry, network);
   if (width !== undefined) return { objection: width, remedy: narrower };
-  const purpose = purposeObjection(declared, entry, head);
+  const purpose = purposeObjection(declared, entry, network);
   if (purpose !== undefined) return { objection: purpose };
-  return list === "allowlist" || !neverBlock.mayOverlap(head) ? undefined : reachableObjection(neverBlock, entry);
+  const kept = list === "allowlist" ? undefined : neverBlock.overlaps(network);
+  return kept === undefined ? undefined : reachableObjection(neverBlock, entry, kept);
 }
 
 function widthObjection(
   guards: Guards,
   list: ListName,
   entry: Entry,
-  { family, prefixLength }: EntryHead,
+  { family, prefixLength }: Network,
 ): string | undefined {
   const field = list === "blocklist" ? "minPrefixLength" : "allowMinPrefixLength";
   const shortest = guards[field][family];
@@ -181,14 +182,12 @@ function widthObjection(
   return `${entry} is wider than /${shortest}, the limit in spec.guards.${field}.${family} of the instance`;
 }
 
-function purposeObjection(guards: Guards, entry: Entry, head: EntryHead): string | undefined {
-  return guards.specialPurpose === "Allow" ? undefined : specialPurposeObjection(entry, head);
+function purposeObjection(guards: Guards, entry: Entry, network: Network): string | undefined {
+  return guards.specialPurpose === "Allow" ? undefined : specialPurposeObjection(entry, network);
 }
 
 /** Networks that must stay reachable: an entry that contains one needs `except`, and one inside it can't be blocked at all. */
-function reachableObjection(neverBlock: NetworkIndex, entry: Entry): Objection | undefined {
-  const kept = neverBlock.overlaps(entry);
-  if (kept === undefined) return undefined;
+function reachableObjection(neverBlock: NetworkIndex, entry: Entry, kept: Entry): Objection {
   const objection = `${entry} overlaps ${kept}, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin)`;
   if (neverBlock.containing(entry) !== undefined) return { objection, remedy: "remove it from the rule" };
   const inside = listed(neverBlock.inside(entry), keptShownMax);

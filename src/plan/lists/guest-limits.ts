@@ -1,7 +1,7 @@
 // Applies a grant to a guest's rule: sets limits, and rejects individual entries that exceed them.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant, ListName } from "../../model/declared.ts";
-import { headOf } from "../../model/entry-head.ts";
-import type { Entry } from "../../model/entry.ts";
+import { networkOf } from "../../address/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { nameKey, type ResourceMeta } from "../../model/resource.ts";
 import { inThousands } from "../../model/sentence.ts";
 import { adoptAnnotation, asksToAdopt } from "./ownership.ts";
@@ -63,7 +63,7 @@ export function ungrantedPart(
 
 /** The beginning of a sentence about an entry that is wider than the grant allows; undefined for other entries. */
 export function tooWide(entry: Entry, grant: Grant): string | undefined {
-  const { family, prefixLength } = headOf(entry);
+  const { family, prefixLength } = networkOf(entry);
   const shortest = grant.minPrefixLength[family];
   if (prefixLength >= shortest) return undefined;
   return `${entry} is wider than /${shortest}, the limit that the instance grants to this namespace`;

@@ -16,7 +16,7 @@ import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners, unknownOwners, writeOwners } from "../../model/entry-owners.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { namespaceOfRule, ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { Inventory, OwnedEntry, OwnedOrigin } from "../../model/inventory.ts";
 

@@ -1,10 +1,9 @@
 // The current entries of a WafAutoBlock: not expired, not exempt, and within the grant of its namespace.
 import type { JudgedEntry } from "../../model/auto-block.ts";
 import type { Grant } from "../../model/declared.ts";
-import { type Entry, isOpaque } from "../../model/entry.ts";
-import { headOf } from "../../model/entry-head.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
-import { NetworkIndex } from "../../model/entry-set.ts";
+import { NetworkIndex } from "../../address/ranges.ts";
 import type { Shown } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { exemptionOf } from "./exemptions.ts";
@@ -61,6 +60,6 @@ export function othersAllows(
   if (clients.length === 0 || shown === undefined) return [];
   const index = new NetworkIndex(clients.map(({ entry }) => entry));
   return [...shown.lists.allowlist.keys()].filter(
-    (entry) => managed?.allowlist.has(entry) !== true && !isOpaque(entry) && index.mayOverlap(headOf(entry)),
+    (entry) => managed?.allowlist.has(entry) !== true && index.overlaps(entry) !== undefined,
   );
 }

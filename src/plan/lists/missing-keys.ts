@@ -1,6 +1,6 @@
 // Finds entries of one map that another one lacks: declared entries that a list does not show, and the reverse. Cached for each
 // pair of maps. For maps that overlay these, only the changed keys are compared again.
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { layersOf } from "../../model/overlaid-map.ts";
 
 type EntryMap = ReadonlyMap<Entry, unknown>;

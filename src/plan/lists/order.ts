@@ -9,9 +9,9 @@
 //    see urgent-removals.ts.
 //
 // So no address that is blocked (or allowed) both before and after is briefly unblocked in between.
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { inThousands } from "../../model/sentence.ts";
-import { narrowestContainers } from "../../model/entry-set.ts";
+import { narrowestContainers } from "../../address/ranges.ts";
 import type { Operation } from "../../model/operation.ts";
 import { ruleLabel } from "../../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";

@@ -1,8 +1,8 @@
 // Finds entries of other namespaces that overlap an entry. An index per namespace would have quadratic cost. Instead, namespaces
 // are numbered, and for each binary digit there is one index for namespaces with a 0 and one for those with a 1: any other
 // namespace differs in some digit, so it is in an index that does not include the own namespace.
-import type { Entry } from "../../model/entry.ts";
-import { NetworkIndex } from "../../model/entry-set.ts";
+import type { Entry } from "../../address/entry.ts";
+import { NetworkIndex } from "../../address/ranges.ts";
 
 export interface EntryOf {
   readonly entry: Entry;

@@ -1,6 +1,6 @@
 // Finds the managed entries whose record may have to change: those that no rule declares, and those with other owners than recorded.
 // There are few, so the result for the base maps is cached, and only changed keys are checked again.
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { OwnedEntry } from "../../model/inventory.ts";
 import { layersOf } from "../../model/overlaid-map.ts";
 import type { CompiledRule } from "./compiled-rule.ts";

@@ -2,7 +2,7 @@
 // few different results, and each is built once.
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
 import { writeOwners } from "../../model/entry-owners.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { ownerOfRule } from "../../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { retainersIn } from "./retention.ts";

@@ -3,7 +3,7 @@
 // unmanaged.
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { joinOwners, unknownOwners } from "../../model/entry-owners.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Manner, OwnedEntry } from "../../model/inventory.ts";
 import { withChanges } from "../../model/overlaid-map.ts";
 import type { ResourceMeta } from "../../model/resource.ts";

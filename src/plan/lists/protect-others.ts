@@ -3,8 +3,8 @@
 //
 // - a guest's Allow entry that overlaps a Block entry of the owner, or of another guest unless it is already on the allowlist;
 // - a guest's Block entry inside an Allow entry of the owner. (A wider one leaves the exception in place.)
-import type { Entry } from "../../model/entry.ts";
-import { NetworkIndex } from "../../model/entry-set.ts";
+import type { Entry } from "../../address/entry.ts";
+import { NetworkIndex } from "../../address/ranges.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";

@@ -7,7 +7,7 @@ import { listNames } from "../../model/declared.ts";
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners, unknownOwners } from "../../model/entry-owners.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { type AllowedRemovals, type Approval, emptyInventory, type Inventory } from "../../model/inventory.ts";
 import type { Hold } from "./holds.ts";
 import { holdKey } from "./holds.ts";

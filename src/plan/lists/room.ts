@@ -3,7 +3,7 @@
 // there is no other removal. Additions that still have no room are not sent.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
-import { NetworkIndex } from "../../model/entry-set.ts";
+import { NetworkIndex } from "../../address/ranges.ts";
 import type { AddEntry } from "./order.ts";
 import type { RemoveEntry } from "./urgent-removals.ts";
 

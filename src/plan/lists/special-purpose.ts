@@ -1,11 +1,11 @@
 // Networks that never send requests over the public Internet, according to the IANA registries of special-purpose addresses and
 // of the IPv6 address space. Networks for documentation and benchmarks are intentionally omitted: examples and load tests use
 // them, and on a real WAF they have no effect. docs/concepts/safety.md explains each choice.
-import type { Entry } from "../../model/entry.ts";
-import { readObservedEntry } from "../../model/entry.ts";
-import type { EntryHead } from "../../model/entry-head.ts";
-import { NetworkIndex } from "../../model/entry-set.ts";
-import { without } from "../../model/aggregate.ts";
+import type { Entry } from "../../address/entry.ts";
+import { readObservedEntry } from "../../address/entry.ts";
+import type { Network } from "../../address/network.ts";
+import { NetworkIndex } from "../../address/ranges.ts";
+import { without } from "../../address/ranges.ts";
 
 /** A network, its purpose and the RFC. */
 type Row = readonly [network: string, purpose: string];
@@ -70,13 +70,13 @@ export function isSpecialPurposeOnly(entry: Entry): boolean {
 }
 
 /** Why the entry is rejected: the first special-purpose network that it overlaps. */
-export function specialPurposeObjection(entry: Entry, head: EntryHead): string | undefined {
+export function specialPurposeObjection(entry: Entry, addresses: Network): string | undefined {
   // The fast path for nearly all entries.
-  if (!anyIndex.mayOverlap(head)) return undefined;
-  if (exceptionIndex.containing(entry) !== undefined) return undefined;
-  const network = namedIndex.overlaps(entry) ?? unnamedIndex.overlaps(entry);
+  if (anyIndex.overlaps(addresses) === undefined) return undefined;
+  if (exceptionIndex.containing(addresses) !== undefined) return undefined;
+  const network = namedIndex.overlaps(addresses) ?? unnamedIndex.overlaps(addresses);
   if (network === undefined) return undefined;
-  const isInside = anyIndex.containing(entry) !== undefined;
+  const isInside = anyIndex.containing(addresses) !== undefined;
   const instead = isInside ? "write public addresses" : "write narrower networks that leave it out";
   return `${entry} overlaps ${network} (${purposes.get(network) ?? ""}), which never sends requests over the public Internet: ${instead}, or set spec.guards.specialPurpose of the instance to Allow.`;
 }

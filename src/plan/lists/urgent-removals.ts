@@ -2,9 +2,8 @@
 // one. This applies only to the blocklist, because lifting a block early takes access away from no one. A removal stays
 // behind every addition that shares an address with it, so that nothing is unblocked in between.
 import { readOwners, unknownOwners } from "../../model/entry-owners.ts";
-import type { Entry } from "../../model/entry.ts";
-import { headOf } from "../../model/entry-head.ts";
-import { NetworkIndex } from "../../model/entry-set.ts";
+import type { Entry } from "../../address/entry.ts";
+import { NetworkIndex } from "../../address/ranges.ts";
 import type { OwnedEntry } from "../../model/inventory.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { Operation } from "../../model/operation.ts";
@@ -102,7 +101,7 @@ function urgentOf(removals: readonly RemoveEntry[], { rules, owned }: UrgencyBas
 function overlappingAny(adds: readonly AddEntry[], urgent: readonly Urgent[]): readonly number[] {
   const near = new NetworkIndex(urgent.map(({ removal }) => removal.entry));
   return adds.flatMap(({ list, entry }, place) =>
-    list === "blocklist" && near.mayOverlap(headOf(entry)) ? [place] : [],
+    list === "blocklist" && near.overlaps(entry) !== undefined ? [place] : [],
   );
 }
 

@@ -1,6 +1,6 @@
 // Determines which rules declare each entry of a list. If a list was compiled before, only the entries of changed rules are checked.
 import type { ListName } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { withChanges } from "../../model/overlaid-map.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 

@@ -2,7 +2,7 @@
 // in the inventory.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { ListName } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { Refusal } from "../../model/inventory.ts";

@@ -1,7 +1,7 @@
 // Reads the state of the WAF, one call after another. Anything but the documented shape is a fault, never an empty list.
 import type { Clock } from "../../async/clock.ts";
 import type { ListName } from "../../model/declared.ts";
-import { observeSpellings } from "../../model/entry-set.ts";
+import { observeSpellings } from "../../model/observe-spellings.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import type { WafResult } from "../../model/waf-result.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";

@@ -5,7 +5,7 @@
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import { unknownOwners } from "../../model/entry-owners.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import type { Operation } from "../../model/operation.ts";

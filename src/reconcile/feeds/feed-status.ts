@@ -3,7 +3,7 @@ import type { Condition } from "../../api/conditions.ts";
 import { formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
 import type { WafFeedStatus } from "../../api/waf-feed.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import { headOf } from "../../model/entry-head.ts";
+import { networkOf } from "../../address/entry.ts";
 import type { FeedContent } from "../../model/feed.ts";
 import { counted } from "../../model/sentence.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
@@ -59,7 +59,7 @@ const specialPurposeCounts = new WeakMap<FeedContent, number>();
 function specialPurposeCount(content: FeedContent): number {
   const known = specialPurposeCounts.get(content);
   if (known !== undefined) return known;
-  const { length } = content.entries.filter((entry) => specialPurposeObjection(entry, headOf(entry)) !== undefined);
+  const { length } = content.entries.filter((entry) => specialPurposeObjection(entry, networkOf(entry)) !== undefined);
   specialPurposeCounts.set(content, length);
   return length;
 }

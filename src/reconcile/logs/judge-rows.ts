@@ -8,7 +8,7 @@
 // - The result counts once the day has been read completely, and only if no more requests are known than the API reports.
 import { dayOf, formatDay } from "../../model/time-text.ts";
 import type { DeclaredAutoBlock, JudgedEntry } from "../../model/auto-block.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { type LogEntry, logTimeMs } from "../../model/log-entry.ts";
 import { readClientAddress } from "../../plan/blocking/client-address.ts";

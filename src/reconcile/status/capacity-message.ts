@@ -1,7 +1,7 @@
 // The messages about entries that a list has no room for, and the suggestion of a limit that the WAF may have.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { Refusal } from "../../model/inventory.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
 import type { RunFacts } from "../facts.ts";

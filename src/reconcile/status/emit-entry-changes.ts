@@ -1,6 +1,6 @@
 // Emits events about added, removed and adopted entries: one per rule, with the first entries, on the rule and on the instance.
 // If many rules changed, the instance gets a single summary instead.
-import type { Entry } from "../../model/entry.ts";
+import type { Entry } from "../../address/entry.ts";
 import { ruleLabel } from "../../model/rule-id.ts";
 import type { Adoption } from "../../model/operation.ts";
 import type { ResourceMeta } from "../../model/resource.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { readObservedEntry } from "../../../src/model/entry.ts";
-import { NetworkIndex } from "../../../src/model/entry-set.ts";
+import { readObservedEntry } from "../../../src/address/entry.ts";
+import { NetworkIndex } from "../../../src/address/ranges.ts";
 import { attackWeek, exemptClients, judgeWeek, scoreOf } from "../../support/worlds/attack-week.ts";
 
 const week = attackWeek(1);

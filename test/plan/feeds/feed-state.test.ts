@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
-import type { Entry } from "../../../src/model/entry.ts";
+import type { Entry } from "../../../src/address/entry.ts";
 import {
   acceptAnnotation,
   adaptFeedState,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { listNames } from "../../../src/model/declared.ts";
-import type { Entry } from "../../../src/model/entry.ts";
-import { NetworkIndex } from "../../../src/model/entry-set.ts";
+import type { Entry } from "../../../src/address/entry.ts";
+import { NetworkIndex } from "../../../src/address/ranges.ts";
 import type { Explanation } from "../../../src/plan/instance/explain.ts";
 import { explainAddress } from "../../../src/plan/instance/explain.ts";
 import { compileDesired } from "../../../src/plan/instance/desired.ts";

@@ -1,8 +1,8 @@
 // An incremental plan of the changes since the last plan equals a plan made from scratch, and processes only the changes.
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import type { Entry } from "../../../src/model/entry.ts";
-import { observeSpellings } from "../../../src/model/entry-set.ts";
+import type { Entry } from "../../../src/address/entry.ts";
+import { observeSpellings } from "../../../src/model/observe-spellings.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";

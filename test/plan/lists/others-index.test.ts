@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { NetworkIndex } from "../../../src/model/entry-set.ts";
+import { NetworkIndex } from "../../../src/address/ranges.ts";
 import { OthersIndex } from "../../../src/plan/lists/others-index.ts";
 import { entry } from "../../support/builders/gathered.ts";
 import { seededRandom } from "../../support/builders/seeded-random.ts";

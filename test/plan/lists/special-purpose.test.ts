@@ -1,12 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { headOf } from "../../../src/model/entry-head.ts";
+import { networkOf } from "../../../src/address/entry.ts";
 import { specialPurposeObjection } from "../../../src/plan/lists/special-purpose.ts";
 import { ipv4Network, ipv6Network, written } from "../../support/builders/arbitraries.ts";
 import { entry } from "../../support/builders/gathered.ts";
 
 function objectionTo(text: string): string | undefined {
-  return specialPurposeObjection(entry(text), headOf(entry(text)));
+  return specialPurposeObjection(entry(text), networkOf(entry(text)));
 }
 
 /** The network because of which the entry is refused. */

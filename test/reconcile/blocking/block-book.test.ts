@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { readObservedEntry } from "../../../src/model/entry.ts";
+import { readObservedEntry } from "../../../src/address/entry.ts";
 import { BlockBook } from "../../../src/reconcile/blocking/block-book.ts";
 import { LogCursor } from "../../../src/plan/logs/cursor.ts";
 import type { LoadedLogRecord } from "../../../src/reconcile/logs/forward-ports.ts";

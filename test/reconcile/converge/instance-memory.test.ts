@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Entry } from "../../../src/model/entry.ts";
+import type { Entry } from "../../../src/address/entry.ts";
 import {
   newInstanceMemory,
   noteRefusal,

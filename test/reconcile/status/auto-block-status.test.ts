@@ -4,7 +4,7 @@ import { findCondition } from "../../../src/api/conditions.ts";
 import type { ConditionType } from "../../../src/api/reasons.ts";
 import { isPublished } from "../../../src/api/reasons.ts";
 import type { ReadingReport } from "../../../src/model/auto-block.ts";
-import { readObservedEntry } from "../../../src/model/entry.ts";
+import { readObservedEntry } from "../../../src/address/entry.ts";
 import { compileDesired } from "../../../src/plan/instance/desired.ts";
 import { planInstance } from "../../../src/plan/instance/plan.ts";
 import { withJudged } from "../../../src/reconcile/blocking/block-source.ts";

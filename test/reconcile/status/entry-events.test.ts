@@ -1,6 +1,6 @@
 // Events about entries: which entries, for which rule, and never a flood of events.
 import { describe, expect, test } from "@jest/globals";
-import type { Entry } from "../../../src/model/entry.ts";
+import type { Entry } from "../../../src/address/entry.ts";
 import { EntryChanges } from "../../../src/reconcile/entry-changes.ts";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";

@@ -1,9 +1,9 @@
 // The inputs of a reconcile run, for tests: gathered resources, the WAF's lists, and managed entries.
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { ListName } from "../../../src/model/declared.ts";
-import type { Entry } from "../../../src/model/entry.ts";
-import { readObservedEntry } from "../../../src/model/entry.ts";
-import { observeSpellings } from "../../../src/model/entry-set.ts";
+import type { Entry } from "../../../src/address/entry.ts";
+import { readObservedEntry } from "../../../src/address/entry.ts";
+import { observeSpellings } from "../../../src/model/observe-spellings.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
 import { writeOwners } from "../../../src/model/entry-owners.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";

@@ -1,6 +1,6 @@
 // Spellings of entries with the expected result. `admitted` is the result of Kubernetes' isIP(self) || isCIDR(self), so
 // that a test against a real API server can ask the same questions.
-import type { EntryFaultCode } from "../../../src/model/entry-fault.ts";
+import type { EntryFaultCode } from "../../../src/address/entry-fault.ts";
 
 export interface Verdict {
   readonly text: string;

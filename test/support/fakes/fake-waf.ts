@@ -3,7 +3,7 @@
 // Tests configure faults in advance: the call, and whether the fault happens before or after its effect.
 import type { Clock } from "../../../src/async/clock.ts";
 import type { ListName, OriginType } from "../../../src/model/declared.ts";
-import { isOpaque, readObservedEntry } from "../../../src/model/entry.ts";
+import { isOpaque, readObservedEntry } from "../../../src/address/entry.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { OriginsRead, WafFault, WafResult, WriteAccepted } from "../../../src/model/waf-result.ts";
 import type { CallOptions, WafPort } from "../../../src/reconcile/ports.ts";

@@ -4,7 +4,7 @@ import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
 import { readOwners, unknownOwners } from "../../../src/model/entry-owners.ts";
-import type { Entry } from "../../../src/model/entry.ts";
+import type { Entry } from "../../../src/address/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory, OwnedEntry } from "../../../src/model/inventory.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";

@@ -91,7 +91,7 @@ export const listMutations: readonly Mutation[] = [
   }),
   ...breaks("src/plan/lists/guards.ts", "simulation", {
     "`neverBlock` rejects overlapping entries":
-      'return list === "allowlist" || !neverBlock.mayOverlap(head) ? undefined → return head !== undefined ? undefined',
+      'const kept = list === "allowlist" ? undefined : → const kept = list !== undefined ? undefined :',
     "addresses of declared origins are never blocked":
       "for (const origin of origins) { → for (const origin of origins.slice(0, 0)) {",
     "`minPrefixLength` rejects wide networks":
@@ -110,7 +110,7 @@ export const listMutations: readonly Mutation[] = [
   }),
   ...breaks("src/plan/lists/special-purpose.ts", "test/plan/lists/special-purpose.test.ts", {
     "public parts of special-purpose networks are accepted":
-      "if (exceptionIndex.containing(entry) !== undefined) return undefined; →",
+      "if (exceptionIndex.containing(addresses) !== undefined) return undefined; →",
   }),
   ...breaks("src/plan/instance/domain.ts", "simulation", {
     "the domain of the first sync is pinned":
@@ -345,15 +345,15 @@ export const listMutations: readonly Mutation[] = [
     "a continued record is removed only after it was copied":
       "if (joined !== own.inventory) { → if (joined === own.inventory) {",
   }),
-  ...breaks("src/model/aggregate.ts", "test/model/aggregate.test.ts", {
+  ...breaks("src/address/ranges.ts", "test/address/aggregate.test.ts", {
     "merged networks contain only declared addresses":
-      "if (whole.first !== first || whole.last !== upper.span.last) return false; → if (whole.first !== first) return false;",
+      "if (whole.first !== first || whole.last !== upper.network.last) return false; → if (whole.first !== first) return false;",
     "merged networks are no wider than the guards and the grant allow":
-      "prefixLength !== upper.span.prefixLength || prefixLength <= widest → prefixLength !== upper.span.prefixLength",
+      "prefixLength !== upper.network.prefixLength || prefixLength <= widest → prefixLength !== upper.network.prefixLength",
   }),
   ...breaks("src/plan/lists/aggregation.ts", "test/reconcile/converge/aggregate.test.ts", {
     "entries that overlap an entry of the other list are not merged":
-      "(others.mayOverlap(headOf(entry)) && others.overlaps(entry) !== undefined); → (others.mayOverlap(headOf(entry)) && others.overlaps(entry) === null);",
+      "others.overlaps(entry) !== undefined; → others.overlaps(entry) === null;",
     "entries that the rule adopts are not merged": "adopted.has(entry) || →",
     "entries that expire by themselves are not merged": "ends.some((ending) => ending.has(entry)) || →",
   }),

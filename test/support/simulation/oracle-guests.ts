@@ -1,6 +1,6 @@
 // The permitted actions of guests of a shared WAF, as in docs/guides/sharing.md, without code from src/plan.
 import type { DeclaredInstance, ListName } from "../../../src/model/declared.ts";
-import type { Entry } from "../../../src/model/entry.ts";
+import type { Entry } from "../../../src/address/entry.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
 import { isCoveredBy, isIpv6, lengthOf, sharesAddress } from "./oracle-networks.ts";
 

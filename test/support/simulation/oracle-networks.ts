@@ -1,5 +1,5 @@
 // Networks for the oracle of the simulation: which addresses they contain and share, with only the type from src/model.
-import type { Entry } from "../../../src/model/entry.ts";
+import type { Entry } from "../../../src/address/entry.ts";
 
 interface Range {
   readonly family: 4 | 6;

@@ -2,8 +2,8 @@
 // implementation without code from src/plan, so that the same bug can't be in both.
 import type { ListName } from "../../../src/model/declared.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
-import type { Entry } from "../../../src/model/entry.ts";
-import { parseDeclaredEntry } from "../../../src/model/entry.ts";
+import type { Entry } from "../../../src/address/entry.ts";
+import { parseDeclaredEntry } from "../../../src/address/entry.ts";
 import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import { type Claim, Granted, withoutLifted } from "./oracle-guests.ts";
 import { isCoveredBy, isIpv6, lengthOf, sharesAddress, without } from "./oracle-networks.ts";

@@ -2,7 +2,7 @@
 import type { ListName } from "../../../src/model/declared.ts";
 import type { EntryOwners } from "../../../src/model/entry-owners.ts";
 import { readOwners } from "../../../src/model/entry-owners.ts";
-import type { Entry } from "../../../src/model/entry.ts";
+import type { Entry } from "../../../src/address/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 

@@ -1,7 +1,7 @@
 // The users of a simulation: they declare, change and delete objects, approve removals on hold, and sometimes change the WAF manually.
 import type { DeclaredInstance, DeclaredRule, ListPolicy } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
-import { readObservedEntry } from "../../../src/model/entry.ts";
+import { readObservedEntry } from "../../../src/address/entry.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";

@@ -1,7 +1,7 @@
 // The WAF of a simulation, which implements the contract of its API: it responds to requests, identifies entries only by the spelling
 // on its list, and rejects duplicate additions and removals of missing entries. It reports each change to the ledger.
-import { isOpaque, readObservedEntry } from "../../../src/model/entry.ts";
-import type { Entry } from "../../../src/model/entry.ts";
+import { isOpaque, readObservedEntry } from "../../../src/address/entry.ts";
+import type { Entry } from "../../../src/address/entry.ts";
 import type { ListName } from "../../../src/model/declared.ts";
 
 export interface SimRequest {

@@ -1,7 +1,7 @@
 // Everything outside the processes of a simulation: declared state, stored data, the WAF, time and randomness. The ports of
 // all processes end here, where faults are injected and the ledger is kept. One seed determines all events.
 import { isDeepStrictEqual } from "node:util";
-import { readObservedEntry } from "../../../src/model/entry.ts";
+import { readObservedEntry } from "../../../src/address/entry.ts";
 import type { ConfirmedGathering, Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory, LoadedInventory, SavedInventory } from "../../../src/model/inventory.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";

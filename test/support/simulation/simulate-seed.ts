@@ -2,7 +2,7 @@
 // which the declared state must be reached and kept. The same seed always has the same result.
 import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
-import type { Entry } from "../../../src/model/entry.ts";
+import type { Entry } from "../../../src/address/entry.ts";
 import { isCoveredBy } from "./oracle-networks.ts";
 import { aggregates, wantedEntries, wantedOrigins } from "./oracle.ts";
 import { anyFault, refusal } from "./sim-faults.ts";

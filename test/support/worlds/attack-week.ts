@@ -3,8 +3,8 @@
 import type { DeclaredAutoBlock, JudgedEntry } from "../../../src/model/auto-block.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
-import { readObservedEntry } from "../../../src/model/entry.ts";
-import { NetworkIndex } from "../../../src/model/entry-set.ts";
+import { readObservedEntry } from "../../../src/address/entry.ts";
+import { NetworkIndex } from "../../../src/address/ranges.ts";
 import { Judges } from "../../../src/plan/blocking/judges.ts";
 import { exemptionsIn } from "../../../src/plan/instance/auto-block-exemptions.ts";
 import { anAutoBlock, newRow } from "../builders/declare-auto-block.ts";

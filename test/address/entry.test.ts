@@ -1,16 +1,18 @@
 import { isIP } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { entryFaultCodes } from "../../src/model/entry-fault.ts";
+import { entryFaultCodes } from "../../src/address/entry-fault.ts";
 import {
+  clientNetworkOf,
   type Entry,
   familyOf,
   isOpaque,
+  networkOf,
   parseDeclaredEntry,
   prefixLengthOf,
   readObservedEntry,
-} from "../../src/model/entry.ts";
-import { readCanonical, readNetwork } from "../../src/model/network.ts";
+} from "../../src/address/entry.ts";
+import { partsOf } from "../../src/address/network.ts";
 import { anyNetwork, spelling, written } from "../support/builders/arbitraries.ts";
 import { verdicts } from "../support/builders/verdicts.ts";
 import { caseCount } from "../support/builders/case-count.ts";
@@ -116,14 +118,33 @@ describe("a declared entry", () => {
     );
   });
 
-  test("gives the same parts in the fast parser of canonical strings as in the full parser", () => {
+  test("is the numbers of its first and last address", () => {
     fc.assert(
       fc.property(anyNetwork, (network) => {
-        const entry = entryOf(written(network));
-        expect(readCanonical(entry)).toStrictEqual(readNetwork(entry, "strict"));
-        expect(readCanonical(entry).parts).toStrictEqual(network.parts);
+        const { family, parts, prefixLength } = network;
+        const bits = family === "ipv4" ? 8n : 16n;
+        const first = parts.reduce((value, part) => (value << bits) | BigInt(part), 0n);
+        const last = first + (1n << BigInt((family === "ipv4" ? 32 : 128) - prefixLength)) - 1n;
+        const read = networkOf(entryOf(written(network)));
+        expect({ ...read, first: BigInt(read.first), last: BigInt(read.last) }).toStrictEqual({
+          family,
+          prefixLength,
+          first,
+          last,
+        });
+        expect(partsOf(read.first)).toStrictEqual(parts);
       }),
     );
+  });
+
+  test.each([
+    ["203.0.113.9", "203.0.113.0/24"],
+    ["2001:db8:1:2:3::4", "2001:db8:1:2::/64"],
+    ["::ffff:203.0.113.9", "203.0.113.0/24"],
+    ["203.0.113.0/25", undefined],
+    ["unknown, 203.0.113.9", undefined],
+  ])("of the client %s belongs to the network %s", (client, network) => {
+    expect(clientNetworkOf(readObservedEntry(client))).toBe(network);
   });
 });
 

@@ -1,13 +1,14 @@
 // Explains why a string is not accepted as an entry, and what to write instead. Only called for strings that the strict parser has
 // already refused, so it may guess generously what was meant: its suggestions are never applied.
 import {
-  type Network,
   canonicalText,
   mappedPrefixLength,
+  networkAt,
   prefixLengthMax,
   readAddress,
   readNetwork,
   unmapped,
+  type WrittenNetwork,
 } from "./network.ts";
 
 export const entryFaultCodes = [
@@ -49,13 +50,13 @@ function quote(text: string): string {
   return `"${shown.replaceAll(unquotable, (character) => (character === "…" ? character : escape(character)))}"`;
 }
 
-export function hostBitsFault(text: string, network: Network): EntryFault {
-  const address = canonicalText({ ...network, prefixLength: prefixLengthMax(network.family) });
+export function hostBitsFault(text: string, network: WrittenNetwork): EntryFault {
+  const address = canonicalText(networkAt(network.family, network.address, prefixLengthMax(network.family)));
   const instead = `write ${canonicalText(network)} for the network, or ${address} for the one address`;
   return { code: "HostBits", message: `${quote(text)} has host bits: ${instead}` };
 }
 
-export function mappedFault(text: string, network: Network): EntryFault {
+export function mappedFault(text: string, network: WrittenNetwork): EntryFault {
   const ipv4 = unmapped(network);
   const instead =
     ipv4 === undefined
@@ -173,7 +174,7 @@ function prefixLength(text: string): EntryFault | undefined {
   }
   const mask = address.family === "ipv4" ? lengthOfNetmask(lengthText) : undefined;
   if (mask !== undefined) {
-    const instead = canonicalText({ ...address, prefixLength: mask });
+    const instead = canonicalText(networkAt(address.family, address.address, mask));
     return { code: "Netmask", message: `${quote(text)} has a netmask: write ${instead}` };
   }
   const instead = `write a number from 0 to ${prefixLengthMax(address.family)} after the slash`;
@@ -182,10 +183,10 @@ function prefixLength(text: string): EntryFault | undefined {
 
 /** `255.255.0.0` → 16; undefined unless it consists of ones followed by zeros. */
 function lengthOfNetmask(text: string): number | undefined {
-  const bits = readAddress(text)
-    ?.parts.map((part) => part.toString(2).padStart(8, "0"))
-    .join("");
-  return bits !== undefined && /^1*0*$/u.test(bits) ? bits.replaceAll("0", "").length : undefined;
+  const address = readAddress(text)?.address;
+  if (typeof address !== "number") return undefined;
+  const hosts = Math.log2(2 ** 32 - address);
+  return Number.isInteger(hosts) ? 32 - hosts : undefined;
 }
 
 function leadingZeros(text: string): EntryFault | undefined {

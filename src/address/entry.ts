@@ -1,17 +1,20 @@
 // Addresses and networks in their canonical form, so equal entries are equal strings.
 // Declared entries are read strictly: a string that two programs could read differently is refused, never guessed.
 // The WAF's entries are read leniently: in any spelling, an address is still the same address.
-import { isCanonicalIpv4 } from "./canonical-ipv4.ts";
 import { type EntryFault, entryLengthMax, hostBitsFault, mappedFault, unreadableFault } from "./entry-fault.ts";
+import { Ipv4Reader } from "./ipv4-reader.ts";
 import {
   type AddressFamily,
-  type Network,
   canonicalText,
   hasHostBits,
   isMapped,
+  type Network,
+  networkAt,
   prefixLengthMax,
+  readCanonical,
   readNetwork,
   unmapped,
+  type WrittenNetwork,
 } from "./network.ts";
 
 declare const brand: unique symbol;
@@ -24,13 +27,15 @@ export type ParsedEntry =
 
 /** No address starts with this character. */
 const opaqueMark = "?";
+const reader = new Ipv4Reader();
 
 /**
  * Reads an entry as a user declared it: strings that Kubernetes accepts by `isIP(self) || isCIDR(self)`, except networks with host
  * bits. Networks of any width are accepted: the guards check the width.
  */
 export function parseDeclaredEntry(text: string): ParsedEntry {
-  if (isCanonicalIpv4(text)) return { ok: true, entry: text as Entry };
+  const common = canonicalIpv4(text);
+  if (common !== undefined) return { ok: true, entry: common };
   const network = text.length > entryLengthMax ? undefined : readNetwork(text, "strict");
   if (network === undefined) return { ok: false, fault: unreadableFault(text) };
   if (isMapped(network)) return { ok: false, fault: mappedFault(text, network) };
@@ -43,11 +48,16 @@ export function parseDeclaredEntry(text: string): ParsedEntry {
  * declared entry, so it counts as foreign.
  */
 export function readObservedEntry(text: string): Entry {
-  if (isCanonicalIpv4(text)) return text as Entry;
-  const trimmed = text.trim();
-  const network = readNetwork(trimmed, "lenient");
-  if (network === undefined) return `${opaqueMark}${trimmed}` as Entry;
-  return toEntry((isMapped(network) ? unmapped(network) : undefined) ?? network);
+  const common = canonicalIpv4(text);
+  if (common !== undefined) return common;
+  const network = readSpelling(text);
+  return network === undefined ? (`${opaqueMark}${text.trim()}` as Entry) : toEntry(network);
+}
+
+/** The network of a string in any spelling. */
+export function readSpelling(text: string): WrittenNetwork | undefined {
+  const network = readNetwork(text.trim(), "lenient");
+  return network !== undefined && isMapped(network) ? (unmapped(network) ?? network) : network;
 }
 
 /** True if the WAF shows a string that is not an address. */
@@ -55,19 +65,42 @@ export function isOpaque(entry: Entry): boolean {
   return entry.startsWith(opaqueMark);
 }
 
+/** Throws for opaque entries, which have no addresses. */
+export function networkOf(entry: Entry): Network {
+  if (isOpaque(entry)) throw new TypeError(`${entry} has no addresses: ask isOpaque first`);
+  return readCanonical(entry);
+}
+
 /** Throws for opaque entries. */
 export function familyOf(entry: Entry): AddressFamily {
-  if (isOpaque(entry)) throw new TypeError(`${entry} has no address family: ask isOpaque first`);
-  return entry.includes(":") ? "ipv6" : "ipv4";
+  return networkOf(entry).family;
 }
 
 /** 32 or 128 for a single address. Throws for opaque entries. */
 export function prefixLengthOf(entry: Entry): number {
-  const slash = entry.lastIndexOf("/");
-  const family = familyOf(entry);
-  return slash < 0 ? prefixLengthMax(family) : Number(entry.slice(slash + 1));
+  return networkOf(entry).prefixLength;
 }
 
-function toEntry(network: Network): Entry {
+/** The network of this length that contains the entry. */
+export function widened(entry: Entry, prefixLength: number): Entry {
+  const { family, first } = networkOf(entry);
+  return toEntry(networkAt(family, first, prefixLength));
+}
+
+/** The network of a client: the /24 of an IPv4 address, or the /64 of an IPv6 address, which one customer usually has. */
+export function clientNetworkOf(client: Entry): Entry | undefined {
+  if (isOpaque(client)) return undefined;
+  const { family, prefixLength } = networkOf(client);
+  return prefixLength === prefixLengthMax(family) ? widened(client, family === "ipv4" ? 24 : 64) : undefined;
+}
+
+export function toEntry(network: Network): Entry {
   return canonicalText(network) as Entry;
+}
+
+/** Nearly all strings are their own entry. */
+function canonicalIpv4(text: string): Entry | undefined {
+  if (!reader.readNetwork(text, 0) || reader.end !== text.length) return undefined;
+  const isWhole = reader.addressEnd === reader.end || reader.prefixLength < prefixLengthMax("ipv4");
+  return (isWhole ? text : text.slice(0, reader.addressEnd)) as Entry;
 }
