@@ -6,6 +6,7 @@ import {
   EventRecorder,
   messageBytesMax,
   queueLengthMax,
+  spamLimits,
 } from "../../src/kube/event-recorder.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
 import { FakeEvents } from "../support/fakes/fake-api-server.ts";
@@ -271,4 +272,15 @@ test("the name of an event is not longer than Kubernetes allows", () => {
   const aggregate = new EventAggregate(() => 0.999_999);
   const { name } = aggregate.add(note({ object: { ...object, name: "n".repeat(253) } }), Date.UTC(2040, 0, 1));
   expect(name.length).toBeLessThanOrEqual(253);
+});
+
+test("an object may have a burst of requests, then one per interval, and setting back the clock has no effect", () => {
+  const aggregate = new EventAggregate(Math.random);
+  const { burst, refillMs } = spamLimits;
+  const allowed = (times: number, nowMs: number): number =>
+    Array.from({ length: times }, () => aggregate.allow(object, nowMs)).filter(Boolean).length;
+  expect(allowed(burst + 5, 0)).toBe(burst);
+  expect([allowed(1, refillMs - 1), allowed(2, refillMs)]).toStrictEqual([0, 1]);
+  expect(allowed(5, -50 * refillMs)).toBe(0);
+  expect(allowed(5, 2 * refillMs)).toBeGreaterThan(0);
 });
