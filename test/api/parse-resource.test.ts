@@ -28,34 +28,6 @@ describe("a valid document becomes a resource:", () => {
   });
 });
 
-test("an instance has every default filled in", () => {
-  expect(specOf(instanceDocument())).toStrictEqual({
-    baseUrl: "https://waf.example.com",
-    apiKeySecretRef: { name: "key", key: "apiKey" },
-    access: [],
-    suspend: false,
-    resyncInterval: "5m",
-    consistencyWindow: "5s",
-    requestTimeout: "10s",
-    minRequestInterval: "0s",
-    blocklist: { policy: "Additive" },
-    allowlist: { policy: "Additive" },
-    origins: { policy: "Additive" },
-    guards: {
-      maxRemovals: 100,
-      maxRemovalPercent: 30,
-      window: "1h",
-      neverBlock: [],
-      minPrefixLength: { ipv4: 8, ipv6: 16 },
-      allowMinPrefixLength: { ipv4: 16, ipv6: 32 },
-      specialPurpose: "Reject",
-    },
-    cacheClear: { afterRolloutOf: [], minInterval: "60s" },
-    logs: { enabled: false, interval: "5m", lookback: "2d", output: "Stdout" },
-    deletionPolicy: "Retain",
-  });
-});
-
 test("a rule has every default filled in", () => {
   expect(specOf(ruleDocument())).toStrictEqual({
     instanceRef: { name: "shop" },

@@ -41,16 +41,6 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
     await expect(helm.render(values)).rejects.toThrow(said);
   });
 
-  test("lets the operator change ConfigMaps only for the move of old records", async () => {
-    const rightsOn = async (values: object): Promise<unknown[]> =>
-      objectsIn(await helm.render(values))
-        .filter(({ kind, metadata }) => kind === "ClusterRole" && metadata.name === "wafsync-operator")
-        .flatMap(({ rules }) => rules as { resources: string[]; verbs: string[] }[])
-        .filter(({ resources }) => resources.includes("configmaps"))
-        .map(({ verbs }) => verbs);
-    expect(await rightsOn({})).toStrictEqual([["get", "list", "watch"]]);
-  });
-
   test("passes a selector on as it stands", async () => {
     expect(await helm.render({})).not.toContain("--selector");
     const text = await helm.render({ operator: { selector: "!wafsync.dev/shard,tier in (a,b)" } });
@@ -68,16 +58,6 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
     expect(text).toContain(`image: "registry.example.com/wafsync@${digest}"`);
     const roles = objectsIn(text).filter(({ kind }) => kind.endsWith("Role"));
     expect(JSON.stringify(roles)).not.toContain('"*"');
-  });
-
-  test("with the scope namespaced, holds nothing that belongs to the whole cluster", async () => {
-    const kinds = objectsIn(await helm.render({ scope: "namespaced", crds: { install: false } })).map(
-      ({ kind }) => kind,
-    );
-    expect(kinds).not.toStrictEqual(
-      expect.arrayContaining([expect.stringMatching(/^(Cluster|CustomResource|Namespace)/)]),
-    );
-    expect(kinds).toStrictEqual(expect.arrayContaining(["Role", "RoleBinding", "Deployment"]));
   });
 
   test("keeps the definitions when the release goes, unless told otherwise", async () => {

@@ -1,10 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredCacheClear } from "../../../src/model/declared.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
 import type { ReconcileOutcome } from "../../../src/reconcile/converge/finish.ts";
-import { previewInstance } from "../../../src/reconcile/converge/run.ts";
-import { newInstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
 import { aCacheClear, addresses, blocking } from "../../support/builders/declare.ts";
 import { anInventory } from "../../support/builders/gathered.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
@@ -311,31 +308,6 @@ describe("While the instance can't be reconciled", () => {
     expect(statusOf(world, patient)).toMatchObject({ startTime: "2026-01-01T00:00:00Z", attempts: 1 });
     expect(world.waf.cacheClears).toBe(1);
   });
-});
-
-test("A preview makes no calls and no records", async () => {
-  const clear = aCacheClear("deploy");
-  const world = aWorld(clear);
-  const { source, inventory, lifecycle, status, clock } = world;
-  const ports = {
-    source,
-    inventory,
-    lifecycle,
-    status,
-    clock,
-    baseUrlObjection: () => undefined,
-    openWaf: (_: unknown, key: ApiKey) => world.waf.port(key),
-    random: () => 0,
-    observer: {},
-    stopping: new AbortController().signal,
-    abandon: new AbortController().signal,
-  };
-  await previewInstance(clear.instance, ports, newInstanceMemory());
-  expect(world.waf.writes()).toStrictEqual([]);
-  expect(inventory.saves).toStrictEqual([]);
-  expect(status.events).toStrictEqual([]);
-  expect(complete(world, clear)).toBe("False Waiting");
-  expect(statusOf(world, clear)).not.toHaveProperty("startTime");
 });
 
 describe("The time to live after the finish", () => {

@@ -223,16 +223,6 @@ describe("The deletion of an instance", () => {
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
   });
 
-  test("does not wait longer if the API asks for this between two removals", async () => {
-    const world = await deletedWorld();
-    const fault = { code: "RateLimited", message: "Wait (429).", status: 429, retryAfterMs: 7_200_000 } as const;
-    world.waf.failOn({ on: "Write", times: 1_000, effect: "Before", fault });
-    const startMs = world.clock.nowMs();
-    await world.passesUntilGone(40);
-    expect(world.clock.nowMs() - startMs).toBe(600_000);
-    expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
-  });
-
   test("waits for an unreadable inventory for ten minutes and no longer", async () => {
     const world = await deletedWorld();
     world.inventory.makeUnreadable("The inventory is damaged: shard 1 is missing.");
