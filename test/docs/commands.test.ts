@@ -46,14 +46,6 @@ describe("docs/commands.md", () => {
   });
 });
 
-test("The page of commands has a row for every command", async () => {
-  const rows = [...(await readPage("docs/commands.md")).matchAll(/^\| \[`([a-z-]+)`\]/gm)].map(
-    ([, name]) => name ?? "",
-  );
-  expect(commands.filter((command) => !rows.includes(command))).toStrictEqual([]);
-  expect(rows.filter((row) => !commands.includes(row))).toStrictEqual([]);
-});
-
 test("The Deployment of the chart can set every option of the operator but those that pods have no use for", async () => {
   const template = await readPage(join(chart, "templates/deployment.yaml"));
   const options = await optionNames("operator");
