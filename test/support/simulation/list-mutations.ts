@@ -99,7 +99,7 @@ export const listMutations: readonly Mutation[] = [
     "`allowMinPrefixLength` rejects wide Allow entries":
       'list === "blocklist" ? "minPrefixLength" : "allowMinPrefixLength"; → "minPrefixLength";',
     "`specialPurpose` rejects special-purpose networks":
-      'guards.specialPurpose === "Allow" ? undefined → head !== undefined ? undefined',
+      'guards.specialPurpose === "Allow" ? undefined → network !== undefined ? undefined',
     "`except` leaves out entries inside its networks":
       "else if (excepted.containing(entry) === undefined) { → else if (excepted.containing(entry) !== undefined) check(entry);\n    else {",
   }),
