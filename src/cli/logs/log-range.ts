@@ -52,7 +52,7 @@ export function isWithin({ sinceMs, untilMs }: Moments, timestamp: string): bool
   return timeMs >= (sinceMs ?? -Infinity) && timeMs < (untilMs ?? Infinity);
 }
 
-/** `2026-11-15 to 2026-11-21`, or the same with times if times were given. */
+/** `2026-11-15 to 2026-11-21`, one day alone, or the same with times if times were given. */
 export function describeRange({ days, sinceMs, untilMs }: LogRange): string {
   const words = (timeMs: number | undefined, day: number): string =>
     timeMs === undefined
@@ -60,7 +60,8 @@ export function describeRange({ days, sinceMs, untilMs }: LogRange): string {
       : formatMoment(timeMs)
           .replace("T", " ")
           .replace(/(?::00)?Z$/, "");
-  return `${words(sinceMs, days.firstDay)} to ${words(untilMs, days.lastDay)}`;
+  const [first, last] = [words(sinceMs, days.firstDay), words(untilMs, days.lastDay)];
+  return first === last ? first : `${first} to ${last}`;
 }
 
 /** `2026-11-21T09:30:00Z`, to the second. */

@@ -88,6 +88,7 @@ describe("a moment", () => {
   test("is shown in the range in a readable form", () => {
     const words = (since: string, until: string) => describeRange(parseRange(since, until, nowMs));
     expect(words("7d", "today")).toBe("2026-06-08 to 2026-06-15");
+    expect(words("today", "today")).toBe("2026-06-15");
     expect(words("24h", "today")).toBe("2026-06-14 10:20:30 to 2026-06-15");
     expect(words("2026-06-13T09:30", "2026-06-14T10:00")).toBe("2026-06-13 09:30 to 2026-06-14 10:00");
   });
