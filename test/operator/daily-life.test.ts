@@ -15,12 +15,6 @@ await describeOperator("the life of a WAF", (world) => {
     await world().startOperator();
   });
 
-  /** `False NotAllowed`: status and reason of a condition. */
-  async function ruleCondition(namespace: string, name: string, type: string): Promise<string> {
-    const condition = conditionOf(await world().read("WafIpRule", namespace, name), type);
-    return `${condition?.status} ${condition?.reason}`;
-  }
-
   async function reasonsOfEvents(namespace: string): Promise<string[]> {
     return (await world().events(namespace)).map(({ reason }) => reason);
   }
@@ -33,13 +27,10 @@ await describeOperator("the life of a WAF", (world) => {
       rule(elsewhere, "guest", ["203.0.113.1"], { instanceRef: { name: "waf", namespace } }),
       rule(namespace, "own", ["203.0.113.2"]),
     );
-    await world().eventually(
-      "the guest is refused",
-      async () => (await ruleCondition(elsewhere, "guest", "Accepted")) === "False NotAllowed",
-    );
+    await world().becomes("WafIpRule", elsewhere, "guest", "Accepted", "False NotAllowed");
     const guest = conditionOf(await world().read("WafIpRule", elsewhere, "guest"), "Accepted");
     expect(guest?.message).toContain(namespace);
-    expect(await ruleCondition(elsewhere, "guest", "Ready")).toBe("False NotAllowed");
+    expect(await world().condition("WafIpRule", elsewhere, "guest", "Ready")).toBe("False NotAllowed");
 
     await world().cluster.expectKubectl(["label", "namespace", elsewhere, "team=shop"]);
     await world().allReady(elsewhere);
@@ -47,7 +38,7 @@ await describeOperator("the life of a WAF", (world) => {
 
     await world().cluster.expectKubectl(["label", "namespace", elsewhere, "team-"]);
     await world().eventually("the guest is refused again, and its entry removed", async () => {
-      const accepted = await ruleCondition(elsewhere, "guest", "Accepted");
+      const accepted = await world().condition("WafIpRule", elsewhere, "guest", "Accepted");
       return accepted === "False NotAllowed" && !waf.view.has("blocklist", "203.0.113.1");
     });
   });
@@ -56,15 +47,9 @@ await describeOperator("the life of a WAF", (world) => {
     const namespace = await world().newNamespace("late");
     const waf = world().newWaf();
     await world().apply(rule(namespace, "early", ["203.0.113.3"]));
-    await world().eventually(
-      "the rule misses its instance",
-      async () => (await ruleCondition(namespace, "early", "Accepted")) === "False InstanceNotFound",
-    );
+    await world().becomes("WafIpRule", namespace, "early", "Accepted", "False InstanceNotFound");
     await world().apply(instance(namespace, world().simulator.baseUrl));
-    await world().eventually("the instance misses its key", async () => {
-      const missing = conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready");
-      return missing?.reason === "MissingApiKey";
-    });
+    await world().becomes("WafInstance", namespace, "waf", "Ready", "False MissingApiKey");
     await world().apply(keySecret(namespace, waf.key));
     await world().allReady(namespace);
     expect(waf.view.blocklist).toStrictEqual(["203.0.113.3"]);
@@ -86,10 +71,7 @@ await describeOperator("the life of a WAF", (world) => {
     const goneMs = Date.now();
     expect(goneMs).toBeGreaterThanOrEqual(Date.parse(expiresAt));
     expect(goneMs - lastEndMs).toBeLessThan(slow(3_000));
-    await world().eventually(
-      "the rule says that it has expired",
-      async () => (await ruleCondition(namespace, "until", "Synced")) === "True Expired",
-    );
+    await world().becomes("WafIpRule", namespace, "until", "Synced", "True Expired");
     expect((await world().read("WafIpRule", namespace, "until"))?.status).toMatchObject({ expiresAt });
     await world().eventually("an event says so", async () => (await reasonsOfEvents(namespace)).includes("Expired"));
   });
@@ -154,10 +136,7 @@ await describeOperator("the life of a WAF", (world) => {
       );
       expect(waf.view.blocklist).toStrictEqual(["203.0.113.50"]);
       expect(waf.view.origins).toStrictEqual([]);
-      await world().eventually(
-        "its rule says that it misses it",
-        async () => (await ruleCondition(namespace, "ours", "Accepted")) === "False InstanceNotFound",
-      );
+      await world().becomes("WafIpRule", namespace, "ours", "Accepted", "False InstanceNotFound");
     });
 
     test("a namespace can be deleted as a whole: its entries leave the WAF, and nothing else changes", async () => {

@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, cacheClear, origin, rule } from "../support/builders/manifests.ts";
+import type { ResourceKind } from "../../src/model/resource.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
 
@@ -23,19 +24,8 @@ await describeOperator("a WAF with guests", (world) => {
     return { namespace, guest, waf, of };
   }
 
-  async function condition(manifest: Manifest, type: string): Promise<string> {
-    const { namespace, name } = manifest.metadata;
-    const kind = manifest.kind as Parameters<ReturnType<typeof world>["read"]>[0];
-    const found = conditionOf(await world().read(kind, namespace, name), type);
-    return `${found?.status} ${found?.reason}`;
-  }
-
-  async function becomes(manifest: Manifest, type: string, expected: string): Promise<void> {
-    const { kind, metadata } = manifest;
-    await world().eventually(
-      `${kind} ${metadata.name} has ${type} ${expected}`,
-      async () => (await condition(manifest, type)) === expected,
-    );
+  async function becomes({ kind, metadata }: Manifest, type: string, expected: string): Promise<void> {
+    await world().becomes(kind as ResourceKind, metadata.namespace, metadata.name, type, expected);
   }
 
   test("an origin of a guest lifts no block, not even with the permission to declare origins", async () => {
@@ -126,7 +116,9 @@ await describeOperator("a WAF with guests", (world) => {
     const names = ["second", "third", "fourth"];
     await world().apply(...names.map((name) => cacheClear(guest, name, { ...of, trigger: name })));
     await world().eventually("they were looked at", async () => {
-      const states = await Promise.all(names.map(async (name) => await condition(cacheClear(guest, name), "Complete")));
+      const states = await Promise.all(
+        names.map(async (name) => await world().condition("WafCacheClear", guest, name, "Complete")),
+      );
       return states.every((state) => state.startsWith("False"));
     });
     expect((callsOf(waf)["GET /clear"] ?? 0) + (callsOf(waf)["POST /clear"] ?? 0)).toBe(1);

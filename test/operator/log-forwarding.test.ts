@@ -94,10 +94,7 @@ await describeOperator("the forwarding of logs", (world) => {
     await operator.process.hasPrinted(new RegExp(`"waf_instance":"${namespace}/waf"`));
     const killed = await operator.end("SIGKILL");
     operator = await world().startOperator();
-    await world().eventually("all is forwarded", async () => {
-      const found = await world().read("WafInstance", namespace, "waf");
-      return conditionOf(found, "LogsForwarded")?.reason === "Forwarded";
-    });
+    await world().becomes("WafInstance", namespace, "waf", "LogsForwarded", "True Forwarded");
     const before = rowsOf(killed.stdout, namespace);
     await world().eventually("nothing is missing", () => {
       return new Set([...before, ...rowsOf(operator.process.printed(), namespace)]).size === added.length;
@@ -109,10 +106,7 @@ await describeOperator("the forwarding of logs", (world) => {
     await world().allReady(namespace);
     operator.process.child.stdout?.destroy();
     block(waf, 10, 60);
-    await world().eventually("the instance says so", async () => {
-      const found = await world().read("WafInstance", namespace, "waf");
-      return conditionOf(found, "LogsForwarded")?.reason === "OutputUnavailable";
-    });
+    await world().becomes("WafInstance", namespace, "waf", "LogsForwarded", "False OutputUnavailable");
     const events = await world().events(namespace);
     expect(events.map(({ reason }) => reason)).toContain("LogForwardingFailed");
     expect(conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready")?.status).toBe("True");

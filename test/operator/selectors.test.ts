@@ -3,7 +3,6 @@ import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, apiVersion, instance, keySecret, rule } from "../support/builders/manifests.ts";
 import type { OperatorProcess } from "../support/processes/operator-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { conditionOf } from "../support/worlds/operator-world.ts";
 
 const label = "wafsync.dev/shard";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/wafsync-system/leases";
@@ -54,19 +53,14 @@ await describeOperator("several operators", (world) => {
     const declared = instance(namespace, world().simulator.baseUrl);
     await world().apply(keySecret(namespace, waf.key));
     await world().apply({ ...declared, metadata: { ...declared.metadata, labels: { [label]: "a" } } });
-    await world().eventually("the younger instance is refused", async () => {
-      const accepted = conditionOf(await world().read("WafInstance", namespace, "waf"), "Accepted");
-      return accepted?.reason === "Conflict";
-    });
+    await world().becomes("WafInstance", namespace, "waf", "Accepted", "False Conflict");
   });
 
   test("report an object that refers to no instance by its own labels", async () => {
     const namespace = await world().newNamespace("lonely");
     const lonely = rule(namespace, "lonely", addresses(1));
     await world().apply({ ...lonely, metadata: { ...lonely.metadata, labels: { [label]: "a" } } });
-    await world().eventually("the rule says so", async () => {
-      return conditionOf(await world().read("WafIpRule", namespace, "lonely"), "Ready")?.reason === "InstanceNotFound";
-    });
+    await world().becomes("WafIpRule", namespace, "lonely", "Ready", "False InstanceNotFound");
   });
 
   test("hand an instance over when its labels change, and the former one makes no further call", async () => {

@@ -24,11 +24,6 @@ await describeOperator("the reports of the operator", (world) => {
     return found!;
   }
 
-  async function reasonOf(namespace: string, name: string): Promise<string> {
-    const ready = conditionOf(await world().read("WafIpRule", namespace, name), "Ready");
-    return `${ready?.status} ${ready?.reason}`;
-  }
-
   test("a rule with a mistyped instance is seen in an event, a metric, status, why and /summary", async () => {
     const { namespace } = await world().newInstance("typo");
     const mistyped = rule(namespace, "typo", ["192.0.2.99"], { instanceRef: { name: "waff" } });
@@ -88,10 +83,7 @@ await describeOperator("the reports of the operator", (world) => {
     await world().allReady(namespace);
 
     await world().apply(rule(namespace, "feed", addresses(3)));
-    await world().eventually("others are on hold", async () => {
-      const ready = conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready");
-      return ready?.reason === "Held";
-    });
+    await world().becomes("WafInstance", namespace, "waf", "Ready", "False Held");
     await world().apply(rule(namespace, "feed", addresses(10)));
     const resumed = await told(namespace, "WafInstance", "waf", "RemovalsResumed");
     expect(resumed).toMatchObject({ type: "Normal", message: "No removals are on hold any longer." });
@@ -105,13 +97,9 @@ await describeOperator("the reports of the operator", (world) => {
       rule(namespace, "guarded", ["203.0.113.1", "10.0.0.0/8"]),
       rule(namespace, "over", ["203.0.113.9"], { expiresAt: "2020-01-01T00:00:00Z" }),
     );
-    await world().eventually(
-      "all have a reason",
-      async () =>
-        (await reasonOf(namespace, "empty")) === "False NoEntries" &&
-        (await reasonOf(namespace, "guarded")) === "False GuardRejected" &&
-        (await reasonOf(namespace, "over")) === "True Expired",
-    );
+    await world().becomes("WafIpRule", namespace, "empty", "Ready", "False NoEntries");
+    await world().becomes("WafIpRule", namespace, "guarded", "Ready", "False GuardRejected");
+    await world().becomes("WafIpRule", namespace, "over", "Ready", "True Expired");
     const table = await world().cluster.expectKubectl(["get", "wafip", "-n", namespace, "-o", "wide"]);
     expect(table).toMatch(/^empty .* 0\/0 .* False +NoEntries /m);
     expect(table).toMatch(/^guarded .* 1\/2 .* False +GuardRejected /m);

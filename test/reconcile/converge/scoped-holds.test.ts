@@ -1,19 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import { addresses, allowing, anInstance, blocking, createdMs } from "../../support/builders/declare.ts";
-import { nowMs } from "../../support/builders/gathered.ts";
 import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
 
 const annotation = "wafsync.dev/approve-removals";
 
-async function worldOfTwo(): Promise<ConvergeWorld> {
-  const ends = { expiresAtMs: nowMs + 60_000 };
-  const rules = [
-    blocking("first", addresses(3)),
-    blocking("second", addresses(3, 100)),
-    blocking("third", addresses(2, 200), ends),
-  ];
-  const world = await converged({ rules });
-  return world;
+async function syncedWorld(): Promise<ConvergeWorld> {
+  return await converged({ rules: [blocking("first", addresses(3))] });
 }
 
 function approve(world: ConvergeWorld, hash: string, location = ""): void {
@@ -26,7 +18,7 @@ function heldPlan(world: ConvergeWorld): string {
 
 describe("One invalid line in a rule", () => {
   test("is overridden by an approval of exactly these removals, once", async () => {
-    const world = await worldOfTwo();
+    const world = await syncedWorld();
     const odd = blocking("first", ["nonsense"]);
     world.declare({ rules: [odd] });
     await world.pass();
@@ -55,7 +47,7 @@ describe("One invalid line in a rule", () => {
   });
 
   test("in a directory, reports the file for the approval and no kubectl command", async () => {
-    const world = await worldOfTwo();
+    const world = await syncedWorld();
     world.declare({ rules: [blocking("first", ["nonsense"])] });
     approve(world, "", "waf/shop.yaml:1");
     await world.pass();

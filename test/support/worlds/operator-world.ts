@@ -180,6 +180,18 @@ export class OperatorWorld {
     return body as WafsyncObject;
   }
 
+  /** Status and reason of a condition, such as `False NotAllowed`. */
+  async condition(kind: ResourceKind, namespace: string, name: string, type: string): Promise<string> {
+    const found = conditionOf(await this.read(kind, namespace, name), type);
+    return `${found?.status} ${found?.reason}`;
+  }
+
+  /** Waits until a condition has this status and reason. */
+  async becomes(kind: ResourceKind, namespace: string, name: string, type: string, expected: string): Promise<void> {
+    const look = async (): Promise<boolean> => (await this.condition(kind, namespace, name, type)) === expected;
+    await this.eventually(`${kind} ${name} has ${type} ${expected}`, look);
+  }
+
   /** Every object of wafsync's kinds. */
   async objects(namespace?: string): Promise<WafsyncObject[]> {
     const scope = namespace === undefined ? "" : `namespaces/${namespace}/`;
