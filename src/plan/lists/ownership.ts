@@ -57,7 +57,8 @@ export function ownEntries(input: {
 }): ListOwnership {
   const { owned, wanted, observed, adds, unreadable, readAtMs, windowMs, nowMs } = input;
   const lookup = new OwnerLookup();
-  const records = new Records(lookup, input, nowMs);
+  // If the clock was set back since, the very read that missed an entry must not count as a second one.
+  const records = new Records(lookup, input, nowMs, Math.max(nowMs, readAtMs));
   const isLeft = (entry: Entry, record: OwnedEntry, isDeclared: boolean): boolean =>
     (isDeclared || !input.exclusive) && isRetained(record, input.existingRules) && !input.isHeld(entry, record);
   const changes = new Map<Entry, OwnedEntry | undefined>();
@@ -111,6 +112,7 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
 class Records {
   readonly #input: RecordsInput;
   readonly #nowMs: number;
+  readonly #missedAtMs: number;
   readonly #owners: OwnerLookup;
   readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
   /** The latest successor of a record: nearly every change applies to all entries that share it. */
@@ -119,23 +121,25 @@ class Records {
   readonly #missing = new Map<OwnedEntry, OwnedEntry>();
   readonly #found = new Map<OwnedEntry, OwnedEntry>();
 
-  constructor(owners: OwnerLookup, input: RecordsInput, nowMs: number) {
+  constructor(owners: OwnerLookup, input: RecordsInput, nowMs: number, missedAtMs: number) {
     this.#owners = owners;
     this.#input = input;
     this.#nowMs = nowMs;
+    this.#missedAtMs = missedAtMs;
   }
 
   /** For an undeclared entry: records when it was first missing. The same object if nothing changed. */
   unwanted(before: OwnedEntry, isMissing: boolean): OwnedEntry {
     const { missingSinceMs } = before;
     // A time in the future means that the clock was set back.
-    if (isMissing ? missingSinceMs !== undefined && missingSinceMs <= this.#nowMs : missingSinceMs === undefined) {
+    const missedAtMs = this.#missedAtMs;
+    if (isMissing ? missingSinceMs !== undefined && missingSinceMs <= missedAtMs : missingSinceMs === undefined) {
       return before;
     }
     const successors = isMissing ? this.#missing : this.#found;
     const known = successors.get(before);
     if (known !== undefined) return known;
-    const record = isMissing ? { ...before, missingSinceMs: this.#nowMs } : found(before);
+    const record = isMissing ? { ...before, missingSinceMs: missedAtMs } : found(before);
     successors.set(before, record);
     return record;
   }

@@ -74,6 +74,18 @@ describe("An entry", () => {
       expect(recorded({ inventory, ...later(5_000) })).toStrictEqual({ record: undefined, lookAgainMs: undefined });
     });
 
+    test("is not dropped by the read that first missed it, if the clock was set back since", () => {
+      const first = recorded({ inventory: { blocklist: [one] }, ...later(0, 484_000) }).record;
+      expect(recorded({ inventory: record({ ...first }), ...later(0, 484_000) }).record).toStrictEqual(first);
+      expect(recorded({ inventory: record({ ...first }), ...later(6_000) }).record).toStrictEqual({
+        ...first,
+        missingSinceMs: nowMs + 6_000,
+      });
+      expect(
+        recorded({ inventory: record({ ...first, missingSinceMs: nowMs + 6_000 }), ...later(11_000) }).record,
+      ).toBe(undefined);
+    });
+
     test("is removed if it reappears within the window, and the next read without it counts as the first one", () => {
       const at = later(3_000);
       const shown = { inventory: record(missing), ...at, observed: { ...at.observed, blocklist: [one] } };

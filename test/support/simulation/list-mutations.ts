@@ -148,14 +148,14 @@ export const listMutations: readonly Mutation[] = [
   ...breaks("src/plan/lists/holds.ts", "simulation", {
     "removals of unrelated entries are not on hold":
       "if (this.#isEmpty || owners === unknownOwners) return this.#all;\n    const known → if (this.#all.length >= 0) return this.#all;\n    const known",
-    "a missing source puts removals of the entries that it last declared on hold":
-      "const ofSource = source === undefined ? [] : (bySource.get(source) ?? []); → const ofSource = source === undefined ? [] : [];",
     "an invalid line puts removals of the entries that its rule last declared on hold":
       'if (scope.kind === "Rule") push(byRule, scope.rule, hold); →',
     "a broken reference puts removals of its object's entries on hold":
       "...ofNamespace, ...this.#ofObjects.on(owner)]; → ...ofNamespace];",
   }),
   ...breaks("src/plan/lists/holds.ts", "test/plan/lists/holds.test.ts", {
+    "a missing source puts removals of the entries that it last declared on hold":
+      "const ofSource = source === undefined ? [] : (bySource.get(source) ?? []); → const ofSource = source === undefined ? [] : [];",
     "an unknown source puts removals of the entries of a possibly renamed rule on hold":
       "push(byNamespace, namespaceOfRule(scope.rule), hold); →",
   }),
@@ -182,6 +182,8 @@ export const listMutations: readonly Mutation[] = [
       "return meta.annotations[adoptAnnotation] === \"true\"; → return meta.name !== '';",
   }),
   ...breaks("src/plan/lists/ownership.ts", "test/plan/lists/ownership.test.ts", {
+    "a read that missed an entry is not its own confirmation, even if the clock was set back":
+      "Math.max(nowMs, readAtMs)); → nowMs);",
     "entries that a deleted rule retains stay on the list":
       "record !== undefined && !isRetained(record, existingRules); → record !== undefined;",
     "entries that a deleted rule retains become unmanaged, even if another rule declares them":
