@@ -2,7 +2,7 @@
 //
 //   removal    why                                              guards and holds apply
 //   ---------  -----------------------------------------------  ----------------------------------------------------
-//   lost       no rule declares some of its addresses            yes: it counts as the declared entries that it uncovers
+//   lost       no rule declares it, or some of its addresses    yes: it counts as the declared entries that it uncovers
 //   evicted    the list has no room for it                      yes
 //   replaced   aggregated networks have all of its addresses    holds only, which postpone it
 //
@@ -85,7 +85,10 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   const isHeld = (entry: Entry): boolean => input.holds.on(list, entry, owned.get(entry)).length > 0;
   const replaced = new Map([...sorted.replaced].filter(([entry]) => isPossible(entry) && !isHeld(entry)));
   // Only guards on removals ask for the size.
-  const sizes = sizesOf({ rules: removals.length === 0 ? [] : rules, live, adds, missing, sorted });
+  const sizeWith = (added: Iterable<Entry>): number =>
+    sizeOf({ rules: removals.length === 0 ? [] : rules, live, added: new Set(added), sorted });
+  const planned = adds.map(({ entry }) => entry);
+  const size = sizeWith(planned);
   return {
     target,
     whole,
@@ -96,7 +99,8 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
     waiting: [...sorted.lost, ...sorted.replaced.keys()].filter(isWaiting),
     refused: blockers.refused,
     leftOut,
-    ...sizes,
+    size,
+    sizeMax: stuck.length === 0 ? size : sizeWith([...planned, ...stuck]),
   };
 }
 
@@ -192,9 +196,12 @@ function sortRemovals(removals: readonly Entry[], { rules, target, leftOut, owne
   const linesOf = (entry: Entry): number => owned.get(entry)?.lines ?? 1;
   const isMerging = rules.some(({ lines }) => lines.size > 0) || removals.some((entry) => linesOf(entry) > 1);
   const covering = isMerging ? new NetworkIndex(target.keys()) : undefined;
+  // An entry that was never merged, and that no rule declares, counts even inside a declared one, as without merging.
+  const isWritten = (entry: Entry): boolean => rules.some((rule) => (rule.written ?? rule.entries).has(entry));
   for (const entry of removals) {
     const lines = linesOf(entry);
-    const [first, uncovered] = covering === undefined || leftOut.has(entry) ? [] : uncoveredBy(entry, covering);
+    const isKept = covering !== undefined && !leftOut.has(entry) && (lines > 1 || isWritten(entry));
+    const [first, uncovered] = isKept ? uncoveredBy(entry, covering) : [];
     const weight = uncovered === undefined ? lines : uncovered < lines ? Number(uncovered) : lines;
     if (weight === 0 && first !== undefined) replaced.set(entry, first);
     else {
@@ -216,23 +223,21 @@ function uncoveredBy(entry: Entry, covering: NetworkIndex): readonly [Entry?, bi
 }
 
 /** Each declared entry counts once, whether it is on the list itself, or merged, or both. */
-function sizesOf({
+function sizeOf({
   rules,
   live,
-  adds,
-  missing,
+  added,
   sorted: { replaced, weights },
 }: {
   /** Of this list. */
   readonly rules: readonly CompiledRule[];
   readonly live: ObservedEntries;
-  readonly adds: readonly WantedAdd[];
-  readonly missing: number;
+  /** Not on the list yet. */
+  readonly added: ReadonlySet<Entry>;
   readonly sorted: SortedRemovals;
-}): Pick<ListDraft, "size" | "sizeMax"> {
-  let size = live.size + adds.length - replaced.size;
+}): number {
+  let size = live.size + added.size - replaced.size;
   for (const weight of weights.values()) size += weight - 1;
-  const added = new Set(adds.map(({ entry }) => entry));
   const isListed = (entry: Entry): boolean => added.has(entry) || (live.has(entry) && !replaced.has(entry));
   const covered = new Set<Entry>();
   const merged = new Set<Entry>();
@@ -246,6 +251,5 @@ function sizesOf({
     }
     for (const entry of written) if (!isListed(entry) && networks.containing(entry) !== undefined) covered.add(entry);
   }
-  size += covered.size - merged.size;
-  return { size, sizeMax: size + missing - adds.length };
+  return size + covered.size - merged.size;
 }

@@ -117,6 +117,30 @@ describe("The entries of a rule with aggregate", () => {
     expect(await writesOf(world)).toHaveLength(4);
   });
 
+  test("make a list long enough for a percentage while the API refuses their network", async () => {
+    const strict = { guards: { maxRemovals: 100, maxRemovalPercent: 30 } };
+    const world = await worldWith({ rules: [blocking("old", addresses(4))], guards: strict });
+    world.waf.refusedTexts.add(merged);
+    // 4 of 10 declared entries are removed; 6 of them are on the list in the second run.
+    declare(world, {
+      rules: [blocking("hosts", [...four, "203.0.113.8", "203.0.113.9"], { aggregate })],
+      guards: strict,
+    });
+    expect(await writesOf(world)).toStrictEqual([`AddEntry ${merged}`, "AddEntry 203.0.113.8/31"]);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([...addresses(4), "203.0.113.8/31"]);
+  });
+
+  test("do not keep the guards from counting what is inside a declared network, but was never merged", async () => {
+    const strict = { guards: { maxRemovals: 100, maxRemovalPercent: 30 } };
+    const inside = addresses(6);
+    const old = [blocking("old", [...inside, "198.51.100.1", "198.51.100.3", "198.51.100.5"]), ...rules];
+    const world = await worldWith({ rules: old, guards: strict });
+    declare(world, { rules: [blocking("old", ["198.18.0.0/29"])], guards: strict });
+    expect(await writesOf(world)).toStrictEqual(["AddEntry 198.18.0.0/29"]);
+    expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
+  });
+
   test("are not lifted by an Allow rule for one of them", async () => {
     // The Allow rule is older, so the block has precedence only because it is on the list.
     const hosts = blocking("hosts", four, { aggregate, meta: { createdAtMs: 2 } });

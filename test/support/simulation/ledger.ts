@@ -359,8 +359,15 @@ export class Ledger {
     const read = seen[list] ?? new Set();
     const known = [...read, ...(this.#addedSince.get(read) ?? [])];
     // The size is that of what is declared: the entries that a merged network stands for are among the additions.
+    const records = this.#inventory().entries[list];
+    const isMerged = (other: Entry, adds: readonly Entry[]): boolean =>
+      records.get(other)?.lines !== undefined &&
+      isCoveredBy(
+        other,
+        adds.filter((one) => one !== other && isCoveredBy(one, [other])),
+      );
     const sizeOf = (listed: readonly Entry[], adds: readonly Entry[]): number =>
-      new Set([...listed, ...adds, ...entries]).size;
+      new Set([...listed.filter((other) => !isMerged(other, adds)), ...adds, ...entries]).size;
     const stillListed = known.filter((other) => this.#waf.has(list, other));
     const isTooMany = [wanted, added].every(
       (adds) => sizeOf(stillListed, adds) >= 10 && count * 100 > maxRemovalPercent * sizeOf(known, adds),
