@@ -1,8 +1,10 @@
 // Histories that a seed once found, by the number of the seed.
 import { describe, expect, test } from "@jest/globals";
 import { anInstance, anOrigin } from "../support/builders/declare.ts";
+import { initialFeedState } from "../../src/plan/feeds/feed-state.ts";
 import { playScenario } from "../support/simulation/crash-points.ts";
 import type { Scenario } from "../support/simulation/scenarios.ts";
+import { simKey, SimWorld } from "../support/simulation/sim-world.ts";
 
 /** An origin was left on the WAF, and is declared again with another type: the API refuses it, and shows nothing of it. */
 const declaredAgain: Scenario = {
@@ -29,5 +31,55 @@ describe("What a seed once found", () => {
       added += isAdded ? 1 : 0;
     }
     expect(added).toBeGreaterThan(0);
+  });
+
+  test("20061: content is judged by the guards with which its fetch began, and by the new ones at the next fetch", async () => {
+    let held = 0;
+    for (let seed = 0; seed < 10; seed += 1) {
+      const world = new SimWorld({ seed, hasFeeds: true });
+      world.cluster.change({ key: simKey });
+      world.cluster.put("instances", anInstance());
+      const process = world.startProcess();
+      const threats = { namespace: "edge", name: "threats" };
+      await world.time.advance(60_000);
+      let isEdited = false;
+      world.kills = (where) => {
+        if (where === "before fetch of threats" && !isEdited) {
+          isEdited = true;
+          world.feeds.settle();
+        }
+        const stored = where === "after save of threats" ? world.feeds.load(process, threats) : undefined;
+        if (stored?.ok === true && stored.state?.held !== undefined) held += 1;
+        return false;
+      };
+      await world.time.advance(3_600_000);
+      world.feeds.expectCurrent();
+      expect({ seed, isEdited, violations: world.ledger.violations }).toStrictEqual({
+        seed,
+        isEdited: true,
+        violations: [],
+      });
+      await world.discard();
+    }
+    expect(held).toBeGreaterThan(0);
+  });
+
+  test("20061: a fetch with guards that were replaced long ago, and good content that is not taken, are noticed", async () => {
+    const world = new SimWorld({ seed: 0, hasFeeds: true });
+    const process = world.startProcess();
+    // It does nothing by itself.
+    process.kill();
+    const [strict] = world.feeds.declared();
+    world.feeds.settle();
+    world.feeds.ask(process, strict!);
+    expect(world.ledger.violations).toStrictEqual([]);
+    await world.time.advance(2_000);
+    world.feeds.ask(process, strict!);
+    world.feeds.save(process, strict!.meta, initialFeedState(strict!));
+    expect(world.ledger.violations).toStrictEqual([
+      "edge/threats is fetched with guards that were replaced long ago",
+      "edge/threats: good content was not taken",
+    ]);
+    await world.discard();
   });
 });

@@ -15,7 +15,7 @@ export type Served =
   /** 404. */
   | { readonly kind: "Gone" };
 
-/** A server's response, and the guards at the time of the request: an edit during the fetch may apply only to the next fetch. */
+/** A server's response, and the guards when the fetch began: an edit during the fetch may apply only to the next fetch. */
 export interface Answer {
   readonly served: Served;
   readonly guards: FeedGuards;

@@ -44,6 +44,8 @@ const loose: FeedGuards = {
 };
 /** What a process has in its hands may be replaced meanwhile, for as long as a call and its turn take. */
 const replacedMsMax = 60_000;
+/** From when a process reads the declarations until it asks the server: two loads of the record, and a call, each of which may pause. */
+const readMsMax = 1_000;
 
 interface Stored {
   readonly text: string;
@@ -63,6 +65,8 @@ export class SimFeeds {
   onChange: () => void = () => undefined;
   readonly #world: SimWorld;
   readonly #declared = new Map<string, DeclaredFeed>();
+  /** When the guards of each were edited last. */
+  readonly #guardedMs = new Map<string, number>();
   readonly #served = new Map<string, Served>();
   readonly #stored = new Map<string, Stored>();
   /** What each process was answered last, and which feeds it could load. */
@@ -159,12 +163,20 @@ export class SimFeeds {
     return undefined;
   }
 
-  /** The server's answer as it is when it is asked; a late one arrives when it may be another already. */
-  ask(process: SimProcess, feed: ObjectName): { readonly delayMs: number; readonly answer: Promise<FetchOutcome> } {
-    const served = this.#served.get(nameKey(feed)) ?? { kind: "Gone" };
-    const guards = this.#declared.get(nameKey(feed))?.guards ?? strict;
+  /**
+   * The server's answer as it is when it is asked; a late one arrives when it may be another already.
+   * @param feed as the process has read it, by which it judges the answer: it may have been edited only just now
+   */
+  ask(process: SimProcess, feed: DeclaredFeed): { readonly delayMs: number; readonly answer: Promise<FetchOutcome> } {
+    const { ledger, time } = this.#world;
+    const name = nameKey(feed.meta);
+    const served = this.#served.get(name) ?? { kind: "Gone" };
+    const { guards } = feed;
+    const isJustEdited = time.nowMs() - (this.#guardedMs.get(name) ?? 0) <= readMsMax;
+    if (guards !== this.#declared.get(name)?.guards && !isJustEdited)
+      ledger.violation(`${name} is fetched with guards that were replaced long ago`);
     const answers = this.#answers.get(process) ?? new Map<string, Answer>();
-    this.#answers.set(process, answers.set(nameKey(feed), { served, guards }));
+    this.#answers.set(process, answers.set(name, { served, guards }));
     return { delayMs: this.#world.chance(0.2) ? this.#world.pick(29_000) : 1, answer: outcomeOf(served) };
   }
 
@@ -270,6 +282,8 @@ export class SimFeeds {
     const feed = this.#declared.get(name);
     if (feed === undefined) return;
     this.#declared.set(name, { ...feed, ...change });
+    if (change.guards !== undefined && change.guards !== feed.guards)
+      this.#guardedMs.set(name, this.#world.time.nowMs());
     this.onChange();
   }
 

@@ -265,7 +265,7 @@ export class SimProcess {
         save: async (feed, state) => await this.#call(`save of ${feed.name}`, () => feeds.save(this, feed, state)),
       },
       fetch: async (feed, _, signal) => {
-        const { delayMs, answer } = await this.#call(`fetch of ${feed.meta.name}`, () => feeds.ask(this, feed.meta));
+        const { delayMs, answer } = await this.#call(`fetch of ${feed.meta.name}`, () => feeds.ask(this, feed));
         await this.#clock().sleep(delayMs, signal);
         return await answer;
       },
