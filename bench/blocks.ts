@@ -53,7 +53,7 @@ function hourTable(): BenchTable {
     anAutoBlock({ name: "two", groupBy: "Network", windowMs: 24 * hourMs }),
   ];
   const judges = new Judges(undefined);
-  judges.use(blocks);
+  judges.use(blocks, 0);
   const random = seededRandom(1);
   const before = heapBytes();
   let totalMs = 0;

@@ -17,7 +17,10 @@ export interface PublishedJudgement {
 /** By `namespace/name` of the WafAutoBlock. */
 export type PublishedJudgements = ReadonlyMap<string, PublishedJudgement>;
 
-/** The state as JSON, by `namespace/name` of the WafAutoBlock. */
+/** The number of WafAutoBlocks whose state is kept although they are not declared. */
+const absentMax = 8;
+
+/** The state as JSON, by `namespace/name` of the WafAutoBlock; of one that is not declared, with its UID behind. */
 export type SavedJudges = Readonly<Record<string, { readonly uid: string; readonly judge: SavedJudge }>>;
 
 interface Seat {
@@ -33,21 +36,30 @@ export class Judges {
     this.#saved = saved;
   }
 
-  /** Judges these WafAutoBlocks from now on, and drops the state of all others. */
-  use(blocks: readonly DeclaredAutoBlock[]): void {
+  /**
+   * Judges these WafAutoBlocks from now on. The state of others is kept until their last entry ends: after a restart, a stale cache may
+   * lack a WafAutoBlock, or show a former one with the same name.
+   */
+  use(blocks: readonly DeclaredAutoBlock[], nowMs: number): void {
     const capacity = Math.floor(clientsMax / Math.max(1, blocks.length));
     const isSame = blocks.length === this.#seats.size && blocks.every((one) => this.#seatOf(one)?.declared === one);
     if (isSame) return;
-    const saved = this.save();
+    const absent = new Map(
+      Object.entries(this.save()).map(([key, state]) => [`${key.split(" ")[0] ?? key} ${state.uid}`, state]),
+    );
     this.#seats = new Map(
       blocks.map((declared) => {
         const key = nameKey(declared.meta);
-        const known = saved[key];
-        const isHis = known !== undefined && known.uid === declared.meta.uid;
-        return [key, { declared, judge: new Judge(declared, capacity, isHis ? known.judge : undefined) }];
+        const known = absent.get(`${key} ${declared.meta.uid}`);
+        absent.delete(`${key} ${declared.meta.uid}`);
+        return [key, { declared, judge: new Judge(declared, capacity, known?.judge) }];
       }),
     );
-    this.#saved = {};
+    // In a folder, objects have no UID: there, nothing is stale.
+    const kept = [...absent].filter(
+      ([, { uid, judge }]) => uid !== "" && judge.listed.some(({ untilMs }) => untilMs > nowMs),
+    );
+    this.#saved = Object.fromEntries(kept.slice(-absentMax));
   }
 
   /** @returns the newly listed clients of each WafAutoBlock, without those that list none */

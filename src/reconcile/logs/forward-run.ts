@@ -76,7 +76,10 @@ export class ForwardRun {
     if (unsaved !== undefined) return unsaved;
     const cursor = memory.cursor ?? (await this.#load());
     if (!(cursor instanceof LogCursor)) return cursor;
-    memory.judges.use(this.#gathered.autoBlocks === undefined ? [] : judgedBlocks(this.#gathered));
+    memory.judges.use(
+      this.#gathered.autoBlocks === undefined ? [] : judgedBlocks(this.#gathered),
+      this.#ports.clock.nowMs(),
+    );
     memory.savedAtMs = clock.monotonicMs();
     const resting = this.#resting();
     if (resting !== undefined) return resting;

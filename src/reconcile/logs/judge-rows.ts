@@ -119,7 +119,7 @@ export class DayJudging {
     const { gathered, judges } = this.#options;
     if (this.#draft === undefined) {
       this.#draft = new Judges(judges.save());
-      this.#draft.use(judgedBlocks(gathered));
+      this.#draft.use(judgedBlocks(gathered), nowMs);
     }
     // The exemptions are compiled when the first client reaches a threshold.
     return this.#draft.take(rows, nowMs, ({ meta: { namespace }, exempt }) => {

@@ -15,7 +15,7 @@ function rowOf(client: number, atMs: number) {
 
 test("a busy hour of rows takes a bounded number of clients, and checks exemptions only at thresholds", () => {
   const judges = new Judges(undefined);
-  judges.use([anAutoBlock({ name: "one", threshold: 1_000 }), anAutoBlock({ name: "two", threshold: 1_000 })]);
+  judges.use([anAutoBlock({ name: "one", threshold: 1_000 }), anAutoBlock({ name: "two", threshold: 1_000 })], startMs);
   let asked = 0;
   let longest = 0;
   for (let page = 0; page < 60; page += 1) {
@@ -59,4 +59,26 @@ test("the oldest WafAutoBlocks of an instance are judged, the owner's first, and
     "guest-1",
     "guest-2",
   ]);
+});
+
+test("a stale view that lacks a WafAutoBlock, or shows a former one with its name, loses no entry before its end", () => {
+  const block = (uid: string) => anAutoBlock({ name: "one", threshold: 1, ttlMs: 3_600_000, meta: { uid } });
+  let judges = new Judges(undefined);
+  const listed = () =>
+    judges
+      .judgements()
+      .get("edge/one")
+      ?.judgement.entries.map(({ entry }) => entry);
+  judges.use([block("new")], startMs);
+  judges.take([rowOf(1, startMs)], startMs, () => () => false);
+  expect(listed()).toStrictEqual(["2001:db8:1::1"]);
+  for (const view of [[], [block("former")]]) {
+    judges.use(view, startMs + 60_000);
+    expect(listed() ?? []).toStrictEqual([]);
+    judges = new Judges(judges.save());
+    judges.use([block("new")], startMs + 120_000);
+    expect(listed()).toStrictEqual(["2001:db8:1::1"]);
+  }
+  judges.use([], startMs + 3_600_000);
+  expect(judges.save()).toStrictEqual({});
 });

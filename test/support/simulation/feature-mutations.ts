@@ -142,6 +142,10 @@ export const featureMutations: readonly Mutation[] = [
     "log rows that were forwarded too often are reported":
       "broken, brokenCount, surplus: this.#surplus() } → broken, brokenCount, surplus: 0 * this.#surplus() }",
   }),
+  ...breaks("src/plan/blocking/judges.ts", "test/plan/blocking/judges.test.ts", {
+    "a stale view of a WafAutoBlock that was created again loses no listed client":
+      'uid !== "" && judge.listed.some( → uid === "" && judge.listed.some(',
+  }),
   ...breaks("src/plan/blocking/client-address.ts", "test/plan/blocking/judge.test.ts", {
     "a `client_ip` that is not a single address blocks no client":
       'const read = readAddress(text.trim()); → const read = readAddress(text.trim().split(/[,/]/)[0] ?? "");',

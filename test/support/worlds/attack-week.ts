@@ -140,13 +140,13 @@ export function judgeWeek(week: Week, restartsAt: (look: number) => boolean = ()
   const listed: (JudgedEntry & { readonly by: string })[] = [];
   let overdue = 0;
   let judges = new Judges(undefined);
-  judges.use(weekBlocks);
+  judges.use(weekBlocks, 0);
   let next = 0;
   for (let look = 1; look <= (7 * dayMs) / lookMs; look += 1) {
     const nowMs = weekStartMs + look * lookMs;
     if (restartsAt(look)) {
       judges = new Judges(JSON.parse(JSON.stringify(judges.save())));
-      judges.use(weekBlocks);
+      judges.use(weekBlocks, 0);
     }
     const batch: LogEntry[] = [];
     for (; (week.rows[next]?.arrivesMs ?? Infinity) <= nowMs; next += 1) {
