@@ -68,17 +68,26 @@ export class AutoBlockMeasure {
   /** The WafAutoBlocks of each instance that have series. */
   readonly #known = new Map<string, ReadonlySet<string>>();
 
-  constructor(metrics: AutoBlockMetrics) {
+  readonly #isDeclared: (block: string, uid: string) => boolean;
+
+  /** @param isDeclared whether the WafAutoBlock `namespace/name` exists with this UID */
+  constructor(metrics: AutoBlockMetrics, isDeclared: (block: string, uid: string) => boolean) {
     this.#metrics = metrics;
+    this.#isDeclared = isDeclared;
   }
 
   published(instance: ObjectName, judgements: Published): void {
     const key = nameKey(instance);
-    for (const block of this.#known.get(key) ?? []) if (!judgements.has(block)) this.#metrics.forgetAutoBlock(block);
-    if (judgements.size === 0) this.#known.delete(key);
-    else this.#known.set(key, new Set(judgements.keys()));
-    for (const [block, { judgement }] of judgements) {
-      const { entries, leftOut, rows } = judgement;
+    const byBlock = new Map(
+      [...judgements].flatMap(([blockKey, judgement]) => {
+        const [block = "", uid = ""] = blockKey.split(" ");
+        return this.#isDeclared(block, uid) ? [[block, judgement] as const] : [];
+      }),
+    );
+    for (const block of this.#known.get(key) ?? []) if (!byBlock.has(block)) this.#metrics.forgetAutoBlock(block);
+    if (byBlock.size === 0) this.#known.delete(key);
+    else this.#known.set(key, new Set(byBlock.keys()));
+    for (const [block, { entries, leftOut, rows }] of byBlock) {
       this.#metrics.autoBlockSeen(block, { listed: entries.length, leftOut, rows: rows.matched });
     }
   }

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { KubeObject } from "../kube/kube-object.ts";
-import { type ObjectName, nameKey, type ResourceKind, type ResourceRef } from "../model/resource.ts";
+import { type ObjectName, nameKey, type ResourceKind, type ResourceRef, nameOfKey } from "../model/resource.ts";
 import { BlockBook } from "../reconcile/blocking/block-book.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { FeedBook } from "../reconcile/feeds/feed-book.ts";
@@ -103,7 +103,9 @@ export class OperatorWork implements OperatorRuntime {
       clock,
       onChange: (instance) => this.#controller.wake(instance, "automatic blocks changed"),
     });
-    this.blockMeasure = new AutoBlockMeasure(metrics);
+    this.blockMeasure = new AutoBlockMeasure(metrics, (block, uid) => {
+      return this.#objectOf("WafAutoBlock", nameOfKey(block))?.metadata.uid === uid;
+    });
     this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
     measureWatches(this.source, metrics);

@@ -42,7 +42,7 @@ const format = z.strictObject({
   cursor,
   forwarded: whole,
   lastEntryMs: number.exactOptional(),
-  judges: z.record(text, z.strictObject({ uid: text, judge })).exactOptional(),
+  judges: z.record(text, judge).exactOptional(),
 });
 type StoredLogRecord = Omit<z.output<typeof format>, "format">;
 

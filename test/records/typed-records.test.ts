@@ -188,7 +188,7 @@ describe("The record of forwarded logs", () => {
   };
   const cursor = new LogCursor(100, { low: 1, high: 2 });
   cursor.markOf(100).forwarded.set(7, 1);
-  const record = { cursor: cursor.save(), forwarded: 1, judges: { "shop/attackers": { uid: "u-1", judge } } };
+  const record = { cursor: cursor.save(), forwarded: 1, judges: { "shop/attackers u-1": judge } };
 
   test("is restored, reports conflicts, and is null if it is damaged", async () => {
     const records = new MemoryRecords();

@@ -1,6 +1,6 @@
 // The judges of all WafAutoBlocks of one instance: each of them gets each row once. They share one memory limit, and are saved together.
 import type { DeclaredAutoBlock, JudgedEntry, Judgement } from "../../model/auto-block.ts";
-import { nameKey } from "../../model/resource.ts";
+import { nameKey, type ResourceMeta } from "../../model/resource.ts";
 import type { Entry } from "../../address/entry.ts";
 import { Judge, judgementOf, type SavedJudge } from "./judge.ts";
 import type { JudgedRow } from "./judge.ts";
@@ -8,20 +8,19 @@ import type { JudgedRow } from "./judge.ts";
 /** The number of clients with counted requests per instance, divided among its WafAutoBlocks. */
 export const clientsMax = 10_000;
 
-export interface PublishedJudgement {
-  /** The UID of the WafAutoBlock. */
-  readonly uid: string;
-  readonly judgement: Judgement;
-}
-
-/** By `namespace/name` of the WafAutoBlock. */
-export type PublishedJudgements = ReadonlyMap<string, PublishedJudgement>;
-
 /** The number of WafAutoBlocks whose state is kept although they are not declared. */
 const absentMax = 8;
 
-/** The state as JSON, by `namespace/name` of the WafAutoBlock; of one that is not declared, with its UID behind. */
-export type SavedJudges = Readonly<Record<string, { readonly uid: string; readonly judge: SavedJudge }>>;
+/** Another WafAutoBlock with the same name starts from scratch. In a folder, objects have only a name. */
+export function blockKey(meta: ResourceMeta): string {
+  return `${nameKey(meta)} ${meta.uid}`;
+}
+
+/** By `blockKey`. */
+export type PublishedJudgements = ReadonlyMap<string, Judgement>;
+
+/** The state as JSON, by `blockKey`. */
+export type SavedJudges = Readonly<Record<string, SavedJudge>>;
 
 interface Seat {
   readonly declared: DeclaredAutoBlock;
@@ -44,20 +43,18 @@ export class Judges {
     const capacity = Math.floor(clientsMax / Math.max(1, blocks.length));
     const isSame = blocks.length === this.#seats.size && blocks.every((one) => this.#seatOf(one)?.declared === one);
     if (isSame) return;
-    const absent = new Map(
-      Object.entries(this.save()).map(([key, state]) => [`${key.split(" ")[0] ?? key} ${state.uid}`, state]),
-    );
+    const absent = new Map(Object.entries(this.save()));
     this.#seats = new Map(
       blocks.map((declared) => {
-        const key = nameKey(declared.meta);
-        const known = absent.get(`${key} ${declared.meta.uid}`);
-        absent.delete(`${key} ${declared.meta.uid}`);
-        return [key, { declared, judge: new Judge(declared, capacity, known?.judge) }];
+        const key = blockKey(declared.meta);
+        const known = absent.get(key);
+        absent.delete(key);
+        return [key, { declared, judge: new Judge(declared, capacity, known) }];
       }),
     );
     // In a folder, objects have no UID: there, nothing is stale.
     const kept = [...absent].filter(
-      ([, { uid, judge }]) => uid !== "" && judge.listed.some(({ untilMs }) => untilMs > nowMs),
+      ([key, { listed }]) => !key.endsWith(" ") && listed.some(({ untilMs }) => untilMs > nowMs),
     );
     this.#saved = Object.fromEntries(kept.slice(-absentMax));
   }
@@ -78,26 +75,21 @@ export class Judges {
   }
 
   judgements(): PublishedJudgements {
-    const judged = [...this.#seats].map(
-      ([key, { declared, judge }]) => [key, { uid: declared.meta.uid, judgement: judge.judgement() }] as const,
-    );
+    const judged = [...this.#seats].map(([key, { judge }]) => [key, judge.judgement()] as const);
     return new Map([...savedJudgements(this.#saved), ...judged]);
   }
 
   save(): SavedJudges {
-    const seats = [...this.#seats].map(
-      ([key, { declared, judge }]) => [key, { uid: declared.meta.uid, judge: judge.save() }] as const,
-    );
+    const seats = [...this.#seats].map(([key, { judge }]) => [key, judge.save()] as const);
     return { ...this.#saved, ...Object.fromEntries(seats) };
   }
 
   #seatOf({ meta }: DeclaredAutoBlock): Seat | undefined {
-    return this.#seats.get(nameKey(meta));
+    return this.#seats.get(blockKey(meta));
   }
 }
 
 /** The judgements in a record whose logs are not read at the moment. */
 export function savedJudgements(saved: SavedJudges): PublishedJudgements {
-  const all = Object.entries(saved);
-  return new Map(all.map(([key, { uid, judge }]) => [key, { uid, judgement: judgementOf(judge) }]));
+  return new Map(Object.entries(saved).map(([key, judge]) => [key, judgementOf(judge)]));
 }

@@ -93,11 +93,10 @@ export class BlockBook {
 /** Which clients are listed, and until when. Further evidence alone does not require a run. */
 function gistOf(judgements: PublishedJudgements): string {
   return JSON.stringify(
-    [...judgements].map(([key, { uid, judgement }]) => [
+    [...judgements].map(([key, { leftOut, entries }]) => [
       key,
-      uid,
-      judgement.leftOut > 0,
-      judgement.entries.map(({ entry, untilMs }) => [entry, untilMs]),
+      leftOut > 0,
+      entries.map(({ entry, untilMs }) => [entry, untilMs]),
     ]),
   );
 }

@@ -2,7 +2,7 @@
 // passed through.
 import type { DeclaredAutoBlock, Judgement } from "../../model/auto-block.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
-import { nameKey } from "../../model/resource.ts";
+import { blockKey } from "../../plan/blocking/judges.ts";
 import type { SourcePort } from "../ports.ts";
 import type { BlockBook, BlocksView } from "./block-book.ts";
 
@@ -44,9 +44,7 @@ const nothing: Judgement = {
 
 function judgedRule(declared: DeclaredAutoBlock, view: BlocksView): GatheredRule {
   const { meta, instance } = declared;
-  const published = view.state === "Known" ? view.judgements.get(nameKey(meta)) : undefined;
-  // Recreating an object with the same name starts from scratch.
-  const judgement = published?.uid === meta.uid ? published.judgement : nothing;
+  const judgement = (view.state === "Known" ? view.judgements.get(blockKey(meta)) : undefined) ?? nothing;
   const reading = view.state === "Known" ? view.reading : undefined;
   return {
     rule: {

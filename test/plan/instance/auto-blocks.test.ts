@@ -22,7 +22,7 @@ function judged(text: string, overrides: Partial<JudgedEntry> = {}): JudgedEntry
 function viewOf(entries: readonly JudgedEntry[], name = "edge/scanners", uid = anAutoBlock().meta.uid): BlocksView {
   const rows = { matched: 63, late: 0, unreadable: 0 };
   const judgement = { entries, rows, lastRowMs: nowMs, leftOut: 0 };
-  return { state: "Known", judgements: new Map([[name, { uid, judgement }]]), reading: undefined };
+  return { state: "Known", judgements: new Map([[`${name} ${uid}`, judgement]]), reading: undefined };
 }
 
 interface Story extends AutoBlockOverrides {

@@ -19,14 +19,14 @@ const counts = { rows: { matched: 60, late: 0, unreadable: 0 }, leftOut: 0 };
 
 function published(requests: number): PublishedJudgements {
   const entries = [{ ...listed, requests, reasons: [] }];
-  return new Map([["edge/attackers", { uid: "u", judgement: { ...counts, entries, lastRowMs: 900 } }]]);
+  return new Map([["edge/attackers u", { ...counts, entries, lastRowMs: 900 }]]);
 }
 
 const unjudged = { cursor: new LogCursor(1, { low: 1, high: 2 }).save(), forwarded: 0 };
 
 function recorded(): LoadedLogRecord {
   const judge = { shape: "", listed: [{ ...listed, reasons: ["SQL", 60] }], former: [], counts: [], ...counts };
-  return { state: "Loaded", record: { ...unjudged, judges: { "edge/attackers": { uid: "u", judge } } }, revision: "" };
+  return { state: "Loaded", record: { ...unjudged, judges: { "edge/attackers u": judge } }, revision: "" };
 }
 
 class Bench {
@@ -48,7 +48,7 @@ class Bench {
   async entries(): Promise<readonly string[]> {
     const view = await this.book.view(instance);
     if (view.state === "Unreachable") throw new Error(view.problem);
-    return [...view.judgements.values()].flatMap(({ judgement }) => judgement.entries.map(({ entry }) => entry));
+    return [...view.judgements.values()].flatMap(({ entries }) => entries.map(({ entry }) => entry));
   }
 }
 
@@ -78,7 +78,7 @@ test("changed entries cause a run; more evidence alone does not, and is availabl
   bench.book.publish(instance, published(62));
   expect([bench.book.version(instance), bench.changes]).toStrictEqual([version, 0]);
   const view = await bench.book.view(instance);
-  expect(view.state === "Known" && view.judgements.get("edge/attackers")?.judgement.entries[0]?.requests).toBe(62);
+  expect(view.state === "Known" && view.judgements.get("edge/attackers u")?.entries[0]?.requests).toBe(62);
   bench.book.publish(instance, new Map());
   expect([bench.book.version(instance) > version, bench.changes]).toStrictEqual([true, 1]);
   expect(bench.book.version({ ...instance, namespace: "other" })).toBe(0);

@@ -1,4 +1,5 @@
 // Clock: 2026-03-10 12:00 UTC at the start of each test.
+import { blockKey } from "../../../src/plan/blocking/judges.ts";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
 import type { AutoBlockOverrides } from "../../support/builders/declare-auto-block.ts";
@@ -27,10 +28,10 @@ function attack(client: string, count: number, visibleAt: string, from = "2026-0
   }
 }
 
-function judgement() {
-  const published = world.published.get("edge/scanners");
+function judgement(uid = anAutoBlock().meta.uid) {
+  const published = world.published.get(blockKey(anAutoBlock({ meta: { uid } }).meta));
   if (published === undefined) throw new Error("nothing was published");
-  return published.judgement;
+  return published;
 }
 
 describe("judged logs", () => {
@@ -112,7 +113,7 @@ describe("judged logs", () => {
     world.declare({ enabled: false }, { autoBlocks: [anAutoBlock({ threshold: 5, meta: { uid: "another" } })] });
     world.restart();
     await world.look();
-    expect(judgement().entries).toStrictEqual([]);
+    expect(judgement("another").entries).toStrictEqual([]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { blockKey } from "../../../src/plan/blocking/judges.ts";
 import { expect, test } from "@jest/globals";
 import type { Condition } from "../../../src/api/conditions.ts";
 import { findCondition } from "../../../src/api/conditions.ts";
@@ -34,7 +35,7 @@ function statusOf(
   const reasons = [{ label: "a\u202e\u001b[31m", requests: 3 }];
   const entry = { entry: readObservedEntry("203.0.113.7"), ...times, times: 1, requests: 60, reasons };
   const judgement = { entries: [entry], rows: { matched: 60, late: 0, unreadable: 0 }, lastRowMs: nowMs, leftOut };
-  const judgements = new Map([["edge/scanners", { uid: block.meta.uid, judgement }]]);
+  const judgements = new Map([[blockKey(block.meta), judgement]]);
   const state = withJudged(gathered({ autoBlocks: [block, ...older] }), { state: "Known", judgements, reading });
   const desired = compileDesired(state, nowMs);
   const [inventory, seen] = [anInventory(), observed({ blocklist: ["203.0.113.7"] })];

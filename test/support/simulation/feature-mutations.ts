@@ -144,7 +144,7 @@ export const featureMutations: readonly Mutation[] = [
   }),
   ...breaks("src/plan/blocking/judges.ts", "test/plan/blocking/judges.test.ts", {
     "a stale view of a WafAutoBlock that was created again loses no listed client":
-      'uid !== "" && judge.listed.some( → uid === "" && judge.listed.some(',
+      '!key.endsWith(" ") && listed.some( → key.endsWith(" ") && listed.some(',
   }),
   ...breaks("src/plan/blocking/client-address.ts", "test/plan/blocking/judge.test.ts", {
     "a `client_ip` that is not a single address blocks no client":

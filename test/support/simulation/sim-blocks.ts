@@ -180,7 +180,8 @@ export class SimBlocks {
 
   /** Listings that a process has recorded. Another instance with the same name has its own record. */
   published(process: SimProcess, instance: ResourceMeta, judgements: PublishedJudgements): void {
-    for (const [key, { uid, judgement }] of judgements) {
+    for (const [id, judgement] of judgements) {
+      const [key = "", uid = ""] = id.split(" ");
       const declared = this.#world.cluster.declaredBlock(key, uid);
       if (declared === undefined) continue;
       const name = `${instance.uid} ${uid}`;

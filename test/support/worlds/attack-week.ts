@@ -160,8 +160,8 @@ export function judgeWeek(week: Week, restartsAt: (look: number) => boolean = ()
     for (const { block, listed: entries } of found) {
       listed.push(...entries.map((one) => ({ ...one, by: block.meta.name })));
     }
-    for (const { judgement } of judges.judgements().values()) {
-      overdue += judgement.entries.filter(({ untilMs }) => untilMs <= nowMs).length;
+    for (const { entries } of judges.judgements().values()) {
+      overdue += entries.filter(({ untilMs }) => untilMs <= nowMs).length;
     }
   }
   return { listed, saved: JSON.stringify(judges.save()), overdue };
