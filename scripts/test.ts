@@ -148,8 +148,7 @@ function printList(title: string, lines: readonly string[]): void {
   if (lines.length > 0) console.log(`\n${bold(title)}\n${lines.map((line) => `  ${line}`).join("\n")}`);
 }
 
-/** `npm run test:world` runs the suites in test/world/. */
-const alwaysIgnored = ["/node_modules/", "/test/fixtures/", "/test/world/"];
+const alwaysIgnored = ["/node_modules/", "/test/fixtures/"];
 
 const results: Counts[] = [];
 const suites: Suite[] = [];

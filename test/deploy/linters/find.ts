@@ -1,5 +1,5 @@
 // Finds kube-score: what the cache has, else a build from the Go module in this folder. WAFSYNC_TOOLS=none finds none.
-// docs/contributing/world.md says why kube-linter is missing.
+// kube-linter is missing, because the Go module proxy does not serve its module.
 import type { BuildResult } from "../../support/control-plane/go-build.ts";
 import { findOrBuildByGo } from "../../support/control-plane/go-build.ts";
 import type { Report } from "../../support/control-plane/program.ts";

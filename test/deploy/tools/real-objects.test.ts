@@ -20,6 +20,13 @@ interface Actions {
   readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
 }
 
+/** The fields below each top-level field, such as `{ "f:spec": ["f:suspend"] }`. */
+function namesOf(fields: Readonly<Record<string, object>>): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, inner]) => [name, Object.keys(inner).filter((one) => one !== ".")]),
+  );
+}
+
 await describeWithToolsAndOperator("GitOps tools and a real operator", ["judge"], (tools, world) => {
   let settings: Readonly<Record<string, string>>;
   beforeAll(async () => {
@@ -63,6 +70,15 @@ await describeWithToolsAndOperator("GitOps tools and a real operator", ["judge"]
       await world().patch(resource, { metadata: { annotations: annotations ?? {} }, spec: resource.spec });
     }
     return resource;
+  }
+
+  /** What others than the GitOps tool own outside the status: whoever owns a field too would take it from Git. */
+  async function fieldsOfOthers(namespace: string, tool: string): Promise<string[]> {
+    return (await world().objects(namespace)).flatMap(({ kind, metadata }) =>
+      metadata.managedFields
+        .filter(({ manager, subresource }) => manager !== tool && subresource !== "status")
+        .map(({ fieldsV1 }) => `${kind} ${JSON.stringify(namesOf(fieldsV1))}`),
+    );
   }
 
   test("what is as declared is Healthy and Current, and pauses, keys and requests show", async () => {
@@ -140,6 +156,9 @@ await describeWithToolsAndOperator("GitOps tools and a real operator", ["judge"]
       }
     }
     expect(waf.view.blocklist).toHaveLength(2);
+    expect(await fieldsOfOthers("shop", "argocd-controller")).toStrictEqual([
+      'WafInstance {"f:metadata":["f:finalizers"]}',
+    ]);
 
     await act("sync-now", "WafInstance", "shop", "shop");
     await act("suspend", "WafInstance", "shop", "shop");

@@ -17,6 +17,11 @@ export interface WafsyncObject {
     readonly creationTimestamp: string;
     readonly deletionTimestamp?: string;
     readonly finalizers?: readonly string[];
+    readonly managedFields: readonly {
+      readonly manager: string;
+      readonly subresource?: string;
+      readonly fieldsV1: Readonly<Record<string, object>>;
+    }[];
   };
   readonly spec: Readonly<Record<string, unknown>>;
   readonly status?: Readonly<Record<string, unknown>>;
