@@ -2,14 +2,13 @@
 // `lastTransitionTime` changes only when `status` changes, as in Kubernetes' own controllers.
 import * as z from "zod";
 import { shortened } from "../model/sentence.ts";
-import { conditionStatuses, type ConditionStatus } from "./condition-fact.ts";
-import type { ConditionType, ReasonOf } from "./reasons.ts";
+import { conditionStatuses, type ConditionStatus, type ConditionType, type ReasonOf } from "./reasons.ts";
 import { dateTime } from "./schema-parts.ts";
 
 const messageLengthMax = 32_768;
 const conditionsMax = 16;
 
-export const condition = z.object({
+const condition = z.object({
   type: z.string().min(1).max(316).describe("The type of the condition."),
   status: z.enum(conditionStatuses).describe("Whether the condition is met."),
   reason: z.string().min(1).max(1024).describe("The reason, as one word for programs."),
@@ -18,12 +17,27 @@ export const condition = z.object({
   observedGeneration: z.int().min(0).optional().describe("The `metadata.generation` that the condition is based on."),
 });
 
-export const conditions = z
+const conditions = z
   .array(condition)
   .max(conditionsMax)
   .default([])
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] })
   .describe("The current conditions of this object. See the conditions reference.");
+
+/** The first fields of every status. Statuses are parsed leniently, because a newer version may have written them. */
+export const commonStatus = {
+  observedGeneration: z
+    .int()
+    .default(-1)
+    .meta({ format: "int64" })
+    .describe("The `metadata.generation` that this status is based on, or -1 before the first reconcile run."),
+  lastHandledRequest: z
+    .string()
+    .max(1024)
+    .optional()
+    .describe("The last value of the annotation `wafsync.dev/requested-at` that wafsync handled."),
+  conditions,
+};
 
 /** A condition in a status. */
 export interface Condition {

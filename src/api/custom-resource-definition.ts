@@ -7,7 +7,7 @@ import { type StructuralSchema, structuralSchema } from "./structural-schema.ts"
 
 /** The schema of a whole object, as the API server enforces it. */
 export function objectSchema(definition: ServedDefinition): StructuralSchema {
-  const nameRules: CelRule[] = definition.nameRules.map(({ cel, message }) => ({ rule: cel, message }));
+  const nameRules: CelRule[] = (definition.nameRules ?? []).map(({ cel, message }) => ({ rule: cel, message }));
   return {
     description: definition.description,
     type: "object",
@@ -28,7 +28,7 @@ export function objectSchema(definition: ServedDefinition): StructuralSchema {
 
 /** Returns a CustomResourceDefinition as plain data. Its keys are in the order in which they are written. */
 export function customResourceDefinition(definition: ServedDefinition): Record<string, unknown> {
-  const { kind, selectableFields } = definition;
+  const { kind, selectableFields = [] } = definition;
   const { plural, singular, shortName } = kinds[kind];
   // A list of declared objects should not contain records.
   const categories = kind === recordKind ? {} : { categories: [category] };

@@ -21,12 +21,12 @@ export interface ServedDefinition {
   readonly status: z.ZodType | undefined;
   readonly printerColumns: readonly PrinterColumn[];
   /** JSON paths that `--field-selector` supports; at most eight. */
-  readonly selectableFields: readonly string[];
+  readonly selectableFields?: readonly string[];
   /** Rules for the name, the only part of the metadata that CEL can read. */
-  readonly nameRules: readonly SchemaRule<{ readonly metadata: { readonly name: string } }>[];
+  readonly nameRules?: readonly SchemaRule<{ readonly metadata: { readonly name: string } }>[];
 }
 
-type NameRule = ServedDefinition["nameRules"][number];
+type NameRule = NonNullable<ServedDefinition["nameRules"]>[number];
 
 /** Limits the names of kinds whose names are part of the names of their records. */
 export function nameLengthRule(what: string, lengthMax: number): NameRule {
@@ -47,38 +47,33 @@ export interface KindDefinition<
   readonly status: Status;
 }
 
+/** A printer column; with `Wide`, it is shown only with `-o wide`. */
+export function column(
+  name: string,
+  type: PrinterColumn["type"],
+  jsonPath: string,
+  description: string,
+  width?: "Wide",
+): PrinterColumn {
+  return { name, type, jsonPath, description, ...(width === "Wide" && { priority: 1 }) };
+}
+
 function conditionPath(type: string, field: "status" | "reason"): string {
   return `.status.conditions[?(@.type=="${type}")].${field}`;
 }
 
-export const ageColumn: PrinterColumn = {
-  name: "Age",
-  type: "date",
-  jsonPath: ".metadata.creationTimestamp",
-  description: "Time since creation",
-};
+export const ageColumn: PrinterColumn = column("Age", "date", ".metadata.creationTimestamp", "Time since creation");
 
 /** The last columns of every declared kind: whether the object is ready and, if not, why. */
 export const closingColumns: readonly PrinterColumn[] = [
-  {
-    name: "Ready",
-    type: "string",
-    jsonPath: conditionPath("Ready", "status"),
-    description: "Whether the object is ready",
-  },
-  {
-    name: "Reason",
-    type: "string",
-    jsonPath: conditionPath("Ready", "reason"),
-    description: "The reason, as one word",
-    priority: 1,
-  },
+  column("Ready", "string", conditionPath("Ready", "status"), "Whether the object is ready"),
+  column("Reason", "string", conditionPath("Ready", "reason"), "The reason, as one word", "Wide"),
   ageColumn,
 ];
 
-export const instanceColumn: PrinterColumn = {
-  name: "Instance",
-  type: "string",
-  jsonPath: ".spec.instanceRef.name",
-  description: "The WafInstance that the object attaches to",
-};
+export const instanceColumn: PrinterColumn = column(
+  "Instance",
+  "string",
+  ".spec.instanceRef.name",
+  "The WafInstance that the object attaches to",
+);

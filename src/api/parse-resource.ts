@@ -99,7 +99,7 @@ function unknownFields(document: Readonly<Record<string, unknown>>): ResourceFau
 }
 
 function nameFaults(definition: KindDefinition, { metadata }: Extract<ParsedMetadata, { ok: true }>): ResourceFault[] {
-  return definition.nameRules
+  return (definition.nameRules ?? [])
     .filter(({ holds }) => holds !== "AdmissionOnly" && !holds({ metadata }))
     .map(({ message }) => resourceFault(["metadata", "name"], message));
 }

@@ -1,11 +1,10 @@
 // The reference docs, generated from the schemas and the condition data, so that they stay complete.
 import { counted, inThousands } from "../model/sentence.ts";
-import type { ConditionFact } from "./condition-fact.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
 import { servedDefinitions } from "./custom-resource.ts";
 import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
 import { apiVersion, category, kinds, recordKind, type ServedKind } from "./kinds.ts";
-import { conditionFacts, conditionTypes } from "./reasons.ts";
+import { type ConditionFact, conditionFacts, type ReasonFact, reasonFacts } from "./reasons.ts";
 import { validationsKey } from "./schema-rules.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
 import { summarySchema } from "./summary.ts";
@@ -54,11 +53,11 @@ function kindPage(definition: ServedDefinition): string {
   const { plural, shortName } = kinds[kind];
   const schema = objectSchema(definition);
   const columns = definition.printerColumns.map(columnRow);
-  const fields = definition.selectableFields.map((path) => `\`${path.slice(1)}\``).join(", ");
+  const fields = (definition.selectableFields ?? []).map((path) => `\`${path.slice(1)}\``).join(", ");
   return page(kind, [
     definition.description,
     `\`apiVersion: ${apiVersion}\`, \`kind: ${kind}\`. List them with \`kubectl get ${plural}\`, or \`${shortName}\` for short.`,
-    ...definition.nameRules.map(({ message }) => `Rule: ${message}.`),
+    ...(definition.nameRules ?? []).map(({ message }) => `Rule: ${message}.`),
     ...objectSections("spec", schema.properties?.["spec"]),
     ...objectSections("status", schema.properties?.["status"]),
     `## Columns of \`kubectl get ${shortName}\``,
@@ -142,30 +141,32 @@ function sentence(text: string): string {
 }
 
 function conditionsPage(): string {
-  const sections = conditionTypes.flatMap((type) => conditionSection(type, conditionFacts[type]));
+  const facts: readonly [string, ConditionFact][] = Object.entries(conditionFacts);
+  const reasons: readonly [string, ReasonFact][] = Object.entries(reasonFacts);
   return page("Conditions and reasons", [
     "Every object reports its state in `status.conditions`. `kubectl wait --for=condition=Ready` waits until the object is ready.",
-    "The `reason` of a condition is one of the following words, its `message` describes the specific case, and `lastTransitionTime` is the time at which `status` last changed.",
-    ...sections,
+    "The `reason` of a condition is one of the words below, its `message` describes the specific case, and `lastTransitionTime` is the time at which `status` last changed.",
+    "## Conditions",
+    table(["Condition", "Shown by", "Meaning"], facts.map(conditionRow)),
+    "## Reasons",
+    table(
+      ["Reason", "Condition and status", "Meaning", "What to do"],
+      reasons.map(([reason, { on, meaning, action }]) => [`\`${reason}\``, statusesText(on), meaning, action]),
+    ),
   ]);
 }
 
-function conditionSection(type: string, fact: ConditionFact): string[] {
-  const rows = Object.entries(fact.reasons).map(([reason, { statuses, kinds: shownBy, meaning, action }]) => [
-    `\`${reason}\``,
-    statuses.join(", "),
-    shownBy === undefined ? meaning : `${meaning} (${shownBy.join(", ")})`,
-    action,
-  ]);
-  const repeats = fact.repeats.map((other) => `\`${other}\``).join(", ");
-  const polarity = fact.polarity === "AbnormalTrue" ? " Present only while it applies." : "";
-  return [
-    `## ${type}`,
-    `${fact.meaning}${polarity}`,
-    `Shown by ${fact.kinds.join(", ")}.`,
-    table(["Reason", "Status", "Meaning", "What to do"], rows),
-    ...(repeats === "" ? [] : [`It can also have the reasons of ${repeats}.`]),
-  ];
+function conditionRow([type, { kinds: shownBy, polarity, meaning, repeats = [] }]: [string, ConditionFact]): string[] {
+  const presence = polarity === "AbnormalTrue" ? " Present only while it applies." : "";
+  const repeated = repeats.map((other) => `\`${other}\``).join(", ");
+  const others = repeated === "" ? "" : ` It can also have the reasons of ${repeated}.`;
+  return [`\`${type}\``, shownBy.join(", "), `${meaning}${presence}${others}`];
+}
+
+function statusesText(on: ReasonFact["on"]): string {
+  return Object.entries(on)
+    .map(([type, statuses]) => `\`${type}\`: ${statuses.join(", ")}`)
+    .join("; ");
 }
 
 function summaryPage(): string {

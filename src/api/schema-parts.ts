@@ -11,6 +11,28 @@ export function matchRule(pattern: string, message: string): SchemaRule<string> 
   return { cel: `self.matches(${celText(pattern)})`, message, holds: (text) => expression.test(text) };
 }
 
+/** Requires a field exactly where the other field has this value, which may be its default. */
+export function onlyWithRule(field: string, other: string, value: string): SchemaRule<object> {
+  return {
+    cel: `(has(self.${other}) && self.${other} == '${value}') == has(self.${field})`,
+    message: `write ${field} only together with ${other}: ${value}`,
+    holds: (object) => (valueOf(object, other) === value) === (valueOf(object, field) !== undefined),
+  };
+}
+
+/** Requires exactly one of two fields; `where` completes the message. */
+export function eitherRule(one: string, other: string, where = ""): SchemaRule<object> {
+  return {
+    cel: `has(self.${one}) != has(self.${other})`,
+    message: `write exactly one of ${one} and ${other}${where}`,
+    holds: (object) => (valueOf(object, one) === undefined) !== (valueOf(object, other) === undefined),
+  };
+}
+
+function valueOf(object: object, field: string): unknown {
+  return Reflect.get(object, field);
+}
+
 /** For immutable fields. */
 export const immutableRule: SchemaRule<unknown> = {
   cel: "self == oldSelf",
@@ -48,6 +70,29 @@ export function durationBetween(min: string, max: string): z.ZodString {
       },
     },
   ]);
+}
+
+/** A whole number from `min` to `max`, both inclusive. */
+export function int32(min: number, max: number) {
+  return z.int().min(min).max(max).meta({ format: "int32" });
+}
+
+/** A number that only wafsync writes. */
+export const count = z.int().min(0).meta({ format: "int32" });
+
+/** A list that server-side apply replaces whole. */
+export function atomicList<Item extends z.ZodType>(item: Item, lengthMax: number) {
+  return z.array(item).max(lengthMax).meta({ "x-kubernetes-list-type": "atomic" });
+}
+
+/** The prefix length of networks, by address family: the defaults, and the smallest values that are possible. */
+export function prefixLengths(what: string, [ipv4, ipv6]: readonly [number, number], [ipv4Min, ipv6Min] = [0, 0]) {
+  return z
+    .strictObject({
+      ipv4: int32(ipv4Min, 32).default(ipv4).describe(`The ${what} of an IPv4 network.`),
+      ipv6: int32(ipv6Min, 128).default(ipv6).describe(`The ${what} of an IPv6 network.`),
+    })
+    .prefault({});
 }
 
 /** The name of another object. */

@@ -1,7 +1,6 @@
 // The JSON of `/summary`: what the page shows about all WAFs. Published: fields are added, but not renamed or removed.
 import * as z from "zod";
-import { dateTime } from "./schema-parts.ts";
-import { count } from "./status-parts.ts";
+import { count, dateTime } from "./schema-parts.ts";
 import { heldGroup, listStatus } from "./waf-instance.ts";
 
 /** The maximum number of objects of an instance that are listed as not Ready. */

@@ -1,9 +1,19 @@
 // WafAutoBlock: suggests or enforces blocks of clients that send too many blocked requests.
 import * as z from "zod";
-import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
-import { checkedNetwork, dateTime, durationBetween, instanceRef, matchRule } from "./schema-parts.ts";
+import { closingColumns, column, instanceColumn, type KindDefinition } from "./kind-definition.ts";
+import {
+  atomicList,
+  checkedNetwork,
+  count,
+  dateTime,
+  durationBetween,
+  instanceRef,
+  int32,
+  matchRule,
+  prefixLengths,
+} from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
-import { commonStatus, count } from "./status-parts.ts";
+import { commonStatus } from "./conditions.ts";
 
 const matchesMax = 64;
 const exemptMax = 1_000;
@@ -11,8 +21,7 @@ const exemptMax = 1_000;
 export const entriesShownMax = 20;
 const reasonsShownMax = 3;
 
-const matchList = (item: z.ZodString) =>
-  z.array(item).max(matchesMax).default([]).meta({ "x-kubernetes-list-type": "atomic" });
+const matchList = (item: z.ZodString) => atomicList(item, matchesMax).default([]);
 
 const match = z.strictObject({
   reasons: matchList(z.string().min(1).max(128)).describe(
@@ -45,12 +54,8 @@ export const wafAutoBlockSpec = z
       .describe(
         "Which blocked requests count. A request must match at least one item of each list that is not empty. If all lists are empty, every blocked request counts.",
       ),
-    threshold: z
-      .int()
-      .min(2)
-      .max(1_000_000)
+    threshold: int32(2, 1_000_000)
       .default(100)
-      .meta({ format: "int32" })
       .describe("A client is listed when it sends this many matching requests within `window`."),
     window: durationBetween("1m", "1d")
       .default("10m")
@@ -63,50 +68,23 @@ export const wafAutoBlockSpec = z
       .describe(
         "`Address` counts each address. `Network` also counts networks, and lists a network that reaches the threshold if at least 3 of its addresses sent matching requests. Otherwise, only addresses that reach the threshold themselves are listed.",
       ),
-    networkPrefixLength: z
-      .strictObject({
-        ipv4: z
-          .int()
-          .min(8)
-          .max(32)
-          .default(24)
-          .meta({ format: "int32" })
-          .describe("The prefix length of an IPv4 network."),
-        ipv6: z
-          .int()
-          .min(16)
-          .max(128)
-          .default(64)
-          .meta({ format: "int32" })
-          .describe("The prefix length of an IPv6 network."),
-      })
-      .prefault({})
-      .describe("The prefix lengths of the networks that `groupBy: Network` counts."),
+    networkPrefixLength: prefixLengths("prefix length", [24, 64], [8, 16]).describe(
+      "The prefix lengths of the networks that `groupBy: Network` counts.",
+    ),
     ttl: durationBetween("1m", "30d").default("1h").describe("How long a client stays listed the first time."),
-    repeatFactor: z
-      .int()
-      .min(1)
-      .max(10)
+    repeatFactor: int32(1, 10)
       .default(2)
-      .meta({ format: "int32" })
       .describe("Each further time, the client stays listed this many times as long."),
     maxTtl: durationBetween("1m", "30d")
       .default("7d")
       .describe(
         "The longest time that a client stays listed. A client that was not listed for this long counts as new again.",
       ),
-    maxEntries: z
-      .int()
-      .min(1)
-      .max(1_000)
+    maxEntries: int32(1, 1_000)
       .default(100)
-      .meta({ format: "int32" })
       .describe("The maximum number of listed clients. Further clients are counted but not listed."),
-    exempt: z
-      .array(checkedNetwork)
-      .max(exemptMax)
+    exempt: atomicList(checkedNetwork, exemptMax)
       .default([])
-      .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(
         "Addresses and networks that are never listed. Allow entries, `spec.guards.neverBlock` of the instance, declared origins and special-purpose networks are always exempt.",
       ),
@@ -125,11 +103,9 @@ const listedClient = z.object({
   requests: count.describe("The number of its matching requests."),
   firstRequest: dateTime.describe("The time of the first matching request."),
   lastRequest: dateTime.describe("The time of the last matching request."),
-  reasons: z
-    .array(z.string().max(128))
-    .max(reasonsShownMax)
-    .meta({ "x-kubernetes-list-type": "atomic" })
-    .describe("The most frequent block reasons with the number of requests, for example `SQL Injection: 63`."),
+  reasons: atomicList(z.string().max(128), reasonsShownMax).describe(
+    "The most frequent block reasons with the number of requests, for example `SQL Injection: 63`.",
+  ),
 });
 
 export const wafAutoBlockStatus = z
@@ -155,11 +131,8 @@ export const wafAutoBlockStatus = z
       .optional()
       .describe("How often a client reached the threshold without being listed, because of `maxEntries`."),
     lastRequestTime: dateTime.optional().describe("The time of the newest matching request."),
-    clients: z
-      .array(listedClient)
-      .max(entriesShownMax)
+    clients: atomicList(listedClient, entriesShownMax)
       .optional()
-      .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(`The listed clients with the evidence, newest first. At most ${entriesShownMax} are shown.`),
   })
   .prefault({ observedGeneration: -1 })
@@ -175,24 +148,12 @@ export const wafAutoBlockDefinition: KindDefinition<typeof wafAutoBlockSpec, typ
   status: wafAutoBlockStatus,
   printerColumns: [
     instanceColumn,
-    { name: "Mode", type: "string", jsonPath: ".spec.mode", description: "Suggest or Enforce" },
-    { name: "Listed", type: "integer", jsonPath: ".status.listed", description: "Listed clients" },
-    { name: "Synced", type: "string", jsonPath: ".status.synced", description: "Listed clients on the blocklist" },
-    {
-      name: "Last",
-      type: "date",
-      jsonPath: ".status.lastRequestTime",
-      description: "Time since the newest matching request",
-    },
-    {
-      name: "Left Out",
-      type: "integer",
-      jsonPath: ".status.leftOut",
-      description: "Clients not listed because of maxEntries",
-      priority: 1,
-    },
+    column("Mode", "string", ".spec.mode", "Suggest or Enforce"),
+    column("Listed", "integer", ".status.listed", "Listed clients"),
+    column("Synced", "string", ".status.synced", "Listed clients on the blocklist"),
+    column("Last", "date", ".status.lastRequestTime", "Time since the newest matching request"),
+    column("Left Out", "integer", ".status.leftOut", "Clients not listed because of maxEntries", "Wide"),
     ...closingColumns,
   ],
   selectableFields: [".spec.instanceRef.name", ".spec.mode"],
-  nameRules: [],
 };

@@ -1,9 +1,9 @@
 // WafCacheClear: a job that clears the whole cache of an instance, once for each trigger.
 import * as z from "zod";
-import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
-import { dateTime, immutableRule, instanceRef } from "./schema-parts.ts";
+import { closingColumns, column, instanceColumn, type KindDefinition } from "./kind-definition.ts";
+import { count, dateTime, instanceRef, int32, immutableRule } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
-import { commonStatus, count } from "./status-parts.ts";
+import { commonStatus } from "./conditions.ts";
 
 const immutable = {
   ...immutableRule,
@@ -22,18 +22,14 @@ export const wafCacheClearSpec = withRules(
         "Any string, for example a commit. The cache is cleared once on creation, and once for each new value.",
       ),
     suspend: z.boolean().default(false).describe("If true, no attempt is started."),
-    backoffLimit: withRules(z.int().min(0).max(100).default(3).meta({ format: "int32" }), [immutable]).describe(
+    backoffLimit: withRules(int32(0, 100).default(3), [immutable]).describe(
       "The maximum number of retries after a failed attempt.",
     ),
-    activeDeadlineSeconds: withRules(z.int().min(1).max(86_400).default(300).meta({ format: "int32" }), [
-      immutable,
-    ]).describe("The maximum total time of the job, in seconds."),
-    ttlSecondsAfterFinished: z
-      .int()
-      .min(0)
-      .max(31_536_000)
+    activeDeadlineSeconds: withRules(int32(1, 86_400).default(300), [immutable]).describe(
+      "The maximum total time of the job, in seconds.",
+    ),
+    ttlSecondsAfterFinished: int32(0, 31_536_000)
       .optional()
-      .meta({ format: "int32" })
       .describe(
         "If set, the object is deleted this many seconds after it has finished. Do not set it for objects that GitOps manages.",
       ),
@@ -87,24 +83,12 @@ export const wafCacheClearDefinition: KindDefinition<typeof wafCacheClearSpec, t
   status: wafCacheClearStatus,
   printerColumns: [
     instanceColumn,
-    { name: "Trigger", type: "string", jsonPath: ".spec.trigger", description: "The trigger of the clear" },
-    {
-      name: "Complete",
-      type: "string",
-      jsonPath: '.status.conditions[?(@.type=="Complete")].status',
-      description: "Whether the cache was cleared",
-    },
-    { name: "Duration", type: "string", jsonPath: ".status.duration", description: "Time from start to completion" },
-    { name: "Attempts", type: "integer", jsonPath: ".status.attempts", description: "Number of calls" },
-    {
-      name: "Completed",
-      type: "date",
-      jsonPath: ".status.completionTime",
-      description: "Time since the clear",
-      priority: 1,
-    },
+    column("Trigger", "string", ".spec.trigger", "The trigger of the clear"),
+    column("Complete", "string", '.status.conditions[?(@.type=="Complete")].status', "Whether the cache was cleared"),
+    column("Duration", "string", ".status.duration", "Time from start to completion"),
+    column("Attempts", "integer", ".status.attempts", "Number of calls"),
+    column("Completed", "date", ".status.completionTime", "Time since the clear", "Wide"),
     ...closingColumns,
   ],
   selectableFields: [".spec.instanceRef.name"],
-  nameRules: [],
 };

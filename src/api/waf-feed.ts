@@ -1,11 +1,22 @@
 // WafFeed: an external list of addresses, on the web or in CrowdSec.
 import * as z from "zod";
-import { allowedNamespaces } from "./allowed-namespaces.ts";
 import { baseUrl, webUrl } from "./host-rules.ts";
-import { closingColumns, type KindDefinition, nameLengthRule } from "./kind-definition.ts";
-import { dataKey, dateTime, durationBetween, matchRule, objectName } from "./schema-parts.ts";
+import { closingColumns, column, type KindDefinition, nameLengthRule } from "./kind-definition.ts";
+import {
+  atomicList,
+  count,
+  dataKey,
+  dateTime,
+  durationBetween,
+  eitherRule,
+  int32,
+  labelSelector,
+  matchRule,
+  objectName,
+  onlyWithRule,
+} from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
-import { commonStatus, count } from "./status-parts.ts";
+import { commonStatus } from "./conditions.ts";
 
 /** More entries than the list of a WAF can hold. */
 const entriesMax = 1_000_000;
@@ -76,16 +87,14 @@ const http = withRules(
     url: webUrl.describe(
       "The URL of the list. By default, it must use https and resolve to a public address. Up to three redirects are followed and checked.",
     ),
-    headersFrom: z
-      .array(
-        z.strictObject({
-          name: headerName.describe("The name of the header, for example `Authorization`."),
-          secretKeyRef: secretKeyRef(dataKey).describe("The Secret that contains the complete value of the header."),
-        }),
-      )
-      .max(16)
+    headersFrom: atomicList(
+      z.strictObject({
+        name: headerName.describe("The name of the header, for example `Authorization`."),
+        secretKeyRef: secretKeyRef(dataKey).describe("The Secret that contains the complete value of the header."),
+      }),
+      16,
+    )
       .default([])
-      .meta({ "x-kubernetes-list-type": "atomic" })
       .describe("Request headers with values from Secrets. They are sent only to the host of `url`."),
     format: z
       .enum(["Plain", "Csv", "Json"])
@@ -96,27 +105,10 @@ const http = withRules(
     csv: csv.optional().describe("With `format: Csv`: where the addresses are in the table."),
     json: json.optional().describe("With `format: Json`: where the addresses are in the document."),
   }),
-  [
-    {
-      cel: "(has(self.format) && self.format == 'Csv') == has(self.csv)",
-      message: "write csv only together with format: Csv",
-      holds: ({ format, csv }) => (format === "Csv") === (csv !== undefined),
-    },
-    {
-      cel: "(has(self.format) && self.format == 'Json') == has(self.json)",
-      message: "write json only together with format: Json",
-      holds: ({ format, json }) => (format === "Json") === (json !== undefined),
-    },
-  ],
+  [onlyWithRule("csv", "format", "Csv"), onlyWithRule("json", "format", "Json")],
 );
 
-const filter = (meaning: string) =>
-  z
-    .array(z.string().min(1).max(128))
-    .max(filtersMax)
-    .default([])
-    .meta({ "x-kubernetes-list-type": "atomic" })
-    .describe(meaning);
+const filter = (meaning: string) => atomicList(z.string().min(1).max(128), filtersMax).default([]).describe(meaning);
 
 const crowdsec = z.strictObject({
   url: baseUrl.describe("The base URL of CrowdSec's local API, for example `https://crowdsec.example.com:8080`."),
@@ -138,15 +130,11 @@ const crowdsec = z.strictObject({
   ).describe("The decision types to use. Only decisions for addresses and ranges are used."),
 });
 
-const percent = (value: number) => z.int().min(0).max(100).default(value).meta({ format: "int32" });
+const percent = (value: number) => int32(0, 100).default(value);
 
 const guards = z.strictObject({
-  minEntries: z
-    .int()
-    .min(0)
-    .max(entriesMax)
+  minEntries: int32(0, entriesMax)
     .optional()
-    .meta({ format: "int32" })
     .describe("New content with fewer entries is put on hold. Defaults to 1, or to 0 for `crowdsec`."),
   maxShrinkPercent: percent(30).describe(
     "New content that lacks a larger percentage of the last entries is put on hold. Applies if the last good content has at least 10 entries.",
@@ -154,13 +142,7 @@ const guards = z.strictObject({
   maxInvalidPercent: percent(5).describe(
     "New content with a larger percentage of invalid lines is put on hold. Applies to content with at least 10 lines.",
   ),
-  maxEntries: z
-    .int()
-    .min(1)
-    .max(entriesMax)
-    .default(200_000)
-    .meta({ format: "int32" })
-    .describe("New content with more entries is put on hold."),
+  maxEntries: int32(1, entriesMax).default(200_000).describe("New content with more entries is put on hold."),
   maxAddresses: z
     .int()
     .min(1)
@@ -171,6 +153,20 @@ const guards = z.strictObject({
       "New content whose entries together cover more IPv4 addresses, or more IPv6 networks of length 48, is put on hold. The default is the size of an IPv4 /8, and of an IPv6 /24. Special-purpose networks do not count.",
     ),
 });
+
+/** Which namespaces may use the feed. */
+const allowedNamespaces = withRules(
+  z.strictObject({
+    from: z
+      .enum(["Same", "All", "Selector"])
+      .default("Same")
+      .describe(
+        "`Same`: the namespace of the feed. `All`: every namespace. `Selector`: the namespaces that `selector` matches.",
+      ),
+    selector: labelSelector.optional().describe("With `from: Selector`: the labels that a namespace must have."),
+  }),
+  [onlyWithRule("selector", "from", "Selector")],
+);
 
 export const wafFeedSpec = withRules(
   z.strictObject({
@@ -191,13 +187,7 @@ export const wafFeedSpec = withRules(
       .describe("If true, nothing is fetched. Rules continue to use the last good content."),
     allowedNamespaces: allowedNamespaces.prefault({}).describe("The namespaces whose rules may use this feed."),
   }),
-  [
-    {
-      cel: "has(self.http) != has(self.crowdsec)",
-      message: "write exactly one of http and crowdsec",
-      holds: ({ http, crowdsec }) => (http === undefined) !== (crowdsec === undefined),
-    },
-  ],
+  [eitherRule("http", "crowdsec")],
 ).describe("The source of the list and the limits for its content.");
 
 const feedEntries = z.object({
@@ -242,11 +232,8 @@ export const wafFeedStatus = z
     etag: z.string().max(512).optional().describe("The ETag of the last good content."),
     sha256: z.string().max(64).optional().describe("The SHA-256 of the last good content, uncompressed."),
     held: heldContent.optional().describe("New content that a guard put on hold."),
-    invalidLines: z
-      .array(invalidLine)
-      .max(invalidLinesShownMax)
+    invalidLines: atomicList(invalidLine, invalidLinesShownMax)
       .optional()
-      .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(`The first ${invalidLinesShownMax} invalid lines of the last good content.`),
   })
   .prefault({ observedGeneration: -1 })
@@ -261,40 +248,12 @@ export const wafFeedDefinition: KindDefinition<typeof wafFeedSpec, typeof wafFee
   spec: wafFeedSpec,
   status: wafFeedStatus,
   printerColumns: [
-    {
-      name: "Entries",
-      type: "integer",
-      jsonPath: ".status.entries.used",
-      description: "Entries that rules currently use",
-    },
-    {
-      name: "Invalid",
-      type: "integer",
-      jsonPath: ".status.entries.invalid",
-      description: "Invalid lines",
-      priority: 1,
-    },
-    {
-      name: "Last Good",
-      type: "date",
-      jsonPath: ".status.lastGoodTime",
-      description: "Time since the last successful fetch",
-    },
-    {
-      name: "Changed",
-      type: "date",
-      jsonPath: ".status.lastChangeTime",
-      description: "Time since the entries changed",
-    },
-    {
-      name: "Held",
-      type: "string",
-      jsonPath: ".status.held.hash",
-      description: "The hash of content on hold",
-      priority: 1,
-    },
+    column("Entries", "integer", ".status.entries.used", "Entries that rules currently use"),
+    column("Invalid", "integer", ".status.entries.invalid", "Invalid lines", "Wide"),
+    column("Last Good", "date", ".status.lastGoodTime", "Time since the last successful fetch"),
+    column("Changed", "date", ".status.lastChangeTime", "Time since the entries changed"),
+    column("Held", "string", ".status.held.hash", "The hash of content on hold", "Wide"),
     ...closingColumns,
   ],
-  selectableFields: [],
   nameRules: [nameLengthRule("feed", nameLengthMax)],
 };

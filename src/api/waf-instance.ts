@@ -1,20 +1,127 @@
 // WafInstance: one API key, one WAF.
 import * as z from "zod";
-import { grant, grantsMax } from "./access-schema.ts";
-import { logForwarding } from "./log-forwarding.ts";
+import { guestKinds } from "../model/declared.ts";
+import { commonStatus } from "./conditions.ts";
 import { baseUrl } from "./host-rules.ts";
-import { managedList } from "./managed-list.ts";
-import { closingColumns, type KindDefinition, nameLengthRule } from "./kind-definition.ts";
+import { closingColumns, column, type KindDefinition, nameLengthRule } from "./kind-definition.ts";
 import {
+  atomicList,
   checkedNetwork,
+  count,
   dataKey,
   dateTime,
   deletionPolicies,
   durationBetween,
+  int32,
+  labelSelector,
   namespaceName,
   objectName,
+  onlyWithRule,
+  prefixLengths,
 } from "./schema-parts.ts";
-import { commonStatus, count } from "./status-parts.ts";
+import { withRules } from "./schema-rules.ts";
+
+export const grantsMax = 32;
+const namesMax = 256;
+
+const granted = withRules(
+  z.strictObject({
+    from: z
+      .enum(["All", "Selector", "Names"])
+      .default("Names")
+      .describe(
+        "`Names`: the namespaces in `names`. `Selector`: the namespaces that `selector` matches. `All`: every namespace.",
+      ),
+    names: z.array(namespaceName).max(namesMax).optional().describe("With `from: Names`: the names of the namespaces."),
+    selector: labelSelector.optional().describe("With `from: Selector`: the labels that a namespace must have."),
+  }),
+  [
+    onlyWithRule("selector", "from", "Selector"),
+    {
+      cel: "(self.from == 'Names') == has(self.names)",
+      message: "write names: [...] to list the namespaces, or from: Selector, or from: All",
+      holds: ({ from, names }) => (from === "Names") === (names !== undefined),
+    },
+  ],
+);
+
+const grant = z.strictObject({
+  namespaces: granted.describe("The namespaces that this grant applies to."),
+  kinds: z
+    .array(z.enum(guestKinds))
+    .min(1)
+    .max(guestKinds.length)
+    .default(["WafIpRule"])
+    .describe("The kinds of objects that may attach to the instance."),
+  actions: z
+    .array(z.enum(["Block", "Allow"]))
+    .min(1)
+    .max(2)
+    .default(["Block"])
+    .describe("The actions that rules may use."),
+  maxEntries: int32(0, 1_000_000)
+    .default(500)
+    .describe(
+      "The maximum number of entries for each of these namespaces, across all its rules. Entries of the newest rules are rejected first.",
+    ),
+  maxPriority: int32(-1_000_000, 1_000_000)
+    .default(0)
+    .describe("The highest priority that rules may have. Higher values are lowered to this one."),
+  minPrefixLength: prefixLengths("shortest prefix length", [24, 48]).describe(
+    "The shortest prefix lengths that entries may have. Wider networks are rejected.",
+  ),
+  maxTtl: durationBetween("1m", "365d")
+    .optional()
+    .describe("If set, the longest time that entries stay on the list, counted from the creation of their rule."),
+  adopt: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Whether rules and origins may adopt entries and origins that the WAF already has (`wafsync.dev/adopt`).",
+    ),
+  cacheClear: z
+    .strictObject({
+      minInterval: durationBetween("0s", "1d")
+        .default("10m")
+        .describe("The minimum time between two cache clears of one namespace."),
+    })
+    .prefault({})
+    .describe("Limits for cache clears."),
+});
+
+const listPolicy = z
+  .enum(["Additive", "Exclusive", "Observe"])
+  .default("Additive")
+  .describe(
+    "`Additive` removes only managed entries, which wafsync added or adopted. `Exclusive` makes the declared entries the complete list and removes all others. `Observe` plans and reports, but writes nothing.",
+  );
+
+const managedList = z.strictObject({
+  policy: listPolicy,
+  maxEntries: int32(1, 10_000_000)
+    .optional()
+    .describe(
+      "How many entries the WAF accepts on this list. If more are declared, wafsync leaves out those of the lowest priority first, then the most recently declared ones, and the condition `Synced` is False with the reason `CapacityExceeded`. Defaults to no limit.",
+    ),
+});
+
+const logForwarding = z.strictObject({
+  enabled: z.boolean().default(false).describe("Whether blocked requests are forwarded."),
+  interval: durationBetween("10s", "1d").default("5m").describe("How often wafsync queries the API for new entries."),
+  lookback: durationBetween("1h", "365d")
+    .default("2d")
+    .describe(
+      "How far back each query reaches, because entries can arrive late. Entries that were already forwarded are skipped.",
+    ),
+  plan: z
+    .enum(["Basic", "CDN", "Advanced", "Professional", "Network", "Enterprise"])
+    .optional()
+    .describe("The subscription plan of the WAF, which determines how long the API keeps entries."),
+  output: z
+    .enum(["Stdout", "OTLP"])
+    .default("Stdout")
+    .describe("`Stdout`: JSON lines on stdout. `OTLP`: an OpenTelemetry collector."),
+});
 
 /** The names of records and labels include the name of the instance, so it must be short. */
 const instanceNameLengthMax = 63;
@@ -22,19 +129,11 @@ const instanceNameLengthMax = 63;
 export const heldGroupsMax = 20;
 
 const guards = z.strictObject({
-  maxRemovals: z
-    .int()
-    .min(0)
-    .max(1_000_000)
+  maxRemovals: int32(0, 1_000_000)
     .default(100)
-    .meta({ format: "int32" })
     .describe("Removing more entries than this from one list within `window`, or by one plan, requires approval."),
-  maxRemovalPercent: z
-    .int()
-    .min(0)
-    .max(100)
+  maxRemovalPercent: int32(0, 100)
     .default(30)
-    .meta({ format: "int32" })
     .describe(
       "Removing a larger percentage of a list within `window`, or by one plan, requires approval. Applies to lists with at least 10 entries.",
     ),
@@ -43,18 +142,15 @@ const guards = z.strictObject({
     .describe(
       "How long `maxRemovals` and `maxRemovalPercent` count a removal, so that many small plans remove no more than one large plan. Entries that expire or leave a feed count only within a plan. With `0s`, each plan is counted separately.",
     ),
-  neverBlock: z
-    .array(checkedNetwork)
-    .max(1000)
+  neverBlock: atomicList(checkedNetwork, 1000)
     .default([])
-    .meta({ "x-kubernetes-list-type": "atomic" })
     .describe(
       "Addresses and networks that must stay reachable: a Block entry that overlaps one is rejected, unless `spec.except` of its rule leaves it out. IP addresses of declared origins count as listed.",
     ),
-  minPrefixLength: prefixLengths(8, 16).describe(
+  minPrefixLength: prefixLengths("shortest prefix length", [8, 16]).describe(
     "The shortest prefix lengths for Block entries. Wider entries are rejected.",
   ),
-  allowMinPrefixLength: prefixLengths(16, 32).describe(
+  allowMinPrefixLength: prefixLengths("shortest prefix length", [16, 32]).describe(
     "The shortest prefix lengths for Allow entries. Wider entries are rejected.",
   ),
   specialPurpose: z
@@ -64,17 +160,6 @@ const guards = z.strictObject({
       "How to handle a Block or Allow entry that overlaps a special-purpose network, such as private, loopback, link-local or multicast addresses. `Reject`: the entry is rejected. `Allow`: the entry is written like any other.",
     ),
 });
-
-/** The shortest prefix length of networks, by address family. */
-function prefixLengths(ipv4: number, ipv6: number) {
-  const shortest = (max: number, value: number) => z.int().min(0).max(max).default(value).meta({ format: "int32" });
-  return z
-    .strictObject({
-      ipv4: shortest(32, ipv4).describe("The shortest prefix length of an IPv4 network."),
-      ipv6: shortest(128, ipv6).describe("The shortest prefix length of an IPv6 network."),
-    })
-    .prefault({});
-}
 
 const workloadRef = z.strictObject({
   kind: z.enum(["Deployment", "StatefulSet", "DaemonSet"]).describe("The kind of the workload."),
@@ -87,11 +172,8 @@ const workloadRef = z.strictObject({
 });
 
 const cacheClear = z.strictObject({
-  afterRolloutOf: z
-    .array(workloadRef)
-    .max(32)
+  afterRolloutOf: atomicList(workloadRef, 32)
     .default([])
-    .meta({ "x-kubernetes-list-type": "atomic" })
     .describe("Workloads whose completed rollouts clear the cache, once for each rollout."),
   minInterval: durationBetween("0s", "1d")
     .default("60s")
@@ -245,11 +327,8 @@ export const wafInstanceStatus = z
       .describe(
         "The hash of the removals on hold. The annotation `wafsync.dev/approve-removals` with this hash approves them.",
       ),
-    removalsOnHold: z
-      .array(heldGroup)
-      .max(heldGroupsMax)
+    removalsOnHold: atomicList(heldGroup, heldGroupsMax)
       .optional()
-      .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(
         `The removals on hold, grouped by the last object that declared the entries. At most ${heldGroupsMax} groups are shown.`,
       ),
@@ -271,26 +350,13 @@ export const wafInstanceDefinition: KindDefinition<typeof wafInstanceSpec, typeo
   spec: wafInstanceSpec,
   status: wafInstanceStatus,
   printerColumns: [
-    { name: "Domain", type: "string", jsonPath: ".status.domain", description: "The domain of the API key" },
-    { name: "Blocked", type: "integer", jsonPath: ".status.blocklist.live", description: "Entries on the blocklist" },
-    { name: "Allowed", type: "integer", jsonPath: ".status.allowlist.live", description: "Entries on the allowlist" },
-    { name: "Rules", type: "integer", jsonPath: ".status.attachedRules", description: "Attached WafIpRules" },
-    {
-      name: "Primary",
-      type: "string",
-      jsonPath: ".status.primaryOrigin",
-      description: "The current primary origin",
-      priority: 1,
-    },
-    {
-      name: "Last Sync",
-      type: "date",
-      jsonPath: ".status.lastSyncTime",
-      description: "Time since the last complete read of the WAF",
-      priority: 1,
-    },
+    column("Domain", "string", ".status.domain", "The domain of the API key"),
+    column("Blocked", "integer", ".status.blocklist.live", "Entries on the blocklist"),
+    column("Allowed", "integer", ".status.allowlist.live", "Entries on the allowlist"),
+    column("Rules", "integer", ".status.attachedRules", "Attached WafIpRules"),
+    column("Primary", "string", ".status.primaryOrigin", "The current primary origin", "Wide"),
+    column("Last Sync", "date", ".status.lastSyncTime", "Time since the last complete read of the WAF", "Wide"),
     ...closingColumns,
   ],
-  selectableFields: [],
   nameRules: [nameLengthRule("instance", instanceNameLengthMax)],
 };

@@ -1,19 +1,23 @@
 // WafIpRule: addresses and networks that belong on the blocklist or the allowlist of an instance.
 import * as z from "zod";
-import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
+import { closingColumns, column, instanceColumn, type KindDefinition } from "./kind-definition.ts";
 import {
+  atomicList,
   checkedNetwork,
+  count,
   dataKey,
   dateTime,
   deletionPolicy,
   durationBetween,
+  eitherRule,
   instanceRef,
+  int32,
   moment,
   namespaceName,
   objectName,
 } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
-import { commonStatus, count } from "./status-parts.ts";
+import { commonStatus } from "./conditions.ts";
 
 /** Larger lists need another rule: an object must stay well below the size limit of etcd. */
 export const addressesMax = 10_000;
@@ -60,13 +64,7 @@ const addressSource = withRules(
       .optional()
       .describe("A WafFeed. The rule uses all entries of its last good content."),
   }),
-  [
-    {
-      cel: "has(self.configMapKeyRef) != has(self.feedRef)",
-      message: "write exactly one of configMapKeyRef and feedRef in each item",
-      holds: ({ configMapKeyRef, feedRef }) => (configMapKeyRef === undefined) !== (feedRef === undefined),
-    },
-  ],
+  [eitherRule("configMapKeyRef", "feedRef", " in each item")],
 );
 
 export const wafIpRuleSpec = withRules(
@@ -75,25 +73,14 @@ export const wafIpRuleSpec = withRules(
     action: z
       .enum(["Block", "Allow"])
       .describe("`Block` puts the entries on the blocklist, `Allow` puts them on the allowlist."),
-    addresses: z
-      .array(address)
-      .max(addressesMax)
+    addresses: atomicList(address, addressesMax).default([]).describe("Addresses and networks, IPv4 and IPv6."),
+    addressesFrom: atomicList(addressSource, 64)
       .default([])
-      .meta({ "x-kubernetes-list-type": "atomic" })
-      .describe("Addresses and networks, IPv4 and IPv6."),
-    addressesFrom: z
-      .array(addressSource)
-      .max(64)
-      .default([])
-      .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(
         "Further addresses and networks from ConfigMaps and feeds. A ConfigMap has one entry per line; `#` starts a comment.",
       ),
-    except: z
-      .array(checkedNetwork)
-      .max(exceptMax)
+    except: atomicList(checkedNetwork, exceptMax)
       .default([])
-      .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(
         "Addresses and networks to take out of the entries of the rule, wherever these come from. What is left of an entry becomes up to 256 narrower networks.",
       ),
@@ -113,12 +100,8 @@ export const wafIpRuleSpec = withRules(
       .describe(
         "How long after its creation the rule expires, for example `2h`. The effect is the same as with `expiresAt`.",
       ),
-    priority: z
-      .int()
-      .min(-1_000_000)
-      .max(1_000_000)
+    priority: int32(-1_000_000, 1_000_000)
       .default(0)
-      .meta({ format: "int32" })
       .describe("Rules with a higher priority are written first, then those with fewer pending entries."),
     description: z
       .string()
@@ -186,17 +169,11 @@ export const wafIpRuleStatus = z
       .describe(
         "Entries on the WAF out of all declared entries, for example `120/10000`, or `expired` once the rule has expired. Rejected entries count as declared, except those of a feed.",
       ),
-    rejected: z
-      .array(rejectedEntry)
-      .max(entriesShownMax)
+    rejected: atomicList(rejectedEntry, entriesShownMax)
       .default([])
-      .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(`The first ${entriesShownMax} entries that were rejected.`),
-    sources: z
-      .array(sourceState)
-      .max(sourcesShownMax)
+    sources: atomicList(sourceState, sourcesShownMax)
       .optional()
-      .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(`The first ${sourcesShownMax} ConfigMaps of \`spec.addressesFrom\`.`),
     expiresAt: dateTime.optional().describe("When the rule expires, from `spec.expiresAt` or `spec.ttl`."),
     lastChangeTime: dateTime
@@ -216,36 +193,12 @@ export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wa
   status: wafIpRuleStatus,
   printerColumns: [
     instanceColumn,
-    { name: "Action", type: "string", jsonPath: ".spec.action", description: "Block or Allow" },
-    {
-      name: "Progress",
-      type: "string",
-      jsonPath: ".status.progress",
-      description: "Entries on the WAF out of all declared entries",
-    },
-    {
-      name: "Rejected",
-      type: "integer",
-      jsonPath: ".status.entries.rejected",
-      description: "Rejected entries",
-      priority: 1,
-    },
-    {
-      name: "Expires",
-      type: "string",
-      jsonPath: ".status.expiresAt",
-      description: "When the rule expires",
-      priority: 1,
-    },
-    {
-      name: "Priority",
-      type: "integer",
-      jsonPath: ".spec.priority",
-      description: "The priority; higher values are written first",
-      priority: 1,
-    },
+    column("Action", "string", ".spec.action", "Block or Allow"),
+    column("Progress", "string", ".status.progress", "Entries on the WAF out of all declared entries"),
+    column("Rejected", "integer", ".status.entries.rejected", "Rejected entries", "Wide"),
+    column("Expires", "string", ".status.expiresAt", "When the rule expires", "Wide"),
+    column("Priority", "integer", ".spec.priority", "The priority; higher values are written first", "Wide"),
     ...closingColumns,
   ],
   selectableFields: [".spec.instanceRef.name", ".spec.action"],
-  nameRules: [],
 };

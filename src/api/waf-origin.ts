@@ -1,9 +1,9 @@
 // WafOrigin: a host that the WAF can send requests to.
 import * as z from "zod";
 import { host } from "./host-rules.ts";
-import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
+import { closingColumns, column, instanceColumn, type KindDefinition } from "./kind-definition.ts";
 import { dateTime, deletionPolicy, instanceRef } from "./schema-parts.ts";
-import { commonStatus } from "./status-parts.ts";
+import { commonStatus } from "./conditions.ts";
 
 export const wafOriginSpec = z
   .strictObject({
@@ -45,11 +45,10 @@ export const wafOriginDefinition: KindDefinition<typeof wafOriginSpec, typeof wa
   status: wafOriginStatus,
   printerColumns: [
     instanceColumn,
-    { name: "Host", type: "string", jsonPath: ".spec.host", description: "The host of the origin" },
-    { name: "Type", type: "string", jsonPath: ".spec.type", description: "Alternate or Backup" },
-    { name: "State", type: "string", jsonPath: ".status.state", description: "The state of the origin on the WAF" },
+    column("Host", "string", ".spec.host", "The host of the origin"),
+    column("Type", "string", ".spec.type", "Alternate or Backup"),
+    column("State", "string", ".status.state", "The state of the origin on the WAF"),
     ...closingColumns,
   ],
   selectableFields: [".spec.instanceRef.name", ".spec.host"],
-  nameRules: [],
 };

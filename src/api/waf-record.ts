@@ -1,9 +1,9 @@
 // WafRecord: the persistent records of an instance or a feed, in readable form. Only the operator may write it, and no tenant
 // role may: a record determines which entries are managed and which removals are approved.
 import * as z from "zod";
-import { ageColumn, type ServedDefinition } from "./kind-definition.ts";
+import { ageColumn, column, type ServedDefinition } from "./kind-definition.ts";
 import { recordKind } from "./kinds.ts";
-import { objectName } from "./schema-parts.ts";
+import { int32, objectName } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/u);
@@ -32,12 +32,9 @@ export const wafRecordSpec = withRules(
       .describe(
         "The type of the record. `Inventory`: the managed entries and origins, their owners, and the approvals. `LogForwarding`: the forwarded log entries. `History`: the changes of entries and origins, for people. `Feed`: the last good content of a feed.",
       ),
-    format: z
-      .int()
-      .min(1)
-      .max(1_000_000)
-      .meta({ format: "int32" })
-      .describe("The version of the layout. wafsync rejects records with an unknown newer version."),
+    format: int32(1, 1_000_000).describe(
+      "The version of the layout. wafsync rejects records with an unknown newer version.",
+    ),
     text: z
       .string()
       .describe("The record, or its first line if it has parts, or one of these parts. It has one item per line."),
@@ -70,22 +67,10 @@ export const wafRecordDefinition: ServedDefinition = {
   spec: wafRecordSpec,
   status: undefined,
   printerColumns: [
-    {
-      name: "Instance",
-      type: "string",
-      jsonPath: ".spec.instance.name",
-      description: "The WafInstance that the record belongs to",
-    },
-    {
-      name: "Feed",
-      type: "string",
-      jsonPath: ".spec.feed.name",
-      description: "The WafFeed that the record belongs to",
-      priority: 1,
-    },
-    { name: "Type", type: "string", jsonPath: ".spec.type", description: "The type of the record" },
+    column("Instance", "string", ".spec.instance.name", "The WafInstance that the record belongs to"),
+    column("Feed", "string", ".spec.feed.name", "The WafFeed that the record belongs to", "Wide"),
+    column("Type", "string", ".spec.type", "The type of the record"),
     ageColumn,
   ],
   selectableFields: [".spec.instance.name", ".spec.type"],
-  nameRules: [],
 };

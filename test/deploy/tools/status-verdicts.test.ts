@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
-import { conditionFacts, conditionTypes, isPublished } from "../../../src/api/reasons.ts";
+import { isPublished, type ReasonFact, reasonFacts } from "../../../src/api/reasons.ts";
 import type { Question } from "../../support/deploy/judge.ts";
 import { judge } from "../../support/deploy/judge.ts";
 import { statusCases } from "../../support/deploy/status-cases.ts";
@@ -41,8 +41,8 @@ await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) =
 
   test("every published reason has a case, and no case has another", () => {
     const seen = new Set(cases.flatMap(({ conditions }) => conditions.map(({ type, reason }) => `${type} ${reason}`)));
-    const published = conditionTypes.flatMap((type) =>
-      Object.keys(conditionFacts[type].reasons).map((reason) => `${type} ${reason}`),
+    const published = Object.entries<ReasonFact>(reasonFacts).flatMap(([reason, { on }]) =>
+      Object.keys(on).map((type) => `${type} ${reason}`),
     );
     // Retrying clears are told as Reconciling, and each Failed reason is repeated by Ready and Stalled.
     expect(published.filter((pair) => !seen.has(pair))).toStrictEqual([]);

@@ -2,8 +2,8 @@
 // must derive from it. The types make the tables complete: a new reason does not compile without an expected health.
 import type { Condition, NewCondition } from "../../../src/api/conditions.ts";
 import { setCondition } from "../../../src/api/conditions.ts";
-import type { AcceptedReason, ReasonOf, SyncedReason } from "../../../src/api/reasons.ts";
-import { conditionFacts } from "../../../src/api/reasons.ts";
+import type { AcceptedReason, ConditionType, ReasonFact, ReasonOf, SyncedReason } from "../../../src/api/reasons.ts";
+import { reasonFacts } from "../../../src/api/reasons.ts";
 import { accepted, conditionsOf } from "../../../src/reconcile/status/conditions.ts";
 import type { AcceptedFinding, SyncedFinding } from "../../../src/reconcile/status/conditions.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
@@ -197,30 +197,22 @@ function removalsHeldCases(): StatusCase[] {
 
 /** If logs can't be forwarded, the WAF still matches the declared state. */
 function logsCases(): StatusCase[] {
-  const { reasons } = conditionFacts.LogsForwarded;
-  const names = Object.keys(reasons) as (keyof typeof reasons)[];
-  return names.map((reason) => {
-    const conditions = setCondition(
-      assessed(accepted, finding("Synced", "Settled")),
-      { type: "LogsForwarded", status: reasons[reason].statuses[0], reason, message, observedGeneration: generation },
-      nowMs,
-    );
-    return made("WafInstance", `LogsForwarded ${reason}`, conditions, healthy);
-  });
+  return beside("LogsForwarded", "WafInstance");
 }
 
 /** If logs can't be evaluated or further clients do not fit, the listed clients still match the declared state. */
 function autoBlockCases(): StatusCase[] {
-  const caseOf = (type: "LogsJudged" | "Incomplete", reason: string, status: Condition["status"]): StatusCase => {
-    const judged = { type, status, reason, message, observedGeneration: generation } as Parameters<
-      typeof setCondition
-    >[1];
-    const conditions = setCondition(assessed(accepted, finding("Synced", "Settled")), judged, nowMs);
-    return made("WafAutoBlock", `${type} ${reason}`, conditions, healthy);
-  };
-  return (["LogsJudged", "Incomplete"] as const).flatMap((type) => {
-    const reasons = Object.entries<{ readonly statuses: readonly Condition["status"][] }>(conditionFacts[type].reasons);
-    return reasons.map(([reason, { statuses }]) => caseOf(type, reason, statuses[0] ?? "Unknown"));
+  return [...beside("LogsJudged", "WafAutoBlock"), ...beside("Incomplete", "WafAutoBlock")];
+}
+
+/** Objects that are in sync and have this condition as well, with each of its own reasons. */
+function beside(type: ConditionType, kind: ResourceKind): StatusCase[] {
+  return Object.entries<ReasonFact>(reasonFacts).flatMap(([reason, { on }]) => {
+    const [status] = on[type] ?? [];
+    if (status === undefined) return [];
+    const condition = { type, status, reason, message, observedGeneration: generation } as NewCondition;
+    const conditions = setCondition(assessed(accepted, finding("Synced", "Settled")), condition, nowMs);
+    return made(kind, `${type} ${reason}`, conditions, healthy);
   });
 }
 

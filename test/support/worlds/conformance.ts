@@ -2,7 +2,7 @@
 // future, transition times change only with the status, kubectl, Flux and Argo CD agree, and its size is limited.
 import type { z } from "zod";
 import type { Condition } from "../../../src/api/conditions.ts";
-import { conditionFacts, isPublished } from "../../../src/api/reasons.ts";
+import { type ConditionFact, conditionFacts, isPublished } from "../../../src/api/reasons.ts";
 import { wafCacheClearDefinition } from "../../../src/api/waf-cache-clear.ts";
 import { wafAutoBlockDefinition } from "../../../src/api/waf-auto-block.ts";
 import { wafFeedDefinition } from "../../../src/api/waf-feed.ts";
@@ -64,7 +64,8 @@ function conditionFaults(
 ): string[] {
   const faults: string[] = [];
   if (!isPublished(type, reason, status)) faults.push(`${type} ${status} ${reason} is not published`);
-  const fact = Object.hasOwn(conditionFacts, type) ? conditionFacts[type as keyof typeof conditionFacts] : undefined;
+  const facts: Readonly<Record<string, ConditionFact>> = conditionFacts;
+  const fact = Object.hasOwn(facts, type) ? facts[type] : undefined;
   if (fact?.kinds.some((known) => known === kind) !== true) faults.push(`a ${kind} has no ${type}`);
   if (fact?.polarity === "AbnormalTrue" && status !== "True") faults.push(`${type} is there with status ${status}`);
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/u.test(lastTransitionTime))
