@@ -3,7 +3,7 @@
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findControlPlane } from "../test/support/control-plane/find.ts";
+import { findControlPlane } from "../test/support/control-plane/go-programs.ts";
 import type { ControlPlane } from "../test/support/control-plane/start.ts";
 import { startControlPlane } from "../test/support/control-plane/start.ts";
 import { freePorts } from "../test/support/processes/operator-process.ts";
@@ -36,11 +36,11 @@ let controlPlane: ControlPlane | undefined;
 async function startServers(): Promise<ControlPlane> {
   stage.step(
     "A Kubernetes API server",
-    "etcd, kube-apiserver and kube-controller-manager run on free ports of this machine, without nodes or containers. The first start takes longer, because the programs have to be downloaded or built.",
+    "etcd, kube-apiserver and kube-controller-manager run on free ports of this machine, without nodes or containers. The first start takes longer, because the programs have to be built.",
   );
-  const found = await findControlPlane({ controllerManager: true });
+  const found = await findControlPlane();
   if (found.state === "Missing") throw new DemoFailure(found.problem);
-  const started = await startControlPlane({ programs: found.programs, controllerManager: true, directory: folder });
+  const started = await startControlPlane({ file: found.file, directory: folder });
   controlPlane = started;
   interrupted.signal.throwIfAborted();
   stage.check(true, `the API server is at ${started.url}`);

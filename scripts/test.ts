@@ -7,13 +7,15 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { delimiter, join, relative } from "node:path";
-import { findCollector } from "../test/collector/find.ts";
-import { findCrowdsec } from "../test/crowdsec/find.ts";
-import { findControlPlane } from "../test/support/control-plane/find.ts";
+import {
+  findCollector,
+  findControlPlane,
+  findCrowdsec,
+  findKubeScore,
+  findTools,
+} from "../test/support/control-plane/go-programs.ts";
 import { offerControlPlane } from "../test/support/control-plane/shared-control-plane.ts";
 import { buildCommand, bundleIn, bundleVariable } from "../test/support/processes/bundle.ts";
-import { findKubeScore } from "../test/deploy/linters/find.ts";
-import { findTools } from "../test/tools/find.ts";
 import { type Check, checks, fastTests, longTests, measuringTests, slowTests, thoroughTests } from "./checks.ts";
 
 interface Counts {
@@ -172,13 +174,13 @@ if (given.has("--fast")) {
   else results.push((await runTests("Fast tests", [...fastTests, ...parameters, ...ignored])).counts);
 } else if (!given.has("--deploy")) {
   // Builds the control plane before the tests, because a build at the same time would slow them down.
-  if (parameters.length === 0) await findControlPlane({ controllerManager: true });
+  if (parameters.length === 0) await findControlPlane();
   // Named paths run even if they are normally ignored.
   const ignored = parameters.length > 0 ? [] : [...alwaysIgnored, ...longTests(), ...measuringTests()];
   keep(await runTests("Tests", [...ignored.map((path) => `--testPathIgnorePatterns=${path}`), ...parameters]));
 }
 if (given.has("--deploy") || given.has("--with-deploy")) {
-  await findControlPlane({ controllerManager: true });
+  await findControlPlane();
   await findTools();
   await findCollector();
   await findCrowdsec();

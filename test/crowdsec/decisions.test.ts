@@ -11,11 +11,12 @@ import { FeedBook } from "../../src/reconcile/feeds/feed-book.ts";
 import { aFeed, crowdsecFeed } from "../support/builders/declare-feed.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
-import { CrowdsecProcess } from "../support/processes/crowdsec-process.ts";
 import { everythingPrinted } from "../support/processes/wafsync-process.ts";
-import { describeWithCrowdsec } from "../support/processes/crowdsec-suite.ts";
+import { findCrowdsec } from "../support/control-plane/go-programs.ts";
+import { describeWithFound } from "../support/processes/describe-missing.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
+import { CrowdsecProcess } from "./crowdsec-process.ts";
 
 const minuteMs = 60_000;
 const name = { namespace: "shop", name: "crowdsec" };
@@ -105,7 +106,7 @@ class Installation {
   }
 }
 
-await describeWithCrowdsec("CrowdSec", async (program) => {
+await describeWithFound("CrowdSec", "a local API to ask", await findCrowdsec(), async (program) => {
   describe("a local API", () => {
     let server: CrowdsecProcess;
     let installation: Installation;

@@ -9,7 +9,7 @@ import { objectsIn, startFleet } from "../support/fleet/fleet.ts";
 import { allReady, statusWritesIn } from "../support/fleet/measure.ts";
 import { startMeasured } from "../support/fleet/measured-operator.ts";
 import { operatorUser } from "../support/worlds/operator-world.ts";
-import { findControlPlane } from "../support/control-plane/find.ts";
+import { findControlPlane } from "../support/control-plane/go-programs.ts";
 
 const size = { instances: 1_000, rules: 2, addresses: 3 };
 const statusWritesMax = 3;
@@ -17,7 +17,7 @@ const statusWritesMax = 3;
 const memoryMax = 512 * 1024 * 1024;
 
 const title = "a thousand instances";
-const found = await findControlPlane({ controllerManager: true });
+const found = await findControlPlane();
 if (found.state === "Missing") describeMissing(title, "a control plane to run on", found.problem);
 else
   describe(title, () => {

@@ -54,8 +54,7 @@ await describeWithOwnControlPlane("the commands in a cluster", (cluster) => {
 
   test.each(pagesOfSuites["test/pages/cluster.test.ts"])("work as printed on %s", async (page) => {
     const script = scriptOfPage(await readPage(page));
-    const { file, leadingArguments } = cluster.kubectl;
-    const programs = { kubectl: [file, ...leadingArguments] };
+    const programs = { kubectl: cluster.kubectl };
     const environment = { KUBECONFIG: cluster.kubeconfig, KUBERC: "off" };
     await withPageSession(script, { programs, environment }, async (session, { directory }) => {
       await beginAnew(directory);

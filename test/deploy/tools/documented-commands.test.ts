@@ -16,8 +16,7 @@ await describeWithToolsAndCluster("the documented commands", ["helm"], (tools, c
 
   test.each(pagesOfSuites["test/deploy/tools/documented-commands.test.ts"])("work on %s", async (page) => {
     const script = scriptOfPage(await readPage(page));
-    const { file, leadingArguments } = cluster.kubectl;
-    const programs = { kubectl: [file, ...leadingArguments], helm: [tools.files.helm] };
+    const programs = { kubectl: cluster.kubectl, helm: [tools.files.helm] };
     const environment = { KUBECONFIG: cluster.kubeconfig, KUBERC: "off" };
     await withPageSession(script, { programs, environment }, async (session) => {
       expect(await runSteps(page, script.steps, session)).toBeGreaterThan(0);

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Helm } from "../../support/deploy/chart.ts";
 import { createHelm } from "../../support/deploy/chart.ts";
+import { findKubeScore } from "../../support/control-plane/go-programs.ts";
 import { describeWithTools, runTool } from "../../support/deploy/tools-suite.ts";
 import { describeMissing } from "../../support/processes/describe-missing.ts";
-import { findKubeScore } from "../linters/find.ts";
 
 /** Findings that stay, by what kube-score writes, and why. */
 const refused: Readonly<Record<string, string>> = {
@@ -30,7 +30,7 @@ interface Scored {
 const gradeOk = 10;
 const title = "the chart under kube-score";
 const kubeScore = await findKubeScore();
-if (kubeScore.state === "Failed") describeMissing(title, "kube-score", kubeScore.problem);
+if (kubeScore.state === "Missing") describeMissing(title, "kube-score", kubeScore.problem);
 else {
   const program = kubeScore.file;
   await describeWithTools(title, ["helm"], ({ files }) => {

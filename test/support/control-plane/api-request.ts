@@ -1,11 +1,11 @@
 // A request to the API server for tests that check its exact responses: no retries, no Kubernetes types.
-import { request } from "node:https";
+import type { Dispatcher } from "undici";
 
 export interface ApiTarget {
   readonly url: string;
-  /** The trusted certificates as PEM. */
-  readonly ca: string;
   readonly token: string;
+  /** Trusts the certificate of the server. */
+  readonly dispatcher: Dispatcher;
 }
 
 export interface ApiRequest {
@@ -29,32 +29,20 @@ export interface ApiAnswer {
 const timeoutMsDefault = 120_000;
 
 /** Rejects only if no response arrives; every HTTP status counts as a response. */
-export async function requestApi(target: ApiTarget, wanted: ApiRequest): Promise<ApiAnswer> {
-  const answered = Promise.withResolvers<ApiAnswer>();
-  const sent = request(
-    new URL(wanted.path, target.url),
-    {
-      method: wanted.method ?? "GET",
-      ca: target.ca,
-      agent: false,
-      signal: AbortSignal.timeout(wanted.timeoutMs ?? timeoutMsDefault),
-      headers: {
-        accept: "application/json",
-        authorization: `Bearer ${target.token}`,
-        ...(wanted.body === undefined ? {} : { "content-type": wanted.contentType ?? "application/json" }),
-      },
-    },
-    (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (part: string) => (text += part));
-      response.on("error", answered.reject);
-      response.on("end", () => {
-        const isJson = (response.headers["content-type"] ?? "").startsWith("application/json");
-        answered.resolve({ status: response.statusCode ?? 0, body: isJson ? (JSON.parse(text) as unknown) : text });
-      });
-    },
-  );
-  sent.on("error", answered.reject);
-  sent.end(wanted.body === undefined ? undefined : JSON.stringify(wanted.body));
-  return answered.promise;
+export async function requestApi(
+  { url, token, dispatcher }: ApiTarget,
+  { method = "GET", path, body, contentType = "application/json", timeoutMs = timeoutMsDefault }: ApiRequest,
+): Promise<ApiAnswer> {
+  const headers = { accept: "application/json", authorization: `Bearer ${token}` };
+  const response = await dispatcher.request({
+    origin: url,
+    method,
+    path,
+    headers: body === undefined ? headers : { ...headers, "content-type": contentType },
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const text = await response.body.text();
+  const isJson = String(response.headers["content-type"]).startsWith("application/json");
+  return { status: response.statusCode, body: isJson ? (JSON.parse(text) as unknown) : text };
 }

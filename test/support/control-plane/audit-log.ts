@@ -1,7 +1,7 @@
 // The requests of one user in the audit log of kube-apiserver: see `audits` in start.ts.
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { auditLogFile } from "./server-flags.ts";
+import { filesIn } from "./server-flags.ts";
 
 export interface AuditedRequest {
   /** The Kubernetes verb, such as `list` or `patch`. */
@@ -28,7 +28,7 @@ interface AuditLine {
 /** All requests with a response; a watch has a response when it ends. */
 export async function requestsOf(user: string, directory: string): Promise<AuditedRequest[]> {
   const requests: AuditedRequest[] = [];
-  for await (const text of createInterface({ input: createReadStream(auditLogFile(directory)) })) {
+  for await (const text of createInterface({ input: createReadStream(filesIn(directory).auditLog) })) {
     const line = JSON.parse(text) as AuditLine;
     if (line.user?.username !== user) continue;
     const { resource = "", subresource, namespace = "", name = "" } = line.objectRef ?? {};

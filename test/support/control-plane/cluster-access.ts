@@ -2,12 +2,11 @@
 // created from a description in plain JSON.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Agent } from "undici";
 import type { ApiAnswer, ApiRequest } from "./api-request.ts";
 import { requestApi } from "./api-request.ts";
-import type { KubectlOptions } from "./kubectl.ts";
-import { runKubectl } from "./kubectl.ts";
-import type { Program } from "./program.ts";
 import type { Ended } from "./run-to-end.ts";
+import { runToEnd } from "./run-to-end.ts";
 
 export interface ClusterDescription {
   readonly url: string;
@@ -18,18 +17,23 @@ export interface ClusterDescription {
   readonly kubeconfig: string;
   /** The folder for the control plane's data and for files that are created later. */
   readonly directory: string;
-  readonly kubectl: Program;
-  /** Whether kube-controller-manager runs: garbage collection, namespace deletion, Jobs, workloads. */
-  readonly controllerManager: boolean;
+  /** The words that run kubectl. */
+  readonly kubectl: readonly [file: string, ...parameters: string[]];
+}
+
+interface KubectlOptions {
+  readonly kubeconfig?: string;
+  /** What `-f -` reads. */
+  readonly input?: string;
 }
 
 export interface ClusterAccess extends ClusterDescription {
   /** Uses admin permissions unless a token is given. */
   request(wanted: ApiRequest, token?: string): Promise<ApiAnswer>;
-  /** Uses admin permissions unless a different kubeconfig is named. */
-  runKubectl(args: readonly string[], options?: Partial<KubectlOptions>): Promise<Ended>;
+  /** Uses admin permissions unless a different kubeconfig is named. Never rejects: the exit code and stderr report failures. */
+  runKubectl(args: readonly string[], options?: KubectlOptions): Promise<Ended>;
   /** Like runKubectl, but returns stdout, and rejects with kubectl's output unless the exit code is 0. */
-  expectKubectl(args: readonly string[], options?: Partial<KubectlOptions>): Promise<string>;
+  expectKubectl(args: readonly string[], options?: KubectlOptions): Promise<string>;
   /** Returns a new token for an existing service account. */
   tokenFor(namespace: string, serviceAccount: string): Promise<string>;
   /** Writes a kubeconfig with a new token for an existing service account, and returns its path. */
@@ -41,12 +45,23 @@ const tokenSeconds = 6 * 3600;
 /** Uses only the files that the description names, without requests to the server. */
 export async function connectToCluster(description: ClusterDescription): Promise<ClusterAccess> {
   const { url, caFile, adminToken, directory, kubectl } = description;
-  const ca = await readFile(caFile, "utf8");
+  // Without keep-alive: a suite may restart the server between two requests.
+  const dispatcher = new Agent({ connect: { ca: await readFile(caFile, "utf8") }, allowH2: false, pipelining: 0 });
   const access: ClusterAccess = {
     ...description,
-    request: (wanted, token = adminToken) => requestApi({ url, ca, token }, wanted),
-    runKubectl: (args, options = {}) =>
-      runKubectl(kubectl, args, { kubeconfig: description.kubeconfig, cacheDirectory: directory, ...options }),
+    request: (wanted, token = adminToken) => requestApi({ url, token, dispatcher }, wanted),
+    runKubectl: (args, { kubeconfig = description.kubeconfig, input } = {}) =>
+      runToEnd(kubectl[0], [...kubectl.slice(1), ...args], {
+        // Independent of the user's settings. The cache of kubectl is kept between calls.
+        environment: {
+          PATH: process.env["PATH"],
+          HOME: directory,
+          KUBECONFIG: kubeconfig,
+          KUBECACHEDIR: join(directory, "kubectl-cache"),
+          KUBERC: "off",
+        },
+        ...(input === undefined ? {} : { input }),
+      }),
     async expectKubectl(args, options) {
       const ended = await access.runKubectl(args, options);
       if (ended.code !== 0) throw new Error(`kubectl ${args.join(" ")} ended with ${ended.code}: ${ended.stderr}`);

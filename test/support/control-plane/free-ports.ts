@@ -1,5 +1,6 @@
 // Free ports of the loopback interface. Another process may use one of them before the caller does,
 // so the caller must be able to retry.
+import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 
@@ -12,9 +13,7 @@ export async function findFreePorts(count: number): Promise<number[]> {
 }
 
 async function listen(): Promise<Server> {
-  const listening = Promise.withResolvers<Server>();
-  const server = createServer();
-  server.on("error", listening.reject);
-  server.listen(0, "127.0.0.1", () => listening.resolve(server));
-  return listening.promise;
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
 }

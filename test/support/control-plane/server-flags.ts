@@ -1,4 +1,4 @@
-// The command lines of the three servers. They listen only on the loopback interface.
+// The command lines of the three servers, and the files that they name. They listen only on the loopback interface.
 import { join } from "node:path";
 
 export interface ControlPlaneLayout {
@@ -6,7 +6,6 @@ export interface ControlPlaneLayout {
   readonly etcdPort: number;
   readonly etcdPeerPort: number;
   readonly apiPort: number;
-  readonly controllerManager: boolean;
   /** Whether kube-apiserver logs each request of a service account. */
   readonly audits: boolean;
 }
@@ -29,23 +28,6 @@ const controllers = [
   "ttl-after-finished-controller",
 ];
 
-/** The self-signed certificate of kube-apiserver, with the certificate of its authority. */
-export function servingCertificateFile(layout: ControlPlaneLayout): string {
-  return join(layout.directory, "certificates", "apiserver.crt");
-}
-
-export function privateKeyFile(layout: ControlPlaneLayout): string {
-  return join(layout.directory, "service-accounts.key");
-}
-
-export function publicKeyFile(layout: ControlPlaneLayout): string {
-  return join(layout.directory, "service-accounts.pub");
-}
-
-export function tokensFile(layout: ControlPlaneLayout): string {
-  return join(layout.directory, "tokens.csv");
-}
-
 /** Logs the requests of service accounts without bodies, one line for each completed request. */
 export const auditPolicy = {
   apiVersion: "audit.k8s.io/v1",
@@ -56,20 +38,22 @@ export const auditPolicy = {
 /** Above this size, kube-apiserver starts a new file. */
 const auditMebibytesMax = 4_096;
 
-export function auditPolicyFile(layout: ControlPlaneLayout): string {
-  return join(layout.directory, "audit-policy.json");
+/** The files in the folder of a control plane. */
+export function filesIn(directory: string) {
+  return {
+    certificates: join(directory, "certificates"),
+    /** The self-signed certificate of kube-apiserver, with the certificate of its authority. */
+    servingCertificate: join(directory, "certificates", "apiserver.crt"),
+    privateKey: join(directory, "service-accounts.key"),
+    publicKey: join(directory, "service-accounts.pub"),
+    tokens: join(directory, "tokens.csv"),
+    auditPolicy: join(directory, "audit-policy.json"),
+    auditLog: join(directory, "audit.log"),
+  };
 }
 
-export function auditLogFile(directory: string): string {
-  return join(directory, "audit.log");
-}
-
-export function apiUrl(layout: ControlPlaneLayout): string {
-  return `https://127.0.0.1:${layout.apiPort}`;
-}
-
-export function etcdUrl(layout: ControlPlaneLayout): string {
-  return `http://127.0.0.1:${layout.etcdPort}`;
+export function etcdUrl({ etcdPort }: ControlPlaneLayout): string {
+  return `http://127.0.0.1:${etcdPort}`;
 }
 
 export function etcdFlags(layout: ControlPlaneLayout): string[] {
@@ -88,33 +72,32 @@ export function etcdFlags(layout: ControlPlaneLayout): string[] {
 }
 
 export function apiServerFlags(layout: ControlPlaneLayout): string[] {
+  const files = filesIn(layout.directory);
+  const audit = [
+    `--audit-policy-file=${files.auditPolicy}`,
+    `--audit-log-path=${files.auditLog}`,
+    `--audit-log-maxsize=${auditMebibytesMax}`,
+  ];
   return [
     `--etcd-servers=${etcdUrl(layout)}`,
-    `--cert-dir=${join(layout.directory, "certificates")}`,
+    `--cert-dir=${files.certificates}`,
     "--bind-address=127.0.0.1",
     "--advertise-address=127.0.0.1",
     "--endpoint-reconciler-type=none",
     `--secure-port=${layout.apiPort}`,
     "--service-cluster-ip-range=10.96.0.0/24",
     "--authorization-mode=RBAC",
-    `--token-auth-file=${tokensFile(layout)}`,
+    `--token-auth-file=${files.tokens}`,
     "--service-account-issuer=https://kubernetes.default.svc",
-    `--service-account-signing-key-file=${privateKeyFile(layout)}`,
-    `--service-account-key-file=${publicKeyFile(layout)}`,
+    `--service-account-signing-key-file=${files.privateKey}`,
+    `--service-account-key-file=${files.publicKey}`,
     "--profiling=false",
-    ...(layout.audits
-      ? [
-          `--audit-policy-file=${auditPolicyFile(layout)}`,
-          `--audit-log-path=${auditLogFile(layout.directory)}`,
-          `--audit-log-maxsize=${auditMebibytesMax}`,
-        ]
-      : []),
-    // In this case, no controller creates the default service accounts, without which no pod would be admitted.
-    ...(layout.controllerManager ? [] : ["--disable-admission-plugins=ServiceAccount"]),
+    ...(layout.audits ? audit : []),
   ];
 }
 
-export function controllerManagerFlags(layout: ControlPlaneLayout, kubeconfig: string): string[] {
+export function controllerManagerFlags({ directory }: ControlPlaneLayout, kubeconfig: string): string[] {
+  const { servingCertificate, privateKey } = filesIn(directory);
   return [
     `--kubeconfig=${kubeconfig}`,
     `--controllers=${controllers.join(",")}`,
@@ -122,7 +105,7 @@ export function controllerManagerFlags(layout: ControlPlaneLayout, kubeconfig: s
     "--secure-port=0",
     "--kube-api-qps=500",
     "--kube-api-burst=1000",
-    `--root-ca-file=${servingCertificateFile(layout)}`,
-    `--service-account-private-key-file=${privateKeyFile(layout)}`,
+    `--root-ca-file=${servingCertificate}`,
+    `--service-account-private-key-file=${privateKey}`,
   ];
 }

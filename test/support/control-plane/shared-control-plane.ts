@@ -1,10 +1,12 @@
 // One control plane for a whole test run. The process that starts jest offers it on the loopback
 // interface. It starts when the first suite requests it, so other runs do not start one.
 import { randomUUID } from "node:crypto";
-import { createServer, request } from "node:http";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { request } from "undici";
 import type { ClusterDescription } from "./cluster-access.ts";
-import { findControlPlane } from "./find.ts";
+import { findControlPlane } from "./go-programs.ts";
 import type { ControlPlane, StartOptions } from "./start.ts";
 import { startControlPlane } from "./start.ts";
 
@@ -34,17 +36,13 @@ export async function offerControlPlane(): Promise<OfferedControlPlane> {
     started ??= findAndStart();
     void started.then((result) => answer.end(JSON.stringify(describeOffer(result))));
   });
-  const listening = Promise.withResolvers<void>();
-  server.on("error", listening.reject);
-  server.listen(0, "127.0.0.1", () => listening.resolve());
-  await listening.promise;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
     environment: { [offerVariable]: `http://127.0.0.1:${port}${path}` },
     async withdraw() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      server.close().closeAllConnections();
       const result = await started;
       if (typeof result === "object") await result.stop();
     },
@@ -53,31 +51,20 @@ export async function offerControlPlane(): Promise<OfferedControlPlane> {
 
 /** Waits without a time limit, because the programs may have to be built first. */
 export async function askForControlPlane(url: string): Promise<Offer> {
-  const answered = Promise.withResolvers<Offer>();
-  const asked = request(url, { agent: false }, (response) => {
-    let text = "";
-    response.setEncoding("utf8").on("data", (part: string) => (text += part));
-    response.on("error", answered.reject);
-    response.on("end", () => {
-      if (response.statusCode === 200) answered.resolve(JSON.parse(text) as Offer);
-      else answered.reject(new Error(`the offer of a control plane ended with HTTP ${response.statusCode}`));
-    });
-  });
-  asked.on("error", answered.reject);
-  asked.end();
-  return answered.promise;
+  const { statusCode, body } = await request(url, { headersTimeout: 0, reset: true });
+  if (statusCode !== 200) throw new Error(`the offer of a control plane ended with HTTP ${statusCode}`);
+  return (await body.json()) as Offer;
 }
 
 /** The control plane, or the reason why it is not available. */
 export async function findAndStart(options: Pick<StartOptions, "audits"> = {}): Promise<ControlPlane | string> {
-  const found = await findControlPlane({ controllerManager: true });
+  const found = await findControlPlane();
   if (found.state === "Missing") return found.problem;
-  return startControlPlane({ ...options, programs: found.programs, controllerManager: true }).catch(String);
+  return startControlPlane({ ...options, file: found.file }).catch(String);
 }
 
 function describeOffer(result: ControlPlane | string): Offer {
   if (typeof result === "string") return { state: "Missing", problem: result };
-  const { url, caFile, adminToken, kubeconfig, directory, kubectl, controllerManager } = result;
-  const description = { url, caFile, adminToken, kubeconfig, directory, kubectl, controllerManager };
-  return { state: "Running", description };
+  const { url, caFile, adminToken, kubeconfig, directory, kubectl } = result;
+  return { state: "Running", description: { url, caFile, adminToken, kubeconfig, directory, kubectl } };
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { collectionOf, type Manifest } from "../builders/manifests.ts";
 import type { ControlPlane } from "../control-plane/start.ts";
 import { startControlPlane } from "../control-plane/start.ts";
-import { findControlPlane } from "../control-plane/find.ts";
+import { findControlPlane } from "../control-plane/go-programs.ts";
 import { startWafsync } from "../processes/wafsync-process.ts";
 import { createKubeRequests, eachInParallel, type KubeRequests } from "../worlds/kube-requests.ts";
 
@@ -47,9 +47,9 @@ const retryMs = 200;
 
 /** Returns undefined if no control plane is available. */
 export async function startFleet(options: FleetOptions): Promise<Fleet | undefined> {
-  const found = await findControlPlane({ controllerManager: true });
+  const found = await findControlPlane();
   if (found.state === "Missing") return undefined;
-  const cluster = await startControlPlane({ programs: found.programs, controllerManager: true, audits: true });
+  const cluster = await startControlPlane({ file: found.file, audits: true });
   try {
     const simulator = await startSimulator(options);
     await cluster.expectKubectl(["apply", "--server-side", "-k", kustomization]);

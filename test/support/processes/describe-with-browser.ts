@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe } from "@jest/globals";
 import type { Browser } from "puppeteer-core";
-import { cacheDirectory } from "../control-plane/program.ts";
+import { cacheDirectory } from "../control-plane/cache-directory.ts";
 import { describeMissing } from "./describe-missing.ts";
 
 const execute = promisify(execFile);

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { Pool } from "undici";
 import type { ApiAnswer, ApiRequest } from "../control-plane/api-request.ts";
+import { requestApi } from "../control-plane/api-request.ts";
 import type { ClusterDescription } from "../control-plane/cluster-access.ts";
 
 export interface KubeRequests {
@@ -15,25 +16,12 @@ export interface KubeRequests {
 }
 
 const connections = 10;
-/** Only for requests or processes that hang. */
-const timeoutMs = 120_000;
 
 export async function createKubeRequests({ url, caFile, adminToken }: ClusterDescription): Promise<KubeRequests> {
   const ca = await readFile(caFile, "utf8");
   const pool = new Pool(url, { connections, connect: { ca }, allowH2: false, bodyTimeout: 0 });
-  const headers = { authorization: `Bearer ${adminToken}`, accept: "application/json" };
-  const send: KubeRequests["send"] = async ({ method = "GET", path, body, contentType = "application/json" }) => {
-    const response = await pool.request({
-      method,
-      path,
-      headers: body === undefined ? headers : { ...headers, "content-type": contentType },
-      body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    const text = await response.body.text();
-    const isJson = String(response.headers["content-type"]).startsWith("application/json");
-    return { status: response.statusCode, body: isJson ? (JSON.parse(text) as unknown) : text };
-  };
+  const target = { url, token: adminToken, dispatcher: pool };
+  const send: KubeRequests["send"] = async (wanted) => await requestApi(target, wanted);
   return {
     send,
     expect: async (wanted) => {
@@ -42,6 +30,7 @@ export async function createKubeRequests({ url, caFile, adminToken }: ClusterDes
       return body;
     },
     stream: async function* stream(path, signal) {
+      const headers = { authorization: `Bearer ${adminToken}`, accept: "application/json" };
       const response = await pool.request({ method: "GET", path, headers, signal });
       if (response.statusCode !== 200) throw new Error(`${path}: HTTP ${response.statusCode}`);
       let rest = "";

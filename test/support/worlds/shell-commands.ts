@@ -28,8 +28,7 @@ export async function commandsOfPage(
 /** Stops at the first command that fails. */
 export async function runShell(cluster: ClusterAccess, script: string): Promise<Ended> {
   await using folder = await scratchDirectory();
-  const { file, leadingArguments } = cluster.kubectl;
-  const kubectl = [file, ...leadingArguments].map((word) => `'${word}'`).join(" ");
+  const kubectl = cluster.kubectl.map((word) => `'${word}'`).join(" ");
   await folder.write("kubectl", `#!/bin/sh\nexec ${kubectl} "$@"\n`);
   await chmod(join(folder.path, "kubectl"), 0o755);
   const environment = {

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { findFreePorts } from "../control-plane/free-ports.ts";
+import { findFreePorts } from "../support/control-plane/free-ports.ts";
 
 export interface NewDecision {
   readonly value: string;

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findFreePorts } from "../control-plane/free-ports.ts";
+import { findFreePorts } from "../support/control-plane/free-ports.ts";
 
 export interface ReceivedLog {
   readonly timeUnixNano: string;
