@@ -1,8 +1,8 @@
 // Runs one kind of work for all instances with one queue: at most one run of an instance at a time, woken by changes and by timers.
-// A run that waits for a WAF or a timer occupies no worker. The kind of work decides what a run does and when the next one is due.
+// The kind of work decides what a run does and when the next one is due.
 import type { Clock } from "../async/clock.ts";
 import { KeyedQueue, type QueueStats } from "../async/keyed-queue.ts";
-import { type Park, type WorkResult, runWorkers } from "../async/workers.ts";
+import { type WorkResult, runWorkers } from "../async/workers.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-runtime.ts";
@@ -14,7 +14,7 @@ export interface ControllerOptions<Run> {
   readonly isOwn?: (instance: ObjectName) => boolean;
   readonly clock: Clock;
   readonly random: () => number;
-  /** The maximum number of concurrent runs, without those that wait. */
+  /** The maximum number of concurrent runs. */
   readonly workers?: number;
   readonly metrics?: Pick<Metrics, "queue" | "reconciles">;
 }
@@ -23,8 +23,6 @@ interface Kind {
   /** The label of the metrics. */
   readonly name: string;
   readonly workers: number;
-  /** Whether namespaces take turns. */
-  readonly hasTurns: boolean;
 }
 
 export interface Ended<Outcome> {
@@ -40,13 +38,12 @@ export abstract class Controller<Run extends { readonly onError?: (error: unknow
   readonly #workers: number;
   readonly #measured: MeasuredReconciles | undefined;
 
-  protected constructor(options: ControllerOptions<Run>, { name, workers, hasTurns }: Kind) {
+  protected constructor(options: ControllerOptions<Run>, { name, workers }: Kind) {
     const { clock, random, metrics } = options;
     const observer = metrics?.queue(name);
     this.queue = new KeyedQueue<string>({
       clock,
       random,
-      ...(hasTurns && { groupOf: (key) => nameOfKey(key).namespace }),
       ...(observer !== undefined && { observer }),
     });
     observer?.follow(() => this.stats());
@@ -72,7 +69,7 @@ export abstract class Controller<Run extends { readonly onError?: (error: unknow
       clock: this.clock,
       workers: this.#workers,
       signal,
-      handle: async (key, reasons, _signal, park) => await this.#handle(key, reasons, park),
+      handle: async (key, reasons) => await this.#handle(key, reasons),
     });
     await this.queue.shutDown();
   }
@@ -80,7 +77,7 @@ export abstract class Controller<Run extends { readonly onError?: (error: unknow
   /** A result without a run; undefined if a run is due. */
   protected abstract restOf(key: string): WorkResult | undefined;
 
-  protected abstract carryOut(key: string, run: Run, park: Park): Promise<WorkResult>;
+  protected abstract carryOut(key: string, run: Run): Promise<WorkResult>;
 
   /** Measures a run. */
   protected async measured<Outcome>(run: Run, act: () => Promise<Ended<Outcome>>) {
@@ -97,10 +94,10 @@ export abstract class Controller<Run extends { readonly onError?: (error: unknow
     }
   }
 
-  async #handle(key: string, reasons: readonly string[], park: Park): Promise<WorkResult> {
+  async #handle(key: string, reasons: readonly string[]): Promise<WorkResult> {
     const { isOwn, startRun } = this.#options;
     const name = nameOfKey(key);
-    if (isOwn?.(name) !== false) return this.restOf(key) ?? (await this.carryOut(key, startRun(name, reasons), park));
+    if (isOwn?.(name) !== false) return this.restOf(key) ?? (await this.carryOut(key, startRun(name, reasons)));
     this.forget(name);
     return { kind: "Stuck" };
   }

@@ -1,9 +1,9 @@
-// Reconciles all instances. Namespaces take turns, and long runs yield to others.
+// Reconciles all instances. Long runs yield to others.
 import { type BackOff, upwardBackOffDelayMs } from "../async/back-off.ts";
 import { monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
 import { earliest } from "../async/earliest.ts";
 import type { QueuePriority } from "../async/keyed-queue.ts";
-import type { Park, WorkResult } from "../async/workers.ts";
+import type { WorkResult } from "../async/workers.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { type InstanceMemory, newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
@@ -13,10 +13,9 @@ import type { ReconcilePorts } from "../reconcile/ports.ts";
 import type { RunResult } from "../reconcile/run-result.ts";
 import type { ReconcileResult } from "../telemetry/metrics-runtime.ts";
 import { Controller, type ControllerOptions } from "./controller.ts";
-import { parkingPorts } from "./parked-waits.ts";
 
-/** Runs mostly wait for the WAF, so many may be in progress; the calls with one key still follow one another. */
-const workers = 64;
+/** Runs mostly wait for their WAF, so many may be in progress: a WAF that does not respond holds only the worker of its own run. */
+const workers = 256;
 /** While other instances wait for a worker, a run stops after this number of writes or this time, and continues after them. */
 export const turnWritesMax = 200;
 export const turnMsMax = 60_000;
@@ -64,7 +63,7 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
   #running = 0;
 
   constructor(options: InstanceControllerOptions) {
-    super(options, { name: "instances", workers, hasTurns: true });
+    super(options, { name: "instances", workers });
     this.#options = options;
   }
 
@@ -97,12 +96,12 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
     return { kind: "Settled", wakeAtMs: wallTimeOf(this.clock, settled.untilMs) };
   }
 
-  protected async carryOut(key: string, run: InstanceRun, park: Park): Promise<WorkResult> {
+  protected async carryOut(key: string, run: InstanceRun): Promise<WorkResult> {
     const name = nameOfKey(key);
     const isTurnOver: ReconcilePorts["isTurnOver"] = ({ writes, elapsedMs }) =>
       (writes >= turnWritesMax || elapsedMs >= turnMsMax) && this.queue.hasWaiting;
     const progressIntervalMs = (): number => Math.max(progressIntervalMsMin, this.#running * progressIntervalMsOfRun);
-    const ports = { ...parkingPorts(run.ports, park), isTurnOver, progressIntervalMs };
+    const ports = { ...run.ports, isTurnOver, progressIntervalMs };
     const { memoryOf = newInstanceMemory } = this.#options;
     const memory = this.memories.get(key) ?? memoryOf(name);
     this.memories.set(key, memory);

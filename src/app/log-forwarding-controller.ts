@@ -1,10 +1,9 @@
 // Forwards the logs of all instances. Instances that do not forward logs cost nothing.
-import type { Park, WorkResult } from "../async/workers.ts";
+import type { WorkResult } from "../async/workers.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
 import { type ForwardOutcome, forwardLogs } from "../reconcile/logs/forward-logs.ts";
 import { type ForwardLogsPorts, type ForwardMemory, newForwardMemory } from "../reconcile/logs/forward-ports.ts";
 import { Controller, type ControllerOptions, type Ended } from "./controller.ts";
-import { parkingLogPorts } from "./parked-waits.ts";
 
 export interface ForwardRun {
   readonly ports: ForwardLogsPorts;
@@ -21,8 +20,8 @@ export class LogForwardingController extends Controller<ForwardRun, ForwardMemor
   readonly #concerns: LogForwardingOptions["concerns"];
 
   constructor(options: LogForwardingOptions) {
-    // Each run keeps a page or two in memory.
-    super(options, { name: "logs", workers: 8, hasTurns: false });
+    // Each run keeps a page or two in memory. A WAF that does not respond holds only the worker of its own run.
+    super(options, { name: "logs", workers: 32 });
     this.#concerns = options.concerns;
   }
 
@@ -36,11 +35,10 @@ export class LogForwardingController extends Controller<ForwardRun, ForwardMemor
     return undefined;
   }
 
-  protected async carryOut(key: string, run: ForwardRun, park: Park): Promise<WorkResult> {
+  protected async carryOut(key: string, run: ForwardRun): Promise<WorkResult> {
     const memory = this.memories.get(key) ?? newForwardMemory();
     this.memories.set(key, memory);
-    const ports = parkingLogPorts(run.ports, park);
-    const { outcome, result } = await this.measured(run, async () => await forward(nameOfKey(key), ports, memory));
+    const { outcome, result } = await this.measured(run, async () => await forward(nameOfKey(key), run.ports, memory));
     const { isOver, wakeAtMs } = outcome;
     if (isOver) return this.#finish(key, memory);
     if (wakeAtMs === undefined) return { kind: "Stuck" };

@@ -4,46 +4,58 @@
 /** In the order of their turns. */
 type WaitingGroups = Map<string, (() => void)[]>;
 
+export interface FairGateLimits {
+  readonly atOnceMax: number;
+  /** As many as of all groups, if undefined. */
+  readonly ofGroupMax?: number;
+}
+
 export class FairGate {
-  readonly #atOnceMax: number;
+  readonly #limits: Required<FairGateLimits>;
   readonly #first: WaitingGroups = new Map();
   readonly #others: WaitingGroups = new Map();
-  #running = 0;
+  /** The number of running actions of each group. */
+  readonly #running = new Map<string, number>();
+  #count = 0;
 
-  constructor(atOnceMax: number) {
-    this.#atOnceMax = atOnceMax;
+  constructor({ atOnceMax, ofGroupMax = atOnceMax }: FairGateLimits) {
+    this.#limits = { atOnceMax, ofGroupMax };
   }
 
   async run<T>(group: string, act: () => Promise<T>, { goesFirst = false } = {}): Promise<T> {
-    if (this.#running >= this.#atOnceMax) await turnOf(group, goesFirst ? this.#first : this.#others);
-    else this.#running += 1;
+    const waiting = goesFirst ? this.#first : this.#others;
+    await new Promise<void>((begin) => {
+      const ofGroup = waiting.get(group) ?? [];
+      ofGroup.push(begin);
+      waiting.set(group, ofGroup);
+      this.#beginNext();
+    });
     try {
       return await act();
     } finally {
-      this.#next();
+      this.#change(group, -1);
+      this.#beginNext();
     }
   }
 
-  /** The next action gets the slot. */
-  #next(): void {
-    const waiting = this.#first.size > 0 ? this.#first : this.#others;
-    const [first] = waiting;
-    if (first === undefined) {
-      this.#running -= 1;
-      return;
+  #beginNext(): void {
+    if (this.#count >= this.#limits.atOnceMax) return;
+    for (const waiting of [this.#first, this.#others]) {
+      for (const [group, ofGroup] of waiting) {
+        if ((this.#running.get(group) ?? 0) >= this.#limits.ofGroupMax) continue;
+        const begin = ofGroup.shift();
+        waiting.delete(group);
+        if (ofGroup.length > 0) waiting.set(group, ofGroup);
+        this.#change(group, 1);
+        return begin?.();
+      }
     }
-    const [group, ofGroup] = first;
-    const begin = ofGroup.shift();
-    waiting.delete(group);
-    if (ofGroup.length > 0) waiting.set(group, ofGroup);
-    begin?.();
   }
-}
 
-async function turnOf(group: string, waiting: WaitingGroups): Promise<void> {
-  await new Promise<void>((begin) => {
-    const ofGroup = waiting.get(group);
-    if (ofGroup === undefined) waiting.set(group, [begin]);
-    else ofGroup.push(begin);
-  });
+  #change(group: string, by: number): void {
+    const running = (this.#running.get(group) ?? 0) + by;
+    if (running === 0) this.#running.delete(group);
+    else this.#running.set(group, running);
+    this.#count += by;
+  }
 }

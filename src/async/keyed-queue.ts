@@ -1,6 +1,7 @@
 // A work queue over keys, like client-go's. A key has one entry, however often it is added; the earliest wake-up wins; and only
-// one worker processes it at a time: a key that is added while it is processed runs again afterwards. queue-rank.ts defines the
-// order. Delays are in monotonic time. Reasons are for logs and not part of a key's identity.
+// one worker processes it at a time: a key that is added while it is processed runs again afterwards. The key that is
+// ready for the longest time is next, and each priority level counts as a minute of waiting. Delays are in monotonic time. Reasons are for
+// logs and not part of a key's identity.
 import { type BackOff, backOffDelayMs } from "./back-off.ts";
 import type { CancelTimer, Clock } from "./clock.ts";
 import { IndexedHeap } from "./indexed-heap.ts";
@@ -11,36 +12,13 @@ export type QueuePriority = (typeof queuePriorities)[number];
 
 /** After waiting this long, a key gains one priority level. */
 export const ageingMs = 60_000;
-/** The penalty for each earlier key of the same group. */
-export const turnMs = 1_000;
-/** The total penalty is less than one level, so that a large group does not starve. */
-export const turnsMax = 30;
 
 export function levelOf(priority: QueuePriority): number {
   return queuePriorities.length - 1 - queuePriorities.indexOf(priority);
 }
 
-/** @param place the number of waiting or running keys of its group when it became ready */
-export function rankOf({ readySinceMs, level, place }: { readySinceMs: number; level: number; place: number }): number {
-  return readySinceMs - level * ageingMs + Math.min(place, turnsMax) * turnMs;
-}
-
-/** The number of waiting or running keys in each group. */
-export class GroupCounts {
-  readonly #counts = new Map<string, number>();
-
-  /** Returns the previous number. */
-  enter(group: string): number {
-    const count = this.#counts.get(group) ?? 0;
-    this.#counts.set(group, count + 1);
-    return count;
-  }
-
-  leave(group: string): void {
-    const count = this.#counts.get(group) ?? 0;
-    if (count <= 1) this.#counts.delete(group);
-    else this.#counts.set(group, count - 1);
-  }
+export function rankOf({ readySinceMs, level }: { readySinceMs: number; level: number }): number {
+  return readySinceMs - level * ageingMs;
 }
 
 /** Further reasons are dropped. */
@@ -74,22 +52,19 @@ export interface QueueStats {
   readonly unfinishedMs: number;
 }
 
-export interface KeyedQueueOptions<Key> {
+export interface KeyedQueueOptions {
   readonly clock: Pick<Clock, "monotonicMs" | "schedule">;
   /** At least 0, less than 1. */
   readonly random: () => number;
   readonly retryBackOff?: BackOff;
   readonly observer?: QueueObserver;
-  /** Groups take turns. If unset, there are no groups. */
-  readonly groupOf?: (key: Key) => string;
 }
 
 interface Entry {
   reasons: Set<string>;
   level: number;
-  /** Meaningful while the key is ready, like `place`. */
+  /** Meaningful while the key is ready. */
   readySinceMs: number;
-  place: number;
   runningSinceMs: number | undefined;
   /** Whether it was added while it was processed. */
   again: boolean;
@@ -102,8 +77,6 @@ export class KeyedQueue<Key> {
   readonly #random: () => number;
   readonly #retryBackOff: BackOff;
   readonly #observer: QueueObserver;
-  readonly #groupOf: ((key: Key) => string) | undefined;
-  readonly #groups = new GroupCounts();
   readonly #entries = new Map<Key, Entry>();
   readonly #ready = new IndexedHeap<Key>();
   readonly #delayed = new IndexedHeap<Key>();
@@ -113,12 +86,11 @@ export class KeyedQueue<Key> {
   #running = 0;
   #shutDown: PromiseWithResolvers<void> | undefined;
 
-  constructor(options: KeyedQueueOptions<Key>) {
+  constructor(options: KeyedQueueOptions) {
     this.#clock = options.clock;
     this.#random = options.random;
     this.#retryBackOff = options.retryBackOff ?? defaultRetryBackOff;
     this.#observer = options.observer ?? silentObserver;
-    this.#groupOf = options.groupOf;
   }
 
   /** Makes the key ready now. A key that waits already keeps its age and takes the higher priority. */
@@ -213,7 +185,6 @@ export class KeyedQueue<Key> {
     this.#observer.worked(nowMs - entry.runningSinceMs);
     entry.runningSinceMs = undefined;
     this.#running -= 1;
-    if (this.#groupOf !== undefined) this.#groups.leave(this.#groupOf(key));
     if (entry.again) {
       entry.again = false;
       this.#enqueue(key, entry, nowMs);
@@ -257,8 +228,7 @@ export class KeyedQueue<Key> {
   #entryOf(key: Key): Entry {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
-    const idle = { readySinceMs: 0, place: 0, runningSinceMs: undefined, again: false };
-    const entry: Entry = { reasons: new Set(), level: 0, ...idle };
+    const entry: Entry = { reasons: new Set(), level: 0, readySinceMs: 0, runningSinceMs: undefined, again: false };
     this.#entries.set(key, entry);
     return entry;
   }
@@ -278,8 +248,6 @@ export class KeyedQueue<Key> {
   }
 
   #enqueue(key: Key, entry: Entry, readySinceMs: number): void {
-    const group = this.#ready.has(key) ? undefined : this.#groupOf?.(key);
-    if (group !== undefined) entry.place = this.#groups.enter(group);
     entry.readySinceMs = readySinceMs;
     this.#ready.set(key, rankOf(entry));
   }

@@ -1,6 +1,5 @@
 // Takes keys from a queue, with limited concurrency, and requeues them according to the handler's result. If a handler throws,
-// its key is retried and nothing else is affected. Only the handler can report the error, with the context of the run. A handler
-// that only waits parks, and another key uses its worker in the meantime.
+// its key is retried and nothing else is affected. Only the handler can report the error, with the context of the run.
 import type { Clock } from "./clock.ts";
 import type { KeyedQueue } from "./keyed-queue.ts";
 import type { QueuePriority } from "./keyed-queue.ts";
@@ -18,24 +17,13 @@ export type WorkResult =
   | { readonly kind: "Failed"; readonly wakeAtMs: number }
   | { readonly kind: "Stuck"; readonly wakeAtMs?: number };
 
-/** Releases the worker. Call the returned function when the work continues, which can be immediately. */
-export type Park = () => () => void;
-
 /** `signal` aborts when the workers have to stop. */
-export type WorkHandler<Key> = (
-  key: Key,
-  reasons: readonly string[],
-  signal: AbortSignal,
-  park: Park,
-) => Promise<WorkResult>;
-
-/** Above this limit, handlers keep their workers, because each parked handler uses memory. */
-export const parkedMax = 1_000;
+export type WorkHandler<Key> = (key: Key, reasons: readonly string[], signal: AbortSignal) => Promise<WorkResult>;
 
 export interface WorkerOptions<Key> {
   readonly queue: Pick<KeyedQueue<Key>, "get" | "done" | "retry" | "retryAfter" | "forget" | "addAfter">;
   readonly clock: Pick<Clock, "nowMs">;
-  /** The number of concurrently processed keys, without parked ones. */
+  /** The number of concurrently processed keys. */
   readonly workers: number;
   readonly handle: WorkHandler<Key>;
   readonly signal: AbortSignal;
@@ -68,7 +56,6 @@ export async function runWorkers<Key>(options: WorkerOptions<Key>): Promise<void
 class Workers<Key> {
   readonly #options: WorkerOptions<Key>;
   readonly #running = new Set<Promise<void>>();
-  #parked = 0;
   /** Waits until a worker is free. */
   #waiting: (() => void) | undefined;
 
@@ -83,32 +70,11 @@ class Workers<Key> {
       this.#running.add(work);
       void work.finally(() => {
         this.#running.delete(work);
-        this.#freed();
+        this.#waiting?.();
       });
-      while (!this.#hasPlace) await new Promise<void>((resolve) => (this.#waiting = resolve));
+      if (this.#running.size >= this.#options.workers) await new Promise<void>((resolve) => (this.#waiting = resolve));
     }
     await Promise.all(this.#running);
-  }
-
-  get #hasPlace(): boolean {
-    return this.#running.size - this.#parked < this.#options.workers;
-  }
-
-  #freed(): void {
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    waiting?.();
-  }
-
-  #park(): () => void {
-    if (this.#parked >= parkedMax) return () => undefined;
-    this.#parked += 1;
-    this.#freed();
-    let isParked = true;
-    return () => {
-      if (isParked) this.#parked -= 1;
-      isParked = false;
-    };
   }
 
   async #work(key: Key, reasons: readonly string[]): Promise<void> {
@@ -123,7 +89,7 @@ class Workers<Key> {
   async #resultOf(key: Key, reasons: readonly string[]): Promise<WorkResult> {
     const { handle, signal } = this.#options;
     try {
-      return await handle(key, reasons, signal, () => this.#park());
+      return await handle(key, reasons, signal);
     } catch {
       return { kind: "Retry" };
     }

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { FairGate } from "../../src/async/fair-gate.ts";
 
 test("groups take turns, concurrency is limited, and a failure frees its slot", async () => {
-  const gate = new FairGate(2);
+  const gate = new FairGate({ atOnceMax: 2 });
   const begun: string[] = [];
   let [running, most] = [0, 0];
   const act = (name: string) => async (): Promise<void> => {
@@ -24,7 +24,7 @@ test("groups take turns, concurrency is limited, and a failure frees its slot", 
 });
 
 test("an action that goes first waits only for running actions", async () => {
-  const gate = new FairGate(1);
+  const gate = new FairGate({ atOnceMax: 1 });
   const begun: string[] = [];
   const act = (name: string) => async (): Promise<void> => {
     begun.push(name);
@@ -36,4 +36,18 @@ test("an action that goes first waits only for running actions", async () => {
   );
   await Promise.all([...many, ...owners]);
   expect(begun).toStrictEqual(["a0", "c0", "d0", "c1", "a1", "b0"]);
+});
+
+test("a group uses only its share, even if no other group is waiting", async () => {
+  const gate = new FairGate({ atOnceMax: 3, ofGroupMax: 2 });
+  const begun: string[] = [];
+  const hanging = Promise.withResolvers<void>();
+  const many = ["a0", "a1", "a2"].map(
+    async (name) => await gate.run("a", async () => void (begun.push(name), await hanging.promise)),
+  );
+  await gate.run("b", async () => void begun.push("b0"));
+  expect(begun).toStrictEqual(["a0", "a1", "b0"]);
+  hanging.resolve();
+  await Promise.all(many);
+  expect(begun).toStrictEqual(["a0", "a1", "b0", "a2"]);
 });

@@ -13,7 +13,7 @@ import { conditionOf } from "../support/worlds/operator-world.ts";
 const isLarge = process.env["WAFSYNC_HOSTILE"] === "large";
 const rowsMax = isLarge ? 1_000_000 : 20_000;
 const endlessCount = isLarge ? 1 : 3;
-/** More than log forwarding has workers. */
+/** Log forwarding has more workers. */
 const silentCount = 12;
 const rowsOfOwner = 1_200;
 const timeMsMax = isLarge ? 300_000 : 60_000;

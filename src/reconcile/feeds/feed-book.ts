@@ -8,8 +8,6 @@ import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { FeedContent } from "../../model/feed.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { feedSourceName } from "../../model/feed.ts";
-import { inThousands } from "../../model/sentence.ts";
-import type { FetchOutcome } from "../../plan/feeds/fetched-text.ts";
 import type { FeedView } from "../../plan/feeds/feed-access.ts";
 import { judgeFeed, staleSinceMs } from "../../plan/feeds/feed-verdict.ts";
 import {
@@ -22,7 +20,7 @@ import {
   validatorsOf,
   withoutEnded,
 } from "../../plan/feeds/feed-state.ts";
-import type { FeedPorts, StoredFeed } from "./feed-ports.ts";
+import type { FeedPorts } from "./feed-ports.ts";
 import { emitFeedEvents, writeFeedStatus } from "./feed-status.ts";
 
 /** How many stored contents are read at the same time. */
@@ -30,59 +28,8 @@ const storeReadsMax = 4;
 /** The delay before an unreadable store is read again. Until then, nothing is fetched, because the guards need the last good content. */
 const storeRetryMs = 30_000;
 
-/** Each wait for a response takes a connection. */
-const fetchesOfNamespaceMax = 64;
-/** Each response that is read can fill a lot of memory. */
-const readsMax = 6;
-const readsOfNamespaceMax = 3;
-
-class NamespaceTurns {
-  readonly fetches = new FairGate(fetchesOfNamespaceMax);
-  readonly reads = new FairGate(readsOfNamespaceMax);
-}
-
-/**
- * Limits the concurrent fetches of feeds. Namespaces take turns, so a namespace with many feeds whose servers do not respond delays the
- * feeds of others only slightly. Servers that do not respond delay no other feed of their namespace, up to a number of connections.
- */
-class FetchTurns {
-  readonly #reads = new FairGate(readsMax);
-  readonly #namespaces = new Map<string, NamespaceTurns>();
-  readonly #fetching = new Map<string, Promise<void>>();
-
-  isFetching(feed: ObjectName): boolean {
-    return this.#fetching.has(nameKey(feed));
-  }
-
-  /** Fetches the feed when it is its turn, and then calls `onEnd`. @param fetch must not reject */
-  start(feed: ObjectName, fetch: () => Promise<void>, onEnd: () => void): void {
-    const key = nameKey(feed);
-    const fetching = this.#of(feed)
-      .fetches.run("", fetch)
-      .finally(() => {
-        this.#fetching.delete(key);
-        onEnd();
-      });
-    this.#fetching.set(key, fetching);
-  }
-
-  /** Reads the response of a feed that is being fetched. */
-  async read<T>(feed: ObjectName, read: () => Promise<T>): Promise<T> {
-    return await this.#of(feed).reads.run("", async () => await this.#reads.run(feed.namespace, read));
-  }
-
-  /** Resolves when all fetches that were started so far have ended. */
-  async ended(): Promise<void> {
-    await Promise.all(this.#fetching.values());
-    if (this.#fetching.size === 0) this.#namespaces.clear();
-  }
-
-  #of({ namespace }: ObjectName): NamespaceTurns {
-    const turns = this.#namespaces.get(namespace) ?? new NamespaceTurns();
-    this.#namespaces.set(namespace, turns);
-    return turns;
-  }
-}
+/** Each response that is read can fill a lot of memory. Namespaces take turns, and one of them leaves room for the others. */
+const readLimits = { atOnceMax: 6, ofGroupMax: 3 };
 
 interface Known {
   feed: DeclaredFeed;
@@ -93,15 +40,15 @@ interface Known {
   storeProblem: string | undefined;
   /** By the monotonic clock. */
   storeRetryAtMs: number;
-  /** The number of entries that are being stored. */
-  reserved: number | undefined;
 }
 
 export class FeedBook {
   readonly #ports: FeedPorts;
   readonly #known = new Map<string, Known>();
   #unused: ReadonlyMap<string, DeclaredFeed> = new Map();
-  readonly #turns = new FetchTurns();
+  readonly #reads = new FairGate(readLimits);
+  /** The fetches in progress, by feed. */
+  readonly #fetching = new Map<string, Promise<void>>();
   #version = 0;
   #changed = new Set<string>();
 
@@ -157,19 +104,21 @@ export class FeedBook {
   }
 
   /**
-   * Starts to fetch all feeds that are due, and resolves when no fetch is in progress. Namespaces take turns. Declarations may change
-   * in the meantime. Never rejects.
+   * Starts to fetch all feeds that are due, and resolves when no fetch is in progress: a server that does not respond delays no other
+   * feed. Declarations may change in the meantime. Never rejects.
    */
   async refresh(signal: AbortSignal, onFetched: () => void = () => undefined): Promise<void> {
     for (const known of this.#known.values()) {
       const { meta } = known.feed;
-      if (!this.#isOwn(meta) || this.#turns.isFetching(meta) || !this.#isDue(known)) continue;
-      const fetch = async (): Promise<void> => {
-        if (!signal.aborted) await this.#refreshOne(known, signal);
-      };
-      this.#turns.start(meta, fetch, onFetched);
+      const key = nameKey(meta);
+      if (!this.#isOwn(meta) || this.#fetching.has(key) || !this.#isDue(known)) continue;
+      const fetching = this.#refreshOne(known, signal).finally(() => {
+        this.#fetching.delete(key);
+        onFetched();
+      });
+      this.#fetching.set(key, fetching);
     }
-    await this.#turns.ended();
+    await Promise.all(this.#fetching.values());
   }
 
   /** Writes the status of every feed, which also changes with time. */
@@ -207,7 +156,7 @@ export class FeedBook {
     for (const known of this.#known.values()) {
       const endMs = known.content === undefined ? Number.POSITIVE_INFINITY : firstEndMs(known.content);
       const { meta } = known.feed;
-      const dueMs = this.#isOwn(meta) && !this.#turns.isFetching(meta) ? this.#dueMs(known) : undefined;
+      const dueMs = this.#isOwn(meta) && !this.#fetching.has(nameKey(meta)) ? this.#dueMs(known) : undefined;
       nextMs = Math.min(nextMs, endMs, dueMs ?? Number.POSITIVE_INFINITY);
     }
     return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
@@ -269,7 +218,7 @@ export class FeedBook {
       before.state = adapted(before.state, feed);
       return;
     }
-    const stored = this.#fitting(feed, await store.load(feed.meta));
+    const stored = await store.load(feed.meta);
     const state = stored.ok ? stored.state : undefined;
     this.#known.set(key, {
       feed,
@@ -277,22 +226,8 @@ export class FeedBook {
       content: before?.content,
       storeProblem: stored.ok ? undefined : stored.problem,
       storeRetryAtMs: clock.monotonicMs() + storeRetryMs,
-      reserved: undefined,
     });
     this.#changedFor(feed.meta);
-  }
-
-  /** Content that no longer fits into the limit is not used. Waits for nothing, because others are loaded at the same time. */
-  #fitting(feed: DeclaredFeed, stored: StoredFeed): StoredFeed {
-    const count = stored.ok ? (stored.state?.good?.content.entries.length ?? 0) : 0;
-    const problem = limitProblem(feed, count, this.#counted());
-    return problem === undefined ? stored : { ok: false, problem };
-  }
-
-  #counted(): CountedFeed[] {
-    return [...this.#known.values()].map(({ feed, state, reserved }) => {
-      return { feed, entries: Math.max(reserved ?? 0, state.good?.content.entries.length ?? 0) };
-    });
   }
 
   async #refreshOne(known: Known, signal: AbortSignal): Promise<void> {
@@ -302,16 +237,13 @@ export class FeedBook {
     if (current === undefined || current.storeProblem !== undefined) return;
     const isForgotten = (): boolean => this.#known.get(nameKey(feed.meta)) !== current;
     const { feed, state: before } = current;
-    const fetched = await fetch(feed, { validators: validatorsOf(before), state: before }, signal, async (read) => {
-      return await this.#turns.read(feed.meta, read);
+    const outcome = await fetch(feed, { validators: validatorsOf(before), state: before }, signal, async (read) => {
+      return await this.#reads.run(feed.meta.namespace, read);
     });
     if (signal.aborted || isForgotten()) return;
-    const outcome = withinLimit(feed, fetched, this.#counted());
     const state = afterFetch(before, feed, outcome, { nowMs: clock.nowMs(), random: random() });
-    current.reserved = state.good?.content.entries.length;
     // The content is stored before it is used, so that it is available after a crash.
     const problem = await store.save(feed.meta, state);
-    current.reserved = undefined;
     if (isForgotten()) return;
     if (problem !== undefined) {
       current.storeProblem = problem;
@@ -334,30 +266,4 @@ function accessOf({ allowedNamespaces }: DeclaredFeed): string {
 
 function adapted(state: FeedState, feed: DeclaredFeed): FeedState {
   return adaptFeedState(state, feed, feed.meta.annotations[requestedAtAnnotation]);
-}
-
-/** As many as a single feed can have: tenants author feeds, and all contents are kept in memory. */
-export const entriesOfNamespaceMax = 1_000_000;
-
-interface CountedFeed {
-  readonly feed: DeclaredFeed;
-  readonly entries: number;
-}
-
-/** Undefined if the feed may have this many entries next to the other feeds of its namespace; otherwise the reason, in a sentence. */
-function limitProblem({ meta }: DeclaredFeed, count: number, feeds: Iterable<CountedFeed>): string | undefined {
-  let entries = count;
-  for (const other of feeds) {
-    const { namespace, name } = other.feed.meta;
-    if (namespace === meta.namespace && name !== meta.name) entries += other.entries;
-  }
-  if (entries <= entriesOfNamespaceMax) return undefined;
-  return `The feeds of namespace ${meta.namespace} would have ${inThousands(entries)} entries in total, but at most ${inThousands(entriesOfNamespaceMax)} are allowed: use fewer or shorter lists.`;
-}
-
-/** The outcome, unless the namespace would have too many entries with it. */
-function withinLimit(feed: DeclaredFeed, outcome: FetchOutcome, feeds: Iterable<CountedFeed>): FetchOutcome {
-  if (outcome.kind === "NotModified" || outcome.kind === "Failed") return outcome;
-  const message = limitProblem(feed, outcome.reading.content.entries.length, feeds);
-  return message === undefined ? outcome : { kind: "Failed", fault: { code: "TooManyEntries", message } };
 }

@@ -58,7 +58,7 @@ export interface LoadOptions {
 export class ConfigMaps {
   readonly #options: ConfigMapsOptions;
   readonly #known = new Map<string, Known>();
-  readonly #gate = new FairGate(readsAtOnceMax);
+  readonly #gate = new FairGate({ atOnceMax: readsAtOnceMax });
 
   constructor(options: ConfigMapsOptions) {
     this.#options = options;

@@ -1,12 +1,11 @@
 // Reads what the instance and its rules refer to: the Secret with the API key, and the ConfigMaps with addresses. The owner's
-// ConfigMaps come first. A run waits only briefly for those of guests, and their grant limits their size.
+// ConfigMaps come first. A run waits only briefly for those of guests, and their grant limits the size of each text.
 import type { Clock } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
 import type { DeclaredInstance, DeclaredRule, Grant } from "../../model/declared.ts";
 import type { AddressText, Gathered } from "../../model/gathered.ts";
-import { byAge, nameKey, type ObjectName } from "../../model/resource.ts";
-import { inThousands } from "../../model/sentence.ts";
+import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { parseInSlices } from "../../plan/lists/rule-entries.ts";
 import type { References } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
@@ -16,7 +15,7 @@ import type { InstanceChanges } from "./instance-changes.ts";
 
 /** How long a run waits for ConfigMaps of guests: an urgent address of the owner waits as long. A fresh read waits for all. */
 export const guestWaitMsMax = 250;
-/** The size of a guest namespace's texts, in characters: for each granted entry, because lines may have comments, and at least. */
+/** The size of a guest's text, in characters: for each granted entry, because lines may have comments, and at least. */
 const charactersOfEntry = 128;
 const charactersOfGuestMin = 64 * 1024;
 
@@ -40,16 +39,15 @@ export class InstanceReferences {
    */
   async read(instance: DeclaredInstance, rules: readonly GrantedRule[], isFresh: boolean): Promise<References> {
     const { keys, changes } = this.#options;
-    const aged = rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
     const [key] = await Promise.all([
       keys.read(instance, instance.resyncIntervalMs),
-      this.#load(instance, aged, isFresh),
+      this.#load(instance, rules, isFresh),
       Promise.all(changes.unreadRivals(instance).map(async (peer) => await keys.ensureTried(peer))),
     ]);
     return {
       key,
-      rules: await this.#texts(aged),
-      problems: this.#problems(aged),
+      rules: await this.#texts(rules),
+      problems: this.#problems(rules),
       sameKey: key.state === "Present" ? changes.sharing(instance.meta, key.key).map(({ meta }) => meta) : [],
     };
   }
@@ -70,31 +68,19 @@ export class InstanceReferences {
     if (!inTime) void ofGuests.then(() => changes.touch(meta, "ConfigMaps of guests were read"));
   }
 
-  /** Parses the texts in slices. A guest's rules use its limit in the order of their age. */
+  /** Parses the texts in slices. */
   async #texts(rules: readonly GrantedRule[]): Promise<Gathered["rules"]> {
     const slices = new TimeSlices(this.#options.clock);
-    const used = new Map<string, number>();
     const gathered: { readonly rule: DeclaredRule; readonly texts: readonly AddressText[] }[] = [];
-    for (const { rule, grant, isAttached } of rules) {
-      const texts = isAttached ? this.#granted(rule, grant, used) : [];
+    for (const { rule, isAttached } of rules) {
+      const { namespace } = rule.meta;
+      const used = isAttached ? rule.addressesFrom : [];
+      const texts = used.map(({ name, key }) => this.#options.maps.text({ namespace, name }, key));
       for (const _ of parseInSlices({ rule, texts })) if (slices.isOver) await slices.pause();
       gathered.push({ rule, texts });
       if (slices.isOver) await slices.pause();
     }
     return gathered;
-  }
-
-  #granted(rule: DeclaredRule, grant: Grant | undefined, used: Map<string, number>): readonly AddressText[] {
-    const { namespace } = rule.meta;
-    const texts = rule.addressesFrom.map(({ name, key }) => this.#options.maps.text({ namespace, name }, key));
-    const length = texts.reduce((sum, text) => sum + (text.state === "Read" ? text.text.length : 0), 0);
-    const total = (used.get(namespace) ?? 0) + length;
-    if (total <= charactersMax(grant)) {
-      used.set(namespace, total);
-      return texts;
-    }
-    const problem = `The ConfigMaps of namespace ${namespace} have ${inThousands(total)} characters including those of this rule, but the grant allows ${inThousands(charactersMax(grant))}: remove lines, or ask the owner of the instance to raise maxEntries.`;
-    return texts.map(({ source }) => ({ state: "Missing", source, problem, isTooLarge: true }));
   }
 
   #problems(rules: readonly GrantedRule[]): string[] {

@@ -1,12 +1,12 @@
-// The feeds of one namespace and those of others: which changes are told, what is fetched and kept, and who waits for whom.
+// The feeds of one namespace and those of others: which changes are told, what is fetched, and who waits for whom.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { FeedLoop } from "../../../src/app/feed-loop.ts";
 import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
 import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import type { FeedState } from "../../../src/plan/feeds/feed-state.ts";
 import type { FetchOutcome, InTurn } from "../../../src/plan/feeds/fetched-text.ts";
-import { entriesOfNamespaceMax, FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
-import { aFeed, aReading, feedContent, someAddresses, textFacts } from "../../support/builders/declare-feed.ts";
+import { FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
+import { aFeed, aReading, someAddresses, textFacts } from "../../support/builders/declare-feed.ts";
 import { RecordedStatus } from "../../support/fakes/recorded-status.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/fakes/virtual-clock.ts";
 
@@ -118,53 +118,6 @@ describe("A feed that no rule uses", () => {
   });
 });
 
-describe("The feeds of a namespace", () => {
-  const half = feedContent(Array.from({ length: entriesOfNamespaceMax / 2 }, (_, index) => address(index)));
-  const others = feedContent(Array.from({ length: entriesOfNamespaceMax / 2 + 1 }, (_, index) => address(index)));
-
-  function address(index: number): string {
-    return `11.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
-  }
-
-  function reading({ entries: list, expiresAtMs }: typeof half): FetchOutcome {
-    const counts = { total: list.length, valid: list.length, invalid: 0, duplicates: 0 };
-    return {
-      kind: "Read",
-      reading: { content: { entries: list, expiresAtMs }, counts, invalidLines: [] },
-      facts: textFacts(),
-    };
-  }
-
-  const guards = { ...aFeed().guards, maxEntries: entriesOfNamespaceMax };
-
-  test("have a limit for all their entries together, and keep the content that fits", async () => {
-    const [one, other] = [feed("one", { guards }), feed("other", { guards })];
-    const elsewhere = feed("other", { guards }, "elsewhere");
-    answer = async ({ meta }) => reading(nameKey(meta) === "shop/one" ? half : others);
-    await round([one, other, elsewhere]);
-    expect([entries("one"), entries("other")]).toStrictEqual([half.entries.length, undefined]);
-    expect(reasonsOf(other.meta)["Fetched"]).toBe("False NotAList");
-    expect(JSON.stringify(status.read(other.meta))).toContain(
-      "The feeds of namespace shop would have 1,000,001 entries in total, but at most 1,000,000 are allowed",
-    );
-    expect(book.view(elsewhere.meta)?.content?.entries.length).toBe(others.entries.length);
-
-    // Neither by a detour over unused feeds.
-    await round([other], [one]);
-    await clock.advance(hourMs);
-    await round([other], [one]);
-    expect([entries("one"), entries("other")]).toStrictEqual([undefined, others.entries.length]);
-    await round([one, other]);
-    expect([entries("one"), entries("other")]).toStrictEqual([undefined, others.entries.length]);
-    expect(reasonsOf(one.meta)["Fetched"]).toBe("False Unavailable");
-
-    // Nor at a start.
-    book = aBook();
-    await book.declare([one, other, elsewhere]);
-    expect([entries("one"), entries("other")].filter((count) => count !== undefined)).toHaveLength(1);
-  });
-});
-
 describe("A feed whose server does not respond", () => {
   let stop = new AbortController();
   let running: Promise<void> = Promise.resolve();
@@ -182,14 +135,9 @@ describe("A feed whose server does not respond", () => {
   test("delays neither the feeds of other namespaces nor the expiry of entries, even with 400 of its kind", async () => {
     const hanging = Array.from({ length: 400 }, (_, index) => feed(`hanging-${index}`, {}, "stranger"));
     let declared: readonly DeclaredFeed[] = hanging;
-    let atOnce = 0;
-    let mostAtOnce = 0;
     answer = async ({ meta }, signal) => {
       if (meta.namespace === "shop") return content(some);
-      atOnce += 1;
-      mostAtOnce = Math.max(mostAtOnce, atOnce);
       await clock.sleep(30_000, signal);
-      atOnce -= 1;
       return { kind: "Failed", fault: { code: "TimedOut", message: "The server did not respond." } };
     };
     const loop = new FeedLoop({ book, feeds: () => ({ used: declared, unused: [] }), clock });
@@ -207,7 +155,6 @@ describe("A feed whose server does not respond", () => {
     )(answer);
     await clock.advance(hourMs);
     expect(entries("one")).toBe(19);
-    expect(mostAtOnce).toBe(64);
   });
 
   test("delays no other feed of its namespace, while only a few responses are read at the same time", async () => {

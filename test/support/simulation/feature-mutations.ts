@@ -131,12 +131,8 @@ export const featureMutations: readonly Mutation[] = [
       "memory.cursor = known?.cursor ?? new LogCursor( → memory.cursor = new LogCursor(",
   }),
   ...breaks("src/reconcile/feeds/feed-book.ts", "test/reconcile/feeds/feed-limits.test.ts", {
-    "the feeds of a namespace have a limit for all their entries":
-      "if (entries <= entriesOfNamespaceMax) return undefined; → if (entries >= 0) return undefined;",
-    "a namespace whose servers do not respond takes a limited number of connections":
-      "new FairGate(fetchesOfNamespaceMax) → new FairGate(1_000)",
     "a namespace leaves reading responses of feeds to the others":
-      "new FairGate(readsOfNamespaceMax) → new FairGate(readsMax)",
+      "{ atOnceMax: 6, ofGroupMax: 3 } → { atOnceMax: 6, ofGroupMax: 6 }",
   }),
   ...breaks("src/plan/logs/day-reading.ts", "test/plan/logs/day-reading.test.ts", {
     "log rows that were forwarded too often are reported":

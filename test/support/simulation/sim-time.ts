@@ -44,6 +44,9 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
+/** A busy machine delays a turn of the event loop at most this long. */
+const busyMsMax = 500;
+
 export class SimTime {
   readonly startMs = Date.UTC(2026, 0, 1);
   #elapsedMs = 0;
@@ -84,7 +87,11 @@ export class SimTime {
     const targetMs = this.#elapsedMs + delayMs;
     await this.settle();
     while (!isOver()) {
-      const due = this.#next(targetMs);
+      let due = this.#next(targetMs);
+      if ((due?.atMs ?? targetMs) - this.#elapsedMs > busyMsMax) {
+        await oneTurn();
+        due = this.#next(targetMs);
+      }
       if (due === undefined) {
         this.#elapsedMs = targetMs;
         return;
@@ -99,10 +106,10 @@ export class SimTime {
 
   /**
    * All promises that do not depend on time settle before the next turn of the event loop. A lane waits for one turn before each
-   * call in bulk: without a second turn, the call would wait for the next sleeper, which can be an hour away.
+   * call in bulk: with a single turn, the call waits for the next sleeper, unless that is longer than a machine is busy.
    */
   async settle(): Promise<void> {
-    for (let turn = 0; turn < this.turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < this.turns; turn += 1) await oneTurn();
   }
 
   #next(limitMs: number): Sleeper | undefined {
@@ -126,4 +133,8 @@ export class SimTime {
     this.#sleepers.add(sleeper);
     return () => void this.#sleepers.delete(sleeper);
   }
+}
+
+async function oneTurn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
 }

@@ -70,10 +70,6 @@ export const surroundingsMutations: readonly Mutation[] = [
     "the feeds of a round do not wait for servers that do not respond":
       "await this.#within(async () => await fetching, fetchWaitMs, signal); → await fetching;",
   }),
-  ...breaks("src/app/parked-waits.ts", "test/app/parked-waits.test.ts", {
-    "every call to a WAF releases the worker of its run":
-      "await waiting(async () => await Reflect.apply(call, target, parameters)) → await Reflect.apply(call, target, parameters)",
-  }),
   ...breaks("src/net/retry-after.ts", "test/net/retry-after.test.ts", {
     "a date in `Retry-After` is compared with the server's clock": 'parseHttpDate(date?.trim() ?? "") ?? nowMs → nowMs',
   }),
