@@ -153,7 +153,7 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
       expect(await may("edit", "create", "wafiprules.wafsync.dev", elsewhere)).toBe(true);
       expect(await may("edit", "create", "wafinstances.wafsync.dev", elsewhere)).toBe(false);
       for (const role of ["view", "edit", "admin"]) {
-        for (const verb of ["get", "create", "patch", "delete"]) {
+        for (const verb of ["get", "list", "create", "update", "patch", "delete", "deletecollection"]) {
           expect([role, verb, await may(role, verb, "wafrecords.wafsync.dev", elsewhere)]).toStrictEqual([
             role,
             verb,

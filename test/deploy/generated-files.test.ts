@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
-import { generatedDeployFiles } from "../../scripts/generate-deploy-files.ts";
 import type { DescribedMetric } from "../../scripts/generate-deploy-metrics.ts";
 import { describeMetrics } from "../../scripts/generate-deploy-metrics.ts";
 import { dashboardPanels, dashboardQueries } from "../support/deploy/dashboard.ts";
@@ -27,12 +26,6 @@ function hasValue(values: unknown, name: string): boolean {
   const found = name.split(".").reduce<unknown>((value, part) => (value as Record<string, unknown>)?.[part], values);
   return found !== undefined;
 }
-
-test("every generated file is up to date: npm run generate", async () => {
-  const files = await generatedDeployFiles(root);
-  const present = await Promise.all(files.map(async ({ path }) => readFile(join(root, path), "utf8").catch(() => "")));
-  expect(files.filter(({ text }, place) => present[place] !== text).map(({ path }) => path)).toStrictEqual([]);
-});
 
 interface RoleRule {
   readonly apiGroups: readonly string[];
@@ -72,12 +65,6 @@ describe("the values of the chart", () => {
     const page = await readFile(join(chart, "README.md"), "utf8");
     expect(names.filter((name) => !page.includes(`| \`${name}\` |`))).toStrictEqual([]);
     expect(page).not.toMatch(/\| {2}\|/);
-  });
-
-  test("have the version of the package", async () => {
-    const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
-    const { appVersion } = parse(await readFile(join(chart, "Chart.yaml"), "utf8")) as { appVersion: string };
-    expect(appVersion).toBe(version);
   });
 });
 

@@ -81,23 +81,3 @@ test("an attacker is suggested, then blocked, explained by why, and unblocked on
   const printed = everythingPrinted() + (await folder.everyFile());
   for (const spelling of keySpellings()) expect(printed).not.toContain(spelling);
 });
-
-test("an address that a rule allows later is unblocked, one on the WAF's own allowlist is never blocked, and a deleted WafAutoBlock's entries are removed", async () => {
-  await using folder = await wafFolder({}, "  logs: {interval: 10s}\n");
-  const waf = folder.simulator.waf(testKey);
-  await folder.files.write("attackers.yaml", autoBlock("Enforce"));
-  attack(folder, attacker, 30);
-  waf.add("allowlist", ["198.51.100.0/24"]);
-  attack(folder, partner, 30);
-  attack(folder, "2001:db8::66", 30);
-  const running = startWafsync(["run", ...folder.from]);
-  await running.hasPrinted(/EntriesAdded.*2001:db8::66/);
-  await folder.files.write("partners.yaml", ruleDocument("partners", { action: "Allow", addresses: [attacker] }));
-  await running.hasPrinted(/EntriesRemoved.*203\.0\.113\.66/);
-  expect(waf.blocklist).toStrictEqual(["2001:db8::66"]);
-  await folder.files.remove("attackers.yaml");
-  await running.hasPrinted(/EntriesRemoved.*2001:db8::66/);
-  running.child.kill("SIGINT");
-  await running.ended;
-  expect(waf.blocklist).toStrictEqual([]);
-});

@@ -7,7 +7,6 @@ import { expect, test } from "@jest/globals";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import { instanceDocument, ruleDocument, secretDocument, wafFolder } from "../support/worlds/waf-folder.ts";
 
 const examples = join(import.meta.dirname, "../../examples/directory");
 const key = "demo-key-0123456789";
@@ -106,49 +105,4 @@ test("removals on hold because of a broken reference happen after an approval, i
   await example.run("apply");
   expect(example.waf.blocklist).toHaveLength(34);
   expect(example.waf.origins).toStrictEqual([]);
-});
-
-test("a rule that is moved to another instance in the folder puts nothing on hold", async () => {
-  await using example = await appliedExample();
-  const other = [
-    "---\napiVersion: v1\nkind: Secret\nmetadata: {name: blog-key, namespace: shop}\nstringData: {apiKey: KEY}\n".replace(
-      "KEY",
-      otherKey,
-    ),
-    "---\napiVersion: wafsync.dev/v1alpha1\nkind: WafInstance\nmetadata: {name: blog, namespace: shop}\n",
-    `spec: {baseUrl: '${example.baseUrl}', apiKeySecretRef: {name: blog-key}}\n---\n`,
-  ].join("");
-  await example.edit("scanners.yaml", /^/, other);
-  await example.edit("scanners.yaml", /(instanceRef:\n {4}name:) shop/, "$1 blog");
-  expect((await example.run("apply")).code).toBe(0);
-  expect(example.waf.blocklist).toHaveLength(34);
-  expect(example.otherWaf.blocklist.toSorted()).toStrictEqual(scanners.toSorted());
-});
-
-test("a typo removes nothing from an Exclusive list, not even addresses that were there before the rule", async () => {
-  await using folder = await wafFolder({}, "  blocklist: {policy: Exclusive}\n");
-  const [scanners, other] = ["192.0.2.17", "192.0.2.18"];
-  await folder.files.write("scanners.yaml", ruleDocument("scanners", { addresses: [scanners] }));
-  await folder.files.write("other.yaml", ruleDocument("other", { addresses: [other] }));
-  await runWafsync(["apply", ...folder.from]);
-  await folder.files.remove(".wafsync");
-  const typo = ruleDocument("scanners", { addresses: [scanners] }).replace("{name: main}", "{name: mian}");
-  await folder.files.write("scanners.yaml", typo);
-  const { code, stdout, stderr } = await runWafsync(["apply", ...folder.from]);
-  expect(code).toBe(2);
-  expect(stdout + stderr).toContain("did you mean main?");
-  expect(folder.simulator.wafs()[0]?.blocklist.toSorted()).toStrictEqual([scanners, other]);
-});
-
-test("an instance that continues one of another namespace keeps the entries of rules that still refer to that one", async () => {
-  await using folder = await wafFolder();
-  await folder.files.write("scanners.yaml", ruleDocument("scanners", { addresses: ["192.0.2.17"] }));
-  await runWafsync(["apply", ...folder.from]);
-  const annotations = { "wafsync.dev/continues": "shop/main" };
-  const moved = [instanceDocument(folder.simulator.baseUrl, { annotations }), secretDocument()];
-  await folder.files.write("main.yaml", moved.join("").replaceAll("namespace: shop", "namespace: shpo"));
-  await folder.files.remove("secret.yaml");
-  const { stdout, stderr } = await runWafsync(["apply", ...folder.from]);
-  expect(stdout + stderr).toContain("there is no WafInstance shop/main");
-  expect(folder.simulator.wafs()[0]?.blocklist).toStrictEqual(["192.0.2.17"]);
 });

@@ -29,18 +29,6 @@ async function remedyOf(folder: WafFolder, rule: string): Promise<unknown> {
 }
 
 describe("An Allow rule for an entry that another rule blocks", () => {
-  test("does not lift the block when a third rule that retained the entry is deleted", async () => {
-    await using folder = await wafFolder();
-    await declare(folder, "a-keep", "Block", "  deletionPolicy: Retain\n");
-    await declare(folder, "scanners", "Block");
-    await declare(folder, "office", "Allow");
-    expect((await apply(folder)).lists).toBe(`${one} /`);
-    await rm(join(folder.path, "a-keep.yaml"));
-    for (let time = 0; time < 3; time += 1) expect((await apply(folder)).lists).toBe(`${one} /`);
-    expect(await remedyOf(folder, "office")).toContain("WafIpRule shop/scanners with action Block already has");
-    expect(await remedyOf(folder, "scanners")).not.toContain("office");
-  });
-
   test("does not win because an urgent rule evicts the block from a full list", async () => {
     await using folder = await wafFolder({}, `${impatient}  blocklist: {maxEntries: 1}\n`);
     await declare(folder, "scanners", "Block");

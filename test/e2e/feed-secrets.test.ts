@@ -11,9 +11,10 @@ import { ruleDocument, wafFolder } from "../support/worlds/waf-folder.ts";
 const token = "t0k3n-of.the,feeds_0123456789";
 const password = "p4ssw0rd-of-feeds";
 const basic = Buffer.from(`reader:${password}`).toString("base64");
+const queryToken = "qu3ry-token-of-feeds";
 const bouncerKey = "b0unc3r-key-0123456789";
 /** Parts of a secret that are long enough to help guess the rest. */
-const leaks = /t0k3n|feeds_012|p4ssw0rd|cmVhZGVyOnA|b0unc3r/iu;
+const leaks = /t0k3n|feeds_012|p4ssw0rd|cmVhZGVyOnA|b0unc3r|qu3ry/iu;
 
 const secrets = `apiVersion: v1
 kind: Secret
@@ -103,7 +104,10 @@ test("headers from Secrets are not leaked by a server that repeats them", async 
   const guards = "guards: {maxInvalidPercent: 100}";
   for (const [round, [what, echo]] of echoes.entries()) {
     server.answers(echo);
-    await folder.files.write("feed.yaml", feed(round, `http: {url: "${server.url()}", ${headers}}, ${guards}`));
+    await folder.files.write(
+      "feed.yaml",
+      feed(round, `http: {url: "${server.url()}?key=${queryToken}", ${headers}}, ${guards}`),
+    );
     await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
     expect(server.requests.at(-1)?.headers.authorization ?? "").toMatch(/^Bearer t0k3n|^$/);
     expect({ what, state: await stateOf(folder) }).toStrictEqual({ what, state: expect.not.stringMatching(leaks) });
@@ -157,8 +161,8 @@ test("a key for CrowdSec is not leaked by a server that repeats it", async () =>
   expect(everythingPrinted()).not.toMatch(leaks);
 });
 
-/** Every file except the Secret. */
+/** Every file except the Secret and the declared URL. */
 async function stateOf(folder: { everyFile(): Promise<string>; readonly path: string }): Promise<string> {
   const secret = await readFile(join(folder.path, "secret.yaml"), "utf8");
-  return (await folder.everyFile()).replace(secret, "");
+  return (await folder.everyFile()).replace(secret, "").replaceAll(/^spec: \{http: .*$/gm, "");
 }

@@ -1,12 +1,9 @@
-// The guards on entries from a user's view: what `plan` prints, what `apply` writes, and what happens to entries that a guard
-// starts to reject.
+// The guards on entries, `except` and `aggregate` from a user's view: what `plan` and `why` print, and what `apply` writes.
 import { describe, expect, test } from "@jest/globals";
-import { instanceDocument, originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 
 const neverBlock = `  guards: {neverBlock: [192.0.2.5]}\n`;
-const special = `  guards: {specialPurpose: Allow}\n`;
 
 interface PrintedRule {
   readonly name: string;
@@ -18,10 +15,6 @@ interface PrintedRule {
 function ruleIn(stdout: string, name: string): PrintedRule | undefined {
   const { instances } = JSON.parse(stdout) as { instances: { objects: PrintedRule[] }[] };
   return instances[0]?.objects.find((object) => object.name === name);
-}
-
-async function writeInstance({ files, simulator }: WafFolder, spec: string): Promise<void> {
-  await files.write("main.yaml", instanceDocument(simulator.baseUrl, { spec }));
 }
 
 describe("Special-purpose networks", () => {
@@ -40,40 +33,6 @@ describe("Special-purpose networks", () => {
     const waf = folder.simulator.waf(testKey);
     expect([waf.blocklist, waf.allowlist]).toStrictEqual([["192.0.2.1"], []]);
   });
-
-  test("are written if the instance allows it, and removed when it no longer does, unless a guard puts the removal on hold", async () => {
-    await using folder = await wafFolder({}, special);
-    await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["192.0.2.1", "10.0.0.0/8"] }));
-    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-    const waf = folder.simulator.waf(testKey);
-    expect(waf.blocklist.toSorted()).toStrictEqual(["10.0.0.0/8", "192.0.2.1"]);
-
-    await writeInstance(folder, "  guards: {maxRemovals: 0}\n");
-    const held = await runWafsync(["plan", ...folder.from]);
-    expect(held.stdout).toContain("  ! blocklist  10.0.0.0/8  on hold");
-    await runWafsync(["apply", ...folder.from]);
-    expect(waf.blocklist).toContain("10.0.0.0/8");
-
-    await writeInstance(folder, "");
-    const planned = await runWafsync(["plan", ...folder.from]);
-    expect(planned.stdout).toContain(
-      "  - blocklist  10.0.0.0/8  added by wafsync, and no rule declares it any longer; last declared by WafIpRule shop/block",
-    );
-    expect(planned.stdout).toContain("GuardRejected, 1 entry is not applied");
-    await runWafsync(["apply", ...folder.from]);
-    expect(waf.blocklist).toStrictEqual(["192.0.2.1"]);
-  });
-});
-
-test("An Allow entry has its own width limit, and the message names its field", async () => {
-  await using folder = await wafFolder();
-  await folder.files.write("allow.yaml", ruleDocument("allow", { action: "Allow", addresses: ["198.18.0.0/15"] }));
-  await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["203.0.0.0/15"] }));
-  const { stdout } = await runWafsync(["plan", ...folder.from]);
-  expect(stdout).toContain(
-    "allow.yaml:8: spec.addresses[0]: 198.18.0.0/15 is wider than /16, the limit in spec.guards.allowMinPrefixLength.ipv4 of the instance: write narrower networks.",
-  );
-  expect(stdout).toContain("  + blocklist  203.0.0.0/15");
 });
 
 describe("A Block entry around a protected address", () => {
@@ -104,63 +63,35 @@ describe("A Block entry around a protected address", () => {
     expect(again.code).toBe(0);
     expect(again.stdout).toContain("Nothing to do: the WAF matches the declared state.");
   });
-
-  test("is replaced by the remaining networks when the rule leaves the address out: additions are first", async () => {
-    await using folder = await wafFolder();
-    await folder.files.write("wide.yaml", ruleDocument("wide", { addresses }));
-    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-    await folder.files.write("wide.yaml", ruleDocument("wide", { addresses, spec: "  except: [192.0.2.5]\n" }));
-    const { stdout } = await runWafsync(["plan", ...folder.from]);
-    const lines = stdout.split("\n").filter((line) => /^ {2}[+-] /.test(line));
-    expect(lines.map((line) => line.split(/ {2,}/).slice(1, 3).join(" "))).toStrictEqual([
-      "+ blocklist 192.0.2.0/30",
-      "+ blocklist 192.0.2.4",
-      "+ blocklist 192.0.2.6/31",
-      "- blocklist 192.0.2.0/29",
-    ]);
-  });
 });
 
-describe("Many small removals", () => {
-  test("by several commands are put on hold like one large removal", async () => {
-    const addresses = Array.from({ length: 12 }, (_, index) => `192.0.2.${index + 1}`);
-    await using folder = await wafFolder();
-    const declare = async (from: number): Promise<void> =>
-      await folder.files.write("block.yaml", ruleDocument("block", { addresses: addresses.slice(from) }));
-    const waf = folder.simulator.waf(testKey);
-    await declare(0);
-    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-    await declare(3);
-    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-    expect(waf.blocklist).toHaveLength(9);
-    await declare(4);
-    const held = await runWafsync(["apply", ...folder.from]);
-    expect(held.stdout + held.stderr).toContain(
-      "per plan and within 1h, and 3 entries were already removed in this time",
-    );
-    expect(waf.blocklist).toHaveLength(9);
-  });
-});
-
-test("An address that waits for removals on hold is named by plan, apply, status and why", async () => {
-  const full = "  blocklist: {maxEntries: 2}\n  guards: {maxRemovals: 0}\n";
-  await using folder = await wafFolder({}, full);
-  const declare = async (...addresses: string[]) =>
-    await folder.files.write("rule.yaml", ruleDocument("hosts", { addresses }));
-  await declare("192.0.2.1", "192.0.2.2");
-  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-  await declare("192.0.2.3", "192.0.2.4");
+test("addresses become one network without those that the rule leaves out; why and status say so", async () => {
+  await using folder = await wafFolder({}, "  blocklist: {maxEntries: 3}\n  guards: {neverBlock: [198.51.100.9]}\n");
+  const addresses = ["203.0.113.6", "203.0.113.7", "198.51.100.8/31"];
+  const except = "  except: [198.51.100.9]\n";
+  await folder.files.write("a.yaml", ruleDocument("a", { addresses, spec: `${except}  aggregate: true\n` }));
+  await folder.files.write("b.yaml", ruleDocument("b", { addresses: ["192.0.2.1", "192.0.2.3"] }));
   const planned = await runWafsync(["plan", ...folder.from]);
-  expect([planned.code, planned.stdout]).toStrictEqual([
-    1,
-    expect.stringMatching(
-      /\? blocklist {2}192\.0\.2\.3 +the list has no room for it .*: removals on hold would make room/,
-    ),
-  ]);
-  const reason = "2 entries (192.0.2.3, 192.0.2.4) do not fit on the blocklist";
-  const applied = await runWafsync(["apply", ...folder.from]);
-  expect([applied.code, applied.stdout]).toStrictEqual([1, expect.stringContaining(reason)]);
-  expect((await runWafsync(["status", ...folder.from])).stdout).toContain(reason);
-  expect((await runWafsync(["why", "192.0.2.3", ...folder.from])).stdout).toContain(reason);
-  expect(folder.simulator.waf(testKey).blocklist).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
+  expect(planned.stdout).toContain("203.0.113.6/31  declared by WafIpRule shop/a");
+  expect(planned.stdout).toContain("? blocklist  192.0.2.3  the list has no room for it");
+  expect((await runWafsync(["apply", ...folder.from])).code).not.toBe(0);
+  const waf = folder.simulator.waf(testKey);
+  expect(waf.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "198.51.100.8", "203.0.113.6/31"]);
+  const why = await runWafsync(["why", "203.0.113.7", ...folder.from]);
+  expect(why.stdout).toContain("blocklist  203.0.113.6/31  managed since");
+  expect(why.stdout).toContain("merged from 2 declared entries");
+  expect(why.stdout).toContain("WafIpRule shop/a at a.yaml:");
+  const left = await runWafsync(["why", "198.51.100.9", ...folder.from]);
+  expect(left.stdout).toContain("spec.except of the rule leaves out 198.51.100.9.");
+  const status = await runWafsync(["status", ...folder.from]);
+  expect(status.stdout).toContain("CapacityExceeded");
+  expect(status.stdout).toContain("1 entry (192.0.2.3) does not fit on the blocklist");
+  expect(await folder.statusOf("WafIpRule/shop/a")).toMatchObject({
+    progress: "2/2",
+    entries: { desired: 2, synced: 2, declared: 3 },
+  });
+  await folder.files.remove("b.yaml");
+  await folder.files.write("a.yaml", ruleDocument("a", { addresses, spec: except }));
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect(waf.blocklist.toSorted()).toStrictEqual(["198.51.100.8", "203.0.113.6", "203.0.113.7"]);
 });

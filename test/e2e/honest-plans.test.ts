@@ -64,75 +64,6 @@ describe("Drift", () => {
     expect((await run(folder, "apply")).stdout).not.toContain("DriftDetected");
     expect((await run(folder, "plan")).code).toBe(0);
   });
-
-  test("does not include entries that a rule no longer declares, or that were never added", async () => {
-    await using folder = await wafFolder();
-    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all.slice(0, 2) }));
-    expect((await run(folder, "apply")).code).toBe(0);
-    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all.slice(0, 1) }));
-    expect((await run(folder, "apply")).code).toBe(0);
-    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all.slice(0, 3) }));
-    const plan = await run(folder, "plan");
-    expect(plan.stdout).toContain("declared by WafIpRule shop/feed (2 to add)");
-    expect(plan.stdout).not.toContain("another writer");
-  });
-
-  test("does not include entries that a killed apply had not added yet", async () => {
-    const reached = Promise.withResolvers<void>();
-    await using folder = await wafFolder({
-      onRequest: ({ method, parameters }) => {
-        if (method === "POST" && parameters["ip"] === all[7]) reached.resolve();
-      },
-    });
-    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all.slice(0, 3) }));
-    expect((await run(folder, "apply")).code).toBe(0);
-    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all }));
-    folder.simulator.addFaults({ match: { method: "POST", ip: all[7] as string }, effect: { kind: "Timeout" } });
-    const killed = startWafsync(["apply", ...folder.from], { program: program() });
-    await reached.promise;
-    killed.child.kill("SIGKILL");
-    await killed.ended;
-    folder.simulator.faults.clear();
-    const plan = await run(folder, "plan");
-    expect(plan.code).toBe(1);
-    expect(plan.stdout).not.toContain("another writer");
-  });
-
-  test("is detected by an apply after a stopped run", async () => {
-    await using folder = await wafFolder();
-    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all }));
-    const following = startWafsync(["run", ...folder.from], { program: program() });
-    await following.hasPrinted(/shop\/main.*: 15 added/);
-    following.child.kill("SIGTERM");
-    expect((await following.ended).code).toBe(0);
-    folder.simulator.waf(testKey).remove("blocklist", all.slice(0, 1));
-    expect((await run(folder, "apply")).stdout).toContain("DriftDetected: Another writer removed 1 declared entry");
-  });
-});
-
-describe("A rejected write", () => {
-  test("of an origin is in the plan after an apply that exited with 1", async () => {
-    await using folder = await wafFolder();
-    await folder.files.write("origin.yaml", originDocument("standby", "standby.shop.example"));
-    folder.simulator.addFaults({
-      match: { method: "POST", path: "/api/origins" },
-      effect: { kind: "SuccessFalse", status: 400, message: "no such host" },
-    });
-    expect((await run(folder, "apply")).code).toBe(1);
-    const plan = await run(folder, "plan");
-    expect(plan.code).toBe(1);
-    expect(plan.stdout).not.toContain(nothing);
-    expect(plan.stdout).toContain("Plan: 0 to add, 0 to remove, 1 rejected.");
-    expect(await planned(folder)).toMatchObject({
-      rejectedCount: 1,
-      refused: [
-        {
-          value: "standby.shop.example",
-          reason: expect.stringContaining("refused to add it: no such host. If the WAF"),
-        },
-      ],
-    });
-  });
 });
 
 describe("An origin that the API does not confirm", () => {
@@ -152,24 +83,6 @@ describe("An origin that the API does not confirm", () => {
     await rm(join(folder.path, "origin.yaml"));
     expect((await run(folder, "apply")).code).toBe(0);
     expect(folder.simulator.waf(testKey).origins).toStrictEqual([]);
-  });
-
-  test("is rejected if the record is lost, until its WafOrigin adopts it", async () => {
-    await using folder = await wafFolder();
-    await folder.files.write("origin.yaml", origin);
-    expect((await run(folder, "apply")).code).toBe(0);
-    await rm(join(folder.path, ".wafsync"), { recursive: true });
-    const refused = await run(folder, "apply");
-    expect(refused.code).toBe(1);
-    expect(refused.stdout).toContain(
-      'If the WAF already has it, annotate the WafOrigin with wafsync.dev/adopt: "true".',
-    );
-    const adopting = origin.replace("name: standby,", 'name: standby, annotations: {wafsync.dev/adopt: "true"},');
-    await folder.files.write("origin.yaml", adopting);
-    expect((await run(folder, "plan")).stdout).toContain("1 to add");
-    const adopted = await run(folder, "apply");
-    expect(adopted.code).toBe(0);
-    expect(adopted.stdout).toMatch(/WafOrigin +shop +standby +AddedUnconfirmed +True/);
   });
 });
 
@@ -200,14 +113,6 @@ describe("An entry that another writer added", () => {
     expect(expired.stdout).toContain(`${address}: unmanaged, and stays although WafIpRule shop/short has expired`);
     expect((await planned(folder)).unmanaged.map(({ value }) => value)).toStrictEqual([address]);
     expect(folder.simulator.waf(testKey).blocklist).toStrictEqual([address]);
-  });
-
-  test("is not reported if the policy is Exclusive", async () => {
-    await using folder = await wafFolder({}, "  blocklist: {policy: Exclusive}\n");
-    folder.simulator.waf(testKey).add("blocklist", [address]);
-    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: [address] }));
-    const plan = await run(folder, "plan");
-    expect([plan.code, plan.stdout]).toStrictEqual([0, expect.stringContaining(nothing)]);
   });
 });
 

@@ -156,14 +156,3 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     await expectGoesOn(folder);
   });
 });
-
-describe("A process that is killed", () => {
-  test.each([1, 4, 5, 34, 3 + addresses.length, 4 + addresses.length])(
-    "at request %d leaves no unmanaged entry, and the next one continues",
-    async (nth) => {
-      const { folder } = await interruptedAt("SIGKILL", (_, count) => count === nth);
-      await using _folder = folder;
-      await expectGoesOn(folder);
-    },
-  );
-});

@@ -1,7 +1,8 @@
-// The wafsync processes of one machine take turns with a key: calls never overlap, and no process starves.
+// One key is one WAF: the wafsync processes of one machine take turns with it, and two instances with the same key, however its URL is
+// written, never make concurrent calls.
 import { expect, test } from "@jest/globals";
 import { waitFor } from "../support/builders/cluster-objects.ts";
-import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import { instanceDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 
 test("plan, clear-cache, logs and report make calls between the calls of a run, and no calls overlap", async () => {
@@ -24,5 +25,21 @@ test("plan, clear-cache, logs and report make calls between the calls of a run, 
   expect(waf?.blocklist.length).toBeLessThan(250);
   running.child.kill("SIGTERM");
   await running.ended;
+  expect(waf?.overlaps).toBe(0);
+});
+
+test("of two instances with one key and two spellings of its URL, the first is active, and the other reports why it is not", async () => {
+  await using folder = await wafFolder({ overlap: "Record", latencyMs: 5 });
+  const addresses = Array.from({ length: 12 }, (_, index) => `192.0.2.${index}`);
+  await folder.files.write("rule.yaml", ruleDocument("many", { addresses }));
+  const localhost = folder.simulator.baseUrl.replace("127.0.0.1", "localhost");
+  await folder.files.write("second.yaml", instanceDocument(localhost, { name: "second" }));
+  const theirs = ruleDocument("theirs", { addresses: ["198.51.100.1"] }).replace("{name: main}", "{name: second}");
+  await folder.files.write("theirs.yaml", theirs);
+  const end = await runWafsync(["apply", ...folder.from]);
+  expect(end.code).toBe(2);
+  expect(end.stdout + end.stderr).toContain("WafInstance shop/main is older and has the same API key");
+  const [waf] = folder.simulator.wafs();
+  expect(waf?.blocklist).toHaveLength(12);
   expect(waf?.overlaps).toBe(0);
 });

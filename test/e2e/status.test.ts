@@ -117,6 +117,7 @@ test("a cache clear that has failed is listed by status", async () => {
     effect: { kind: "Respond", status: 400, body: "{}" },
   });
   expect((await run(folder, "apply")).code).toBe(1);
+  expect((await run(folder, "plan")).code).toBe(0);
   const status = await run(folder, "status");
   expect([status.code, status.stdout]).toStrictEqual([1, expect.stringContaining("WafCacheClear shop/clear: ")]);
   expect(folder.simulator.waf(testKey).counters.changes).toBe(0);

@@ -1,10 +1,11 @@
 // Failures of the environment: full disks, folders that can't be written, a state directory that is deleted or taken over. Each
 // is reported in one clear sentence, without a stack trace, and never loses a record.
-import { open, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { addresses } from "../support/builders/declare.ts";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
@@ -73,6 +74,26 @@ describe("The state directory", () => {
       2,
       expect.stringContaining("is the folder with the YAML files\n  Set --state to a"),
     ]);
+  });
+
+  test("that is a link, or contains one, is named, and nothing is written through it", async () => {
+    await using folder = await wafFolder();
+    await using elsewhere = await scratchDirectory({ "mine.txt": "mine" });
+    await folder.files.write("rule.yaml", rule("192.0.2.1"));
+    const state = join(folder.path, ".wafsync");
+    await symlink(elsewhere.path, state);
+    const { code, stderr } = await runWafsync(["apply", ...folder.from]);
+    expect([code, stderr]).toStrictEqual([2, expect.stringContaining(`${state} is a symbolic link`)]);
+    await folder.files.remove(".wafsync");
+
+    // A former state directory, which a repository may contain.
+    await mkdir(join(state, "inventory"), { recursive: true });
+    await symlink(elsewhere.path, join(state, "inventory/shop"));
+    const within = await runWafsync(["apply", ...folder.from]);
+    expect(within.code).toBeGreaterThan(0);
+    expect(within.stdout + within.stderr).toContain("is a symbolic link");
+    expect(await readdir(elsewhere.path)).toStrictEqual(["mine.txt"]);
+    expect(folder.simulator.waf(testKey).blocklist).toStrictEqual([]);
   });
 
   test("that is deleted while run uses it ends run with an error, and the WAF is no longer called", async () => {

@@ -1,8 +1,7 @@
 // Feeds in a cluster: fetched by the leader, stored in WafRecords, and used across namespaces if the feed allows it.
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { someAddresses } from "../support/builders/declare-feed.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
-import { FakeCrowdsec } from "../support/fakes/fake-crowdsec.ts";
 import { FeedServer } from "../support/fakes/feed-server.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
@@ -155,38 +154,5 @@ await describeOperator("feeds", (world) => {
     const told = JSON.stringify([status, records, await world().events(namespace)]);
     const { operator } = world();
     expect(`${told}${operator.process.printed()}${await operator.metrics()}`).not.toContain("t0k3n");
-  });
-
-  describe("CrowdSec", () => {
-    let crowdsec: FakeCrowdsec;
-
-    beforeAll(async () => {
-      crowdsec = await FakeCrowdsec.start();
-    });
-
-    afterAll(async () => {
-      await crowdsec.stop();
-    });
-
-    test("decisions arrive and expire, even while the server is unavailable", async () => {
-      const { namespace, waf } = await world().newInstance("crowdsec", unguarded);
-      const secret: Manifest = {
-        apiVersion: "v1",
-        kind: "Secret",
-        metadata: { name: "crowdsec", namespace },
-        stringData: { apiKey: crowdsec.key },
-      };
-      const source = { http: undefined, crowdsec: { url: crowdsec.url, apiKeySecretRef: { name: "crowdsec" } } };
-      crowdsec.add({ value: "192.0.2.1", seconds: 3600 }, { value: "198.51.100.0/24", scope: "Range", seconds: 3600 });
-      crowdsec.add({ value: "192.0.2.3", seconds: 8 });
-      await world().apply(secret, feedRule(namespace));
-      await declare(namespace, source);
-      await listed(waf, ["192.0.2.1", "192.0.2.3", "198.51.100.0/24"]);
-      await crowdsec.server.stop();
-      await listed(waf, ["192.0.2.1", "198.51.100.0/24"]);
-      await declare(namespace, source);
-      await reason(namespace, "Unavailable");
-      await listed(waf, ["192.0.2.1", "198.51.100.0/24"]);
-    });
   });
 });

@@ -6,8 +6,6 @@ import type { ResourceKind } from "../../src/model/resource.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
 
-const allKinds = ["WafIpRule", "WafOrigin", "WafCacheClear"];
-
 await describeOperator("a WAF with guests", (world) => {
   beforeAll(async () => {
     await world().startOperator();
@@ -27,18 +25,6 @@ await describeOperator("a WAF with guests", (world) => {
   async function becomes({ kind, metadata }: Manifest, type: string, expected: string): Promise<void> {
     await world().becomes(kind as ResourceKind, metadata.namespace, metadata.name, type, expected);
   }
-
-  test("an origin of a guest lifts no block, not even with the permission to declare origins", async () => {
-    const { namespace, guest, waf, of } = await shared("lifting", { kinds: allKinds });
-    await world().apply(rule(namespace, "scanners", ["192.0.2.66", "198.51.100.0/24"]));
-    await world().allReady(namespace);
-    const mine = [origin(guest, "one", "192.0.2.66", of), origin(guest, "two", "198.51.100.7", of)];
-    await world().apply(...mine);
-    for (const one of mine) await becomes(one, "Accepted", "True Accepted");
-    await world().apply(rule(namespace, "scanners", ["192.0.2.66", "198.51.100.0/24", "192.0.2.67"]));
-    await world().eventually("the owner's change is done", () => waf.view.has("blocklist", "192.0.2.67"));
-    expect(waf.view.blocklist.toSorted()).toStrictEqual(["192.0.2.66", "192.0.2.67", "198.51.100.0/24"]);
-  });
 
   test("a guest without the grants declares no origin, no Allow rule and no cache clear", async () => {
     const { namespace, guest, waf, of } = await shared("plain", {});
@@ -78,50 +64,6 @@ await describeOperator("a WAF with guests", (world) => {
     });
     await world().atRest();
     expect(waf.view.allowlist).toStrictEqual(["203.0.113.10"]);
-  });
-
-  test("a guest does not adopt unmanaged entries, so they are not removed with its rule", async () => {
-    const { guest, waf, of } = await shared("adopting", {});
-    waf.view.add("blocklist", ["203.0.113.50"]);
-    const greedy = rule(guest, "greedy", ["203.0.113.50"], of);
-    const annotated = { ...greedy, metadata: { ...greedy.metadata, annotations: { "wafsync.dev/adopt": "true" } } };
-    await world().apply(annotated);
-    await becomes(annotated, "Accepted", "False NotGranted");
-    // A rule is validated before the WAF is read for the first time.
-    await becomes(annotated, "Synced", "True Synced");
-    await world().remove(annotated);
-    const after = rule(guest, "after", ["203.0.113.51"], of);
-    await world().apply(after);
-    await world().allReady(guest);
-    await world().atRest();
-    expect(waf.view.blocklist).toStrictEqual(["203.0.113.50", "203.0.113.51"]);
-  });
-
-  test("a broken reference of a guest puts no removal of the owner on hold", async () => {
-    const { namespace, guest, waf, of } = await shared("broken", {});
-    await world().apply(rule(namespace, "scanners", addresses(20)));
-    await world().allReady(namespace);
-    const from = [{ configMapKeyRef: { name: "never-there", key: "list.txt" } }];
-    const broken = rule(guest, "broken", [], { ...of, addressesFrom: from });
-    await world().apply(broken);
-    await becomes(broken, "Accepted", "False SourceMissing");
-    await world().apply(rule(namespace, "scanners", addresses(19)));
-    await world().eventually("the owner's removal is done", () => waf.view.blocklist.length === 19);
-  });
-
-  test("a guest clears the cache no more often than granted", async () => {
-    const { guest, waf, of } = await shared("clearing", { kinds: allKinds, cacheClear: { minInterval: "1h" } });
-    await world().apply(cacheClear(guest, "first", of));
-    await becomes(cacheClear(guest, "first"), "Complete", "True Cleared");
-    const names = ["second", "third", "fourth"];
-    await world().apply(...names.map((name) => cacheClear(guest, name, { ...of, trigger: name })));
-    await world().eventually("they were looked at", async () => {
-      const states = await Promise.all(
-        names.map(async (name) => await world().condition("WafCacheClear", guest, name, "Complete")),
-      );
-      return states.every((state) => state.startsWith("False"));
-    });
-    expect((callsOf(waf)["GET /clear"] ?? 0) + (callsOf(waf)["POST /clear"] ?? 0)).toBe(1);
   });
 
   test("a guest has no more entries than its quota, and orphans none", async () => {

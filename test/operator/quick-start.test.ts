@@ -97,16 +97,6 @@ await describeOperator("the quick start", (world) => {
     ]);
   });
 
-  test("a reconcile run that an annotation requests starts immediately, and is acknowledged", async () => {
-    shop.view.remove("blocklist", ["192.0.2.17"]);
-    const annotate = ["annotate", "wafinstance", "shop", "-n", "shop", "wafsync.dev/requested-at=noon"];
-    await world().cluster.expectKubectl(annotate);
-    await world().eventually("the entry is there again", () => shop.view.has("blocklist", "192.0.2.17"));
-    await world().eventually("the request is noted", async () => {
-      return (await world().read("WafInstance", "shop", "shop"))?.status?.["lastHandledRequest"] === "noon";
-    });
-  });
-
   test("a rule with 10,000 addresses is accepted and synced, and its status stays small", async () => {
     const namespace = await world().newNamespace("large");
     const waf = world().newWaf();

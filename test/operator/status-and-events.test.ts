@@ -1,11 +1,9 @@
-// The operator's reports about entries: events with their names, who approved removals, and which rules have expired or have no
-// entries.
+// The operator's reports about entries: events with their names, and who approved removals.
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, rule } from "../support/builders/manifests.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { KubeEvent } from "../support/worlds/operator-world.ts";
-import { conditionOf } from "../support/worlds/operator-world.ts";
 
 await describeOperator("the reports of the operator", (world) => {
   beforeAll(async () => {
@@ -87,25 +85,5 @@ await describeOperator("the reports of the operator", (world) => {
     await world().apply(rule(namespace, "feed", addresses(10)));
     const resumed = await told(namespace, "WafInstance", "waf", "RemovalsResumed");
     expect(resumed).toMatchObject({ type: "Normal", message: "No removals are on hold any longer." });
-  });
-
-  test("kubectl shows which rule has no entries, which has expired, and how many entries were rejected", async () => {
-    const { namespace, waf } = await world().newInstance("shown");
-    waf.view.add("blocklist", ["203.0.113.9"]);
-    await world().apply(
-      rule(namespace, "empty", []),
-      rule(namespace, "guarded", ["203.0.113.1", "10.0.0.0/8"]),
-      rule(namespace, "over", ["203.0.113.9"], { expiresAt: "2020-01-01T00:00:00Z" }),
-    );
-    await world().becomes("WafIpRule", namespace, "empty", "Ready", "False NoEntries");
-    await world().becomes("WafIpRule", namespace, "guarded", "Ready", "False GuardRejected");
-    await world().becomes("WafIpRule", namespace, "over", "Ready", "True Expired");
-    const table = await world().cluster.expectKubectl(["get", "wafip", "-n", namespace, "-o", "wide"]);
-    expect(table).toMatch(/^empty .* 0\/0 .* False +NoEntries /m);
-    expect(table).toMatch(/^guarded .* 1\/2 .* False +GuardRejected /m);
-    expect(table).toMatch(/^over .* expired .* True +Expired /m);
-    const over = conditionOf(await world().read("WafIpRule", namespace, "over"), "Ready");
-    expect(over?.message).toContain("1 of its entries stays on the blocklist: another writer added it.");
-    expect(waf.view.blocklist.toSorted()).toStrictEqual(["203.0.113.1", "203.0.113.9"]);
   });
 });

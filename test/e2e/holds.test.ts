@@ -1,0 +1,110 @@
+// Removals on hold from a user's view: which are held and which go on, what every command says of them, and how they are approved.
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { configMapDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+
+const later = join(import.meta.dirname, "../support/processes/wafsync-later.ts");
+const hourMs = 3_600_000;
+
+test("Many small removals by several commands are put on hold like one large removal", async () => {
+  const addresses = Array.from({ length: 12 }, (_, index) => `192.0.2.${index + 1}`);
+  await using folder = await wafFolder();
+  const declare = async (from: number): Promise<void> =>
+    await folder.files.write("block.yaml", ruleDocument("block", { addresses: addresses.slice(from) }));
+  const waf = folder.simulator.waf(testKey);
+  await declare(0);
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  await declare(3);
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect(waf.blocklist).toHaveLength(9);
+  await declare(4);
+  const held = await runWafsync(["apply", ...folder.from]);
+  expect(held.stdout + held.stderr).toContain(
+    "per plan and within 1h, and 3 entries were already removed in this time",
+  );
+  expect(waf.blocklist).toHaveLength(9);
+});
+
+test("An address that waits for removals on hold is named by plan, apply, status and why", async () => {
+  const full = "  blocklist: {maxEntries: 2}\n  guards: {maxRemovals: 0}\n";
+  await using folder = await wafFolder({}, full);
+  const declare = async (...addresses: string[]) =>
+    await folder.files.write("rule.yaml", ruleDocument("hosts", { addresses }));
+  await declare("192.0.2.1", "192.0.2.2");
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  await declare("192.0.2.3", "192.0.2.4");
+  const planned = await runWafsync(["plan", ...folder.from]);
+  expect([planned.code, planned.stdout]).toStrictEqual([
+    1,
+    expect.stringMatching(
+      /\? blocklist {2}192\.0\.2\.3 +the list has no room for it .*: removals on hold would make room/,
+    ),
+  ]);
+  const reason = "2 entries (192.0.2.3, 192.0.2.4) do not fit on the blocklist";
+  const applied = await runWafsync(["apply", ...folder.from]);
+  expect([applied.code, applied.stdout]).toStrictEqual([1, expect.stringContaining(reason)]);
+  expect((await runWafsync(["status", ...folder.from])).stdout).toContain(reason);
+  expect((await runWafsync(["why", "192.0.2.3", ...folder.from])).stdout).toContain(reason);
+  expect(folder.simulator.waf(testKey).blocklist).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
+});
+
+test("an invalid line of one rule puts its own removals on hold, and lets another rule remove entries and expire", async () => {
+  await using folder = await wafFolder();
+  const waf = folder.simulator.waf(testKey);
+  const until = `  expiresAt: "${new Date(Date.now() + hourMs).toISOString()}"\n`;
+  const afterwards = { program: later, environment: { WAFSYNC_TEST_LATER_MS: String(2 * hourMs) } };
+  await folder.files.write("feed.yaml", ruleDocument("feed", { configMap: "feed" }));
+  await folder.files.write("list.yaml", configMapDocument("feed", ["192.0.2.1", "192.0.2.2", "192.0.2.3"]));
+  await folder.files.write("other.yaml", ruleDocument("other", { addresses: ["203.0.113.1", "203.0.113.2"] }));
+  await folder.files.write("brief.yaml", ruleDocument("brief", { addresses: ["203.0.113.9"], spec: until }));
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect(waf.blocklist).toHaveLength(6);
+
+  await folder.files.write("list.yaml", configMapDocument("feed", ["192.0.2.1", "192.0.2.O2"]));
+  await folder.files.write("other.yaml", ruleDocument("other", { addresses: ["203.0.113.1"] }));
+  const applied = await runWafsync(["apply", ...folder.from], afterwards);
+  expect(applied.code).toBe(1);
+  expect(applied.stdout).toContain("0 added, 2 removed");
+  expect(waf.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3", "203.0.113.1"]);
+
+  const planned = await runWafsync(["plan", ...folder.from], afterwards);
+  for (const held of ["192.0.2.2", "192.0.2.3"]) expect(planned.stdout).toMatch(new RegExp(`${held} +on hold`));
+  expect(planned.stdout).not.toMatch(/203\.0\.113\.\d+ +on hold/);
+  const approved = await runWafsync(["approve", ...folder.from, "--yes"], afterwards);
+  expect(approved).toMatchObject({ code: 0, stderr: "" });
+  await runWafsync(["apply", ...folder.from], afterwards);
+  expect(waf.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "203.0.113.1"]);
+});
+
+test("A restored inventory puts removals on hold until `wafsync approve` accepts it", async () => {
+  await using folder = await wafFolder();
+  const { files, from, path, simulator } = folder;
+  const declare = async (...addresses: string[]) =>
+    await files.write("rule.yaml", ruleDocument("hosts", { addresses }));
+  const run = async (...words: string[]) => await runWafsync([...words, ...from]);
+  await declare("192.0.2.1", "192.0.2.2");
+  expect((await run("apply")).code).toBe(0);
+  const inventory = join(path, ".wafsync/inventory/shop/main.txt");
+  await cp(inventory, join(path, "backup.txt"));
+  await declare("192.0.2.1", "192.0.2.2", "192.0.2.3");
+  expect((await run("apply")).code).toBe(0);
+  await cp(join(path, "backup.txt"), inventory);
+
+  await declare("192.0.2.1", "192.0.2.3", "192.0.2.4");
+  const reason = "it was probably restored from a backup";
+  const planned = await run("plan");
+  expect([planned.code, planned.stdout]).toStrictEqual([1, expect.stringContaining(reason)]);
+  const applied = await run("apply");
+  expect([applied.code, applied.stdout]).toStrictEqual([1, expect.stringContaining(reason)]);
+  const { blocklist } = simulator.waf(testKey);
+  expect(blocklist).toStrictEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]);
+  const status = await run("status");
+  expect(status.stdout).toContain(`To see and approve them: wafsync approve ${from.join(" ")} --instance shop/main`);
+
+  expect((await run("approve", "--yes")).code).toBe(0);
+  expect((await run("apply")).code).toBe(0);
+  expect(simulator.waf(testKey).blocklist).toStrictEqual(["192.0.2.1", "192.0.2.3", "192.0.2.4"]);
+  expect((await run("plan")).stdout).not.toContain("on hold");
+});
