@@ -42,7 +42,7 @@ async function measureRounds(
     await folder.forget();
     return await folder.runOnceMs();
   };
-  // Fills the compile cache of the program, as the first run after an installation does. At 0 ms, this takes a second.
+  // The first run after an installation reads the program from the disk. At 0 ms, this takes a second.
   if (latencyMs === 0) await once();
   for (let round = 0; round < rounds; round += 1) {
     const fresh = async (measure: () => Promise<number>): Promise<number> => {

@@ -16,8 +16,6 @@ export interface Environment {
   readonly otlpEndpoint: string | undefined;
   /** `XDG_RUNTIME_DIR`: the user's folder for session files. */
   readonly runtimeDirectory: string | undefined;
-  /** `XDG_CACHE_HOME`: the user's folder for caches. */
-  readonly cacheHome: string | undefined;
   /** `KUBECONFIG`: the kubeconfig files, as kubectl reads them. */
   readonly kubeconfig: string | undefined;
 }
@@ -43,7 +41,6 @@ export function readEnvironment(): Environment {
     tlsRejectUnauthorized: value("NODE_TLS_REJECT_UNAUTHORIZED"),
     otlpEndpoint: value("OTEL_EXPORTER_OTLP_ENDPOINT"),
     runtimeDirectory: value("XDG_RUNTIME_DIR"),
-    cacheHome: value("XDG_CACHE_HOME"),
     kubeconfig: value("KUBECONFIG"),
   };
 }

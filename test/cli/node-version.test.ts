@@ -36,8 +36,4 @@ describe("the bundle", () => {
       stderr: "error: wafsync needs Node.js 22.19 or newer, but this is 20.20.2\n",
     });
   });
-
-  test("imports no name that an old Node.js lacks before it checks the version", async () => {
-    expect(await readFile(program(), "utf8")).not.toMatch(/import\{[^}]*enableCompileCache/);
-  });
 });

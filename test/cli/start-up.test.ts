@@ -1,6 +1,6 @@
 // Which parts of the bundle each command loads, because they determine its start-up time and memory. Unlike milliseconds, bytes
 // and packages are the same on every machine and under any load.
-import { mkdir, readFile, readdir } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { builtBundle } from "../support/processes/built-program.ts";
@@ -134,25 +134,4 @@ describe("the bundle", () => {
       "src/pages/server.ts",
     ]);
   });
-
-  test("keeps compiled code in the user's cache folder, without any output", async () => {
-    const options = { program: bundle().program, environment: { HOME: scratch.path }, isIsolated: true };
-    await mkdir(join(scratch.path, ".cache"));
-    for (let run = 1; run <= 2; run += 1) {
-      expect(await runWafsync(["--version"], options)).toMatchObject({ code: 0, stderr: "" });
-      const files = await readdir(join(scratch.path, ".cache/wafsync/compiled-code"), { recursive: true });
-      expect(files.length).toBeGreaterThan(5);
-    }
-  });
-
-  test.each(["/dev/null", "/proc", "/proc/1/nowhere", "/nowhere/at/all", "relative"])(
-    "works the same, without any output, if no cache folder can be created, as in %s",
-    async (place) => {
-      for (const environment of [{ HOME: place }, { XDG_CACHE_HOME: place }, { XDG_CACHE_HOME: `${place}/cache` }]) {
-        const options = { program: bundle().program, environment, workingDirectory: scratch.path, isIsolated: true };
-        expect(await runWafsync(["--version"], options)).toMatchObject({ code: 0, stderr: "" });
-      }
-      expect(await readdir(scratch.path)).not.toContain("relative");
-    },
-  );
 });
