@@ -7,7 +7,6 @@ import { listOf } from "../model/declared.ts";
 import type { EntryOwner } from "../model/entry-owners.ts";
 import { readOwners, unknownOwners } from "../model/entry-owners.ts";
 import type { Entry } from "../address/entry.ts";
-import type { Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
@@ -18,13 +17,13 @@ import { commandRule, declaredRule, entriesOf, isCommandRule, isException } from
 import { CommandError } from "./describe-error.ts";
 import { placed } from "./print-why.ts";
 import type { RuleCommandOptions, RuleSession } from "./rule-session.ts";
-import { exitCodeOf, folderAdvice, objectionTo, withRuleSession } from "./rule-session.ts";
+import { exitCodeOf, folderAdvice, refuseIneffective, withRuleSession } from "./rule-session.ts";
 import type { ChangeOutcome } from "./targets/rule-changes.ts";
 import { onlyInstance, targetWords } from "./targets/target.ts";
 import type { InstanceSight } from "./targets/target.ts";
 import { staying } from "./unblock-plan.ts";
 import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";
-import { viewWhy } from "./why-view.ts";
+import { examineSight, viewWhy } from "./why-view.ts";
 
 export interface BlockOptions extends RuleCommandOptions {
   readonly for?: string;
@@ -58,7 +57,11 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
       ({ rule }) => isException(rule) && rule.addresses.every((text) => addresses.some((entry) => entry === text)),
     );
     const others = sight.gathered.rules.filter((item) => !exceptions.includes(item));
-    refuseWhatWouldFail(put, { ...sight.gathered, rules: others }, nowMs);
+    refuseIneffective(
+      put,
+      { ...sight.gathered, rules: others },
+      ({ addresses: [address] }, why) => `${address ?? ""} would not be blocked: ${why}`,
+    );
     const remove = exceptions.map(({ rule }) => rule);
     const views = remove.length === 0 ? [] : await viewAll(put, sight);
     const allowing = views.flatMap(({ coverings }) => coverings.filter(({ list }) => list === "allowlist"));
@@ -82,8 +85,9 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
 }
 
 async function viewAll(rules: readonly CommandRule[], sight: InstanceSight): Promise<readonly WhyView[]> {
+  const examined = await examineSight(sight);
   const entries = rules.flatMap(({ addresses }) => addresses);
-  return await Promise.all(entries.map(async (entry) => await viewWhy(entry, sight, realClock.nowMs())));
+  return await Promise.all(entries.map(async (entry) => await viewWhy(entry, examined)));
 }
 
 interface Blocked {
@@ -141,16 +145,6 @@ export function parseSpan(option: string, text: string): number {
     `${option} ${text} is not a duration`,
     "Write a duration of at least 1s, for example 30m, 2h, 1d12h or 7d.",
   );
-}
-
-/** In an incident, a rejection by a guard must be reported immediately, not only in a status. */
-function refuseWhatWouldFail(rules: readonly CommandRule[], gathered: Gathered, nowMs: number): void {
-  for (const rule of rules) {
-    const objection = objectionTo(rule, gathered, nowMs);
-    if (objection !== undefined) {
-      throw new CommandError(`${rule.addresses[0] ?? ""} would not be blocked: ${objection}`, "Nothing was written.");
-    }
-  }
 }
 
 /**

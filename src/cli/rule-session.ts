@@ -1,7 +1,9 @@
 // Shared by `block` and `unblock`: the addresses, the limits of waiting, and the description of outcomes.
+import { realClock } from "../async/clock.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { Gathered } from "../model/gathered.ts";
+import { nameKey } from "../model/resource.ts";
 import { compileDesired } from "../plan/instance/desired.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { declaredRule } from "./command-rule.ts";
@@ -50,15 +52,25 @@ export async function withRuleSession(
   });
 }
 
-/** Checks a rule before it is written. Returns why it would not take effect; undefined if it would. */
-export function objectionTo(rule: CommandRule, gathered: Gathered, nowMs: number): string | undefined {
-  const declared = declaredRule(rule, nowMs);
-  const others = gathered.rules.filter(
-    ({ rule: { meta } }) => meta.namespace !== rule.namespace || meta.name !== rule.name,
-  );
-  const desired = compileDesired({ ...gathered, rules: [...others, { rule: declared, texts: [] }] }, nowMs);
-  const compiled = desired.rules.find((one) => one.rule === declared || one.id === `${rule.namespace}/${rule.name}`);
-  return compiled?.isAttached === false ? compiled.message : compiled?.rejected[0]?.message;
+/**
+ * Checks rules before they are written: in an incident, a rejection by a guard must be reported immediately, not only in a status.
+ * @throws CommandError if one of them would not take effect
+ */
+export function refuseIneffective(
+  rules: readonly CommandRule[],
+  gathered: Gathered,
+  objection: (rule: CommandRule, why: string) => string,
+): void {
+  const nowMs = realClock.nowMs();
+  const names = new Set(rules.map(nameKey));
+  const others = gathered.rules.filter(({ rule: { meta } }) => !names.has(nameKey(meta)));
+  const added = rules.map((rule) => ({ rule: declaredRule(rule, nowMs), texts: [] }));
+  const desired = compileDesired({ ...gathered, rules: [...others, ...added] }, nowMs);
+  for (const rule of rules) {
+    const compiled = desired.rules.find(({ id }) => id === nameKey(rule));
+    const why = compiled?.isAttached === false ? compiled.message : compiled?.rejected[0]?.message;
+    if (why !== undefined) throw new CommandError(objection(rule, why), "Nothing was written.");
+  }
 }
 
 /**

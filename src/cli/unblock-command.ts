@@ -9,7 +9,6 @@ import { nameKey } from "../model/resource.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
-import { compileDesired } from "../plan/instance/desired.ts";
 import { parseSpan } from "./block-command.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { commandRule, entriesOf, isException } from "./command-rule.ts";
@@ -17,14 +16,14 @@ import { CommandError } from "./describe-error.ts";
 import { approveCommand, holdLines } from "./hold-lines.ts";
 import { placed } from "./print-why.ts";
 import type { RuleCommandOptions, RuleSession } from "./rule-session.ts";
-import { exitCodeOf, folderAdvice, objectionTo, withRuleSession } from "./rule-session.ts";
+import { exitCodeOf, folderAdvice, refuseIneffective, withRuleSession } from "./rule-session.ts";
 import type { ChangeOutcome, RuleChanges } from "./targets/rule-changes.ts";
 import { onlyInstance, targetWords } from "./targets/target.ts";
 import type { InstanceSight } from "./targets/target.ts";
 import type { UnblockPlan } from "./unblock-plan.ts";
 import { entriesInside, planUnblock, staying } from "./unblock-plan.ts";
-import type { CoveringView } from "./why-view.ts";
-import { viewWhy } from "./why-view.ts";
+import type { CoveringView, ExaminedSight } from "./why-view.ts";
+import { examineSight, viewWhy } from "./why-view.ts";
 
 export interface UnblockOptions extends RuleCommandOptions {
   readonly allowFor?: string;
@@ -60,10 +59,11 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
     if (options.endException) return await endExceptions(session, options, sight);
     const rules = sight.gathered.rules.map(({ rule }) => rule);
     const plan = planUnblock(addresses, rules);
+    const examined = await examineSight(sight);
     const decided: Unblocked[] = [];
-    for (const address of addresses) decided.push(await decide(address, plan, sight));
+    for (const address of addresses) decided.push(await decide(address, plan, examined));
     const fields = { namespace: target.namespaceOfRules(instance), instance, action: "Allow" as const };
-    const allows = spanMs === undefined ? [] : decided.flatMap((one) => newException(one, sight, fields, spanMs));
+    const allows = spanMs === undefined ? [] : newExceptions(decided, sight, fields, spanMs);
     const put = [...plan.put, ...allows];
     const outcome = await changeIfAny(session, {
       ...plan,
@@ -96,7 +96,8 @@ async function endExceptions(session: RuleSession, options: UnblockOptions, sigh
       isException(rule) && entriesOf(rule).every((entry) => isIn(address, entry)) ? [rule] : [],
     );
   const remove = [...new Set(addresses.flatMap(endedBy))];
-  const views = await Promise.all(addresses.map(async (one) => await viewWhy(one, sight, realClock.nowMs())));
+  const examined = await examineSight(sight);
+  const views = await Promise.all(addresses.map(async (one) => await viewWhy(one, examined)));
   const allowing = views.map(({ coverings }) =>
     staying(
       coverings.filter(({ list }) => list === "allowlist"),
@@ -133,24 +134,19 @@ function isIn(network: Entry, entry: Entry): boolean {
 }
 
 /** What blocks the address, or a part of it, without the rules that the plan removes. */
-async function decide(address: Entry, plan: UnblockPlan, sight: InstanceSight): Promise<Unblocked> {
+async function decide(address: Entry, plan: UnblockPlan, known: ExaminedSight): Promise<Unblocked> {
   const nowMs = realClock.nowMs();
-  const { gathered, live } = sight;
+  const { gathered, desired, lists } = known.examined;
   const removed = [...plan.remove, ...plan.narrowed];
   const onBlocklist = async (entry: Entry): Promise<CoveringView[]> => {
-    const { coverings } = await viewWhy(entry, sight, nowMs);
+    const { coverings } = await viewWhy(entry, known);
     return staying(
       coverings.filter(({ list }) => list === "blocklist"),
       removed,
     );
   };
   const left = await onBlocklist(address);
-  const inside = address.includes("/")
-    ? entriesInside(
-        address,
-        live.state === "Read" ? live.lists.blocklist : compileDesired(gathered, nowMs).lists.blocklist.keys(),
-      )
-    : [];
+  const inside = address.includes("/") ? entriesInside(address, (lists ?? desired.lists).blocklist.keys()) : [];
   const shownMax = left.length + insideShownMax;
   let examined = 0;
   for (; examined < inside.length && left.length < shownMax; examined += 1) {
@@ -170,20 +166,24 @@ async function decide(address: Entry, plan: UnblockPlan, sight: InstanceSight): 
   };
 }
 
-/** @throws CommandError if the exception would have no effect */
-function newException(
-  { address, left }: Unblocked,
+/** @throws CommandError if an exception would have no effect */
+function newExceptions(
+  decided: readonly Unblocked[],
   { gathered }: InstanceSight,
   fields: Pick<CommandRule, "namespace" | "instance" | "action">,
   spanMs: number,
-): CommandRule[] {
-  if (left.length === 0) return [];
-  const nowMs = realClock.nowMs();
+): readonly CommandRule[] {
+  const blocked = decided.filter(({ left }) => left.length > 0);
+  const refused = (address: string, why: string): string => `${address} cannot be allowed: ${why}`;
+  for (const { address, left } of blocked) {
+    const conflict = sameEntry(address, left);
+    if (conflict !== undefined) throw new CommandError(refused(address, conflict), "Nothing was written.");
+  }
   const description = "Until the rule that blocks it is changed";
-  const allow = commandRule({ ...fields, expiresAtMs: nowMs + spanMs, description }, address);
-  const objection = sameEntry(address, left) ?? objectionTo(allow, gathered, nowMs);
-  if (objection === undefined) return [allow];
-  throw new CommandError(`${address} cannot be allowed: ${objection}`, "Nothing was written.");
+  const expiresAtMs = realClock.nowMs() + spanMs;
+  const allows = blocked.map(({ address }) => commandRule({ ...fields, expiresAtMs, description }, address));
+  refuseIneffective(allows, gathered, ({ addresses: [address] }, why) => refused(address ?? "", why));
+  return allows;
 }
 
 /** Why an Allow rule would be a conflict instead of an exception. Allowed addresses are exempt from automatic blocks. */

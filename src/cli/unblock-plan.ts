@@ -3,7 +3,6 @@
 import { NetworkIndex, without } from "../address/ranges.ts";
 import type { DeclaredRule } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
-import { readObservedEntry } from "../address/entry.ts";
 import { nameKey } from "../model/resource.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { entriesOf, isCommandRule } from "./command-rule.ts";
@@ -61,13 +60,8 @@ export function staying(
   });
 }
 
-/** The entries that lie in a network without being all of it, in the order of the texts. */
-export function entriesInside(network: Entry, texts: Iterable<string>): readonly Entry[] {
+/** The entries that lie in a network without being all of it, in their order. */
+export function entriesInside(network: Entry, entries: Iterable<Entry>): readonly Entry[] {
   const index = new NetworkIndex([network]);
-  const found = new Set<Entry>();
-  for (const text of texts) {
-    const entry = readObservedEntry(text);
-    if (entry !== network && index.containing(entry) !== undefined) found.add(entry);
-  }
-  return [...found];
+  return [...entries].filter((entry) => entry !== network && index.containing(entry) !== undefined);
 }

@@ -1,5 +1,4 @@
 // `wafsync why`: shows what blocks or allows an address, and what would have to change.
-import { realClock } from "../async/clock.ts";
 import type { Entry } from "../address/entry.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { parseAddress } from "./arguments.ts";
@@ -9,7 +8,7 @@ import { chosenInstances, targetWords } from "./targets/target.ts";
 import type { Target, TargetOptions } from "./targets/target.ts";
 import { remark } from "./terminal.ts";
 import type { WhyView } from "./why-view.ts";
-import { viewWhy } from "./why-view.ts";
+import { examineSight, viewWhy } from "./why-view.ts";
 
 export interface WhyOptions extends TargetOptions {
   readonly output: "table" | "json" | "markdown";
@@ -47,7 +46,7 @@ export async function explainOn(
   const views: WhyView[] = [];
   for (const instance of instances) {
     const sight = await target.look(instance, { live: true, blocked: address });
-    views.push(await viewWhy(address, sight, realClock.nowMs()));
+    views.push(await viewWhy(address, await examineSight(sight)));
   }
   return views;
 }

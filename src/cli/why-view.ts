@@ -1,13 +1,15 @@
 // The result of `why` for one address on one WAF, as plain data.
 import type { Condition } from "../api/conditions.ts";
 import { findCondition, formatTime } from "../api/conditions.ts";
+import { realClock } from "../async/clock.ts";
+import { inSlices } from "../async/time-slices.ts";
 import { AddressCover } from "../address/ranges.ts";
 import type { Entry } from "../address/entry.ts";
 import type { FieldSetter, ResourceMeta } from "../model/resource.ts";
 import { nameKey, resourceKey } from "../model/resource.ts";
 import { shortened } from "../model/sentence.ts";
-import type { Covering, Explanation, Ineffective, Verdict, Wanting } from "../plan/instance/explain.ts";
-import { explainAddress } from "../plan/instance/explain.ts";
+import type { Covering, Examined, Explanation, Ineffective, Verdict, Wanting } from "../plan/instance/explain.ts";
+import { examineInSlices, explainAddress } from "../plan/instance/explain.ts";
 import type { LastBlocked } from "./last-blocked.ts";
 import type { Reported } from "./targets/rule-changes.ts";
 import { isReportedSynced } from "./targets/rule-changes.ts";
@@ -75,10 +77,22 @@ export interface WhyView {
   readonly gaps: readonly string[];
 }
 
-export async function viewWhy(address: Entry, sight: InstanceSight, nowMs: number): Promise<WhyView> {
+/** An instance, prepared to look addresses up. */
+export interface ExaminedSight {
+  readonly sight: InstanceSight;
+  readonly examined: Examined;
+}
+
+export async function examineSight(sight: InstanceSight): Promise<ExaminedSight> {
   const { gathered, inventory, live } = sight;
   const lists = live.state === "Read" ? live.lists : undefined;
-  const explanation = explainAddress({ address, gathered, live: lists, inventory, nowMs });
+  const input = { gathered, live: lists, inventory, nowMs: realClock.nowMs() };
+  return { sight, examined: await inSlices(realClock, examineInSlices(input)) };
+}
+
+export async function viewWhy(address: Entry, { sight, examined }: ExaminedSight): Promise<WhyView> {
+  const { gathered, inventory, live } = sight;
+  const explanation = explainAddress(address, examined);
   const { meta } = gathered.instance;
   const domain = inventory?.domain ?? (sight.statusOf(meta)?.["domain"] as string | undefined);
   const last = live.state === "Read" ? live.lastBlocked : undefined;

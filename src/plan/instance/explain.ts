@@ -9,21 +9,27 @@ import { prefixLengthOf } from "../../address/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory, Manner } from "../../model/inventory.ts";
 import { observeSpellings } from "../../model/observe-spellings.ts";
+import type { ObservedEntries } from "../../model/observed.ts";
 import { ruleIdOf } from "../../model/rule-id.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
+import { readRuleEntries } from "../lists/rule-entries.ts";
 import type { DesiredState } from "./desired.ts";
-import { compileDesired } from "./desired.ts";
-import type { Narrowed } from "./narrow.ts";
-import { isNamedIn, narrowGathered } from "./narrow.ts";
+import { compileInSlices } from "./desired.ts";
 
-export interface ExplainInput {
-  readonly address: Entry;
+export interface ExaminedInput {
   readonly gathered: Gathered;
   /** The lists of the WAF; undefined if they could not be read. */
   readonly live: Readonly<Record<ListName, readonly string[]>> | undefined;
   /** Undefined if it could not be read. */
   readonly inventory: Pick<Inventory, "entries" | "refusals"> | undefined;
   readonly nowMs: number;
+}
+
+/** What a run would start from: all addresses are looked up in it. */
+export interface Examined extends Pick<ExaminedInput, "gathered" | "inventory"> {
+  readonly desired: DesiredState;
+  /** Undefined if the lists could not be read. */
+  readonly lists: Readonly<Record<ListName, ObservedEntries>> | undefined;
 }
 
 /** A rule that declares an entry that covers the address. */
@@ -76,116 +82,90 @@ export interface Explanation {
   readonly ineffective: readonly Ineffective[];
 }
 
-/** Takes a few milliseconds for a hundred thousand entries: only those that cover the address are compiled. */
-export function explainAddress({ address, gathered, live, inventory, nowMs }: ExplainInput): Explanation {
-  const cover = new AddressCover(address);
-  const narrowed = narrowGathered(gathered, cover);
-  const shown = {
-    blocklist: spellingsOn(live?.blocklist ?? [], cover),
-    allowlist: spellingsOn(live?.allowlist ?? [], cover),
-  };
-  // Automatic blocks and merged networks depend on more entries than those that cover the address.
+/** Compiles the desired state as a run does, which can take a while: once for all addresses. */
+export function* examineInSlices(input: ExaminedInput): Generator<undefined, Examined> {
+  const { gathered, live, inventory, nowMs } = input;
   const lists =
-    live === undefined || narrowed.gathered !== gathered
-      ? shown
+    live === undefined
+      ? undefined
       : { blocklist: observeSpellings(live.blocklist), allowlist: observeSpellings(live.allowlist) };
-  const desired = compileDesired(
-    narrowed.gathered,
-    nowMs,
-    inventory?.entries,
-    live === undefined ? undefined : { lists },
-  );
+  yield;
+  const desired = yield* compileInSlices(gathered, nowMs, inventory?.entries, lists && { lists });
+  return { gathered, inventory, desired, lists };
+}
+
+/** Looks the address up in the desired state, on the lists and in the inventory. */
+export function explainAddress(address: Entry, examined: Examined): Explanation {
+  const { gathered, desired, lists } = examined;
+  const cover = new AddressCover(address);
   const coverings = listNames.flatMap((list) => {
-    const spellings = shown[list];
-    const wanted = [...desired.lists[list].keys()].filter((entry) => cover.has(entry));
-    const entries = [...new Set([...spellings.keys(), ...wanted])];
-    return entries
+    const entries = [lists?.[list], desired.lists[list]].flatMap((known) =>
+      [...(known?.keys() ?? [])].filter((entry) => cover.has(entry)),
+    );
+    return [...new Set(entries)]
       .toSorted((a, b) => prefixLengthOf(b) - prefixLengthOf(a))
-      .map((entry) => coveringOf(list, entry, { cover, spellings, desired, narrowed, live, inventory }));
+      .map((entry) => coveringOf(list, entry, cover, examined));
   });
   const isOn = (list: ListName): boolean =>
     coverings.some((covering) => covering.list === list && (covering.isLive ?? covering.refusal === undefined));
   const unlisted = isOn("blocklist") ? "Blocked" : "NotBlocked";
   const verdict = isOn("allowlist") ? "Allowed" : unlisted;
-  return { verdict, coverings, ineffective: desired.rules.flatMap((rule) => ineffectiveIn(rule, narrowed, cover)) };
+  return { verdict, coverings, ineffective: desired.rules.flatMap((rule) => ineffectiveIn(rule, gathered, cover)) };
 }
 
-function spellingsOn(texts: readonly string[], cover: AddressCover): ReadonlyMap<Entry, readonly string[]> {
-  const found = new Map<Entry, string[]>();
-  for (const text of texts) {
-    const entry = cover.find(text);
-    if (entry !== undefined) found.set(entry, [...(found.get(entry) ?? []), text]);
-  }
-  return found;
-}
-
-interface Look extends Pick<ExplainInput, "live" | "inventory"> {
-  readonly cover: AddressCover;
-  readonly spellings: ReadonlyMap<Entry, readonly string[]>;
-  readonly desired: DesiredState;
-  readonly narrowed: Narrowed;
-}
-
-function coveringOf(list: ListName, entry: Entry, look: Look): Covering {
-  const { cover, spellings, desired, narrowed, live, inventory } = look;
+function coveringOf(list: ListName, entry: Entry, cover: AddressCover, examined: Examined): Covering {
+  const { desired, lists, inventory } = examined;
   const record = inventory?.entries[list].get(entry);
   const rules = desired.lists[list].get(entry) ?? [];
-  const isLive = live === undefined ? undefined : spellings.has(entry);
+  const spellings = lists?.[list].get(entry);
   return {
     list,
     entry,
-    isLive,
-    spellings: spellings.get(entry) ?? [],
+    isLive: lists === undefined ? undefined : spellings !== undefined,
+    spellings: spellings ?? [],
     isManaged: inventory === undefined ? undefined : record !== undefined,
     manner: record?.manner,
     sinceMs: record?.sinceMs,
-    wantedBy: rules.map((rule) => wantingOf(rule, entry, narrowed, cover)),
+    wantedBy: rules.map((rule) => wantingOf(rule, entry, cover)),
     lines: record?.lines ?? rules.map(({ lines }) => lines.get(entry)).find((lines) => lines !== undefined),
     formerOwners: rules.length > 0 || record === undefined ? [] : readOwners(record.owners),
     refusal: inventory?.refusals.find(({ operation }) => operation === `${list} +${entry}`)?.message,
   };
 }
 
-function wantingOf(rule: CompiledRule, entry: Entry, { placeOf }: Narrowed, cover: AddressCover): Wanting {
+function wantingOf(rule: CompiledRule, entry: Entry, cover: AddressCover): Wanting {
   const sources = rule.parts.flatMap(({ entries }) => entries.get(rule.cutFrom.get(entry) ?? entry) ?? []);
   return {
     rule: rule.rule,
     // A merged network has the addresses of entries in several places.
-    sources: sources.length === 0 ? sourcesOf(rule, placeOf, cover) : sources.map((source) => placeOf(rule.id, source)),
+    sources: sources.length === 0 ? sourcesIn(rule.parts, cover) : sources,
     expiresAtMs: rule.expiresAtMs ?? rule.judged?.find((judged) => judged.entry === entry)?.untilMs,
   };
 }
 
-function ineffectiveIn(compiled: CompiledRule, { gathered, placeOf }: Narrowed, cover: AddressCover): Ineffective[] {
-  const { rule, id, verdict, message } = compiled;
+function ineffectiveIn(compiled: CompiledRule, gathered: Gathered, cover: AddressCover): Ineffective[] {
+  const { rule, id, isAttached, message } = compiled;
   const gatheredRule = gathered.rules.find((item) => ruleIdOf(item.rule.meta) === id);
-  const missing = gatheredRule?.texts.flatMap((text) => (text.state === "Missing" ? [text.problem] : [])) ?? [];
-  const unread = missing.map((problem) => ({ rule, sources: [], message: problem }));
-  const isNamed = sourcesOf(compiled, placeOf, cover).length > 0;
-  if (verdict === "NotAllowed" || verdict === "NotGranted") {
-    const named = gatheredRule !== undefined && isNamedIn(gatheredRule, cover);
-    return named ? [{ rule, sources: [], message }] : [];
+  const named = (rejected: CompiledRule["rejected"]) => rejected.filter(({ entry }) => cover.find(entry) !== undefined);
+  if (!isAttached) {
+    const read = gatheredRule === undefined ? undefined : readRuleEntries(gatheredRule);
+    const isNamed = read !== undefined && sourcesIn(read.parts, cover).length + named(read.invalid).length > 0;
+    return isNamed ? [{ rule, sources: [], message }] : [];
   }
+  const sources = sourcesIn(compiled.parts, cover);
   if (compiled.expired) {
-    const sources = sourcesOf(compiled, placeOf, cover);
     const expiredAtMs = rule.meta.deleting ? undefined : compiled.expiresAtMs;
     const expired = rule.meta.deleting ? "The rule is being deleted." : "The rule has expired.";
-    return isNamed ? [{ rule, sources, message: expired, expiredAtMs }] : [];
+    return sources.length > 0 ? [{ rule, sources, message: expired, expiredAtMs }] : [];
   }
-  const named = compiled.rejected.filter(({ entry }) => cover.find(entry) !== undefined);
-  const rejected = named.map((item) => {
-    return { rule, sources: [placeOf(id, item.source)], message: item.message };
-  });
+  const rejected = named(compiled.rejected).map((item) => ({ rule, sources: [item.source], message: item.message }));
   const excepted = rule.except.find((text) => cover.find(text) !== undefined);
   const leavesOut = `spec.except of the rule leaves out ${excepted ?? ""}.`;
-  const sources = excepted === undefined ? [] : sourcesOf(compiled, placeOf, cover);
-  const left = sources.length === 0 ? [] : [{ rule, sources, message: leavesOut }];
-  return [...rejected, ...left, ...unread];
+  const left = excepted === undefined || sources.length === 0 ? [] : [{ rule, sources, message: leavesOut }];
+  const unread = gatheredRule?.texts.flatMap((text) => (text.state === "Missing" ? [text.problem] : [])) ?? [];
+  return [...rejected, ...left, ...unread.map((problem) => ({ rule, sources: [], message: problem }))];
 }
 
-function sourcesOf({ id, parts }: CompiledRule, placeOf: Narrowed["placeOf"], cover: AddressCover): readonly string[] {
-  const sources = parts.flatMap(({ entries }) =>
-    [...entries].flatMap(([entry, source]) => (cover.has(entry) ? [source] : [])),
-  );
-  return sources.map((source) => placeOf(id, source));
+function sourcesIn(parts: CompiledRule["parts"], cover: AddressCover): readonly string[] {
+  return parts.flatMap(({ entries }) => [...entries].flatMap(([entry, source]) => (cover.has(entry) ? [source] : [])));
 }

@@ -3,12 +3,13 @@ import type { JudgedEntry } from "../../../src/model/auto-block.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
 import type { BlocksView } from "../../../src/reconcile/blocking/block-book.ts";
 import { withJudged } from "../../../src/reconcile/blocking/block-source.ts";
-import { explainAddress } from "../../../src/plan/instance/explain.ts";
+import { examineInSlices, explainAddress } from "../../../src/plan/instance/explain.ts";
 import type { AutoBlockOverrides } from "../../support/builders/declare-auto-block.ts";
 import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance, anOrigin, aRule } from "../../support/builders/declare.ts";
 import type { InventoryOverrides } from "../../support/builders/gathered.ts";
 import { anInventory, desiredOf, entry, gathered, nowMs, observed, planOf } from "../../support/builders/gathered.ts";
+import { finished } from "../../../src/model/finished.ts";
 import { compileDesired } from "../../../src/plan/instance/desired.ts";
 
 const hourMs = 3_600_000;
@@ -92,13 +93,12 @@ describe("the declaration of a WafAutoBlock", () => {
 
   test("is explained with the evidence and the end", () => {
     const input = {
-      address: entry("203.0.113.7"),
       gathered: declared([judged("203.0.113.7")]),
       live: { blocklist: ["203.0.113.7"], allowlist: [] },
       inventory: anInventory(held),
       nowMs,
     };
-    expect(explainAddress(input)).toMatchObject({
+    expect(explainAddress(entry("203.0.113.7"), finished(examineInSlices(input)))).toMatchObject({
       verdict: "Blocked",
       coverings: [
         { wantedBy: [{ sources: [expect.stringContaining("63 requests")], expiresAtMs: nowMs + hourMs / 2 }] },
