@@ -1,25 +1,17 @@
-// Converts custom resources into the neutral declarations from which plans are made.
+// Converts custom resources into the neutral declarations from which plans are made. What the schemas have in common with a
+// declaration is passed on; durations become milliseconds, and names complete.
 import type {
   DeclaredCacheClear,
   DeclaredInstance,
   DeclaredOrigin,
   DeclaredRule,
   Grant,
-  LogForwarding,
-  WorkloadRef,
+  GuestKind,
 } from "../model/declared.ts";
 import type { DeclaredAutoBlock } from "../model/auto-block.ts";
-import type { AllowedNamespaces, DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
+import type { DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
 import type { ObjectName, ResourceKind, ResourceMeta } from "../model/resource.ts";
-import type {
-  CustomResource,
-  WafAutoBlock,
-  WafCacheClear,
-  WafFeed,
-  WafInstance,
-  WafIpRule,
-  WafOrigin,
-} from "./custom-resource.ts";
+import type { CustomResource, WafFeed, WafInstance } from "./custom-resource.ts";
 import { parseDuration } from "./durations.ts";
 
 /** The part of an object's metadata that wafsync needs. `location` is the file and line; empty in a cluster. */
@@ -48,30 +40,24 @@ export interface DeclaredByKind {
   readonly WafAutoBlock: DeclaredAutoBlock;
 }
 
+type ResourceOf<Kind extends ResourceKind> = Extract<CustomResource, { readonly kind: Kind }>;
+
 /** What a resource of any kind declares. */
-export function toDeclared(resource: CustomResource, location = ""): DeclaredByKind[ResourceKind] {
-  switch (resource.kind) {
-    case "WafInstance":
-      return toDeclaredInstance(resource, location);
-    case "WafIpRule":
-      return toDeclaredRule(resource, location);
-    case "WafOrigin":
-      return toDeclaredOrigin(resource, location);
-    case "WafCacheClear":
-      return toDeclaredCacheClear(resource, location);
-    case "WafFeed":
-      return toDeclaredFeed(resource, location);
-    case "WafAutoBlock":
-      return toDeclaredAutoBlock(resource, location);
-  }
+export function toDeclared<Kind extends ResourceKind>(
+  resource: CustomResource & { readonly kind: Kind },
+  location = "",
+): DeclaredByKind[Kind] {
+  const convert: (resource: ResourceOf<Kind>) => Omit<DeclaredByKind[Kind], "meta"> = conversions[resource.kind];
+  const meta = toResourceMeta(resource, location);
+  return { meta, ...convert(resource as unknown as ResourceOf<Kind>) } as DeclaredByKind[Kind];
 }
 
-export function toDeclaredInstance(resource: WafInstance, location = ""): DeclaredInstance {
-  const { spec } = resource;
-  return {
-    meta: toResourceMeta(resource, location),
+const conversions: {
+  readonly [Kind in ResourceKind]: (resource: ResourceOf<Kind>) => Omit<DeclaredByKind[Kind], "meta">;
+} = {
+  WafInstance: ({ spec, metadata }) => ({
     baseUrl: canonicalBaseUrl(spec.baseUrl),
-    apiKeySecretRef: { name: spec.apiKeySecretRef.name, key: spec.apiKeySecretRef.key },
+    apiKeySecretRef: spec.apiKeySecretRef,
     expectedDomain: spec.expectedDomain,
     access: spec.access.map(grantOf),
     suspend: spec.suspend,
@@ -87,96 +73,74 @@ export function toDeclaredInstance(resource: WafInstance, location = ""): Declar
     guards: spec.guards,
     removalWindowMs: spanMs(spec.guards.window),
     cacheClear: {
-      afterRolloutOf: spec.cacheClear.afterRolloutOf.map((ref) => workloadRef(ref, resource.metadata.namespace)),
+      afterRolloutOf: spec.cacheClear.afterRolloutOf.map(({ namespace = metadata.namespace, ...workload }) => ({
+        ...workload,
+        namespace,
+      })),
       minIntervalMs: spanMs(spec.cacheClear.minInterval),
     },
-    logs: logForwarding(spec.logs),
+    logs: {
+      enabled: spec.logs.enabled,
+      intervalMs: spanMs(spec.logs.interval),
+      lookbackMs: spanMs(spec.logs.lookback),
+      plan: spec.logs.plan,
+      output: spec.logs.output,
+    },
     deletionPolicy: spec.deletionPolicy,
-  };
-}
+  }),
 
-export function toDeclaredRule(resource: WafIpRule, location = ""): DeclaredRule {
-  const { spec } = resource;
-  return {
-    meta: toResourceMeta(resource, location),
-    instance: instanceName(resource),
-    action: spec.action,
-    addresses: spec.addresses,
-    addressesFrom: spec.addressesFrom.flatMap(({ configMapKeyRef }) => configMapKeyRef ?? []),
-    feeds: spec.addressesFrom.flatMap(({ feedRef }) =>
-      feedRef === undefined ? [] : { namespace: feedRef.namespace ?? resource.metadata.namespace, name: feedRef.name },
-    ),
-    except: spec.except,
-    aggregate: spec.aggregate,
-    expiresAtMs: spec.expiresAt === undefined ? undefined : Date.parse(spec.expiresAt),
-    ttlMs: spec.ttl === undefined ? undefined : spanMs(spec.ttl),
-    priority: spec.priority,
-    deletionPolicy: spec.deletionPolicy,
-    ...(spec.description === "" ? {} : { description: spec.description }),
-  };
-}
+  WafIpRule({ spec, metadata }) {
+    const { instanceRef: _, addressesFrom, expiresAt, ttl, description, ...same } = spec;
+    return {
+      ...same,
+      instance: instanceOf({ spec, metadata }),
+      addressesFrom: addressesFrom.flatMap(({ configMapKeyRef }) => configMapKeyRef ?? []),
+      feeds: addressesFrom.flatMap(({ feedRef }) =>
+        feedRef === undefined ? [] : { namespace: feedRef.namespace ?? metadata.namespace, name: feedRef.name },
+      ),
+      expiresAtMs: expiresAt === undefined ? undefined : Date.parse(expiresAt),
+      ttlMs: ttl === undefined ? undefined : spanMs(ttl),
+      ...(description === "" ? {} : { description }),
+    };
+  },
 
-export function toDeclaredOrigin(resource: WafOrigin, location = ""): DeclaredOrigin {
-  const { spec } = resource;
-  return {
-    meta: toResourceMeta(resource, location),
-    instance: instanceName(resource),
+  WafOrigin: ({ spec, metadata }) => ({
+    instance: instanceOf({ spec, metadata }),
     host: spec.host.toLowerCase().replace(/\.$/u, ""),
     type: spec.type,
     deletionPolicy: spec.deletionPolicy,
-  };
-}
+  }),
 
-export function toDeclaredCacheClear(resource: WafCacheClear, location = ""): DeclaredCacheClear {
-  const { spec } = resource;
-  const { ttlSecondsAfterFinished } = spec;
-  return {
-    meta: toResourceMeta(resource, location),
-    instance: instanceName(resource),
+  WafCacheClear: ({ spec, metadata }) => ({
+    instance: instanceOf({ spec, metadata }),
     trigger: spec.trigger,
     suspend: spec.suspend,
     backoffLimit: spec.backoffLimit,
     activeDeadlineMs: spec.activeDeadlineSeconds * 1000,
-    ttlAfterFinishedMs: ttlSecondsAfterFinished === undefined ? undefined : ttlSecondsAfterFinished * 1000,
-  };
-}
+    ttlAfterFinishedMs: spec.ttlSecondsAfterFinished === undefined ? undefined : spec.ttlSecondsAfterFinished * 1000,
+  }),
 
-export function toDeclaredAutoBlock(resource: WafAutoBlock, location = ""): DeclaredAutoBlock {
-  const { spec } = resource;
-  return {
-    meta: toResourceMeta(resource, location),
-    instance: instanceName(resource),
-    mode: spec.mode,
-    suspend: spec.suspend,
-    match: spec.match,
-    threshold: spec.threshold,
-    windowMs: spanMs(spec.window),
-    groupBy: spec.groupBy,
-    networkPrefixLength: spec.networkPrefixLength,
-    ttlMs: spanMs(spec.ttl),
-    repeatFactor: spec.repeatFactor,
-    maxTtlMs: spanMs(spec.maxTtl),
-    maxEntries: spec.maxEntries,
-    exempt: spec.exempt,
-  };
-}
+  WafFeed({ spec }) {
+    const { guards, interval, staleAfter, suspend, allowedNamespaces } = spec;
+    const source = feedSource(spec);
+    const isHttp = source.type === "Http";
+    return {
+      source,
+      // CrowdSec decisions change every minute, and having none is a normal state.
+      intervalMs: spanMs(interval ?? (isHttp ? "1h" : "1m")),
+      guards: { ...guards, minEntries: guards.minEntries ?? (isHttp ? 1 : 0) },
+      staleAfterMs: spanMs(staleAfter),
+      suspend,
+      allowedNamespaces: { from: allowedNamespaces.from, selector: allowedNamespaces.selector },
+    };
+  },
 
-export function toDeclaredFeed(resource: WafFeed, location = ""): DeclaredFeed {
-  const { spec } = resource;
-  const { guards, interval, staleAfter, suspend } = spec;
-  const source = feedSource(spec);
-  const isHttp = source.type === "Http";
-  return {
-    meta: toResourceMeta(resource, location),
-    source,
-    // CrowdSec decisions change every minute, and having none is a normal state.
-    intervalMs: spanMs(interval ?? (isHttp ? "1h" : "1m")),
-    guards: { ...guards, minEntries: guards.minEntries ?? (isHttp ? 1 : 0) },
-    staleAfterMs: spanMs(staleAfter),
-    suspend,
-    allowedNamespaces: allowedNamespaces(spec.allowedNamespaces),
-  };
-}
+  WafAutoBlock({ spec, metadata }) {
+    const { instanceRef: _, window, ttl, maxTtl, ...same } = spec;
+    const instance = instanceOf({ spec, metadata });
+    return { ...same, instance, windowMs: spanMs(window), ttlMs: spanMs(ttl), maxTtlMs: spanMs(maxTtl) };
+  },
+};
 
 /** The schema ensures that exactly one of the two is set. */
 function feedSource({ http, crowdsec }: WafFeed["spec"]): DeclaredFeed["source"] {
@@ -205,47 +169,21 @@ function canonicalBaseUrl(text: string): string {
   return new URL(text).href.replace(/\/$/u, "");
 }
 
-function instanceName({ metadata, spec }: WafIpRule | WafOrigin | WafCacheClear | WafAutoBlock): ObjectName {
+function instanceOf({ metadata, spec }: Pick<ResourceOf<GuestKind>, "metadata" | "spec">): ObjectName {
   return { namespace: spec.instanceRef.namespace ?? metadata.namespace, name: spec.instanceRef.name };
 }
 
-function grantOf(grant: WafInstance["spec"]["access"][number]): Grant {
-  const { from, names = [], selector } = grant.namespaces;
+function grantOf({ namespaces, maxTtl, cacheClear, ...same }: WafInstance["spec"]["access"][number]): Grant {
+  const { from, names = [], selector } = namespaces;
   return {
+    ...same,
     namespaces:
       from === "Selector" && selector !== undefined
         ? { from, selector }
         : from === "All"
           ? { from }
           : { from: "Names", names },
-    kinds: grant.kinds,
-    actions: grant.actions,
-    maxEntries: grant.maxEntries,
-    maxPriority: grant.maxPriority,
-    minPrefixLength: grant.minPrefixLength,
-    maxTtlMs: grant.maxTtl === undefined ? undefined : spanMs(grant.maxTtl),
-    adopt: grant.adopt,
-    cacheClearMinIntervalMs: spanMs(grant.cacheClear.minInterval),
-  };
-}
-
-function allowedNamespaces({ from, selector }: WafFeed["spec"]["allowedNamespaces"]): AllowedNamespaces {
-  return { from, selector };
-}
-
-function workloadRef(
-  { kind, name, namespace }: WafInstance["spec"]["cacheClear"]["afterRolloutOf"][number],
-  home: string,
-): WorkloadRef {
-  return { kind, name, namespace: namespace ?? home };
-}
-
-function logForwarding(logs: WafInstance["spec"]["logs"]): LogForwarding {
-  return {
-    enabled: logs.enabled,
-    intervalMs: spanMs(logs.interval),
-    lookbackMs: spanMs(logs.lookback),
-    plan: logs.plan,
-    output: logs.output,
+    maxTtlMs: maxTtl === undefined ? undefined : spanMs(maxTtl),
+    cacheClearMinIntervalMs: spanMs(cacheClear.minInterval),
   };
 }

@@ -3,7 +3,7 @@
 import { adoptAnnotation } from "../plan/lists/ownership.ts";
 import { apiVersion } from "../api/kinds.ts";
 import { parseResource } from "../api/parse-resource.ts";
-import { toDeclaredInstance, toDeclaredOrigin, toDeclaredRule } from "../api/to-declared.ts";
+import { toDeclared } from "../api/to-declared.ts";
 import { addressesMax } from "../api/waf-ip-rule.ts";
 import type { DeclaredOrigin, ListName } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
@@ -129,9 +129,9 @@ export function gatheredFrom(documents: readonly object[]): Gathered {
     const parsed = parseResource(document, { defaultNamespace: "default" });
     if (!parsed.ok) throw new TypeError(parsed.faults.map(({ path, message }) => `${path}: ${message}`).join("; "));
     const { resource } = parsed;
-    if (resource.kind === "WafInstance") instance = toDeclaredInstance(resource);
-    if (resource.kind === "WafIpRule") rules.push({ rule: toDeclaredRule(resource), texts: [] });
-    if (resource.kind === "WafOrigin") origins.push(toDeclaredOrigin(resource));
+    if (resource.kind === "WafInstance") instance = toDeclared(resource);
+    if (resource.kind === "WafIpRule") rules.push({ rule: toDeclared(resource), texts: [] });
+    if (resource.kind === "WafOrigin") origins.push(toDeclared(resource));
   }
   if (instance === undefined) throw new TypeError("no document declares an instance");
   return {

@@ -1,14 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { CustomResource } from "../../src/api/custom-resource.ts";
 import { parseResource } from "../../src/api/parse-resource.ts";
-import {
-  toDeclaredCacheClear,
-  toDeclaredFeed,
-  toDeclaredInstance,
-  toDeclaredOrigin,
-  toDeclaredRule,
-  toResourceMeta,
-} from "../../src/api/to-declared.ts";
+import { toDeclared, toResourceMeta } from "../../src/api/to-declared.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
 import {
   cacheClearDocument,
@@ -66,7 +59,7 @@ describe("the metadata", () => {
 });
 
 test("an instance with only the required fields declares all defaults", () => {
-  const declared = toDeclaredInstance(resourceOf(instanceDocument(), "WafInstance"));
+  const declared = toDeclared(resourceOf(instanceDocument(), "WafInstance"));
   expect(declared).toStrictEqual({
     meta: expect.objectContaining({ kind: "WafInstance", namespace: "shop", name: "example" }),
     baseUrl: "https://waf.example.com",
@@ -104,7 +97,7 @@ test("a workload without a namespace belongs to the namespace of the instance", 
     { kind: "Deployment", name: "web" },
     { kind: "DaemonSet", name: "edge", namespace: "infra" },
   ];
-  const declared = toDeclaredInstance(resourceOf(instanceDocument({ cacheClear: { afterRolloutOf } }), "WafInstance"));
+  const declared = toDeclared(resourceOf(instanceDocument({ cacheClear: { afterRolloutOf } }), "WafInstance"));
   expect(declared.cacheClear.afterRolloutOf).toStrictEqual([
     { kind: "Deployment", name: "web", namespace: "shop" },
     { kind: "DaemonSet", name: "edge", namespace: "infra" },
@@ -114,7 +107,7 @@ test("a workload without a namespace belongs to the namespace of the instance", 
 test("a selector is passed on with its missing lists filled in", () => {
   const selector = { matchExpressions: [{ key: "team", operator: "Exists" }] };
   const document = instanceDocument({ access: [{ namespaces: { from: "Selector", selector } }] });
-  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access[0]?.namespaces).toStrictEqual({
+  expect(toDeclared(resourceOf(document, "WafInstance")).access[0]?.namespaces).toStrictEqual({
     from: "Selector",
     selector: { matchLabels: {}, matchExpressions: [{ key: "team", operator: "Exists", values: [] }] },
   });
@@ -122,7 +115,7 @@ test("a selector is passed on with its missing lists filled in", () => {
 
 test("a grant gives few permissions by default", () => {
   const document = instanceDocument({ access: [{ namespaces: { names: ["team-a"] } }] });
-  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access).toStrictEqual([
+  expect(toDeclared(resourceOf(document, "WafInstance")).access).toStrictEqual([
     {
       namespaces: { from: "Names", names: ["team-a"] },
       kinds: ["WafIpRule"],
@@ -145,7 +138,7 @@ describe("a base URL is normalized, regardless of its spelling", () => {
     ["http://127.0.0.1:8080", "http://127.0.0.1:8080"],
     ["http://[::1]:8080/", "http://[::1]:8080"],
   ])("%s", (baseUrl, canonical) => {
-    const declared = toDeclaredInstance(resourceOf(instanceDocument({ baseUrl }), "WafInstance"));
+    const declared = toDeclared(resourceOf(instanceDocument({ baseUrl }), "WafInstance"));
     expect(declared.baseUrl).toBe(canonical);
   });
 });
@@ -164,7 +157,7 @@ test("a rule declares its entries, its expiry in milliseconds, and the full name
     priority: 7,
     deletionPolicy: "Retain",
   });
-  expect(toDeclaredRule(resourceOf(document, "WafIpRule"), "a.yaml:1")).toStrictEqual({
+  expect(toDeclared(resourceOf(document, "WafIpRule"), "a.yaml:1")).toStrictEqual({
     meta: expect.objectContaining({ kind: "WafIpRule", location: "a.yaml:1" }),
     instance: { namespace: "shop", name: "shop" },
     action: "Block",
@@ -185,7 +178,7 @@ test("a rule declares its entries, its expiry in milliseconds, and the full name
 
 test("a rule declares its ttl in milliseconds, and the namespace of an instance in another namespace", () => {
   const document = ruleDocument({ ttl: "2h", instanceRef: { name: "shop", namespace: "platform" } });
-  expect(toDeclaredRule(resourceOf(document, "WafIpRule"))).toMatchObject({
+  expect(toDeclared(resourceOf(document, "WafIpRule"))).toMatchObject({
     ttlMs: 7_200_000,
     expiresAtMs: undefined,
     instance: { namespace: "platform", name: "shop" },
@@ -194,7 +187,7 @@ test("a rule declares its ttl in milliseconds, and the namespace of an instance 
 
 test("an origin declares its host in lower case without a trailing dot", () => {
   const document = originDocument({ host: "Origin.Example.COM.", type: "Backup" });
-  expect(toDeclaredOrigin(resourceOf(document, "WafOrigin"))).toStrictEqual({
+  expect(toDeclared(resourceOf(document, "WafOrigin"))).toStrictEqual({
     meta: expect.objectContaining({ kind: "WafOrigin" }),
     instance: { namespace: "shop", name: "shop" },
     host: "origin.example.com",
@@ -204,7 +197,7 @@ test("an origin declares its host in lower case without a trailing dot", () => {
 });
 
 test("a cache clear declares its limits in milliseconds", () => {
-  const least = toDeclaredCacheClear(resourceOf(cacheClearDocument(), "WafCacheClear"));
+  const least = toDeclared(resourceOf(cacheClearDocument(), "WafCacheClear"));
   expect(least).toStrictEqual({
     meta: expect.objectContaining({ kind: "WafCacheClear" }),
     instance: { namespace: "shop", name: "shop" },
@@ -215,7 +208,7 @@ test("a cache clear declares its limits in milliseconds", () => {
     ttlAfterFinishedMs: undefined,
   });
   const full = cacheClearDocument({ trigger: "4f2a", suspend: true, ttlSecondsAfterFinished: 60 });
-  expect(toDeclaredCacheClear(resourceOf(full, "WafCacheClear"))).toMatchObject({
+  expect(toDeclared(resourceOf(full, "WafCacheClear"))).toMatchObject({
     trigger: "4f2a",
     suspend: true,
     ttlAfterFinishedMs: 60_000,
@@ -224,7 +217,7 @@ test("a cache clear declares its limits in milliseconds", () => {
 
 describe("a feed", () => {
   test("with only the required fields declares the defaults of a list", () => {
-    expect(toDeclaredFeed(resourceOf(feedDocument(), "WafFeed"), "feeds.yaml:3")).toStrictEqual({
+    expect(toDeclared(resourceOf(feedDocument(), "WafFeed"), "feeds.yaml:3")).toStrictEqual({
       meta: expect.objectContaining({ kind: "WafFeed", location: "feeds.yaml:3" }),
       source: {
         type: "Http",
@@ -247,7 +240,7 @@ describe("a feed", () => {
   });
 
   test("of CrowdSec is fetched every minute, and may be empty", () => {
-    expect(toDeclaredFeed(resourceOf(crowdsecDocument(), "WafFeed"))).toMatchObject({
+    expect(toDeclared(resourceOf(crowdsecDocument(), "WafFeed"))).toMatchObject({
       source: {
         type: "Crowdsec",
         url: "https://crowdsec.example.com:8080",
