@@ -7,7 +7,6 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { types } from "node:util";
 import { type ApiRequest, performRequest, recordedParameters, understandRequest } from "./api-request.ts";
 import type { FaultEffect } from "./fault-rule.ts";
-import type { LogFault } from "./log-faults.ts";
 import { type AnswerWire, makeAnswerWire, playFault } from "./play-fault.ts";
 import { readBody } from "./request-body.ts";
 import type { Flight, RequestRecord } from "./simulated-waf.ts";
@@ -56,7 +55,7 @@ async function answerRequest(
     },
     world,
   );
-  const { record, effect, change, flight } = await registerRequest(world, request, response);
+  const { record, effect, flight } = await registerRequest(world, request, response);
   const wire = makeAnswerWire(response, (status) => {
     record.status = status;
     if (flight !== undefined) request.waf?.flights.end(flight);
@@ -66,7 +65,7 @@ async function answerRequest(
   // Clients compare the date in Retry-After with this header, and the clock may be a test clock.
   if (!response.headersSent) response.setHeader("date", new Date(world.clock.nowMs()).toUTCString());
   if (effect !== undefined) await playFault(effect, request, wire, world, signal);
-  else answerTruly(world, request, record, wire, change);
+  else answerTruly(world, request, record, wire);
 }
 
 /** Even without latency, a request waits for some turns of the event loop, so that a concurrent request is detected. */
@@ -78,7 +77,6 @@ async function holdRequest({ settings, clock }: SimulatorWorld, signal: AbortSig
 interface Registered {
   readonly record: RequestRecord;
   readonly effect: FaultEffect | undefined;
-  readonly change: LogFault["change"];
   readonly flight: Flight | undefined;
 }
 
@@ -90,12 +88,9 @@ async function registerRequest(
 ): Promise<Registered> {
   const { waf, method, path } = request;
   const record = world.record({ method, path, domain: waf?.domain, parameters: recordedParameters(request, world) });
-  const queued = world.faults.take({ method, path, ip: request.parameters.get("ip"), domain: waf?.domain });
-  const logFault = world.logFaults.take(path);
-  const effect = queued ?? logFault.effect;
-  const { change } = logFault;
+  const effect = world.faults.take({ method, path, ip: request.parameters.get("ip"), domain: waf?.domain });
   record.fault = effect?.kind;
-  if (waf === undefined) return { record, effect, change, flight: undefined };
+  if (waf === undefined) return { record, effect, flight: undefined };
   const { counts, flights } = waf;
   const endpoint = `${method} ${path}`;
   counts.requests += 1;
@@ -103,22 +98,15 @@ async function registerRequest(
   if (effect !== undefined) counts.faults += 1;
   const { flight, overlapping } = await flights.begin((hangUp) => response.once("close", hangUp));
   record.overlapping = overlapping;
-  return { record, effect, change, flight };
+  return { record, effect, flight };
 }
 
-function answerTruly(
-  world: SimulatorWorld,
-  request: ApiRequest,
-  record: RequestRecord,
-  wire: AnswerWire,
-  change: LogFault["change"],
-): void {
+function answerTruly(world: SimulatorWorld, request: ApiRequest, record: RequestRecord, wire: AnswerWire): void {
   if (record.overlapping && world.settings.overlap === "Refuse") {
     wire.text(500, { "content-type": "text/html" }, overlapText);
     return;
   }
-  const answer = performRequest(request, world);
-  wire.json(change === undefined ? answer : { ...answer, body: change(answer.body) });
+  wire.json(performRequest(request, world));
 }
 
 function refuseBody(response: ServerResponse): void {

@@ -6,7 +6,6 @@ import * as z from "zod";
 import { knownPaths } from "./endpoints.ts";
 import { faultKinds, type FaultRule } from "./fault-rule.ts";
 import { type LogEntry, logScenarios } from "./log-entries.ts";
-import { logFaultKinds } from "./log-faults.ts";
 import { spellingModes } from "./network.ts";
 import type { ListChange } from "./simulated-list.ts";
 import { logRowsPerDayMax, plans } from "./simulated-logs.ts";
@@ -53,6 +52,7 @@ const faultRule = z.strictObject({
       ip: z.string(),
       domain: z.string(),
       nth: z.int().min(1),
+      share: z.number().min(0).max(1),
     })
     .partial()
     .optional(),
@@ -93,7 +93,7 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
   ),
   "GET /faults": command("the pending faults", {}, (world) => world.faults.pending()),
   "POST /faults": {
-    help: 'one rule or an array: {"match": {"method", "path", "ip", "domain", "nth"}, "times": 1, "effect": {"kind", ...}}',
+    help: 'one rule or an array: {"match": {"method", "path", "ip", "domain", "nth", "share"}, "times": 1, "effect": {"kind", ...}}',
     act: addFaults,
   },
   "DELETE /faults": command("removes all faults", {}, (world) => world.faults.clear()),
@@ -160,17 +160,6 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
     },
     (world, { domain, ...settings }) => findWaf(world, domain).logs.change(settings),
   ),
-  "POST /log-faults": command(
-    '{"percent": 33, "pages": [2, 5], "kinds": [...], "seed": 1}: pages of logs fail from now on',
-    {
-      percent: z.number().min(0).max(100).default(0),
-      pages: z.array(natural).optional(),
-      kinds: z.array(z.enum(logFaultKinds)).optional(),
-      seed: natural.optional(),
-    },
-    (world, { percent, ...plan }) => world.logFaults.set({ share: percent / 100, ...plan }),
-  ),
-  "DELETE /log-faults": command("removes these faults", {}, (world) => world.logFaults.set(undefined)),
   "DELETE /scrolls": command('{"domain"}: every scroll id becomes invalid', forWaf, (world, { domain }) =>
     findWaf(world, domain).logs.forgetScrolls(),
   ),
@@ -184,7 +173,6 @@ ${Object.entries(controlCommands)
   .map(([name, { help }]) => `${name.replace(/^\S+/u, (method) => method.padEnd(6)).padEnd(22)}${help}\n`)
   .join("")}
 Kinds of fault: ${faultKinds.join(", ")}
-For pages of logs: ${logFaultKinds.join(", ")}
 Add "afterEffect": true or false to choose whether the request takes effect first.
 Spellings: ${spellingModes.join(", ")}
 Bodies are JSON. "domain" is optional if there is only one WAF.

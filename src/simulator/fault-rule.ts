@@ -1,6 +1,7 @@
 // The faults that the simulator can inject, and the requests that they apply to. A fault happens before or after the request
 // takes effect: clients cannot see this difference. Pending faults are kept in the order in which they were added.
 import { networkIdentity, parseNetwork } from "./network.ts";
+import { hashNumbers } from "./seeded-hash.ts";
 
 export const faultKinds = [
   "Timeout",
@@ -19,6 +20,9 @@ export const faultKinds = [
   "HugeBody",
   "ListAsObject",
   "StaleList",
+  "RepeatedPage",
+  "MissingRows",
+  "BrokenEntry",
   "Late",
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
@@ -35,6 +39,8 @@ export type FaultKind = (typeof faultKinds)[number];
  * - `NotJson`: a text with status 200. `WrongDomain`: the true response, with `domain`. `HugeBody`: `bytes` (64 MiB) of JSON.
  * - `ListAsObject`: an array is sent as an object with numbered fields.
  * - `StaleList`: a list as it was `delayMs` ago, or before its last `writes` (1) changes.
+ * - `RepeatedPage`: the previous page of logs is sent again, instead of this one. `MissingRows`: the second half of its rows is
+ * missing. `BrokenEntry`: its first entry has no `client_ip`.
  * - `Late`: no response; the request takes effect `delayMs` (2000) after the client disconnected.
  */
 export interface FaultEffect {
@@ -68,6 +74,8 @@ export interface FaultMatch {
   readonly domain?: string;
   /** The first matching request that the rule applies to: with 3, two matching requests pass. */
   readonly nth?: number;
+  /** From 0 to 1: the rule applies to this share of the matching requests, at random, but to the same ones in each run. */
+  readonly share?: number;
 }
 
 export interface FaultRule {
@@ -85,6 +93,9 @@ const needTrueAnswer: ReadonlySet<FaultKind> = new Set([
   "WrongDomain",
   "ListAsObject",
   "StaleList",
+  "RepeatedPage",
+  "MissingRows",
+  "BrokenEntry",
 ]);
 const afterByDefault: ReadonlySet<FaultKind> = new Set([...needTrueAnswer, "NotJson", "HugeBody"]);
 
@@ -105,6 +116,8 @@ interface FaultTarget {
 
 interface PendingFault {
   readonly rule: FaultRule;
+  /** Counts the rules. */
+  readonly seed: number;
   seen: number;
   left: number;
 }
@@ -115,32 +128,39 @@ interface PendingFault {
  */
 export class FaultQueue {
   #pending: PendingFault[] = [];
+  #pushed = 0;
 
   /** @throws RangeError if too many are pending */
   push(rules: readonly FaultRule[]): void {
     if (this.#pending.length + rules.length > faultRulesMax) throw new RangeError(`more than ${faultRulesMax} faults`);
-    this.#pending.push(...rules.map((rule) => ({ rule, seen: 0, left: rule.times ?? 1 })));
+    this.#pending.push(...rules.map((rule) => ({ rule, seed: (this.#pushed += 1), seen: 0, left: rule.times ?? 1 })));
   }
 
   clear(): void {
     this.#pending = [];
+    this.#pushed = 0;
   }
 
   /** The pending faults, for users. */
   pending(): { rule: FaultRule; seen: number; left: number }[] {
-    return this.#pending.map((fault) => ({ ...fault }));
+    return this.#pending.map(({ rule, seen, left }) => ({ rule, seen, left }));
   }
 
   /** Counts the request, and uses up one fault if any is due. */
   take(target: FaultTarget): FaultEffect | undefined {
     const fitting = this.#pending.filter(({ rule }) => fits(rule.match ?? {}, target));
     for (const fault of fitting) fault.seen += 1;
-    const due = fitting.find(({ rule, seen }) => seen >= (rule.match?.nth ?? 1));
+    const due = fitting.find(isDue);
     if (due === undefined) return undefined;
     due.left -= 1;
     if (due.left <= 0) this.#pending = this.#pending.filter((fault) => fault !== due);
     return due.rule.effect;
   }
+}
+
+function isDue({ rule: { match = {} }, seed, seen }: PendingFault): boolean {
+  const { nth = 1, share = 1 } = match;
+  return seen >= nth && hashNumbers(seed, seen) / 2 ** 32 < share;
 }
 
 function fits(match: FaultMatch, target: FaultTarget): boolean {

@@ -4,6 +4,7 @@ import type { ServerResponse } from "node:http";
 import { type ApiRequest, performRequest } from "./api-request.ts";
 import type { Answer } from "./endpoints.ts";
 import { type FaultEffect, isAfterEffect } from "./fault-rule.ts";
+import type { LogPage } from "./simulated-logs.ts";
 import { listNames } from "./simulated-waf.ts";
 import type { SimulatorWorld } from "./simulator-world.ts";
 
@@ -13,6 +14,7 @@ const otherDomain = "another-waf.example.test";
 const errorPage =
   "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>\n";
 const html = { "content-type": "text/html; charset=utf-8" };
+const jsonType = { "content-type": "application/json" };
 
 const hugeChunkBytes = 64 * 1024;
 
@@ -39,17 +41,13 @@ export function makeAnswerWire(response: ServerResponse, onAnswer: (status: numb
   };
   return {
     json({ status, body, headers }) {
-      sendText(status, { ...headers, "content-type": "application/json" }, JSON.stringify(body));
+      sendText(status, { ...headers, ...jsonType }, JSON.stringify(body));
     },
     text: sendText,
     truncated({ status, body, headers }) {
       const bytes = Buffer.from(JSON.stringify(body));
       onAnswer(status);
-      response.writeHead(status, {
-        ...headers,
-        "content-type": "application/json",
-        "content-length": String(bytes.length),
-      });
+      response.writeHead(status, { ...headers, ...jsonType, "content-length": String(bytes.length) });
       response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.destroy());
     },
     async huge(bytes) {
@@ -72,7 +70,7 @@ async function sendHuge(
 ): Promise<void> {
   const start = '{"success":true,"message":"';
   const chunk = "x".repeat(hugeChunkBytes);
-  response.writeHead(200, { "content-type": "application/json" });
+  response.writeHead(200, jsonType);
   response.write(start);
   for (let sent = start.length; sent < bytes; sent += hugeChunkBytes) {
     if (response.destroyed) return;
@@ -93,11 +91,11 @@ export async function playFault(
   const trueAnswer = isAfterEffect(effect) ? performRequest(request, world) : undefined;
   if (effect.kind === "Late") return await performLater(effect, request, wire, world, signal);
   if (effect.kind === "Slow") await world.clock.sleep(effect.delayMs ?? 0, signal);
-  if (effect.kind === "HugeBody") await wire.huge(effect.bytes ?? hugeBytesByDefault);
-  else if (effect.kind === "StaleList" && trueAnswer !== undefined) {
-    wire.json(staleAnswer(effect, request, trueAnswer, world));
-  } else if (trueAnswer !== undefined && spoilAnswer(effect, trueAnswer, wire)) return;
-  else replaceAnswer(effect, request, wire, world.clock.nowMs());
+  const spoiled = trueAnswer && spoiledAnswer(effect, request, trueAnswer, world);
+  if (spoiled !== undefined) wire.json(spoiled);
+  else if (effect.kind === "TruncatedBody" && trueAnswer !== undefined) wire.truncated(trueAnswer);
+  else if (effect.kind === "HugeBody") await wire.huge(effect.bytes ?? hugeBytesByDefault);
+  else replaceAnswer(effect, request, wire, world.clock.nowMs(), trueAnswer);
 }
 
 async function performLater(
@@ -112,6 +110,36 @@ async function performLater(
   if (!signal.aborted) performRequest(request, world);
 }
 
+/** The response of the kinds that change the true one; undefined for all other kinds. */
+function spoiledAnswer(
+  effect: FaultEffect,
+  request: ApiRequest,
+  answer: Answer,
+  world: SimulatorWorld,
+): Answer | undefined {
+  const { body } = answer;
+  switch (effect.kind) {
+    case "Slow":
+      return answer;
+    case "WrongDomain":
+      return { ...answer, body: withDomain(body, effect.domain ?? otherDomain) };
+    case "ListAsObject":
+      return { ...answer, body: Array.isArray(body) ? Object.fromEntries(body.entries()) : body };
+    case "StaleList":
+      return staleAnswer(effect, request, answer, world);
+    case "RepeatedPage":
+      return withRows(answer, (rows) => request.waf?.logs.rowsBefore ?? rows);
+    case "MissingRows":
+      return withRows(answer, (rows) => rows.slice(0, Math.floor(rows.length / 2)));
+    case "BrokenEntry":
+      return withRows(answer, (rows) =>
+        rows.map((row, place) => (place === 0 ? { ...row, client_ip: undefined } : row)),
+      );
+    default:
+      return undefined;
+  }
+}
+
 /** Only the responses of lists can be stale. */
 function staleAnswer(effect: FaultEffect, { path, waf }: ApiRequest, answer: Answer, world: SimulatorWorld): Answer {
   const name = listNames.find((list) => path === `/api/${list}_ips`);
@@ -121,35 +149,25 @@ function staleAnswer(effect: FaultEffect, { path, waf }: ApiRequest, answer: Ans
   return { ...answer, body: waf.lists[name].shownBefore(world.settings.spelling, { writes, ...since }) };
 }
 
-/** Plays the kinds that need the true response. @returns whether the fault is one of these kinds */
-function spoilAnswer(effect: FaultEffect, answer: Answer, wire: AnswerWire): boolean {
-  switch (effect.kind) {
-    case "Slow":
-      wire.json(answer);
-      return true;
-    case "TruncatedBody":
-      wire.truncated(answer);
-      return true;
-    case "CutJson":
-      wire.text(answer.status, { "content-type": "application/json" }, firstHalf(JSON.stringify(answer.body)));
-      return true;
-    case "WrongDomain":
-      wire.json({ ...answer, body: withDomain(answer.body, effect.domain ?? otherDomain) });
-      return true;
-    case "ListAsObject":
-      wire.json({
-        ...answer,
-        body: Array.isArray(answer.body) ? Object.fromEntries(answer.body.entries()) : answer.body,
-      });
-      return true;
-    default:
-      return false;
-  }
+/** Changes the rows of a page of logs, and nothing else. */
+function withRows(answer: Answer, change: (rows: LogPage["hits"]["hits"]) => readonly unknown[]): Answer {
+  const { body } = answer;
+  if (typeof body !== "object" || body === null || !("hits" in body)) return answer;
+  const page = body as LogPage;
+  return { ...answer, body: { ...page, hits: { ...page.hits, hits: change(page.hits.hits) } } };
 }
 
 /** Plays the kinds that send a different response, or none. */
-function replaceAnswer(effect: FaultEffect, request: ApiRequest, wire: AnswerWire, nowMs: number): void {
+function replaceAnswer(
+  effect: FaultEffect,
+  request: ApiRequest,
+  wire: AnswerWire,
+  nowMs: number,
+  trueAnswer: Answer | undefined,
+): void {
   switch (effect.kind) {
+    case "CutJson":
+      return wire.text(trueAnswer?.status ?? 200, jsonType, firstHalf(JSON.stringify(trueAnswer?.body ?? {})));
     case "Timeout":
       // The server has no timeout for its own responses: the request stays open until the client hangs up.
       return;

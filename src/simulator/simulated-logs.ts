@@ -59,6 +59,8 @@ export class SimulatedLogs {
   #plan: Plan;
   #settings: LogSettings;
   readonly #scrolls = new Map<string, Scroll>();
+  /** The rows of the last two pages of a query. */
+  #lastRows: readonly (readonly LogEntry[])[] = [];
   #added: AddedEntry[] = [];
 
   constructor(plan: Plan, settings: LogSettings) {
@@ -75,6 +77,7 @@ export class SimulatedLogs {
     const segments: Segment[] = [];
     for (let day = first; day <= Math.min(lastDay, today); day += 1) segments.push(this.#segmentOf(day, nowMs));
     const total = segments.reduce((sum, segment) => sum + sizeOf(segment), 0);
+    this.#lastRows = [];
     return this.#page({ segments, total, perPage, offset: 0 });
   }
 
@@ -84,6 +87,11 @@ export class SimulatedLogs {
     if (scroll === undefined) return undefined;
     this.#scrolls.delete(scrollId);
     return this.#page(scroll);
+  }
+
+  /** The rows of the page before the last one; undefined if that was the first page of a query. */
+  get rowsBefore(): readonly LogEntry[] | undefined {
+    return this.#lastRows[1];
   }
 
   /** Changes the logs from now on. Running queries are not affected. */
@@ -124,6 +132,7 @@ export class SimulatedLogs {
 
   #page(scroll: Scroll): LogPage {
     const hits = readRows(scroll.segments, scroll.offset, scroll.perPage);
+    this.#lastRows = [hits, ...this.#lastRows.slice(0, 1)];
     const offset = scroll.offset + hits.length;
     const ended = this.#settings.emptyLastPage ? hits.length === 0 : offset >= scroll.total;
     const scrollId = ended ? null : randomUUID();

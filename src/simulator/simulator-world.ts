@@ -2,7 +2,6 @@
 // pending faults, and the recorded requests. Keys are stored only here, and used only for comparisons.
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { FaultQueue, type FaultRule } from "./fault-rule.ts";
-import { LogFaults } from "./log-faults.ts";
 import { type RequestRecord, type SimulatedKey, SimulatedWaf } from "./simulated-waf.ts";
 import type { LogSettings } from "./simulated-logs.ts";
 import type { SpellingMode } from "./network.ts";
@@ -48,7 +47,6 @@ export class SimulatorWorld {
   readonly clock: SimulatorClock;
   readonly settings: SimulatorSettings;
   readonly faults = new FaultQueue();
-  readonly logFaults = new LogFaults();
   readonly #firstSettings: SimulatorSettings;
   readonly #firstKeys: readonly (readonly [string, SimulatedWaf])[];
   #wafs: Map<string, SimulatedWaf>;
@@ -141,7 +139,6 @@ export class SimulatorWorld {
     for (const waf of this.wafs()) waf.reset();
     Object.assign(this.settings, this.#firstSettings);
     this.faults.clear();
-    this.logFaults.set(undefined);
     this.#records = [];
     this.#sequence = 0;
     this.unauthorized = 0;

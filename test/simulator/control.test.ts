@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "@jest/globals";
 import { makeLogEntry } from "../../src/simulator/log-entries.ts";
+import type { LogPage } from "../../src/simulator/simulated-logs.ts";
 import { describeSimulator, startSimulator } from "../../src/simulator/start-simulator.ts";
 import { apiKey, domain, withSimulator } from "../support/processes/call-simulator.ts";
 
@@ -139,6 +140,30 @@ test("rows of logs are added and scroll ids forgotten", async () => {
   });
 });
 
+test("the logs are changed: rows per day, lateness, scenario, and the last page", async () => {
+  const clock = { nowMs: () => Date.parse("2026-06-15T12:00:00Z"), sleep: async () => {} };
+  await withSimulator({ clock, logRowsPerDay: 20, logLateMsMax: 0 }, async ({ read, control }) => {
+    const day = { start_date: "2026-06-10", end_date: "2026-06-10", per_page: "8" };
+    const query = async (): Promise<LogPage> => (await read("/api/logs/query", day)).json as LogPage;
+    const change = async (settings: object): Promise<number> =>
+      (await control("POST", "/log-settings", settings)).status;
+    expect((await query()).hits.total.value).toBe(20);
+    expect(await change({ rowsPerDay: 7, emptyLastPage: true })).toBe(200);
+    const page = await query();
+    expect(page.hits.hits).toHaveLength(7);
+    const next = await read("/api/logs/scroll", { scroll_id: page._scroll_id ?? "" });
+    expect(next.json).toMatchObject({ _scroll_id: null, hits: { hits: [] } });
+    await change({ lateMsMax: 20 * 86_400_000 });
+    expect((await query()).hits.total.value).toBeLessThan(7);
+    await control("POST", "/reset");
+    const uniform = await query();
+    expect(uniform.hits.total.value).toBe(20);
+    await change({ scenario: "Attack" });
+    expect((await query()).hits).not.toStrictEqual(uniform.hits);
+    expect(await change({ plan: "Basic" })).toBe(200);
+  });
+});
+
 describe("invalid requests to the control port", () => {
   test.each([
     ["POST", "/faults", { effect: { kind: "Timeuot" } }, /effect\.kind: .*"Timeout"/u],
@@ -160,6 +185,10 @@ describe("invalid requests to the control port", () => {
     ["POST", "/primary", { domain, origin: "http://x" }, /BadFormat/u],
     ["POST", "/key", { domain, newKey: "second-key" }, /new key/u],
     ["POST", "/logs", { domain, entries: [{}] }, /timestamp/u],
+    ["POST", "/log-settings", { domain, scenario: "Peace" }, /scenario: /u],
+    ["POST", "/log-settings", { domain, plan: "Gold" }, /plan: /u],
+    ["POST", "/log-settings", { domain, rowsPerDay: 1_000_001 }, /rowsPerDay: /u],
+    ["POST", "/faults", { match: { share: 2 }, effect: { kind: "Reset" } }, /match\.share: /u],
     ["GET", "/requests?limit=0", undefined, /limit/u],
     ["POST", "/latency", [], /object/u],
   ] as const)("%s %s %j is a 400 that says what is wrong", async (method, target, body, message) => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { faultKinds, isAfterEffect } from "../../src/simulator/fault-rule.ts";
 import type { FaultEffect, FaultKind } from "../../src/simulator/fault-rule.ts";
+import type { LogEntry } from "../../src/simulator/log-entries.ts";
+import type { LogPage } from "../../src/simulator/simulated-logs.ts";
 import { apiKey, domain, withSimulator } from "../support/processes/call-simulator.ts";
 import type { Caller, Reply } from "../support/processes/call-simulator.ts";
 
@@ -144,6 +146,24 @@ test("a list is sent as it was before its last writes, or some time ago; edits w
   });
 });
 
+test("a page of logs is sent again, with half of its rows, or with a malformed entry", async () => {
+  await withSimulator({ clock, logRowsPerDay: 20, logLateMsMax: 0 }, async ({ read, simulator }) => {
+    const day = { start_date: "2026-06-10", end_date: "2026-06-10", per_page: "8" };
+    const pages = async (kind: FaultKind): Promise<LogEntry[][]> => {
+      simulator.addFaults({ match: { path: "/api/logs/scroll" }, effect: { kind } });
+      const first = (await read("/api/logs/query", day)).json as LogPage;
+      const second = await read("/api/logs/scroll", { scroll_id: first._scroll_id ?? "" });
+      return [first, second.json as LogPage].map(({ hits }) => [...hits.hits]);
+    };
+    const [first, repeated] = await pages("RepeatedPage");
+    expect(repeated).toStrictEqual(first);
+    expect((await pages("MissingRows"))[1]).toHaveLength(4);
+    const [, broken] = await pages("BrokenEntry");
+    expect(broken?.[0]).not.toHaveProperty("client_ip");
+    expect(broken).toHaveLength(8);
+  });
+});
+
 test("a late write takes effect after the client has given up", async () => {
   const arrived = Promise.withResolvers<void>();
   const slept = Promise.withResolvers<number>();
@@ -236,6 +256,22 @@ describe("the requests that a fault applies to", () => {
     await withSimulator({}, async (caller) => {
       caller.simulator.addFaults({ ...rule, effect });
       expect(await statuses(caller)).toStrictEqual(expected);
+    });
+  });
+
+  test("can be a share of them, the same ones in each run", async () => {
+    await withSimulator({}, async ({ read, simulator }) => {
+      const run = async (): Promise<number[]> => {
+        simulator.faults.clear();
+        simulator.addFaults({ match: { path: "/api/origins", share: 1 / 3 }, times: 1_000, effect });
+        const replies = [];
+        for (let call = 0; call < 150; call += 1) replies.push((await read("/api/origins")).status);
+        return replies;
+      };
+      const first = await run();
+      expect(first.filter((status) => status === 503).length).toBeGreaterThan(35);
+      expect(first.filter((status) => status === 503).length).toBeLessThan(65);
+      expect(await run()).toStrictEqual(first);
     });
   });
 

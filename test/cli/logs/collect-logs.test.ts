@@ -10,7 +10,7 @@ import { openFileOutput } from "../../../src/cli/logs/log-output.ts";
 import type { LogOutput } from "../../../src/cli/logs/log-output.ts";
 import { seededRandom } from "../../support/builders/seeded-random.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
-import { Multiset, dayNumber, logKey, logWorld } from "../../support/worlds/log-world.ts";
+import { Multiset, dayNumber, failPages, logKey, logWorld } from "../../support/worlds/log-world.ts";
 import type { LogWorld } from "../../support/worlds/log-world.ts";
 
 const firstDay = dayNumber("2026-06-06");
@@ -80,7 +80,7 @@ describe("a range", () => {
   test("is written exactly, however often the program dies in the middle of a write", async () => {
     await using files = await scratchDirectory({});
     await using world = await logWorld({ now: "2026-06-20T00:00:00Z", logRowsPerDay: 250 });
-    world.simulator.logFaults.set({ share: 0.2, seed: 3 });
+    failPages(world.simulator, 0.2);
     const file = join(files.path, "rows.json");
     const random = seededRandom(5);
     const ends: string[] = [];
@@ -114,7 +114,7 @@ describe("following", () => {
       logRowsPerDay: 400,
       logLateMsMax: 20 * hourMs,
     });
-    world.simulator.logFaults.set({ share: 0.2, seed: 9 });
+    failPages(world.simulator, 0.2);
     const file = join(files.path, "rows.json");
     const start = dayNumber("2026-06-14");
     const end = Date.parse("2026-06-18T00:00:00Z");

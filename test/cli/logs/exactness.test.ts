@@ -11,7 +11,7 @@ import { openFileOutput } from "../../../src/cli/logs/log-output.ts";
 import { logEntryFields } from "../../../src/model/log-entry.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { csvRows, withoutFormula } from "../../support/builders/csv-rows.ts";
-import { Multiset, dayNumber, logWorld } from "../../support/worlds/log-world.ts";
+import { Multiset, dayNumber, failPages, logKey, logWorld } from "../../support/worlds/log-world.ts";
 
 const firstDay = dayNumber("2026-05-07");
 const lastDay = dayNumber("2026-06-15");
@@ -56,7 +56,7 @@ test.each(["ndjson", "csv"] as const satisfies LogFormatName[])(
         world.time.nowMs += late.passesMs;
       },
     });
-    world.simulator.logFaults.set({ share: 1 / 3, seed: 5 });
+    failPages(world.simulator, 1 / 3);
     const folder = await mkdtemp(join(tmpdir(), "wafsync-logs-"));
     const file = join(folder, "rows");
     late.passesMs = 90_000;
@@ -84,11 +84,11 @@ test.each(["ndjson", "csv"] as const satisfies LogFormatName[])(
     expect(end).toStrictEqual({ state: "Done", rows: expected.size });
     expect(found.difference(expected)).toStrictEqual({ missing: [], tooMany: [] });
     expect(expected.size).toBeGreaterThan(249_000);
-    const { calls, faults } = world.simulator.logFaults;
-    expect(faults / calls).toBeGreaterThan(0.28);
-    expect(calls).toBeGreaterThan(40 * 3 * 1.5);
+    const { requests, faults } = world.simulator.waf(logKey).counters;
+    expect(faults / requests).toBeGreaterThan(0.28);
+    expect(requests).toBeGreaterThan(40 * 3 * 1.5);
     expect([...summaries.values()].every(([came, total]) => came === total)).toBe(true);
-    expect(world.simulator.waf("log-suite/k3y+0123456789").overlaps).toBe(0);
+    expect(world.simulator.waf(logKey).overlaps).toBe(0);
     expect(world.simulator.internalErrors).toStrictEqual([]);
   },
 );

@@ -4,6 +4,7 @@ import type { Clock } from "../../../src/async/clock.ts";
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { LogReaderPorts } from "../../../src/reconcile/logs/read-logs.ts";
+import type { FaultEffect, FaultRule } from "../../../src/simulator/fault-rule.ts";
 import { makeLogEntry, visibleAtMs } from "../../../src/simulator/log-entries.ts";
 import { startSimulator } from "../../../src/simulator/start-simulator.ts";
 import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-simulator.ts";
@@ -26,6 +27,38 @@ export interface LogWorld extends AsyncDisposable {
   readonly stopping: AbortController;
   /** The rows of the days that are visible at these times. */
   rows(firstDay: number, lastDay: number, seenAtMs: (day: number) => number): Generator<LogEntry>;
+}
+
+const pageEffects: readonly FaultEffect[] = [
+  { kind: "ServerError" },
+  { kind: "Reset" },
+  { kind: "Reset", afterEffect: true },
+  { kind: "TruncatedBody" },
+  { kind: "CutJson" },
+  { kind: "NotJson" },
+  { kind: "RateLimited", retryAfterSeconds: 0 },
+  { kind: "MissingRows" },
+];
+const scrollEffects: readonly FaultEffect[] = [
+  { kind: "RepeatedPage" },
+  {
+    kind: "Respond",
+    status: 400,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ success: false, message: "Invalid scroll_id" }),
+  },
+];
+
+/** Lets about this share of the pages of logs fail, in all ways. */
+export function failPages(simulator: Simulator, share: number): void {
+  const rulesFor = (path: string, effects: readonly FaultEffect[]): FaultRule[] => {
+    const each = 1 - (1 - share) ** (1 / effects.length);
+    return effects.map((effect) => ({ match: { path, share: each }, times: 1_000_000, effect }));
+  };
+  simulator.addFaults(
+    ...rulesFor("/api/logs/query", pageEffects),
+    ...rulesFor("/api/logs/scroll", [...pageEffects, ...scrollEffects]),
+  );
 }
 
 interface LogWorldOptions extends Omit<Partial<SimulatorOptions>, "clock"> {
