@@ -2,6 +2,7 @@
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { autoBlockPublisher } from "../reconcile/blocking/block-book.ts";
 import { withAutoBlocks } from "../reconcile/blocking/block-source.ts";
+import { blockStatusFrom } from "../reconcile/blocking/block-status.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { ForwardLogsPorts } from "../reconcile/logs/forward-ports.ts";
 import type { ReconcilePorts, SourcePort } from "../reconcile/ports.ts";
@@ -25,6 +26,7 @@ export function reconcilePorts(runtime: OperatorRuntime): (status: LoggedStatus,
     history,
     lifecycle: records.lifecycle,
     status,
+    statusOf: blockStatusFrom(blocks),
     openWaf: shared.open,
     observer: {
       ...measuringObserver(metrics),

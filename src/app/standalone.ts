@@ -20,6 +20,7 @@ import type { Unattached } from "../source/directory/gather.ts";
 import { placeOfSource } from "../source/directory/snapshot.ts";
 import type { BlockBook } from "../reconcile/blocking/block-book.ts";
 import { withAutoBlocks } from "../reconcile/blocking/block-source.ts";
+import { blockStatusFrom } from "../reconcile/blocking/block-status.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
@@ -292,6 +293,7 @@ export class Standalone {
       lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
       openWaf: (instance, key) => this.#wafClients.open(instance, key),
       status: safeStatusPort(status, redactor, onEvent),
+      statusOf: blockStatusFrom({ known: (instance) => this.#blocks?.known(instance) }),
       clock,
       random,
       observer,

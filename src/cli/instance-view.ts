@@ -147,8 +147,8 @@ function rulesProgress({ desired, observed, plan, inventory }: RunFacts): Readon
   if (observed === undefined || plan === undefined || inventory === undefined) return new Map();
   return new Map(
     desired.rules.map((rule) => {
-      const suggested = rule.judged?.length ?? 0;
-      if (suggested > 0 && rule.entries.size === 0) return [rule.id, `${suggested} suggested`];
+      const suggested = rule.suggested?.size ?? 0;
+      if (suggested > 0) return [rule.id, `${suggested} suggested`];
       return [rule.id, progressText(rule, ruleProgress(rule, observed, plan, inventory.entries))];
     }),
   );

@@ -157,16 +157,15 @@ function reportedManagement({ wantedBy }: Covering, { statusOf }: InstanceSight)
   return isForeign ? "Unmanaged" : "Unknown";
 }
 
-async function viewOwner({ rule, sources, expiresAtMs }: Wanting, sight: InstanceSight): Promise<OwnerView> {
+async function viewOwner({ rule, sources, evidence, expiresAtMs }: Wanting, sight: InstanceSight): Promise<OwnerView> {
   const setter: FieldSetter | undefined = await sight.setterOf(rule.meta);
-  const isAutomatic = rule.meta.kind === "WafAutoBlock";
   return {
     kind: rule.meta.kind,
     rule: nameKey(rule.meta),
     action: rule.action,
     ...(rule.description === undefined ? {} : { description: rule.description }),
-    places: placesOf(rule.meta, isAutomatic ? [] : sources, sight),
-    ...(isAutomatic ? { evidence: sources.join("; ") } : {}),
+    places: placesOf(rule.meta, evidence === undefined ? sources : [], sight),
+    ...(evidence === undefined ? {} : { evidence }),
     ...(expiresAtMs === undefined ? {} : { until: formatTime(expiresAtMs) }),
     ...(setter === undefined ? {} : { changedBy: setter.manager, changedAt: setter.time }),
   };

@@ -1,7 +1,7 @@
 // Decides whether an object may attach to an instance, and with which permissions. The instance's namespace is the owner and
 // has all permissions. Every other namespace is a guest, with the permissions of the first matching grant in `spec.access`.
-import type { DeclaredInstance, Grant, GuestKind } from "./declared.ts";
-import { nameKey } from "./resource.ts";
+import type { DeclaredInstance, Grant } from "./declared.ts";
+import { nameKey, type ResourceMeta } from "./resource.ts";
 import { matchesSelector } from "./label-selector.ts";
 
 export type Attachment =
@@ -19,7 +19,7 @@ export type Attachment =
  */
 export function decideAttachment(
   instance: DeclaredInstance,
-  kind: GuestKind,
+  kind: ResourceMeta["kind"],
   namespace: string,
   labels: Readonly<Record<string, string>> | undefined,
 ): Attachment {
@@ -31,7 +31,7 @@ export function decideAttachment(
       return { state: "Unknown", message: `The labels of namespace ${namespace} could not be read.` };
     }
     if (!matches) continue;
-    if (grant.kinds.includes(kind)) return { state: "Allowed", grant };
+    if (grant.kinds.some((one) => one === kind)) return { state: "Allowed", grant };
     const message = `WafInstance ${nameKey(instance.meta)} does not grant ${kind} objects to namespace ${namespace}: ask its owner to add the kind to spec.access, or declare this in namespace ${home}.`;
     return { state: "NotGranted", message };
   }

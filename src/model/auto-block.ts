@@ -79,11 +79,3 @@ export interface ReadingReport {
   readonly reason: string;
   readonly message: string;
 }
-
-/** What a plan knows about one WafAutoBlock. */
-export interface JudgedRule {
-  readonly declared: DeclaredAutoBlock;
-  readonly judgement: Judgement;
-  /** Undefined until the logs were read once. */
-  readonly reading: ReadingReport | undefined;
-}

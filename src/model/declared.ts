@@ -134,6 +134,13 @@ export interface DeclaredRule {
   readonly deletionPolicy: DeletionPolicy;
   /** Why it exists, in its author's words; absent if nothing is written. */
   readonly description?: string;
+  /**
+   * Set if each entry ends by itself, and yields to everything that allows or protects one of its addresses: these networks, and what
+   * src/plan/lists/yielding.ts names.
+   */
+  readonly yieldsTo?: readonly string[];
+  /** Its entries are only reported. */
+  readonly suggests?: true;
 }
 
 /** The end that `unblock` gives to a rule, 2000-01-01: in the past for every clock, because those of two machines may differ. */

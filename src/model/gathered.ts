@@ -1,6 +1,6 @@
 // The complete input of one reconcile of an instance, read from a cluster or a directory.
 import type { ApiKey } from "./api-key.ts";
-import type { DeclaredAutoBlock, JudgedRule } from "./auto-block.ts";
+import type { DeclaredAutoBlock } from "./auto-block.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "./declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { ResourceMeta } from "./resource.ts";
@@ -16,7 +16,9 @@ export type AddressText =
       /** Those that expire by themselves. */
       readonly ending?: ReadonlyMap<Entry, number>;
       /** Former entries that have expired. */
-      readonly ended?: ReadonlyMap<Entry, number>;
+      readonly ended?: Pick<ReadonlyMap<Entry, number>, "has">;
+      /** Why it lists each entry, for people. */
+      readonly evidence?: ReadonlyMap<Entry, string>;
     }
   | {
       readonly state: "Missing";
@@ -30,8 +32,6 @@ export interface GatheredRule {
   readonly rule: DeclaredRule;
   /** One for each `addressesFrom` item of the rule. */
   readonly texts: readonly AddressText[];
-  /** Set if the rule represents a WafAutoBlock. */
-  readonly judged?: JudgedRule;
 }
 
 /** `problem` says how to fix it, and never contains a part of the key. */

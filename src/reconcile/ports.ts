@@ -9,6 +9,8 @@ import type { Operation } from "../model/operation.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import type { OriginsRead, WafFault, WafResult, WriteAccepted } from "../model/waf-result.ts";
 import type { Plan } from "../plan/instance/plan.ts";
+import type { CompiledRule } from "../plan/lists/compiled-rule.ts";
+import type { RunFacts } from "./facts.ts";
 
 /** Where resources come from. */
 export interface SourcePort {
@@ -130,6 +132,8 @@ export interface ReconcilePorts {
   readonly lifecycle: LifecyclePort;
   readonly openWaf: OpenWaf;
   readonly status: StatusPort;
+  /** The status of a rule that is not a WafIpRule; undefined for other rules. Absent if there are only these. */
+  readonly statusOf?: (before: object, rule: CompiledRule, facts: RunFacts) => object | undefined;
   /** Absent if no history is kept. */
   readonly history?: HistoryPort | undefined;
   readonly clock: Clock;

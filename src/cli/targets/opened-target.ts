@@ -136,9 +136,9 @@ function viewOfFeed(feed: DeclaredFeed | undefined, loaded: Awaited<ReturnType<F
 async function withRecordedBlocks(gathered: Gathered, records: Pick<LogRecords, "load">): Promise<Gathered> {
   if (gathered.autoBlocks === undefined) return gathered;
   const { BlockBook } = await import("../../reconcile/blocking/block-book.ts");
-  const { withJudged } = await import("../../reconcile/blocking/block-source.ts");
+  const { withBlockRules } = await import("../../reconcile/blocking/block-source.ts");
   const book = new BlockBook({ records, clock: realClock, onChange: () => undefined });
-  return withJudged(gathered, await book.view(gathered.instance.meta));
+  return withBlockRules(gathered, await book.view(gathered.instance.meta));
 }
 
 /** The gap of an instance without a record. */

@@ -21,8 +21,7 @@ import { Aggregation, SentAs } from "../lists/aggregation.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import { asksToAdopt } from "../lists/ownership.ts";
 import type { CompiledOrigin, CompiledRule } from "../lists/compiled-rule.ts";
-import { type AutoBlockDrafting, draftAutoBlock } from "./draft-auto-block.ts";
-import { draftRule, isOwnersOf } from "./draft-rule.ts";
+import { type Drafting, draftRule, isOwnersOf } from "./draft-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
 import type { EntryGuards } from "../lists/guards.ts";
 import { compileGuards } from "../lists/guards.ts";
@@ -39,8 +38,8 @@ export interface DesiredState {
   /** By host. */
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly rules: readonly CompiledRule[];
-  /** The former entries of feeds that have expired, by the ID of the rule and the source, with a space between them. */
-  readonly ended: ReadonlyMap<string, ReadonlyMap<Entry, number>>;
+  /** The former entries of sources that have expired, by the ID of the rule and the source, with a space between them. */
+  readonly ended: ReadonlyMap<string, Pick<ReadonlyMap<Entry, number>, "has">>;
   readonly compiledOrigins: readonly CompiledOrigin[];
   /** Unreadable sources, and the removals that they put on hold. */
   readonly holds: readonly Hold[];
@@ -58,7 +57,7 @@ export interface DesiredState {
 
 /**
  * Computes the desired state from the gathered objects. `nowMs` determines which rules have expired. `managed` and `shown`
- * determine which rule wins a conflict, and whom automatic blocks exempt: they matter only if the result `dependsOnManaged`.
+ * determine which rule wins a conflict, and which entries yield: they matter only if the result `dependsOnManaged`.
  */
 export function compileDesired(
   gathered: Gathered,
@@ -109,7 +108,7 @@ export function* compileInSlices(
     lists,
     origins: origins.wanted,
     rules,
-    ended: endedIn(gathered),
+    ended: endedIn(gathered, nowMs),
     compiledOrigins: origins.compiled,
     holds,
     ofObjects,
@@ -118,27 +117,26 @@ export function* compileInSlices(
       guestsAllow ||
       rules.some(({ widest, rule }) => widest !== undefined && asksToAdopt(rule.meta)) ||
       holds.some(({ scope }) => scope.kind === "Source") ||
-      gathered.rules.some(({ judged }) => judged !== undefined && judged.judgement.entries.length > 0),
+      rules.some(({ rule, parts }) => rule.yieldsTo !== undefined && parts.length > 0),
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),
   };
 }
 
-/** Evaluates each rule separately, oldest first. Automatic blocks come last, because Allow entries of the other rules are exempt. */
-function* draftsInSlices({ rules }: Gathered, drafting: AutoBlockDrafting): Generator<undefined, CompiledRule[]> {
+/** Evaluates each rule separately, oldest first. Rules that yield come last, because they depend on the Allow entries of the others. */
+function* draftsInSlices({ rules }: Gathered, drafting: Drafting): Generator<undefined, CompiledRule[]> {
   const oldestFirst = rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
   yield;
-  const written: CompiledRule[] = [];
-  for (const rule of oldestFirst) {
-    if (rule.judged === undefined) written.push(draftRule(rule, drafting));
+  const [written, yielding] = [false, true].map((yields) =>
+    oldestFirst.filter(({ rule }) => (rule.yieldsTo !== undefined) === yields),
+  );
+  const drafts: CompiledRule[] = [];
+  for (const rule of written ?? []) {
+    drafts.push(draftRule(rule, drafting, []));
     yield;
   }
-  const judged = oldestFirst.flatMap((rule) =>
-    rule.judged === undefined ? [] : [draftAutoBlock(rule, rule.judged, written, drafting)],
-  );
-  yield;
-  return [...written, ...judged];
+  return [...drafts, ...(yielding ?? []).map((rule) => draftRule(rule, drafting, drafts))];
 }
 
 /** The guards on the entries of an instance. */
@@ -200,14 +198,17 @@ function awaitingOf(
   };
 }
 
-function endedIn({ rules }: Gathered): DesiredState["ended"] {
-  return new Map(
-    rules.flatMap(({ rule, texts }) =>
-      texts.flatMap((text) =>
-        text.state === "Listed" && text.ended ? [[`${ruleIdOf(rule.meta)} ${text.source}`, text.ended] as const] : [],
-      ),
-    ),
-  );
+function endedIn({ rules }: Gathered, nowMs: number): DesiredState["ended"] {
+  const ended = new Map<string, Pick<ReadonlyMap<Entry, number>, "has">>();
+  for (const { rule, texts } of rules) {
+    for (const text of texts) {
+      if (text.state !== "Listed" || (text.ended ?? text.ending) === undefined) continue;
+      const hasEnded = (entry: Entry): boolean => (text.ending?.get(entry) ?? Number.POSITIVE_INFINITY) <= nowMs;
+      const has = (entry: Entry): boolean => text.ended?.has(entry) === true || hasEnded(entry);
+      ended.set(`${ruleIdOf(rule.meta)} ${text.source}`, { has });
+    }
+  }
+  return ended;
 }
 
 /** The IDs of the rules that exist and are not being deleted. */
@@ -253,11 +254,11 @@ function formerly({ guards }: DeclaredInstance) {
 
 function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | undefined {
   let next: number | undefined;
-  for (const { expiresAtMs, isAttached, judged } of rules) {
-    for (const { untilMs } of judged ?? []) next = Math.min(next ?? untilMs, untilMs);
-    // A time in the past would requeue the instance forever; a rule that is not attached has nothing to expire.
-    if (expiresAtMs === undefined || expiresAtMs <= nowMs || !isAttached) continue;
-    next = Math.min(next ?? expiresAtMs, expiresAtMs);
+  for (const { expiresAtMs, isAttached, parts } of rules) {
+    for (const endMs of [expiresAtMs, ...parts.map(({ firstEndMs }) => firstEndMs)]) {
+      // A time in the past would requeue the instance forever; a rule that is not attached has nothing to expire.
+      if (endMs !== undefined && endMs > nowMs && isAttached) next = Math.min(next ?? endMs, endMs);
+    }
   }
   return next;
 }

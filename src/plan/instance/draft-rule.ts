@@ -3,6 +3,8 @@ import type { DeclaredInstance, DeclaredRule, Grant, ListName, PrefixLengths } f
 import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
+import type { Inventory } from "../../model/inventory.ts";
+import type { Shown } from "../../model/observed.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
 import { decideAttachment } from "../../model/attachment.ts";
@@ -14,6 +16,7 @@ import { guardEntries } from "../lists/guards.ts";
 import type { Hold } from "../lists/holds.ts";
 import type { RejectedEntry, RuleEntries } from "../lists/rule-entries.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
+import { withoutYielded } from "../lists/yielding.ts";
 import { expiryOf } from "./expiry.ts";
 
 /** A rule can have 64 sources, and several conditions repeat the message. */
@@ -25,18 +28,24 @@ export interface Drafting {
   readonly quota: EntryQuota;
   readonly nowMs: number;
   readonly holds: Hold[];
+  readonly managed?: Inventory["entries"] | undefined;
+  readonly shown?: Shown | undefined;
 }
 
-/** Adds its holds to `holds`, and its usage of the namespace's quota to `quota`. */
+/**
+ * Adds its holds to `holds`, and its usage of the namespace's quota to `quota`. @param before the results for the rules that do not yield,
+ * if this one yields
+ */
 export function draftRule(
   gatheredRule: GatheredRule,
-  { gathered, guards, quota, nowMs, holds }: Drafting,
+  { gathered, guards, quota, nowMs, holds, managed, shown }: Drafting,
+  before: readonly CompiledRule[],
 ): CompiledRule {
   const { instance } = gathered;
   const { meta } = gatheredRule.rule;
   const attachment = decideAttachment(
     instance,
-    "WafIpRule",
+    meta.kind,
     meta.namespace,
     gathered.namespaceLabels.get(meta.namespace),
   );
@@ -53,7 +62,7 @@ export function draftRule(
   }
   const ungranted = grant === undefined ? undefined : ungrantedIn(instance, rule, grant);
   if (ungranted !== undefined) return { ...base, isAttached: false, verdict: "NotGranted", message: ungranted };
-  const read = readRuleEntries(gatheredRule);
+  const read = readRuleEntries(gatheredRule, nowMs);
   const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
   const guarded = guardEntries(guards, list, read.entries, {
     except: rule.except,
@@ -62,7 +71,10 @@ export function draftRule(
   });
   if (!expired) holds.push(...holdsOf(id, list, read));
   const sourceOf = (entry: Entry): string => placeOf({ parts: read.parts, cutFrom: guarded.cutFrom }, entry);
-  const wanted = expired ? new Set<Entry>() : guarded.entries;
+  const basis = { allowing: before, managed, shown };
+  const left = rule.yieldsTo === undefined ? guarded.entries : withoutYielded(rule, guarded.entries, basis);
+  const counting = expired ? new Set<Entry>() : left;
+  const wanted = rule.suggests ? new Set<Entry>() : counting;
   const fitting =
     grant === undefined ? { entries: wanted, rejected: [] } : quota.take(meta.namespace, list, wanted, grant, sourceOf);
   const partial = grant === undefined ? undefined : ungrantedPart(instance, gatheredRule.rule, grant);
@@ -74,6 +86,7 @@ export function draftRule(
       : verdictOf(gatheredRule, read, { guarded: guarded.rejected, tooMany: fitting.rejected, partial })),
     parts: read.parts,
     entries: fitting.entries,
+    ...(rule.suggests && { suggested: counting }),
     rejected: expired ? [] : [...read.invalid, ...guarded.rejected, ...fitting.rejected],
     cutFrom: guarded.cutFrom,
     ...derivation(rule, read, widestMerged(guards, list, grant)),
@@ -114,7 +127,7 @@ function widestMerged({ declared }: EntryGuards, list: ListName, grant: Grant | 
 }
 
 /** The entries of a rule without `except` and `aggregate` belong on its list as they are written. */
-export const notDerived = {
+const notDerived = {
   declared: undefined,
   cutFrom: new Map<Entry, Entry>(),
   widest: undefined,
@@ -170,7 +183,7 @@ function verdictOf(
   if (tooMany.length > 0) return { verdict: "QuotaExceeded", message };
   if (partial !== undefined) return { verdict: "NotGranted", message: partial };
   // A feed may be empty at times, for example with CrowdSec. Its own guards check that.
-  if (entries.size === 0 && gathered.rule.feeds.length === 0)
+  if (entries.size === 0 && gathered.texts.every(({ state }) => state !== "Listed"))
     return { verdict: "NoEntries", message: describeEmpty(gathered) };
   return accepted;
 }

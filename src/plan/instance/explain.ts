@@ -11,7 +11,7 @@ import type { Inventory, Manner } from "../../model/inventory.ts";
 import { observeSpellings } from "../../model/observe-spellings.ts";
 import type { ObservedEntries } from "../../model/observed.ts";
 import { ruleIdOf } from "../../model/rule-id.ts";
-import type { CompiledRule } from "../lists/compiled-rule.ts";
+import { type CompiledRule, endOf, evidenceOf } from "../lists/compiled-rule.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
 import type { DesiredState } from "./desired.ts";
 import { compileInSlices } from "./desired.ts";
@@ -37,6 +37,8 @@ export interface Wanting {
   readonly rule: DeclaredRule;
   /** The positions in the rule: `spec.addresses[3]`, or a line of a ConfigMap. */
   readonly sources: readonly string[];
+  /** Why a source lists the entry. */
+  readonly evidence: string | undefined;
   readonly expiresAtMs: number | undefined;
 }
 
@@ -139,7 +141,8 @@ function wantingOf(rule: CompiledRule, entry: Entry, cover: AddressCover): Wanti
     rule: rule.rule,
     // A merged network has the addresses of entries in several places.
     sources: sources.length === 0 ? sourcesIn(rule.parts, cover) : sources,
-    expiresAtMs: rule.expiresAtMs ?? rule.judged?.find((judged) => judged.entry === entry)?.untilMs,
+    evidence: evidenceOf(rule, entry),
+    expiresAtMs: rule.expiresAtMs ?? endOf(rule, entry),
   };
 }
 

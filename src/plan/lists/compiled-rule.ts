@@ -1,5 +1,4 @@
 // The result of compiling one declared rule or origin.
-import type { JudgedEntry } from "../../model/auto-block.ts";
 import type { DeclaredOrigin, DeclaredRule, ListName, PrefixLengths } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { GatheredRule } from "../../model/gathered.ts";
@@ -51,8 +50,8 @@ export interface CompiledRule {
   readonly rejected: readonly RejectedEntry[];
   readonly expiresAtMs: number | undefined;
   readonly expired: boolean;
-  /** For a WafAutoBlock: the entries that count, whether it enforces or only suggests them. */
-  readonly judged?: readonly JudgedEntry[];
+  /** The entries of a rule that only suggests them. */
+  readonly suggested?: ReadonlySet<Entry>;
 }
 
 export interface CompiledOrigin {
@@ -75,6 +74,16 @@ export function placeOf({ parts, cutFrom }: Pick<CompiledRule, "parts" | "cutFro
     if (place !== undefined) return place;
   }
   return "";
+}
+
+/** Why a source of the rule lists the entry; undefined if the rule simply names it. */
+export function evidenceOf({ parts }: Pick<CompiledRule, "parts">, entry: Entry): string | undefined {
+  return parts.map(({ evidence }) => evidence?.get(entry)).find((text) => text !== undefined);
+}
+
+/** When the entry ends by itself, without the others of the rule. */
+export function endOf({ parts }: Pick<CompiledRule, "parts">, entry: Entry): number | undefined {
+  return parts.find(({ entries }) => entries.has(entry))?.ending?.get(entry);
 }
 
 /** One sentence about rejected entries: their number and the first of them. */

@@ -13,7 +13,8 @@ import type { RejectedEntry } from "./rule-entries.ts";
  */
 export function limitedRule(rule: DeclaredRule, grant: Grant): DeclaredRule {
   const priority = Math.min(rule.priority, grant.maxPriority);
-  const ttlMs = grant.maxTtlMs === undefined ? rule.ttlMs : Math.min(rule.ttlMs ?? grant.maxTtlMs, grant.maxTtlMs);
+  const { maxTtlMs } = rule.yieldsTo === undefined ? grant : {};
+  const ttlMs = maxTtlMs === undefined ? rule.ttlMs : Math.min(rule.ttlMs ?? maxTtlMs, maxTtlMs);
   return { ...rule, priority, ttlMs, deletionPolicy: "Delete", meta: withoutAdoption(rule.meta, grant) };
 }
 
@@ -40,6 +41,7 @@ export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, gran
   const { namespace } = rule.meta;
   const action = ungrantedAction(instance, rule, grant);
   if (action !== undefined) return action;
+  if (rule.yieldsTo !== undefined) return undefined;
   if (grant.maxTtlMs !== undefined && rule.meta.createdAtMs === undefined && rule.expiresAtMs === undefined) {
     return `${owner} namespace ${namespace} entries without an expiry: set spec.expiresAt.`;
   }

@@ -15,7 +15,7 @@ import { narrowestContainers } from "../../address/ranges.ts";
 import type { Operation } from "../../model/operation.ts";
 import { ruleLabel } from "../../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { placeOf } from "./compiled-rule.ts";
+import { evidenceOf } from "./compiled-rule.ts";
 
 export type AddEntry = Extract<Operation, { kind: "AddEntry" }>;
 
@@ -132,11 +132,9 @@ function operationsFor(first: CompiledRule, left: number): (add: WantedAdd) => A
       names = { rules: [first.id, ...others.map(({ id }) => id)], reason: reasonFor(others.length) };
       named.set(rules, names);
     }
-    if (first.judged !== undefined) {
-      const reason = `listed by ${ruleLabel(first.id)}: ${placeOf(first, entry)}`;
-      return { kind: "AddEntry", list, entry, rules: names.rules, reason };
-    }
-    return { kind: "AddEntry", list, entry, rules: names.rules, reason: names.reason };
+    const evidence = evidenceOf(first, entry);
+    const reason = evidence === undefined ? names.reason : `listed by ${ruleLabel(first.id)}: ${evidence}`;
+    return { kind: "AddEntry", list, entry, rules: names.rules, reason };
   };
 }
 

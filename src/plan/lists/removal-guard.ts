@@ -146,15 +146,12 @@ export function decideRemovals(
   return { allowed, allowedOrigins, held: stillHeld, approval: left, approvals, record };
 }
 
-/**
- * Whether the entry has ended for all of its last owners, which still exist: it has expired in the feed of a rule, or it was an
- * automatic block that has expired or is exempt now. @param ended as in `DesiredState`
- */
+/** Whether the entry has ended for all of its last owners, which still exist. @param ended as in `DesiredState` */
 export function hasEnded(
   entry: Entry,
   owners: EntryOwners = unknownOwners,
   existingRules: ReadonlySet<string>,
-  ended: ReadonlyMap<string, ReadonlyMap<Entry, number>>,
+  ended: ReadonlyMap<string, Pick<ReadonlyMap<Entry, number>, "has">>,
 ): boolean {
   const known = readOwners(owners);
   return (
@@ -162,7 +159,7 @@ export function hasEnded(
     known.every((owner) => {
       const id = ruleIdOfOwner(owner) ?? "";
       if (!existingRules.has(id)) return false;
-      return owner.kind === "WafAutoBlock" || ended.get(`${id} ${owner.source ?? ""}`)?.has(entry) === true;
+      return ended.get(`${id} ${owner.source ?? ""}`)?.has(entry) === true;
     })
   );
 }

@@ -33,6 +33,10 @@ export interface RulePart {
   readonly isOfFeed?: true;
   /** The entries of a feed that expire by themselves. */
   readonly ending?: ReadonlyMap<Entry, number>;
+  /** The earliest of these ends. */
+  readonly firstEndMs?: number | undefined;
+  /** Why the source lists each entry, for people. */
+  readonly evidence?: ReadonlyMap<Entry, string>;
 }
 
 export interface RuleEntries {
@@ -59,16 +63,31 @@ const parsedTexts = new WeakMap<AddressText, ParsedAddresses>();
 /** The last parsed content of each source, as long as it is still in use. */
 const latest = new Map<string, WeakRef<ParsedAddresses>>();
 
-/** Parses the rule's own addresses and those of its sources. Pure: the same input gives the same result. */
-export function readRuleEntries({ rule, texts }: GatheredRule): RuleEntries {
+/** Parses the rule's own addresses and those of its sources, without those that have ended by `nowMs`. Pure: the same input gives the same result. */
+export function readRuleEntries({ rule, texts }: GatheredRule, nowMs = 0): RuleEntries {
   const parsed = [parsedInline.get(rule.addresses) ?? finished(parseInline(rule))];
   const missing: MissingText[] = [];
   for (const text of texts) {
     if (text.state === "Missing") missing.push(text);
     else parsed.push(parsedTexts.get(text) ?? finished(parseText(text)));
   }
-  const parts = parsed.filter(({ entries }) => entries.size > 0);
+  const parts = parsed.map((part) => withoutEnded(part, nowMs)).filter(({ entries }) => entries.size > 0);
   return { entries: mergeParts(parts), parts, invalid: parsed.flatMap(({ invalid }) => invalid), missing };
+}
+
+function withoutEnded<Part extends RulePart>(part: Part, nowMs: number): Part {
+  const { entries, ending, firstEndMs } = part;
+  if (ending === undefined || firstEndMs === undefined || firstEndMs > nowMs) return part;
+  const isLeft = (entry: Entry): boolean => (ending.get(entry) ?? Number.POSITIVE_INFINITY) > nowMs;
+  const left = new Map([...entries].filter(([entry]) => isLeft(entry)));
+  return { ...part, entries: left, firstEndMs: firstEndIn(ending, nowMs) };
+}
+
+/** The first end after this time; undefined if there is none. */
+function firstEndIn(ending: ReadonlyMap<Entry, number>, nowMs: number): number | undefined {
+  let first: number | undefined;
+  for (const endMs of ending.values()) if (endMs > nowMs && (first === undefined || endMs < first)) first = endMs;
+  return first;
 }
 
 /**
@@ -121,12 +140,13 @@ function* parseText(text: Exclude<AddressText, MissingText>): Generator<undefine
   const { source } = text;
   if (text.state === "Listed") {
     const entries = new Map(text.entries.map((entry) => [entry, source]));
-    const { ending } = text;
+    const { ending, evidence } = text;
     const listed = {
       source,
       entries,
       isOfFeed: true,
-      ...(ending && { ending }),
+      ...(ending && { ending, firstEndMs: firstEndIn(ending, 0) }),
+      ...(evidence && { evidence }),
       invalid: [],
       spellings: noSpellings,
     } as const;

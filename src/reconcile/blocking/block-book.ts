@@ -39,6 +39,11 @@ export class BlockBook {
     this.#ports = ports;
   }
 
+  /** What `view` has returned last; undefined if nothing was read yet. */
+  known(instance: ObjectName): BlocksView | undefined {
+    return this.#views.get(nameKey(instance));
+  }
+
   /** Increases whenever entries of the instance may have changed. */
   version(instance: ObjectName): number {
     return this.#versions.get(nameKey(instance)) ?? 0;

@@ -5,10 +5,6 @@ import { TimeSlices } from "../../async/time-slices.ts";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import type { Condition } from "../../api/conditions.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import type { JudgedRule } from "../../model/auto-block.ts";
-import type { Gathered } from "../../model/gathered.ts";
-import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
-import { autoBlockStatus } from "../status/auto-block-status.ts";
 import { cacheClearStatus } from "../cache-clear/cache-clear-status.ts";
 import { instanceStatus } from "../status/instance-status.ts";
 import { originStatus } from "../status/origin-status.ts";
@@ -18,14 +14,14 @@ import { withoutUndefined, writeStatus } from "../status/write-status.ts";
 import type { RunFacts } from "../facts.ts";
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
-import { nameKey } from "../../model/resource.ts";
-import type { StatusPort } from "../ports.ts";
+import type { ReconcilePorts, StatusPort } from "../ports.ts";
 
 /** Writing many small statuses one after another takes long; writing all of them in parallel delays other requests. */
 const statusesAtOnceMax = 3;
 
 interface ReportPorts {
   readonly status: StatusPort;
+  readonly statusOf?: ReconcilePorts["statusOf"];
   readonly clock: Pick<Clock, "monotonicMs" | "sleep">;
 }
 
@@ -111,7 +107,7 @@ interface Reported {
 }
 
 async function reportObjects(
-  { status, clock }: ReportPorts,
+  { status, clock, statusOf }: ReportPorts,
   memory: InstanceMemory,
   facts: RunFacts,
   isWorthWriting: IsWorthWriting,
@@ -132,19 +128,14 @@ async function reportObjects(
   await mapConcurrently(ownersFirst, statusesAtOnceMax, async (rule) => {
     if (rule.rule.meta.deleting) return;
     const changedMs = memory.ruleChangedMs.get(rule.id);
-    const judged = judgedOf(facts.gathered, rule);
-    await report(rule.rule.meta, (before) =>
-      judged === undefined ? ruleStatus(before, rule, facts, changedMs) : autoBlockStatus(before, rule, judged, facts),
+    await report(
+      rule.rule.meta,
+      (before) => statusOf?.(before, rule, facts) ?? ruleStatus(before, rule, facts, changedMs),
     );
   });
   for (const origin of facts.desired.compiledOrigins) {
     await report(origin.origin.meta, (before) => originStatus(before, origin, facts));
   }
-}
-
-function judgedOf({ rules }: Gathered, { rule }: CompiledRule): JudgedRule | undefined {
-  if (rule.meta.kind !== "WafAutoBlock") return undefined;
-  return rules.find((one) => one.judged !== undefined && nameKey(one.rule.meta) === nameKey(rule.meta))?.judged;
 }
 
 /** Whether more than the rate and the remaining time differs. */

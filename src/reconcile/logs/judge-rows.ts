@@ -9,12 +9,17 @@
 import { dayOf, formatDay } from "../../model/time-text.ts";
 import type { DeclaredAutoBlock, JudgedEntry } from "../../model/auto-block.ts";
 import type { Entry } from "../../address/entry.ts";
+import { NetworkIndex } from "../../address/ranges.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { type LogEntry, logTimeMs } from "../../model/log-entry.ts";
 import { readClientAddress } from "../../plan/blocking/client-address.ts";
 import { judgedBlocks } from "../../plan/blocking/judged-blocks.ts";
 import { Judges } from "../../plan/blocking/judges.ts";
-import { exemptionsIn } from "../../plan/instance/auto-block-exemptions.ts";
+import { compileDesired, guardsIn } from "../../plan/instance/desired.ts";
+import { guardEntries } from "../../plan/lists/guards.ts";
+import { protectedFrom } from "../../plan/lists/yielding.ts";
+import { compileOrigins } from "../../plan/origins/desired-origins.ts";
+import { blockRule } from "../blocking/block-source.ts";
 import type { DaySummary } from "../../plan/logs/day-reading.ts";
 import { identityOfFields, type IdentitySeed, type RowTally } from "../../plan/logs/row-tally.ts";
 import type { ReadPage } from "./read-logs.ts";
@@ -122,10 +127,7 @@ export class DayJudging {
       this.#draft.use(judgedBlocks(gathered), nowMs);
     }
     // The exemptions are compiled when the first client reaches a threshold.
-    return this.#draft.take(rows, nowMs, ({ meta: { namespace }, exempt }) => {
-      const exemptionOf = exemptionsIn(gathered, { namespace, exempt }, nowMs);
-      return (entry: Entry) => exemptionOf(entry) !== undefined;
-    });
+    return this.#draft.take(rows, nowMs, (block) => exemptionsIn(gathered, block, nowMs));
   }
 
   #identityOf({ timestamp, client_ip, http_method, request_path, user_agent }: LogEntry, atMs: number): number {
@@ -138,6 +140,18 @@ export class DayJudging {
     const time = Number.isNaN(atMs) ? timestamp : atMs;
     return identityOfFields([low, high, time, client, http_method, request_path, user_agent]);
   }
+}
+
+/** Whether an entry must not be blocked for the WafAutoBlock, as far as the declared state tells. */
+export function exemptionsIn(gathered: Gathered, block: DeclaredAutoBlock, nowMs: number): (entry: Entry) => boolean {
+  const rules = gathered.rules.filter(({ rule }) => rule.action === "Allow");
+  const { rules: allowing } = compileDesired({ ...gathered, rules }, nowMs);
+  const { rule } = blockRule(block, gathered, { state: "Unreachable", problem: "" });
+  const protecting = new NetworkIndex(protectedFrom(rule, { allowing }));
+  const guards = guardsIn(gathered, compileOrigins(gathered).compiled);
+  return (entry) =>
+    protecting.overlaps(entry) !== undefined ||
+    guardEntries(guards, "blocklist", new Map([[entry, ""]])).entries.size === 0;
 }
 
 /** The number of parsed addresses cached for a day. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { JudgedEntry } from "../../../src/model/auto-block.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
 import type { BlocksView } from "../../../src/reconcile/blocking/block-book.ts";
-import { withJudged } from "../../../src/reconcile/blocking/block-source.ts";
+import { withBlockRules } from "../../../src/reconcile/blocking/block-source.ts";
 import { examineInSlices, explainAddress } from "../../../src/plan/instance/explain.ts";
 import type { AutoBlockOverrides } from "../../support/builders/declare-auto-block.ts";
 import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
@@ -44,7 +44,7 @@ function declared(
     origins: origins.map((host) => anOrigin(host)),
     autoBlocks: [autoBlock],
   });
-  return withJudged(plain, viewOf(entries, name, autoBlock.meta.uid));
+  return withBlockRules(plain, viewOf(entries, name, autoBlock.meta.uid));
 }
 
 function blocked(entries: readonly JudgedEntry[], story: Story = {}): string[] {
@@ -53,7 +53,13 @@ function blocked(entries: readonly JudgedEntry[], story: Story = {}): string[] {
 
 /** The record of an entry that wafsync added for the WafAutoBlock. */
 const held: InventoryOverrides = {
-  blocklist: [["203.0.113.7", undefined, [{ kind: "WafAutoBlock", name: "edge/scanners", source: undefined }]]],
+  blocklist: [
+    [
+      "203.0.113.7",
+      undefined,
+      [{ kind: "WafAutoBlock", name: "edge/scanners", source: "the log of blocked requests" }],
+    ],
+  ],
 };
 
 describe("the declaration of a WafAutoBlock", () => {
@@ -68,7 +74,7 @@ describe("the declaration of a WafAutoBlock", () => {
     const entries = [judged("203.0.113.7"), judged("203.0.113.8", { untilMs: nowMs })];
     expect(blocked(entries, story)).toStrictEqual([]);
     const [rule] = desiredOf(declared(entries, story)).rules;
-    expect(rule?.judged?.map((one) => one.entry)).toStrictEqual(["203.0.113.7"]);
+    expect([...(rule?.suggested ?? [])]).toStrictEqual(["203.0.113.7"]);
   });
 
   test("is added with its name and the evidence, and removed regardless of the guards", () => {
@@ -82,7 +88,7 @@ describe("the declaration of a WafAutoBlock", () => {
       },
     ]);
     const many = Array.from({ length: 200 }, (_, index) => `198.18.0.${index}`);
-    const owner = { kind: "WafAutoBlock", name: "edge/scanners", source: undefined } as const;
+    const owner = { kind: "WafAutoBlock", name: "edge/scanners", source: "the log of blocked requests" } as const;
     const inventory = { blocklist: many.map((text) => [text, undefined, [owner]] as const) };
     const observed = { blocklist: many };
     const ended = planOf({ gathered: declared([]), observed, inventory });
@@ -101,14 +107,14 @@ describe("the declaration of a WafAutoBlock", () => {
     expect(explainAddress(entry("203.0.113.7"), finished(examineInSlices(input)))).toMatchObject({
       verdict: "Blocked",
       coverings: [
-        { wantedBy: [{ sources: [expect.stringContaining("63 requests")], expiresAtMs: nowMs + hourMs / 2 }] },
+        { wantedBy: [{ evidence: expect.stringContaining("63 requests"), expiresAtMs: nowMs + hourMs / 2 }] },
       ],
     });
   });
 
   test("stays on the list while its entries are unknown", () => {
     const plain = gathered({ autoBlocks: [anAutoBlock()] });
-    const unknown = withJudged(plain, { state: "Unreachable", problem: "The record can't be read." });
+    const unknown = withBlockRules(plain, { state: "Unreachable", problem: "The record can't be read." });
     const observed = { blocklist: ["203.0.113.7"] };
     const plan = planOf({ gathered: unknown, observed, inventory: held });
     expect(plan.operations).toStrictEqual([]);
@@ -175,10 +181,11 @@ describe("exempt from automatic blocks is", () => {
 describe("the automatic block of a guest", () => {
   const grant = aGrant({ kinds: ["WafAutoBlock", "WafIpRule"], actions: ["Block", "Allow"], maxEntries: 2 });
 
-  function guest(entries: readonly JudgedEntry[], rules: readonly GatheredRule[] = [], given = grant) {
+  function guest(entries: readonly JudgedEntry[], rules: readonly GatheredRule[] = [], given = grant, origin?: string) {
     const block = anAutoBlock({ name: "shop/mine" });
-    const plain = gathered({ instance: anInstance({ access: [given] }), rules, autoBlocks: [block] });
-    return withJudged(plain, viewOf(entries, "shop/mine", block.meta.uid));
+    const origins = origin === undefined ? [] : [anOrigin(origin, { name: "shop/mine" })];
+    const plain = gathered({ instance: anInstance({ access: [given] }), rules, origins, autoBlocks: [block] });
+    return withBlockRules(plain, viewOf(entries, "shop/mine", block.meta.uid));
   }
 
   test("does nothing without grants for its kind and for Block", () => {
@@ -202,13 +209,13 @@ describe("the automatic block of a guest", () => {
   });
 
   test("is not affected by the guest's origins if it belongs to the owner, so a guest can't unblock its visitors", () => {
-    const origins = [anOrigin("203.0.113.7", { name: "shop/mine" })];
     const entries = [judged("203.0.113.7")];
-    const owners = { ...declared(entries), origins };
-    expect([
-      ...desiredOf({ ...owners, instance: anInstance({ access: [grant] }) }).lists.blocklist.keys(),
-    ]).toStrictEqual(["203.0.113.7"]);
-    expect(desiredOf({ ...guest(entries), origins }).lists.blocklist.size).toBe(0);
+    const state = guest(entries, [], grant, "203.0.113.7");
+    expect(desiredOf(state).lists.blocklist.size).toBe(0);
+    const owners = anAutoBlock();
+    const theirs = { ...gathered(state), rules: [], autoBlocks: [owners] };
+    const view = viewOf(entries, "edge/scanners", owners.meta.uid);
+    expect([...desiredOf(withBlockRules(theirs, view)).lists.blocklist.keys()]).toStrictEqual(["203.0.113.7"]);
   });
 
   test("never blocks what the owner allows", () => {
@@ -235,7 +242,7 @@ test("an owner's block is not affected by a guest's later Allow entry", () => {
     rules: [allow],
     autoBlocks: [anAutoBlock()],
   });
-  const state = withJudged(plain, viewOf([judged("203.0.113.7")]));
+  const state = withBlockRules(plain, viewOf([judged("203.0.113.7")]));
   const later = compileDesired(state, nowMs, anInventory(held).entries);
   expect([later.lists.blocklist.size, later.lists.allowlist.size]).toStrictEqual([1, 0]);
 });

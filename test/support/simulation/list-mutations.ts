@@ -372,18 +372,21 @@ export const listMutations: readonly Mutation[] = [
     "the record of a former feed of the same name counts as absent":
       "owner !== undefined && spec?.feed?.uid !== owner.uid → owner !== undefined && spec?.feed?.uid === ''",
   }),
-  ...breaks("src/plan/lists/judged-entries.ts", "test/plan/instance/auto-blocks.test.ts", {
-    "automatic blocks exempt what the WAF's own allowlist shows":
-      "if (clients.length === 0 || shown === undefined) return []; → if (clients.length >= 0 || shown === undefined) return [];",
-    "exempt clients are not blocked automatically":
-      ".filter(({ entry }) => exemptionOf(exemptions, entry) === undefined) →",
-    "automatic blocks end on time": "untilMs > nowMs && (grant → (grant",
+  ...breaks("src/plan/lists/yielding.ts", "test/plan/instance/auto-blocks.test.ts", {
+    "automatic blocks exempt what the WAF's own allowlist shows": "basis), ...others]; → basis)];",
+    "automatic blocks exempt the current primary origin": "[...yieldsTo, ...primary] → [...yieldsTo]",
   }),
-  ...breaks("src/plan/instance/draft-auto-block.ts", "test/plan/instance/auto-blocks.test.ts", {
-    "automatic blocks exempt the current primary origin":
-      "...(shown?.primaryOrigin === undefined ? [] : [shown.primaryOrigin])] → ]",
+  ...breaks("src/plan/instance/draft-rule.ts", "test/plan/instance/auto-blocks.test.ts", {
+    "exempt clients are not blocked automatically":
+      "withoutYielded(rule, guarded.entries, basis); → guarded.entries ?? basis;",
+  }),
+  ...breaks("src/plan/lists/rule-entries.ts", "test/plan/instance/auto-blocks.test.ts", {
+    "automatic blocks end on time": "firstEndMs > nowMs) return part; → firstEndMs > 0) return part;",
+  }),
+  ...breaks("src/reconcile/blocking/block-source.ts", "test/plan/instance/auto-blocks.test.ts", {
     "a guest's origins exempt no visitor from the owner's automatic blocks":
-      'meta.namespace === namespace ? [host] : [] → meta.namespace === namespace || namespace !== "" ? [host] : []',
+      'origin.meta.namespace === meta.namespace ? → origin.meta.namespace !== "" ?',
+    "the guards for removals do not count automatic blocks that have ended": "{ has: () => true }; → undefined;",
   }),
   ...breaks("src/plan/lists/refusals.ts", "test/plan/lists/memory-of-faults.test.ts", {
     "setting the clock back does not delay the retry of a rejected entry":

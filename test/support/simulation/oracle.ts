@@ -79,22 +79,25 @@ export function wantedEntries(declared: Gathered, nowMs: number, memory: Memory)
 
 /** Automatic blocks as plain rules: the clients that are listed at this time, and not exempt. */
 function withJudgedClients(gathered: Gathered, nowMs: number): Gathered {
-  if (!gathered.rules.some(({ judged }) => judged !== undefined)) return gathered;
+  if (!gathered.rules.some(({ rule }) => rule.yieldsTo !== undefined)) return gathered;
   const { namespace } = gathered.instance.meta;
   const allows = gathered.rules.filter(({ rule }) => rule.action === "Allow" && rule.meta.namespace === namespace);
   const allowed = allows
     .filter((rule) => !isOver(rule, nowMs))
     .flatMap((rule) => entriesOf(rule).filter((entry) => !isForbidden(gathered, "allowlist", entry)));
   const rules = gathered.rules.map((rule): GatheredRule => {
-    if (rule.judged === undefined) return rule;
-    const { declared, judgement } = rule.judged;
-    const listed = declared.mode === "Suggest" ? [] : judgement.entries.filter(({ untilMs }) => untilMs > nowMs);
-    const exempt = [...declared.exempt, ...allowed];
-    const addresses = listed
-      .map(({ entry }) => entry)
-      .filter((entry) => !isForbidden(gathered, "blocklist", entry))
-      .filter((entry) => !exempt.some((other) => sharesAddress(other, entry)));
-    return { ...rule, rule: { ...rule.rule, addresses } };
+    const { yieldsTo, suggests } = rule.rule;
+    if (yieldsTo === undefined) return rule;
+    const exempt = [...yieldsTo, ...allowed];
+    const texts = rule.texts.map((text) => {
+      if (text.state !== "Listed") return text;
+      const entries = text.entries
+        .filter((entry) => suggests !== true && (text.ending?.get(entry) ?? 0) > nowMs)
+        .filter((entry) => !isForbidden(gathered, "blocklist", entry))
+        .filter((entry) => !exempt.some((other) => sharesAddress(other, entry)));
+      return { ...text, entries };
+    });
+    return { ...rule, texts };
   });
   return { ...gathered, rules };
 }

@@ -169,11 +169,14 @@ export class SimBlocks {
 
   /** Adds the rule of the WafAutoBlock to a declared state, with the clients that the process knows to be listed. */
   extended(gathered: Gathered, known: Gathered | undefined): Gathered {
-    const judged = known?.rules.filter((rule) => rule.judged !== undefined) ?? [];
-    const rules = judged.flatMap((rule) => {
-      const declared = gathered.autoBlocks?.find(({ meta }) => meta.uid === rule.rule.meta.uid);
-      if (declared === undefined || rule.judged === undefined) return [];
-      return [{ ...rule, rule: { ...rule.rule, meta: declared.meta }, judged: { ...rule.judged, declared } }];
+    const rules = (known?.rules ?? []).flatMap(({ rule, texts }) => {
+      const declared = gathered.autoBlocks?.find(({ meta }) => meta.uid === rule.meta.uid);
+      if (declared === undefined) return [];
+      const { meta, exempt, mode } = declared;
+      const { suggests: _, ...rest } = rule;
+      return [
+        { rule: { ...rest, meta, yieldsTo: exempt, ...(mode === "Suggest" && { suggests: true as const }) }, texts },
+      ];
     });
     return rules.length === 0 ? gathered : { ...gathered, rules: [...gathered.rules, ...rules] };
   }

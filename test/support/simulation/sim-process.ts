@@ -10,6 +10,7 @@ import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import { BlockBook } from "../../../src/reconcile/blocking/block-book.ts";
 import { withAutoBlocks } from "../../../src/reconcile/blocking/block-source.ts";
+import { blockStatusFrom } from "../../../src/reconcile/blocking/block-status.ts";
 import { FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
 import { withFeeds } from "../../../src/reconcile/feeds/feed-source.ts";
 import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../../../src/reconcile/ports.ts";
@@ -215,6 +216,7 @@ export class SimProcess {
       },
       openWaf: (instance, key) => this.#open(instance, key),
       status: this.#status(),
+      statusOf: blockStatusFrom(this.#blocks),
       clock: this.#clock(),
       random: world.random,
       observer: this.#observer(),

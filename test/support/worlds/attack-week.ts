@@ -6,7 +6,7 @@ import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { readObservedEntry } from "../../../src/address/entry.ts";
 import { NetworkIndex } from "../../../src/address/ranges.ts";
 import { Judges } from "../../../src/plan/blocking/judges.ts";
-import { exemptionsIn } from "../../../src/plan/instance/auto-block-exemptions.ts";
+import { exemptionsIn } from "../../../src/reconcile/logs/judge-rows.ts";
 import { anAutoBlock, newRow } from "../builders/declare-auto-block.ts";
 import { aRule, anInstance, anOrigin } from "../builders/declare.ts";
 import { gathered } from "../builders/gathered.ts";
@@ -153,10 +153,7 @@ export function judgeWeek(week: Week, restartsAt: (look: number) => boolean = ()
       const row = week.rows[next];
       if (row !== undefined) batch.push(row.entry);
     }
-    const found = judges.take(batch.map(newRow), nowMs, ({ meta: { namespace }, exempt }) => {
-      const exemptionOf = exemptionsIn(declared, { namespace, exempt }, nowMs);
-      return (entry) => exemptionOf(entry) !== undefined;
-    });
+    const found = judges.take(batch.map(newRow), nowMs, (block) => exemptionsIn(declared, block, nowMs));
     for (const { block, listed: entries } of found) {
       listed.push(...entries.map((one) => ({ ...one, by: block.meta.name })));
     }

@@ -5,12 +5,13 @@ import { findCondition } from "../../../src/api/conditions.ts";
 import type { ConditionType } from "../../../src/api/reasons.ts";
 import { isPublished } from "../../../src/api/reasons.ts";
 import type { ReadingReport } from "../../../src/model/auto-block.ts";
+import type { WafAutoBlockStatus } from "../../../src/api/waf-auto-block.ts";
 import { readObservedEntry } from "../../../src/address/entry.ts";
 import { compileDesired } from "../../../src/plan/instance/desired.ts";
 import { planInstance } from "../../../src/plan/instance/plan.ts";
-import { withJudged } from "../../../src/reconcile/blocking/block-source.ts";
+import { withBlockRules } from "../../../src/reconcile/blocking/block-source.ts";
 import { factsWithoutRead } from "../../../src/reconcile/facts.ts";
-import { autoBlockStatus } from "../../../src/reconcile/status/auto-block-status.ts";
+import { blockStatusFrom } from "../../../src/reconcile/blocking/block-status.ts";
 import type { AutoBlockOverrides } from "../../support/builders/declare-auto-block.ts";
 import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
 import { anInventory, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
@@ -19,7 +20,7 @@ interface Told {
   readonly reading?: ReadingReport;
   readonly leftOut?: number;
   readonly others?: number;
-  readonly before?: Parameters<typeof autoBlockStatus>[0];
+  readonly before?: Partial<WafAutoBlockStatus>;
   readonly atMs?: number;
 }
 
@@ -36,7 +37,8 @@ function statusOf(
   const entry = { entry: readObservedEntry("203.0.113.7"), ...times, times: 1, requests: 60, reasons };
   const judgement = { entries: [entry], rows: { matched: 60, late: 0, unreadable: 0 }, lastRowMs: nowMs, leftOut };
   const judgements = new Map([[blockKey(block.meta), judgement]]);
-  const state = withJudged(gathered({ autoBlocks: [block, ...older] }), { state: "Known", judgements, reading });
+  const view = { state: "Known", judgements, reading } as const;
+  const state = withBlockRules(gathered({ autoBlocks: [block, ...older] }), view);
   const desired = compileDesired(state, nowMs);
   const [inventory, seen] = [anInventory(), observed({ blocklist: ["203.0.113.7"] })];
   const plan = planInstance({ desired, observed: seen, inventory, nowMs });
@@ -45,9 +47,10 @@ function statusOf(
     { phase: "Ended", nowMs: atMs, result: { kind: "Done" } },
   );
   const rule = desired.rules.find(({ rule: { meta } }) => meta.name === "scanners");
-  const judged = state.rules.find(({ rule: { meta } }) => meta.name === "scanners")?.judged;
-  if (rule === undefined || judged === undefined) throw new Error("the WafAutoBlock is missing");
-  const status = autoBlockStatus(before, rule, judged, { ...started, observed: seen, plan, inventory });
+  if (rule === undefined) throw new Error("the WafAutoBlock is missing");
+  const statusFor = blockStatusFrom({ known: () => view });
+  const status: Partial<WafAutoBlockStatus> =
+    statusFor(before, rule, { ...started, observed: seen, plan, inventory }) ?? {};
   const conditions = (status.conditions ?? []) as readonly Condition[];
   for (const { type, reason, status: value } of conditions) {
     expect([type, reason, value, isPublished(type, reason, value)]).toStrictEqual([type, reason, value, true]);

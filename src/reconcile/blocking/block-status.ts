@@ -10,21 +10,53 @@ import {
 import type { ReasonOf } from "../../api/reasons.ts";
 import type { WafAutoBlockStatus } from "../../api/waf-auto-block.ts";
 import { entriesShownMax } from "../../api/waf-auto-block.ts";
-import type { JudgedEntry, JudgedRule } from "../../model/auto-block.ts";
+import type { DeclaredAutoBlock, JudgedEntry, Judgement, ReadingReport } from "../../model/auto-block.ts";
 import { counted, inThousands, shortened } from "../../model/sentence.ts";
 import { visibleText } from "../../model/visible-text.ts";
 import { autoBlocksMax, judgedBlocks } from "../../plan/blocking/judged-blocks.ts";
+import { blockKey } from "../../plan/blocking/judges.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { ruleProgress } from "../../plan/instance/progress.ts";
-import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
+import { type CompiledRule, endOf } from "../../plan/lists/compiled-rule.ts";
+import type { BlockBook } from "./block-book.ts";
 import type { RunFacts } from "../facts.ts";
-import { assessRule } from "./assess-rule.ts";
-import type { SyncedFinding } from "./conditions.ts";
-import { accepted, conditionsOf } from "./conditions.ts";
+import type { ReconcilePorts } from "../ports.ts";
+import { assessRule } from "../status/assess-rule.ts";
+import type { SyncedFinding } from "../status/conditions.ts";
+import { accepted, conditionsOf } from "../status/conditions.ts";
 
 const labelLengthMax = 100;
 
-export function autoBlockStatus(
+/** Reports the rules of WafAutoBlocks. */
+export function blockStatusFrom(book: Pick<BlockBook, "known">): NonNullable<ReconcilePorts["statusOf"]> {
+  return (before, rule, facts) => {
+    const { meta } = rule.rule;
+    if (meta.kind !== "WafAutoBlock") return undefined;
+    const declared = facts.gathered.autoBlocks?.find((one) => blockKey(one.meta) === blockKey(meta));
+    if (declared === undefined) return undefined;
+    const view = book.known(declared.instance);
+    const [judgement = nothing, reading] =
+      view?.state === "Known" ? [view.judgements.get(blockKey(meta)), view.reading] : [];
+    return autoBlockStatus(before, rule, { declared, judgement, reading }, facts);
+  };
+}
+
+/** What the log reader knows about one WafAutoBlock. */
+interface JudgedRule {
+  readonly declared: DeclaredAutoBlock;
+  readonly judgement: Judgement;
+  /** Undefined until the logs were read once. */
+  readonly reading: ReadingReport | undefined;
+}
+
+const nothing: Judgement = {
+  entries: [],
+  rows: { matched: 0, late: 0, unreadable: 0 },
+  lastRowMs: undefined,
+  leftOut: 0,
+};
+
+function autoBlockStatus(
   before: Partial<WafAutoBlockStatus>,
   rule: CompiledRule,
   judged: JudgedRule,
@@ -45,7 +77,7 @@ export function autoBlockStatus(
     facts.nowMs,
   );
   const { rows, leftOut, lastRowMs } = judged.judgement;
-  const listed = rule.judged ?? [];
+  const listed = judged.judgement.entries.filter(({ entry }) => (rule.suggested ?? rule.entries).has(entry));
   const isEnforced = judged.declared.mode === "Enforce";
   return {
     ...before,
@@ -60,15 +92,18 @@ export function autoBlockStatus(
     clients: listed
       .toSorted((a, b) => b.sinceMs - a.sinceMs)
       .slice(0, entriesShownMax)
-      .map(clientOf),
+      .map((client) => clientOf(client, rule)),
   };
 }
 
-function clientOf({ entry, sinceMs, untilMs, times, requests, firstMs, lastMs, reasons }: JudgedEntry) {
+function clientOf(
+  { entry, sinceMs, untilMs, times, requests, firstMs, lastMs, reasons }: JudgedEntry,
+  rule: CompiledRule,
+) {
   return {
     entry,
     since: formatTime(sinceMs),
-    until: formatTime(untilMs),
+    until: formatTime(endOf(rule, entry) ?? untilMs),
     times,
     requests,
     firstRequest: formatTime(firstMs),
@@ -85,7 +120,7 @@ function assess(
 ): SyncedFinding {
   const found = assessRule(rule, progress, facts);
   if (found.reason !== "Synced") return found;
-  const count = counted(rule.judged?.length ?? 0, "client", "clients");
+  const count = counted((rule.suggested ?? rule.entries).size, "client", "clients");
   const message = declared.mode === "Suggest" ? `${count} suggested. No client is blocked.` : `${count} blocked.`;
   return { ...found, message };
 }
