@@ -1,12 +1,10 @@
 // The whole life cycle of an automatic block, with the program as users run it: suggested, enforced, explained, expired.
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { keySpellings, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
-const later = join(import.meta.dirname, "../support/processes/wafsync-later.ts");
 const attacker = "203.0.113.66";
 const neighbour = "203.0.113.67";
 const partner = "198.51.100.7";
@@ -71,7 +69,7 @@ test("an attacker is suggested, then blocked, explained by why, and unblocked on
   // Another command and another process keep the entry until it expires.
   expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
   expect(waf.blocklist).toStrictEqual([attacker]);
-  const ended = { program: later, environment: { WAFSYNC_TEST_LATER_MS: String(31 * 60_000) } };
+  const ended = { laterMs: 31 * 60_000 };
   const apply = await runWafsync(["apply", ...folder.from], ended);
   expect([apply.code, apply.stderr]).toStrictEqual([0, expect.not.stringContaining("error")]);
   expect(waf.blocklist).toStrictEqual([]);

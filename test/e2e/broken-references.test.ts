@@ -5,8 +5,10 @@ import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+
+runFaster();
 
 const examples = join(import.meta.dirname, "../../examples/directory");
 const key = "demo-key-0123456789";

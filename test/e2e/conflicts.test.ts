@@ -2,9 +2,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+
+runFaster();
 
 const one = "198.51.100.9";
 

@@ -2,8 +2,10 @@
 // WAF as unmanaged ones.
 import { expect, test } from "@jest/globals";
 import { waitFor } from "../support/builders/cluster-objects.ts";
-import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+
+runFaster();
 
 const address = "192.0.2.17";
 const list = "/api/blocklist_ips";

@@ -1,12 +1,12 @@
 // The bans of CrowdSec from their beginning to their end, with the program as users run it and the default guards.
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { someAddresses } from "../support/builders/declare-feed.ts";
 import { FakeCrowdsec } from "../support/fakes/fake-crowdsec.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 import { instanceDocument, ruleDocument, testKey, type WafFolder, wafFolder } from "../support/worlds/waf-folder.ts";
 
-const later = join(import.meta.dirname, "../support/processes/wafsync-later.ts");
+runFaster();
+
 const hourMs = 3_600_000;
 
 async function declare(folder: WafFolder, crowdsec: FakeCrowdsec): Promise<void> {
@@ -30,8 +30,7 @@ spec:
 /** Applies after this time, and returns what is on the WAF then. */
 async function applied(folder: WafFolder, laterMs: number) {
   const flags = ["--allow-private-feeds", "--allow-insecure-http"];
-  const environment = { WAFSYNC_TEST_LATER_MS: String(laterMs) };
-  const { code } = await runWafsync(["apply", ...folder.from, ...flags], { program: later, environment });
+  const { code } = await runWafsync(["apply", ...folder.from, ...flags], { laterMs });
   return { code, blocked: folder.simulator.waf(testKey).blocklist.toSorted() };
 }
 

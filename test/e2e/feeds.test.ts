@@ -78,7 +78,6 @@ function kept(what: string, list: readonly string[], reason: string, message: st
   };
 }
 
-const later = join(import.meta.dirname, "../support/processes/wafsync-later.ts");
 const minuteMs = 60_000;
 
 /** Guards of the instance that allow everything, so that only the guards of the feed are tested. */
@@ -109,8 +108,8 @@ class FeedWorld {
     this.#asked += 1;
     const asked = { "wafsync.dev/requested-at": String(this.#asked), ...annotations };
     await this.folder.files.write("feed.yaml", feedDocument(this.url, { annotations: asked }));
-    const environment = { WAFSYNC_TEST_LATER_MS: String(this.laterMs), WAFSYNC_TEST_HASTE: String(this.haste) };
-    return await runWafsync(["apply", ...this.folder.from, "--allow-private-feeds"], { program: later, environment });
+    const { laterMs, haste } = this;
+    return await runWafsync(["apply", ...this.folder.from, "--allow-private-feeds"], { laterMs, haste });
   }
 
   /** Fetches, and returns the reported result. */

@@ -1,7 +1,9 @@
 // The guards on entries, `except` and `aggregate` from a user's view: what `plan` and `why` print, and what `apply` writes.
 import { describe, expect, test } from "@jest/globals";
 import { originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
+
+runFaster();
 
 const neverBlock = `  guards: {neverBlock: [192.0.2.5]}\n`;
 

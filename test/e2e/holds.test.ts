@@ -2,10 +2,11 @@
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 import { configMapDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
-const later = join(import.meta.dirname, "../support/processes/wafsync-later.ts");
+runFaster();
+
 const hourMs = 3_600_000;
 
 test("Many small removals by several commands are put on hold like one large removal", async () => {
@@ -54,7 +55,7 @@ test("an invalid line of one rule puts its own removals on hold, and lets anothe
   await using folder = await wafFolder();
   const waf = folder.simulator.waf(testKey);
   const until = `  expiresAt: "${new Date(Date.now() + hourMs).toISOString()}"\n`;
-  const afterwards = { program: later, environment: { WAFSYNC_TEST_LATER_MS: String(2 * hourMs) } };
+  const afterwards = { laterMs: 2 * hourMs };
   await folder.files.write("feed.yaml", ruleDocument("feed", { configMap: "feed" }));
   await folder.files.write("list.yaml", configMapDocument("feed", ["192.0.2.1", "192.0.2.2", "192.0.2.3"]));
   await folder.files.write("other.yaml", ruleDocument("other", { addresses: ["203.0.113.1", "203.0.113.2"] }));

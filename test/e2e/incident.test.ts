@@ -11,10 +11,12 @@ import { handMadeLists } from "../support/builders/hand-made-lists.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { builtProgram } from "../support/processes/built-program.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
-import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { everythingPrinted, runFaster, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { configMapDocument, keySpellings, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+runFaster();
 
 const program = builtProgram();
 const urgent = "203.0.113.9";

@@ -10,7 +10,9 @@ import type { SimulatedWaf } from "../../src/simulator/simulated-waf.ts";
 import { publicBlocklist } from "../support/builders/public-blocklist.ts";
 import { configMapDocument, originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
+
+runFaster();
 
 const addresses = publicBlocklist();
 

@@ -2,7 +2,7 @@
 // and the exit codes of `plan` and `apply`.
 import { expect, test } from "@jest/globals";
 import { FeedServer } from "../support/fakes/feed-server.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { servePage, textOf } from "../support/worlds/open-page.ts";
 import {
@@ -15,6 +15,8 @@ import {
   wafFolder,
 } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+runFaster();
 
 async function run({ from }: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
   return await runWafsync([...command.split(" "), ...from, ...more]);

@@ -17,10 +17,12 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { addresses } from "../support/builders/declare.ts";
 import { logKey, logWorld } from "../support/worlds/log-world.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { instanceDocument, ruleDocument, secretDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+runFaster();
 
 /** Only root can give a file to another user; for others, the owner stays the same anyway. */
 const owner = process.getuid?.() === 0 ? 1234 : (process.getuid?.() ?? 0);

@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, apiVersion, instance, keySecret, rule } from "../support/builders/manifests.ts";
 import type { OperatorProcess } from "../support/processes/operator-process.ts";
+import { fast } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 
 const label = "wafsync.dev/shard";
@@ -12,8 +13,10 @@ await describeOperator("several operators", (world) => {
 
   beforeAll(async () => {
     const parameters = ["--leader-elect", "--lease-namespace", "wafsync-system", "--selector"];
-    first = await world().startOperator({ parameters: [...parameters, `!${label}`] });
-    await world().startOperator({ parameters: [...parameters, `${label}=a`] });
+    // An operator waits half a minute before its first call to an instance that it takes over.
+    const haste = fast(8);
+    first = await world().startOperator({ haste, parameters: [...parameters, `!${label}`] });
+    await world().startOperator({ haste, parameters: [...parameters, `${label}=a`] });
   });
 
   async function labelled(prefix: string, labels: Readonly<Record<string, string>>) {
@@ -69,7 +72,7 @@ await describeOperator("several operators", (world) => {
     await world().allReady(namespace);
     await world().apply(rule(namespace, "own", addresses(4)));
     await world().allReady(namespace);
-    // Nothing but the labels changes. The other operator waits half a minute before its first call.
+    // Nothing but the labels changes.
     const { requests } = waf.view.counters;
     await world().patch(manifest, { metadata: { labels: { [label]: "a" } } });
     await world().eventually("the other operator takes over", () => waf.view.counters.requests > requests);

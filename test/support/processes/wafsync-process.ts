@@ -7,6 +7,7 @@ import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundleIn, bundleVariable } from "./bundle.ts";
+import { fast } from "./slowness.ts";
 
 /** Types are removed from the sources only once, not by every process. */
 const compileCache = join(tmpdir(), "wafsync-test-compile-cache");
@@ -42,6 +43,10 @@ export interface ProcessOptions {
   readonly workingDirectory?: string;
   /** A different program than the one that users start. */
   readonly program?: string;
+  /** How far its wall clock is ahead. */
+  readonly laterMs?: number;
+  /** How many times as fast its timers run; by default as `runFaster` says. */
+  readonly haste?: number;
   /** A program that needs no Node.js. */
   readonly executable?: string;
   /** Parameters for Node.js. */
@@ -50,6 +55,16 @@ export interface ProcessOptions {
   readonly files?: { readonly stdout?: number; readonly stderr?: number };
   /** Gives the process only the variables in `environment`. */
   readonly isIsolated?: boolean;
+}
+
+const clockPreload = join(import.meta.dirname, "clock-preload.ts");
+/** The program waits three seconds before it removes what files no longer declare: most of the time of a suite about removals. */
+const timesAsFast = 6;
+let hasteOfSuite = 1;
+
+/** The timers of all programs that the suite starts from now on run faster. */
+export function runFaster(): void {
+  hasteOfSuite = fast(timesAsFast);
 }
 
 const transcripts: { readonly parameters: readonly string[]; text: string }[] = [];
@@ -68,6 +83,8 @@ export function startWafsync(parameters: readonly string[], options: ProcessOpti
   const transcript = { parameters, text: "" };
   transcripts.push(transcript);
   const { program: started = wafsyncProgram, nodeParameters = [], isIsolated = false } = options;
+  const { laterMs = 0, haste = hasteOfSuite } = options;
+  const hasOwnClock = laterMs !== 0 || haste !== 1;
   const inherited = {
     PATH: process.env["PATH"],
     HOME: process.env["HOME"],
@@ -76,11 +93,15 @@ export function startWafsync(parameters: readonly string[], options: ProcessOpti
   };
   const [file, before] =
     options.executable === undefined
-      ? [process.execPath, [...nodeParameters, started]]
+      ? [process.execPath, [...nodeParameters, ...(hasOwnClock ? ["--import", clockPreload] : []), started]]
       : [options.executable, nodeParameters];
   const child = spawn(file, [...before, ...parameters], {
     stdio: ["ignore", options.files?.stdout ?? "pipe", options.files?.stderr ?? "pipe"],
-    env: { ...(isIsolated ? {} : inherited), ...options.environment },
+    env: {
+      ...(isIsolated ? {} : inherited),
+      ...(hasOwnClock ? { WAFSYNC_TEST_LATER_MS: String(laterMs), WAFSYNC_TEST_HASTE: String(haste) } : {}),
+      ...options.environment,
+    },
     ...(options.workingDirectory === undefined ? {} : { cwd: options.workingDirectory }),
   });
   const texts = { stdout: "", stderr: "" };
