@@ -275,16 +275,10 @@ const workloadStatus = z.object({
   namespace: z.string().max(63).describe("The namespace of the workload."),
   name: z.string().max(253).describe("The name of the workload."),
   revision: z.string().max(320).optional().describe("The last observed revision."),
-  generation: z
-    .int()
-    .min(0)
-    .optional()
-    .meta({ format: "int64" })
-    .describe("The last observed generation. Scaling changes the generation, but not the revision."),
   state: z
-    .enum(["Handled", "RollingOut", "Paused", "Pending", "Failed", "NotSeen", "Untracked"])
+    .enum(["Handled", "RollingOut", "Pending", "NotSeen"])
     .describe(
-      "`Handled`: nothing to do for this revision. `RollingOut`: the rollout is in progress. `Paused`: no pod runs the change. `Pending`: the rollout is complete, and the clear is pending. `Failed`: the rollout exceeded its deadline. `NotSeen`: the workload does not exist or is not accessible. `Untracked`: its rollouts can't be tracked.",
+      "`Handled`: nothing to do for this revision. `RollingOut`: the rollout is not complete. `Pending`: the rollout is complete, and the clear is pending. `NotSeen`: the workload does not exist or is not accessible.",
     ),
   message: z.string().max(1024).describe("The state as a sentence."),
 });

@@ -76,16 +76,7 @@ const items = {
   refusals: z.strictObject({ operation: text, message: text, refusedAtMs: time, wantedBy: text }),
   disputes: z.strictObject({ list, entry, atMs: z.array(time) }),
   handledTriggers: z.strictObject({ cacheClear: text, trigger: text, handledAtMs: time }),
-  rollouts: z.strictObject({
-    workload: text,
-    uid: text,
-    revision: text,
-    content: text,
-    hasBegun: z.boolean(),
-    clearedAtMs: maybe(time),
-    attempts: count,
-    attemptedAtMs: maybe(time),
-  }),
+  rollouts: z.strictObject({ workload: text, handled: text, clearedAtMs: maybe(time) }),
 };
 type ItemSection = keyof typeof items;
 const itemSections = Object.keys(items) as ItemSection[];

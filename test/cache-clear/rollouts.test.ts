@@ -13,7 +13,6 @@ interface WorkloadStatus {
   readonly name: string;
   readonly state: string;
   readonly revision?: string;
-  readonly generation?: number;
   readonly message: string;
 }
 
@@ -119,13 +118,11 @@ await describeOperator("clears after rollouts", (world) => {
       expect.stringContaining(`Deployment ${shop.namespace}/web`),
     ]);
 
-    const { generation = 0 } = await shop.isIn("web", "Handled");
     await shop.kubectl("scale", "deployment/web", "--replicas=4");
     await shop.rolledOut("deployment/web");
     await shop.considered();
-    const scaled = await shop.isIn("web", "Handled");
-    expect(scaled).toMatchObject({ revision: "2" });
-    expect(scaled.generation).toBeGreaterThan(generation);
+    expect(await shop.isIn("web", "Handled")).toMatchObject({ revision: "2" });
+    expect(shop.clears).toBe(1);
 
     await world().operator.end();
     await world().startOperator();
@@ -136,7 +133,9 @@ await describeOperator("clears after rollouts", (world) => {
   test("a rollout that fails clears nothing until it is rolled back", async () => {
     const shop = await newShopWith("failing", "Deployment", { progressDeadlineSeconds: slow(2), minReadySeconds: 0 });
     await shop.kubectl("set", "image", "deployment/web", `main=${brokenImage}`);
-    expect(await shop.isIn("web", "Failed")).toMatchObject({ message: expect.stringContaining("deadline") });
+    await world().eventually("the deadline is exceeded", async () => {
+      return (await shop.status("web"))?.message.includes("deadline") === true;
+    });
     await shop.considered();
     expect(shop.clears).toBe(0);
     await shop.kubectl("rollout", "undo", "deployment/web");
@@ -148,7 +147,7 @@ await describeOperator("clears after rollouts", (world) => {
     const shop = await newShopWith("paused", "Deployment");
     await shop.kubectl("rollout", "pause", "deployment/web");
     await shop.kubectl("set", "image", "deployment/web", "main=two");
-    await shop.isIn("web", "Paused");
+    await shop.considered();
     await shop.kubectl("set", "image", "deployment/web", "main=one");
     await shop.kubectl("rollout", "resume", "deployment/web");
     await shop.rolledOut("deployment/web");
@@ -158,7 +157,7 @@ await describeOperator("clears after rollouts", (world) => {
 
     await shop.kubectl("rollout", "pause", "deployment/web");
     await shop.kubectl("set", "image", "deployment/web", "main=three");
-    await shop.isIn("web", "Paused");
+    await shop.considered();
     expect(shop.clears).toBe(0);
     await shop.kubectl("rollout", "resume", "deployment/web");
     await shop.rolledOut("deployment/web");

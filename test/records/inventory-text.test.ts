@@ -93,19 +93,9 @@ const anyInventory: fc.Arbitrary<Inventory> = recordOf({
   handledTriggers: fc.array(recordOf({ cacheClear: anyName, trigger: fc.string(), handledAtMs: anyTime }), {
     maxLength: 5,
   }),
-  rollouts: fc.array(
-    recordOf({
-      workload: anyName,
-      uid: fc.string(),
-      revision: fc.string(),
-      content: fc.string(),
-      hasBegun: fc.boolean(),
-      clearedAtMs: maybe(anyTime),
-      attempts: fc.integer({ min: 0, max: 999_999_999 }),
-      attemptedAtMs: maybe(anyTime),
-    }),
-    { maxLength: 5 },
-  ),
+  rollouts: fc.array(recordOf({ workload: anyName, handled: fc.string(), clearedAtMs: maybe(anyTime) }), {
+    maxLength: 5,
+  }),
   approval: maybe(
     recordOf({
       hash: anyName,
@@ -174,18 +164,7 @@ const sample: Inventory = {
   refusals: [{ operation: "blocklist +192.0.2.1", message: "no\nway", refusedAtMs: 0, wantedBy: "abc" }],
   disputes: [{ list: "blocklist", entry: entry("192.0.2.9"), atMs: [0, 1000] }],
   handledTriggers: [{ cacheClear: "shop/deploy", trigger: "commit 1", handledAtMs: 0 }],
-  rollouts: [
-    {
-      workload: "Deployment shop/web",
-      uid: "u-1",
-      revision: "3",
-      content: "c0ffee",
-      hasBegun: true,
-      clearedAtMs: 0,
-      attempts: 1,
-      attemptedAtMs: undefined,
-    },
-  ],
+  rollouts: [{ workload: "Deployment shop/web", handled: "u-1/3", clearedAtMs: 0 }],
   approval: {
     hash: "f00d",
     removals: { blocklist: new Set([entry("192.0.2.5")]), allowlist: new Set() },
@@ -225,7 +204,7 @@ describe("the text of an inventory", () => {
       "[handledTriggers]",
       '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAtMs":"1970-01-01T00:00:00.000Z"}',
       "[rollouts]",
-      '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","hasBegun":true,"clearedAtMs":"1970-01-01T00:00:00.000Z","attempts":1,"attemptedAtMs":null}',
+      '{"workload":"Deployment shop/web","handled":"u-1/3","clearedAtMs":"1970-01-01T00:00:00.000Z"}',
       "[removing blocklist]",
       "203.0.113.9",
       "[approved blocklist]",

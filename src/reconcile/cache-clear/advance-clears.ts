@@ -12,7 +12,7 @@ import { decideCacheClear, recordAfter } from "../../plan/cache-clear/cache-clea
 import { handledBy } from "../../plan/cache-clear/triggers.ts";
 import { troubleOf } from "../status/trouble.ts";
 import type { ClearMemory } from "./clear-records.ts";
-import { decideRolloutClears } from "./rollout-clears.ts";
+import { decideRollouts } from "./rollouts.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts, StatusPort } from "../ports.ts";
 
@@ -88,8 +88,8 @@ export function advanceClearsAtEnd(
   const handled = inventory?.handledTriggers ?? [];
   const advanced = advanceClears(status, memory, { gathered, handled, trouble, nowMs });
   if (inventory === undefined) return advanced;
-  const rollouts = decideRolloutClears(memory, { gathered, records: inventory.rollouts, trouble, nowMs });
-  return { ...advanced, nextMs: earliest(advanced.nextMs, rollouts.nextMs) };
+  const rollouts = decideRollouts(memory, { gathered, records: inventory.rollouts, trouble, nowMs });
+  return { ...advanced, nextMs: earliest(advanced.nextMs, rollouts.dueMs) };
 }
 
 /** Deletes finished objects after their `ttlSecondsAfterFinished`, if the source supports this. */

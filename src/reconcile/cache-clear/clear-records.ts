@@ -7,15 +7,19 @@ import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
+import type { RolloutRecord } from "../../model/workload.ts";
 import type { ClearFailure, ClearFinish, ClearRecord } from "../../plan/cache-clear/cache-clear.ts";
 import type { StatusPort } from "../ports.ts";
+import type { RolloutFault } from "./rollouts.ts";
 
 /** What the process remembers about the cache clears of one instance. */
 export class ClearMemory {
   #notBeforeMs = 0;
   #notedAtMs = 0;
-  /** Why the last call for a rollout failed. */
-  rolloutFault: string | undefined;
+  /** Undefined unless the last call for a rollout failed. */
+  rolloutFault: RolloutFault | undefined;
+  /** Records that could not be stored; they replace the stored ones. */
+  unsavedRollouts: readonly RolloutRecord[] | undefined;
   /** By `recordKey`. */
   readonly #records = new Map<string, ClearRecord>();
 

@@ -5,25 +5,25 @@ import { earliest } from "../../async/earliest.ts";
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { nameKey } from "../../model/resource.ts";
+import { listed } from "../../model/sentence.ts";
 import type { WafFault } from "../../model/waf-result.ts";
+import { workloadKey } from "../../model/workload.ts";
 import type { ClearFinish, ClearRecord } from "../../plan/cache-clear/cache-clear.ts";
 import { decideAfterFault, withAttempt } from "../../plan/cache-clear/cache-clear.ts";
 import { handledBy, withHandled } from "../../plan/cache-clear/triggers.ts";
-import { withRolloutAttempt, withRolloutsCleared } from "../../plan/cache-clear/rollouts.ts";
 import type { AdvancedClears } from "../cache-clear/advance-clears.ts";
 import { advanceClears, clearTroubleOf, emitFinish } from "../cache-clear/advance-clears.ts";
-import type { RolloutClears } from "../cache-clear/rollout-clears.ts";
-import {
-  decideRolloutClears,
-  emitRolloutsIgnored,
-  noteRolloutFault,
-  noteRolloutsCleared,
-} from "../cache-clear/rollout-clears.ts";
+import type { RolloutClears } from "../cache-clear/rollouts.ts";
+import { decideRollouts, rolloutFaultAfter, rolloutsIgnored, withRolloutsCleared } from "../cache-clear/rollouts.ts";
+import type { ObjectEvent } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import type { Run } from "./run-state.ts";
 
 /** Calls for one instance are at least this far apart, so that objects created one after another share the second call. */
 const callIntervalMs = 2_000;
+/** How long to wait after a rate-limited call for rollouts whose response does not say how long. */
+const rateLimitedMs = 10_000;
+const workloadsNamedMax = 5;
 
 /**
  * Advances the cache clears if the declared state has changed or a scheduled time has come, and calls the WAF once if any clear
@@ -37,15 +37,16 @@ export async function clearDueCaches(run: Run): Promise<RunResult | undefined> {
   const trouble = clearTroubleOf({ result: undefined, desired });
   const handled = inventory.handledTriggers;
   const clears = advanceClears(ports.status, memory.cacheClears, { gathered, handled, trouble, nowMs });
-  const rollouts = decideRolloutClears(memory.cacheClears, { gathered, records: inventory.rollouts, trouble, nowMs });
-  emitRolloutsIgnored(eventsOf(run), gathered);
-  run.clears.advanced(gathered, earliest(clears.nextMs, rollouts.nextMs), nowMs);
+  const rollouts = decideRollouts(memory.cacheClears, { gathered, records: inventory.rollouts, trouble, nowMs });
+  if (gathered.workloads === undefined) emitRolloutsIgnored(run);
+  run.clears.advanced(gathered, earliest(clears.nextMs, rollouts.dueMs), nowMs);
   const ended = await remember(run, {
     handledTriggers: withHandled(handled, clears.handled, "Recalled"),
     rollouts: rollouts.records,
   });
   await report(run, clears.finished);
-  if (ended !== undefined || (clears.due.length === 0 && !rollouts.isDue)) return ended;
+  if (ended !== undefined || (clears.due.length === 0 && (rollouts.dueMs ?? Number.POSITIVE_INFINITY) > nowMs))
+    return ended;
   if (ports.stopping.aborted) return { kind: "Interrupted" };
   // The first write of a process requires a fresh read, which may show that nothing is due.
   if (!run.isFresh) return (await run.confirm()) ?? (await run.record()) ?? (await clearDueCaches(run));
@@ -59,12 +60,6 @@ async function callOnce(
 ): Promise<RunResult | undefined> {
   const { memory, waf, ports } = run;
   const { clock, abandon, observer, stopping } = ports;
-  const { handledTriggers, rollouts: records } = run.view.inventory;
-  const ended = await remember(run, {
-    handledTriggers,
-    rollouts: withRolloutAttempt(records, rollouts.pending, clock.nowMs()),
-  });
-  if (ended !== undefined) return ended;
   for (const clear of due) keep(run, clear, withAttempt(known(run, clear), clock.nowMs()));
   await report(run, due);
   if (stopping.aborted) return { kind: "Interrupted" };
@@ -74,7 +69,7 @@ async function callOnce(
   run.clears.called(nowMs);
   observer.clearTried?.(run.name, due.length > 0 ? "WafCacheClear" : "Rollout", result.ok);
   if (!result.ok) return settleFault(run, due, rollouts, result.fault);
-  const caller = due[0] === undefined ? (rollouts.pending[0] ?? "") : nameKey(due[0].meta);
+  const caller = due[0] === undefined ? (namesOf(rollouts)[0] ?? "") : nameKey(due[0].meta);
   const cleared = { all: [...due, ...waiting], by: due[0], caller };
   return run.domain.movedFrom(run.view.observed, result.value.domain) ?? settleCleared(run, cleared, rollouts, nowMs);
 }
@@ -102,14 +97,18 @@ async function settleCleared(
   });
   for (const [clear, record] of finished) keep(run, clear, record);
   const { memory, ports, view } = run;
-  const { inventory, gathered } = view;
+  const { inventory } = view;
   const ended = await remember(run, {
     handledTriggers: withHandled(inventory.handledTriggers, handledIn(finished), "Now"),
-    rollouts: withRolloutsCleared(inventory.rollouts, rollouts.pending, gathered.workloads ?? [], nowMs),
+    rollouts: withRolloutsCleared(inventory.rollouts, rollouts, nowMs),
   });
   await report(run, all);
   for (const [clear, record] of finished) emitFinish(ports.status, clear, record);
-  noteRolloutsCleared(eventsOf(run), memory.cacheClears, rollouts);
+  memory.cacheClears.rolloutFault = undefined;
+  if (rollouts.pending.length > 0) {
+    const message = `The API has started to clear the cache after the rollout of ${listed(namesOf(rollouts), workloadsNamedMax)}.`;
+    emit(run, { type: "Normal", reason: "CacheCleared", message });
+  }
   return ended;
 }
 
@@ -125,7 +124,7 @@ async function settleFault(
   if (fault.code === "Aborted" || fault.code === "NotPermitted") return { kind: "Interrupted" };
   // The outcome of an abandoned call is unknown: the next process repeats it.
   if (stopping.aborted) return { kind: "Interrupted" };
-  noteRolloutFault(eventsOf(run), cacheClears, rollouts, fault, clock.nowMs());
+  if (rollouts.pending.length > 0) noteRolloutFault(run, rollouts, fault);
   for (const clear of due) {
     const nowMs = clock.nowMs();
     const { record, notBeforeMs } = decideAfterFault(clear, known(run, clear), fault, nowMs);
@@ -143,10 +142,14 @@ async function remember(
   run: Run,
   next: Pick<Inventory, "handledTriggers" | "rollouts">,
 ): Promise<RunResult | undefined> {
-  const { inventory } = run.view;
+  const { memory, view } = run;
+  const { inventory } = view;
   if (next.handledTriggers === inventory.handledTriggers && next.rollouts === inventory.rollouts) return undefined;
+  memory.cacheClears.unsavedRollouts = next.rollouts;
   await run.see({ inventory: { ...inventory, ...next } });
-  return run.record();
+  const ended = await run.record();
+  if (ended === undefined) memory.cacheClears.unsavedRollouts = undefined;
+  return ended;
 }
 
 function handledIn(finished: readonly (readonly [DeclaredCacheClear, ClearRecord])[]) {
@@ -166,9 +169,31 @@ function keep(run: Run, clear: DeclaredCacheClear, record: ClearRecord): void {
   memory.cacheClears.keep(clear, record);
 }
 
-function eventsOf(run: Run) {
-  const { ports, memory, view } = run;
-  return { status: ports.status, emitted: memory.emitted, instance: view.gathered.instance.meta };
+/** A failed call for rollouts is retried with backoff; only a different failure is another event. */
+function noteRolloutFault(run: Run, rollouts: RolloutClears, fault: WafFault): void {
+  const { cacheClears } = run.memory;
+  const before = cacheClears.rolloutFault;
+  const nowMs = run.ports.clock.nowMs();
+  cacheClears.rolloutFault = rolloutFaultAfter(before, fault, nowMs);
+  cacheClears.wait(nowMs + (fault.retryAfterMs ?? (fault.code === "RateLimited" ? rateLimitedMs : 0)), nowMs);
+  if (before?.code === fault.code) return;
+  const message = `The cache was not cleared after the rollout of ${listed(namesOf(rollouts), workloadsNamedMax)}; wafsync retries. ${fault.message}`;
+  emit(run, { type: "Warning", reason: "CacheClearFailed", message });
+}
+
+/** Outside a cluster, warns once that afterRolloutOf has no effect. */
+function emitRolloutsIgnored(run: Run): void {
+  const { afterRolloutOf } = run.view.gathered.instance.cacheClear;
+  if (afterRolloutOf.length === 0 || !run.memory.emitted.isNew("rolloutsIgnored", "ignored")) return;
+  emit(run, { type: "Warning", reason: "RolloutsIgnored", message: rolloutsIgnored });
+}
+
+function namesOf({ pending }: RolloutClears): string[] {
+  return pending.map(({ workload }) => workloadKey(workload));
+}
+
+function emit({ ports, view }: Run, event: ObjectEvent): void {
+  ports.status.event(view.gathered.instance.meta, event);
 }
 
 async function report(run: Run, clears: readonly DeclaredCacheClear[]): Promise<void> {

@@ -8,7 +8,9 @@ import type { InstanceMemory } from "./instance-memory.ts";
 import { cacheClearStatus } from "../cache-clear/cache-clear-status.ts";
 import { instanceStatus } from "../status/instance-status.ts";
 import { originStatus } from "../status/origin-status.ts";
-import { rolloutsStatus } from "../cache-clear/rollouts-status.ts";
+import type { WafInstanceStatus } from "../../api/waf-instance.ts";
+import { clearTroubleOf } from "../cache-clear/advance-clears.ts";
+import { rolloutsStatus } from "../cache-clear/rollouts.ts";
 import { ruleStatus } from "../status/rule-status.ts";
 import { withoutUndefined, writeStatus } from "../status/write-status.ts";
 import type { RunFacts } from "../facts.ts";
@@ -118,9 +120,17 @@ async function reportObjects(
     if (slices.isOver) await slices.pause();
     if (isWorthWriting(meta, status.read(meta) ?? {}, after)) await writeStatus(status, meta, after);
   };
-  await report(facts.gathered.instance.meta, (before) => ({
+  await report(facts.gathered.instance.meta, (before: Partial<WafInstanceStatus>) => ({
     ...instanceStatus(before, facts, memory.lastSyncMs),
-    cacheClear: rolloutsStatus(before, facts, memory.cacheClears),
+    // While the inventory is unknown, the former value stays.
+    cacheClear:
+      facts.inventory === undefined
+        ? before.cacheClear
+        : rolloutsStatus(memory.cacheClears, {
+            ...facts,
+            records: facts.inventory.rollouts,
+            trouble: clearTroubleOf(facts),
+          }),
   }));
   // No run covers objects that are attached to an instance that is being deleted.
   if (facts.gathered.instance.meta.deleting) return;

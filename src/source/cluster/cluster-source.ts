@@ -73,7 +73,6 @@ export class ClusterSource {
       onObject: (kind, change) => {
         options.onStored?.(change);
         if (kind === "WafFeed") return this.feeds.changed(change);
-        if (kind === "WafInstance") this.#rollouts.instancesChanged();
         if (kind === "WafInstance") this.feeds.changed(change);
         if (kind === "WafIpRule") this.feeds.ruleChanged(change);
         broken.objectChanged(change);

@@ -1,22 +1,11 @@
 // Observed workloads, for tests.
-import type { SeenWorkload, WorkloadSight } from "../../../src/model/workload.ts";
+import type { WorkloadSight } from "../../../src/model/workload.ts";
 
-/** The Deployment `edge/web`, by default complete at revision 1 with the content `one`. */
-export function aSight(seen: Partial<SeenWorkload> = {}, name = "web"): WorkloadSight {
-  const { isRolledOut = true } = seen;
+/** The Deployment `edge/web` at a revision, by default complete. */
+export function aSight(revision = 1, { isComplete = true, uid = "u-1", name = "web" } = {}): WorkloadSight {
   return {
-    state: "Seen",
     workload: { kind: "Deployment", namespace: "edge", name },
-    seen: {
-      uid: "u-1",
-      generation: 1,
-      revision: "1",
-      content: "one",
-      isPaused: false,
-      wasUnderWay: !isRolledOut,
-      progress: { state: isRolledOut ? "Complete" : "Progressing", message: "" },
-      ...seen,
-      isRolledOut,
-    },
+    rollout: { id: `${uid}/${revision}`, isComplete },
+    message: isComplete ? "" : "1 of 2 pods are updated.",
   };
 }

@@ -55,20 +55,18 @@ export const featureMutations: readonly Mutation[] = [
   ...breaks("src/feed/fetch/feed-request.ts", "test/feed/fetch/fetch-feed.test.ts", {
     "feeds are fetched only from checked addresses": "keepAliveMs: 0, check: options → keepAliveMs: 0",
   }),
-  ...breaks("src/plan/cache-clear/rollouts.ts", "simulation", {
+  ...breaks("src/reconcile/cache-clear/rollouts.ts", "simulation", {
     "a completed rollout is followed by a clear":
-      "if (isPending(record, sight.seen)) pending.push(workload); → if (isPending(record, sight.seen) && known === undefined) pending.push(workload);",
-    "a completed rollout causes only one clear": "hasBegun: false, → hasBegun: true,",
+      "!isHeld && rollout?.isComplete === true → records.length === 0 && !isHeld && rollout?.isComplete === true",
+    "a completed rollout causes only one clear": "{ ...record, handled: id, clearedAtMs } → { ...record, clearedAtMs }",
     "two clears for rollouts are `minInterval` apart":
-      "clearedAtMs === undefined ? 0 : clearedAtMs + minIntervalMs, → clearedAtMs ?? 0,",
+      "(atMs) => atMs + instance.cacheClear.minIntervalMs → (atMs) => atMs",
   }),
-  ...breaks("src/plan/cache-clear/rollouts.ts", "test/plan/cache-clear/rollouts.test.ts", {
-    "setting the clock back delays no clear for a rollout":
-      "if (clearedAtMs <= nowMs && attemptedAtMs <= nowMs) return record; → if (clearedAtMs >= 0) return record;",
+  ...breaks("src/reconcile/cache-clear/rollouts.ts", "test/reconcile/cache-clear/rollouts.test.ts", {
+    "setting the clock back delays no clear for a rollout": ".filter((atMs) => atMs <= nowMs); → ;",
     "a rollout that has started causes a clear even if it is rolled back":
-      "return seen.isPaused ? known : { ...known, hasBegun: true }; → return known;",
-    "a change that is reverted during a pause causes no clear":
-      "return seen.isPaused ? known : { ...known, hasBegun: true }; → return { ...known, hasBegun: true };",
+      'return hasBegun ? { ...known, handled: "" } : known; → return known;',
+    "scaling a workload causes no clear": "known.handled !== rollout.id && !rollout.isComplete; → !rollout.isComplete;",
   }),
   ...breaks("src/plan/cache-clear/cache-clear.ts", "test/plan/cache-clear/cache-clear.test.ts", {
     "setting the clock back delays no other clear":

@@ -5,8 +5,8 @@ import { workloadKey } from "../../../src/model/workload.ts";
 
 /** A revision of a workload, from its completion until its clear. */
 interface Owed {
-  /** `revisionKey` of it. */
-  readonly revision: string;
+  /** The `id` of its rollout. */
+  readonly rollout: string;
   /** The instance had a record of the workload when the revision started, so a clear must follow. */
   readonly isDue: boolean;
 }
@@ -41,7 +41,12 @@ export class RolloutOracle {
 
   /** The record of the instance is deleted with it: revisions that are complete by then count as already handled. */
   forgotten(): void {
-    for (const workload of this.#owed.keys()) this.#excuse(workload);
+    for (const [workload, owed] of this.#owed) {
+      this.#owed.set(
+        workload,
+        owed.map(({ rollout }) => ({ rollout, isDue: false })),
+      );
+    }
     this.#wasRecorded.clear();
     this.upset();
   }
@@ -52,16 +57,9 @@ export class RolloutOracle {
     this.#wasRecorded.set(workload, this.#wasRecorded.get(workload) === true || isRecorded);
   }
 
-  /**
-   * @param content as it is recorded. If that is the content on record, and nothing else has begun by the record, then another
-   *   content came and went unseen, or only the object is another one: no clear must follow.
-   */
-  completed(workload: string, revision: string, content: string, records: readonly RolloutRecord[]): void {
-    const record = records.find((one) => one.workload === workload);
-    const isAsBefore = record?.hasBegun === false && record.content === content;
-    if (isAsBefore) this.#excuse(workload);
-    const isDue = this.#wasRecorded.get(workload) === true && !isAsBefore;
-    this.#owed.set(workload, [...(this.#owed.get(workload) ?? []), { revision, isDue }]);
+  completed(workload: string, rollout: string): void {
+    const isDue = this.#wasRecorded.get(workload) === true;
+    this.#owed.set(workload, [...(this.#owed.get(workload) ?? []), { rollout, isDue }]);
     this.#wasRecorded.delete(workload);
   }
 
@@ -88,25 +86,13 @@ export class RolloutOracle {
     this.#excused = Math.min(this.#excused, 2);
   }
 
-  #excuse(workload: string): void {
-    const owed = this.#owed.get(workload) ?? [];
-    this.#owed.set(
-      workload,
-      owed.map(({ revision }) => ({ revision, isDue: false })),
-    );
-  }
-
   /** The clear was made for this revision and earlier ones. Returns false if none of them needed a clear. */
-  #takeOwed(sight: WorkloadSight): boolean {
-    if (sight.state === "Unseen" || !sight.seen.isRolledOut) return false;
-    const workload = workloadKey(sight.workload);
-    const owed = this.#owed.get(workload) ?? [];
-    const place = owed.findIndex(({ revision }) => revision === revisionKey(sight.seen));
-    this.#owed.set(workload, owed.slice(place + 1));
+  #takeOwed({ workload, rollout }: WorkloadSight): boolean {
+    if (rollout?.isComplete !== true) return false;
+    const key = workloadKey(workload);
+    const owed = this.#owed.get(key) ?? [];
+    const place = owed.findIndex((one) => one.rollout === rollout.id);
+    this.#owed.set(key, owed.slice(place + 1));
     return place !== -1;
   }
-}
-
-export function revisionKey({ uid, revision }: { readonly uid: string; readonly revision: string }): string {
-  return `${uid} ${revision}`;
 }

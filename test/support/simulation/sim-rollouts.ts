@@ -5,16 +5,10 @@ import type { Gathered } from "../../../src/model/gathered.ts";
 import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import { workloadKey } from "../../../src/model/workload.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
-import { revisionKey, RolloutOracle } from "./rollout-oracle.ts";
+import { RolloutOracle } from "./rollout-oracle.ts";
 import { watchLagMsMax } from "./sim-cluster.ts";
 import type { SimProcess } from "./sim-process.ts";
-import {
-  recordedContent,
-  type SimDeployment,
-  WatchedWorkloads,
-  WorkloadHistory,
-  workloadRefs,
-} from "./sim-workloads.ts";
+import { sightOf, type SimDeployment, WorkloadHistory, workloadRefs } from "./sim-workloads.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 const minIntervalMs = 60_000;
@@ -36,10 +30,11 @@ export class SimRollouts {
   readonly #world: SimWorld;
   readonly #random: () => number;
   readonly #history = new WorkloadHistory();
-  readonly #watched = new WeakMap<SimProcess, WatchedWorkloads>();
+  /** The position of each process's watch in the history. */
+  readonly #watched = new WeakMap<SimProcess, number>();
   /** The content and the object from which the pods of each workload were last created. */
   readonly #running = new Map<string, string>();
-  /** The revision of each workload that was completed last. */
+  /** The rollout of each workload that was completed last. */
   readonly #completed = new Map<string, string>();
   #uid = 0;
   #isQuiet = false;
@@ -53,7 +48,7 @@ export class SimRollouts {
       const deployment = this.#created(`v${this.#pick(contents)}`, "Complete");
       this.#history.put(name, deployment);
       this.#running.set(name, contentKey(deployment));
-      this.#completed.set(name, revisionKey({ uid: `uid-${deployment.uid}`, revision: "1" }));
+      this.#completed.set(name, idOf(deployment));
     }
     this.#later(deedMsMax, () => this.#act());
   }
@@ -68,20 +63,22 @@ export class SimRollouts {
     if (!this.isUsed) return;
     const behind = this.#isQuiet ? 0 : this.#pick(3);
     if (behind > 0) this.upset();
-    this.#watched.set(process, new WatchedWorkloads(this.#history, Math.max(1, this.#history.latest - behind)));
+    this.#watched.set(process, Math.max(1, this.#history.latest - behind));
     this.#deliver(process);
   }
 
   /** The position of the process's watch. */
   seenBy(process: SimProcess): number {
-    return this.#watched.get(process)?.seen ?? 0;
+    return this.#watched.get(process) ?? 0;
   }
 
   /** What a process knows about the workloads of an instance. */
   extended<T extends Gathered | undefined>(process: SimProcess, gathered: T): T {
-    const watched = this.#watched.get(process);
-    if (watched === undefined || gathered === undefined) return gathered;
-    return { ...gathered, workloads: watched.sightsOf(gathered.instance.cacheClear.afterRolloutOf) };
+    const seen = this.#watched.get(process);
+    if (seen === undefined || gathered === undefined) return gathered;
+    const deployments = this.#history.at(seen);
+    const { afterRolloutOf } = gathered.instance.cacheClear;
+    return { ...gathered, workloads: afterRolloutOf.map((ref) => sightOf(ref, deployments.get(ref.name))) };
   }
 
   /** A fault occurred, or a process acts on stale data: wafsync may clear once more. */
@@ -180,7 +177,7 @@ export class SimRollouts {
   }
 
   #step(name: string, deployment: SimDeployment): void {
-    const { revision, isPaused, stage, uid } = deployment;
+    const { revision, isPaused, stage } = deployment;
     const running = contentKey(deployment);
     const isRolled = this.#running.get(name) === running;
     if (stage === "Unobserved" && !isRolled && !isPaused) {
@@ -190,11 +187,10 @@ export class SimRollouts {
     if (!isRolled) return this.#put(name, { ...deployment, stage: "Updating" }, "waits in its pause");
     if (!this.#isQuiet && this.#pick(6) === 0) return this.#put(name, { ...deployment, stage: "Failed" }, "is stuck");
     this.#put(name, { ...deployment, stage: "Complete" }, "is complete");
-    const key = revisionKey({ uid: `uid-${uid}`, revision: String(deployment.revision) });
-    if (this.#completed.get(name) === key) return;
-    this.#completed.set(name, key);
-    const { rollouts } = this.#world.inventoryOf(shopName);
-    this.#oracle.completed(keyOf(name), key, recordedContent(deployment), rollouts);
+    const id = idOf(deployment);
+    if (this.#completed.get(name) === id) return;
+    this.#completed.set(name, id);
+    this.#oracle.completed(keyOf(name), id);
   }
 
   #created(content: string, stage: SimDeployment["stage"]): SimDeployment {
@@ -214,7 +210,7 @@ export class SimRollouts {
     this.#world.time.after(
       delayMs,
       () => {
-        this.#watched.get(process)?.see(index);
+        this.#watched.set(process, Math.max(index, this.seenBy(process)));
         process.seeRollouts();
       },
       process.life,
@@ -236,4 +232,8 @@ function keyOf(name: string): string {
 
 function contentKey({ uid, content }: SimDeployment): string {
   return `${uid} ${content}`;
+}
+
+function idOf(deployment: SimDeployment): string {
+  return sightOf(workloadRefs[0]!, deployment).rollout?.id ?? "";
 }

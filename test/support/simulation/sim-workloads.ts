@@ -2,8 +2,7 @@
 // watch. Users change, pause, roll back, scale and replace them; their controller rolls out the declared state in steps.
 import type { KubeObject } from "../../../src/kube/kube-object.ts";
 import type { WorkloadRef } from "../../../src/model/declared.ts";
-import type { SeenWorkload, WorkloadSight } from "../../../src/model/workload.ts";
-import { workloadKey } from "../../../src/model/workload.ts";
+import type { WorkloadSight } from "../../../src/model/workload.ts";
 import { slimWorkload } from "../../../src/source/cluster/rollout-object.ts";
 
 export const workloadRefs: readonly WorkloadRef[] = ["web", "assets"].map((name) => ({
@@ -43,72 +42,11 @@ export class WorkloadHistory {
   }
 }
 
-/** The state that a process remembers from its watch: a complete rollout stays complete. */
-export class WatchedWorkloads {
-  readonly #history: WorkloadHistory;
-  readonly #known = new Map<
-    string,
-    Pick<SeenWorkload, "isRolledOut" | "wasUnderWay"> & { readonly identity: string }
-  >();
-  #seen = 0;
-
-  constructor(history: WorkloadHistory, seen: number) {
-    this.#history = history;
-    this.#seen = seen;
-    this.#note(seen);
-  }
-
-  /** Advances the watch to this position, through every state in between. */
-  see(index: number): void {
-    while (this.#seen < index) this.#note((this.#seen += 1));
-  }
-
-  /** The position of the watch. */
-  get seen(): number {
-    return this.#seen;
-  }
-
-  sightsOf(refs: readonly WorkloadRef[]): WorkloadSight[] {
-    return refs.map((workload) => {
-      const key = workloadKey(workload);
-      const deployment = this.#history.at(this.#seen).get(workload.name);
-      const known = this.#known.get(key);
-      if (deployment === undefined || known === undefined)
-        return { state: "Unseen", workload, problem: `There is no ${key}.` };
-      const { isRolledOut, wasUnderWay } = known;
-      return { state: "Seen", workload, seen: { ...seenOf(workload, deployment), isRolledOut, wasUnderWay } };
-    });
-  }
-
-  #note(index: number): void {
-    for (const workload of workloadRefs) {
-      const key = workloadKey(workload);
-      const deployment = this.#history.at(index).get(workload.name);
-      if (deployment === undefined) {
-        this.#known.delete(key);
-        continue;
-      }
-      const identity = identityOf(deployment);
-      const before = this.#known.get(key);
-      const former = before?.identity === identity ? before : undefined;
-      const isRolledOut = former?.isRolledOut === true || deployment.stage === "Complete";
-      this.#known.set(key, { identity, isRolledOut, wasUnderWay: former?.wasUnderWay ?? !isRolledOut });
-    }
-  }
-}
-
-function identityOf({ uid, revision, content }: SimDeployment): string {
-  return [uid, revision, content].join(" ");
-}
-
-/** The content of the pods, as named in records. */
-export function recordedContent(deployment: SimDeployment): string {
-  return seenOf(workloadRefs[0]!, deployment).content;
-}
-
 /** As the program reads it from the object. */
-function seenOf({ namespace, name }: WorkloadRef, deployment: SimDeployment) {
-  return slimWorkload("Deployment", objectOf(namespace, name, deployment)).seen;
+export function sightOf(workload: WorkloadRef, deployment: SimDeployment | undefined): WorkloadSight {
+  if (deployment === undefined) return { workload, rollout: undefined, message: "There is none." };
+  const { rollout, message } = slimWorkload("Deployment", objectOf(workload.namespace, workload.name, deployment));
+  return { workload, rollout, message };
 }
 
 function objectOf(
