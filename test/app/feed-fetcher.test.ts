@@ -6,7 +6,7 @@ import { Redactor, redactorKeysMax } from "../../src/model/redactor.ts";
 import { initialFeedState } from "../../src/plan/feeds/feed-state.ts";
 import { FeedBook } from "../../src/reconcile/feeds/feed-book.ts";
 import { aFeed, someAddresses } from "../support/builders/declare-feed.ts";
-import { FeedServer } from "../support/fakes/feed-server.ts";
+import { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
 import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
 
@@ -14,12 +14,12 @@ const minuteMs = 60_000;
 const list = someAddresses(100);
 const never = new AbortController().signal;
 
-let server: FeedServer;
+let server: ScriptedServer;
 let clock: VirtualClock;
 let book: FeedBook;
 
 beforeEach(async () => {
-  server = await FeedServer.start();
+  server = await ScriptedServer.start();
   clock = createVirtualClock();
   const { fetch } = createFeedFetcher({
     policy: { allowInsecureHttp: true, allowPrivateFeeds: true },
@@ -72,7 +72,7 @@ test("A server that responds after a minute times out after 30 seconds, and the 
 });
 
 test("A server that is down for an hour is queried with backoff, and its content stays in use", async () => {
-  server.answers(({ socket }) => socket.destroy());
+  server.answers((_, { socket }) => socket?.destroy());
   const start = clock.nowMs();
   await toNextFetch();
   const goneMs = clock.nowMs();

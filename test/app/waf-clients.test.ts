@@ -6,7 +6,8 @@ import { WafClients } from "../../src/app/waf-clients.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { Redactor, excerptLengthMax } from "../../src/model/redactor.ts";
 import { aMeta, anInstance } from "../support/builders/declare.ts";
-import { json, startScriptedWaf } from "../support/fakes/scripted-waf.ts";
+import { startScriptedWaf } from "../support/fakes/scripted-waf.ts";
+import { json } from "../support/fakes/scripted-server.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 const closers: (() => Promise<void>)[] = [];
@@ -25,7 +26,7 @@ function clientsOf(policy: BaseUrlPolicy, redactor = new Redactor()): WafClients
 
 async function aWaf(body: unknown, status = 200) {
   const server = await startScriptedWaf(json(status, body));
-  closers.push(async () => await server.close());
+  closers.push(async () => await server.stop());
   return { server, baseUrl: server.baseUrl.replace("127.0.0.1", "localhost") };
 }
 
@@ -37,7 +38,7 @@ test("Without an allowed URL, wafsync does not connect to a name with an interna
   const read = await client.readList("blocklist");
   expect(read).toMatchObject({ ok: false, fault: { cause: "ADDRESS_REFUSED" } });
   expect(JSON.stringify(read)).toContain("wafsync cannot connect to");
-  expect(server.connections()).toBe(0);
+  expect(server.connections).toBe(0);
 });
 
 test("An allowed URL may have any address, and its fault names the cause", async () => {
@@ -68,8 +69,8 @@ test("After a key was rotated, the first call with the new one waits for the cal
   const clients = clientsOf({ ...strict, allowPrivateNetworks: true });
   const instance = anInstance({ baseUrl });
   const { promise: whenReleased, resolve: release } = Promise.withResolvers<void>();
-  server.answer((request, response, socket) => {
-    void whenReleased.then(() => json(200, [])(request, response, socket));
+  server.answers((request, response) => {
+    void whenReleased.then(() => json(200, [])(request, response));
   });
   const former = clients.open(instance, key).readList("blocklist");
   await server.received(1);
@@ -83,7 +84,7 @@ test("After a key was rotated, the first call with the new one waits for the cal
   expect(server.requests.length).toBe(1);
   release();
   expect(await Promise.all([former, current])).toMatchObject([{ ok: true }, { ok: true }]);
-  expect(server.overlap()).toBe(1);
+  expect(server.overlap).toBe(1);
 });
 
 test("Only the beginning of a message is searched for the keys of all instances", async () => {

@@ -1,10 +1,10 @@
 // The values of Secrets for a feed are sent only to its server. They never appear in an output or a file, whatever the server
 // responds.
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { FeedServer } from "../support/fakes/feed-server.ts";
+import type { Answer, ScriptedRequest } from "../support/fakes/scripted-server.ts";
+import { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, wafFolder } from "../support/worlds/waf-folder.ts";
 
@@ -35,19 +35,17 @@ spec: {${source}}
 `;
 }
 
-function sent({ headers }: IncomingMessage): string {
+function sent({ headers }: ScriptedRequest): string {
   const { authorization, "x-basic": other, "x-api-key": key } = headers;
   const repeated = authorization === undefined ? [] : [authorization, other, token, password];
   return [...repeated, ...(key === undefined ? [] : [key])].join(" ");
 }
 
-type Echo = (request: IncomingMessage, response: ServerResponse) => void;
-
 /** The secret as it is, and at a position where it is truncated. */
 const paths = (text: string): readonly string[] =>
   [0, 60, 170, 185, 190].map((length) => `/${"x".repeat(length)}/${encodeURIComponent(text)}`);
 
-const echoes: readonly (readonly [string, Echo])[] = [
+const echoes: readonly (readonly [string, Answer])[] = [
   [
     "lines of the list",
     (request, response) => {
@@ -78,9 +76,9 @@ const echoes: readonly (readonly [string, Echo])[] = [
     (path, index) =>
       [
         `a redirect, ${index}`,
-        ({ url }: IncomingMessage, response: ServerResponse) =>
+        ({ url }, response) =>
           url === path ? response.writeHead(404).end() : response.writeHead(302, { location: path }).end(),
-      ] as const,
+      ] satisfies readonly [string, Answer],
   ),
   [
     "a redirect to another host",
@@ -90,12 +88,12 @@ const echoes: readonly (readonly [string, Echo])[] = [
     "a redirect with a password",
     (_, response) => response.writeHead(302, { location: `https://a:${password}@b.invalid/` }).end(),
   ],
-  ["a connection that breaks", ({ socket }) => socket.destroy()],
+  ["a connection that breaks", (_, { socket }) => socket?.destroy()],
 ];
 
 test("headers from Secrets are not leaked by a server that repeats them", async () => {
   await using folder = await wafFolder();
-  await using server = await FeedServer.start();
+  await using server = await ScriptedServer.start();
   await folder.files.write("secret.yaml", `${await readFile(join(folder.path, "secret.yaml"), "utf8")}---\n${secrets}`);
   await folder.files.write(
     "rule.yaml",
@@ -126,13 +124,13 @@ test("headers from Secrets are not leaked by a server that repeats them", async 
 
 test("a key for CrowdSec is not leaked by a server that repeats it", async () => {
   await using folder = await wafFolder();
-  await using server = await FeedServer.start();
+  await using server = await ScriptedServer.start();
   await folder.files.write("secret.yaml", `${await readFile(join(folder.path, "secret.yaml"), "utf8")}---\n${secrets}`);
   await folder.files.write(
     "rule.yaml",
     ruleDocument("feed", { spec: "  addressesFrom: [{feedRef: {name: threats}}]\n" }),
   );
-  const answers: readonly Echo[] = [
+  const answers: readonly Answer[] = [
     (request, response) => response.writeHead(403, sent(request)).end(sent(request)),
     (request, response) => response.writeHead(302, { location: `/${sent(request)}` }).end(),
     (request, response) => response.end(sent(request)),

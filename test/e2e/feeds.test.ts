@@ -7,7 +7,7 @@ import { expect, test } from "@jest/globals";
 import type { Condition } from "../../src/api/conditions.ts";
 import { publicBlocklist } from "../support/builders/public-blocklist.ts";
 import { readSharedList } from "../support/builders/shared-lists.ts";
-import { FeedServer } from "../support/fakes/feed-server.ts";
+import { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { originDocument, ruleDocument, testKey, type WafFolder, wafFolder } from "../support/worlds/waf-folder.ts";
 import { someAddresses } from "../support/builders/declare-feed.ts";
@@ -85,7 +85,7 @@ const noGuards = "  guards: {maxRemovals: 100000, maxRemovalPercent: 100}\n";
 
 class FeedWorld {
   readonly folder: WafFolder;
-  readonly server: FeedServer;
+  readonly server: ScriptedServer;
   /** Remains known after the server has stopped. */
   readonly url: string;
   /** How far the clock of the next command is ahead, so that its timers fire earlier. */
@@ -93,7 +93,7 @@ class FeedWorld {
   haste = 1;
   #asked = 0;
 
-  constructor(folder: WafFolder, server: FeedServer) {
+  constructor(folder: WafFolder, server: ScriptedServer) {
     this.folder = folder;
     this.server = server;
     this.url = server.url();
@@ -127,7 +127,7 @@ class FeedWorld {
 
 test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken in many ways, and deleted", async () => {
   await using folder = await wafFolder({}, noGuards);
-  const server = await FeedServer.start();
+  const server = await ScriptedServer.start();
   const world = new FeedWorld(folder, server);
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
   const list = await ipsum();
@@ -209,7 +209,7 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
 
 test("two feeds on one list: while one fails, what the other no longer lists is removed", async () => {
   await using folder = await wafFolder({}, noGuards);
-  const [one, other] = [await FeedServer.start(), await FeedServer.start()];
+  const [one, other] = [await ScriptedServer.start(), await ScriptedServer.start()];
   await folder.files.write("rule.yaml", feedRule("feed", ["one", "other"]));
   const declare = async (round: string): Promise<void> => {
     const annotations = { "wafsync.dev/requested-at": round };
@@ -234,7 +234,7 @@ test("two feeds on one list: while one fails, what the other no longer lists is 
 
 test("a feed with networks that must not be blocked: each of them is rejected, and the rest is applied", async () => {
   await using folder = await wafFolder({}, "  guards: {neverBlock: [198.51.100.7]}\n");
-  const server = await FeedServer.start();
+  const server = await ScriptedServer.start();
   const world = new FeedWorld(folder, server);
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
   const good = someAddresses(50);
@@ -263,7 +263,7 @@ test("a feed with networks that must not be blocked: each of them is rejected, a
 
 test("a plan fetches feeds and stores nothing; without the flag, internal addresses are rejected", async () => {
   await using folder = await wafFolder();
-  const server = await FeedServer.start();
+  const server = await ScriptedServer.start();
   server.serves("192.0.2.1\n");
   await folder.files.write("feed.yaml", feedDocument(server.url()));
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
@@ -279,7 +279,7 @@ test("a plan fetches feeds and stores nothing; without the flag, internal addres
 
 test("the stored content of a feed is deleted with the feed, and kept while a file can't be read", async () => {
   await using folder = await wafFolder({}, noGuards);
-  const server = await FeedServer.start();
+  const server = await ScriptedServer.start();
   server.serves("192.0.2.1\n");
   const apply = async () => await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
   const remembered = async (): Promise<readonly string[]> => {

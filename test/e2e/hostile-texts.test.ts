@@ -8,7 +8,7 @@ import { emptyInventory } from "../../src/model/inventory.ts";
 import { encodeInventory } from "../../src/records/inventory-text.ts";
 import { anOwnedEntry } from "../support/builders/owned.ts";
 import { startScriptedWaf } from "../support/fakes/scripted-waf.ts";
-import type { ScriptedWaf } from "../support/fakes/scripted-waf.ts";
+import type { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import {
@@ -25,7 +25,7 @@ const hostile = `x${escape}]0;title\u0007${escape}[8m\u009b2J\u202e\u2066\r\n::s
 /** Invisible characters except line breaks, and commands of pipelines: `::` only at the start of a line, `##[` anywhere. */
 const harmful = /(?![\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^::|##(?:\[|vso\[)/mu;
 
-let waf: ScriptedWaf;
+let waf: ScriptedServer;
 /** The WAF's responses to reads of lists, and to all writes. */
 let list: readonly string[] = [];
 let message = "done";
@@ -50,7 +50,7 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => await waf.close());
+afterAll(async () => await waf.stop());
 
 async function output(command: readonly string[], files: Readonly<Record<string, string>> = {}): Promise<string> {
   await using folder = await scratchDirectory({

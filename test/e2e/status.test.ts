@@ -1,7 +1,7 @@
 // What is not Ready is seen: objects that refer to no instance, feeds, cache clears and files with errors, in `status`, `why`, the page
 // and the exit codes of `plan` and `apply`.
 import { expect, test } from "@jest/globals";
-import { FeedServer } from "../support/fakes/feed-server.ts";
+import { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { servePage, textOf } from "../support/worlds/open-page.ts";
@@ -87,7 +87,7 @@ test("a rule that was attached until its instance was mistyped is not shown with
 });
 
 test("a feed whose content is on hold or missing makes status, plan and apply exit with 1, and status names it", async () => {
-  await using server = await FeedServer.start();
+  await using server = await ScriptedServer.start();
   await using folder = await wafFolder();
   const good = Array.from({ length: 20 }, (_, index) => `203.0.113.${index}`);
   server.serves(good.join("\n"));

@@ -8,16 +8,9 @@ import { createApiServer, type ApiServer, type ApiServerOptions } from "../../sr
 import type { Credentials } from "../../src/kube/credentials.ts";
 import { clusterCredentials } from "../support/builders/cluster-credentials.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
-import {
-  cutConnection,
-  failure,
-  json,
-  noAnswer,
-  scriptedStream,
-  startScriptedApiServer,
-  text,
-  type ScriptedApiServer,
-} from "../support/fakes/scripted-api-server.ts";
+import { failure, scriptedStream, startScriptedApiServer } from "../support/fakes/scripted-api-server.ts";
+import { cutConnection, json, silent, text } from "../support/fakes/scripted-server.ts";
+import type { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { firstCertificate, secondCertificate } from "../support/builders/test-certificates.ts";
 
 const cleanUps: (() => Promise<unknown>)[] = [];
@@ -25,14 +18,14 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-async function startServer(...options: Parameters<typeof startScriptedApiServer>): Promise<ScriptedApiServer> {
+async function startServer(...options: Parameters<typeof startScriptedApiServer>): Promise<ScriptedServer> {
   const server = await startScriptedApiServer(...options);
-  cleanUps.push(() => server.close());
+  cleanUps.push(() => server.stop());
   return server;
 }
 
-function connectTo(server: ScriptedApiServer, options: Partial<ApiServerOptions> = {}): ApiServer {
-  const credentials = clusterCredentials({ server: server.url, token: "first" });
+function connectTo(server: ScriptedServer, options: Partial<ApiServerOptions> = {}): ApiServer {
+  const credentials = clusterCredentials({ server: server.baseUrl, token: "first" });
   const api = createApiServer({ credentials, clock: realClock, ...options });
   cleanUps.push(async () => api.close());
   return api;
@@ -76,21 +69,21 @@ describe("requests", () => {
 
   test("a path in the server's address precedes the path of the request", async () => {
     const server = await startServer();
-    server.otherwise(json(200, {}));
-    const credentials = clusterCredentials({ server: `${server.url}/k8s/clusters/c-1/` });
+    server.answers(json(200, {}));
+    const credentials = clusterCredentials({ server: `${server.baseUrl}/k8s/clusters/c-1/` });
     await connectTo(server, { credentials }).request({ method: "GET", path: "/version" });
     expect(server.requests[0]?.path).toBe("/k8s/clusters/c-1/version");
   });
 
   test("a thousand requests need no more than four connections", async () => {
     const server = await startServer();
-    server.otherwise(json(200, {}));
+    server.answers(json(200, {}));
     const api = connectTo(server);
     const results = await Promise.all(
       Array.from({ length: 1000 }, () => api.request({ method: "GET", path: "/version" })),
     );
     expect(results.every((result) => result.ok)).toBe(true);
-    expect(server.connectionCount).toBeLessThanOrEqual(4);
+    expect(server.connections).toBeLessThanOrEqual(4);
   });
 
   test("streams use no connections of requests", async () => {
@@ -106,15 +99,15 @@ describe("requests", () => {
 
   test("two API servers share no connections", async () => {
     const server = await startServer();
-    server.otherwise(json(200, {}));
+    server.answers(json(200, {}));
     for (const api of [connectTo(server), connectTo(server)]) await api.request({ method: "GET", path: "/version" });
-    expect(server.connectionCount).toBe(2);
+    expect(server.connections).toBe(2);
   });
 
   test("calls to a server that accepts connections but never responds end at their deadlines", async () => {
     const clock = createVirtualClock();
     const server = await startServer();
-    server.otherwise(noAnswer);
+    server.answers(silent);
     const api = connectTo(server, { clock, requestTimeoutMs: 20_000 });
     const outcomes: string[] = [];
     const note = (name: string) => (result: ApiResult<unknown>) => void outcomes.push(`${name} ${codeOf(result)}`);
@@ -136,7 +129,7 @@ describe("requests", () => {
   test("a body that stops halfway also ends at the deadline", async () => {
     const clock = createVirtualClock();
     const server = await startServer();
-    server.next((response) => {
+    server.next((_, response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write("{");
     });
@@ -162,7 +155,7 @@ describe("requests", () => {
     expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("Unavailable");
     await server.stop();
     expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("Unavailable");
-    await server.start();
+    await server.restart();
     server.next(json(200, {}));
     expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("ok");
   });
@@ -185,7 +178,7 @@ describe("requests", () => {
 
   test("redirects are not followed", async () => {
     const server = await startServer();
-    server.next((response) => response.writeHead(302, { location: `${server.url}/other` }).end());
+    server.next((_, response) => response.writeHead(302, { location: `${server.baseUrl}/other` }).end());
     expect(codeOf(await connectTo(server).request({ method: "GET", path: "/x" }))).toBe("ContractBroken");
     expect(server.requests).toHaveLength(1);
   });
@@ -194,12 +187,12 @@ describe("requests", () => {
 describe("credentials", () => {
   test("a token that was rotated is read immediately when the server refuses the old one", async () => {
     const server = await startServer();
-    server.otherwise((response, request) => {
+    server.answers((request, response) => {
       const isNew = request.headers["authorization"] === "Bearer second";
-      (isNew ? json(200, {}) : failure(401, "Unauthorized"))(response, request);
+      (isNew ? json(200, {}) : failure(401, "Unauthorized"))(request, response);
     });
     const tokenFile = await temporaryFile("token", "first\n");
-    const credentials = clusterCredentials({ server: server.url, tokenFile });
+    const credentials = clusterCredentials({ server: server.baseUrl, tokenFile });
     const api = connectTo(server, { credentials });
     expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("Unauthorized");
     await writeFile(tokenFile, "second\n");
@@ -216,16 +209,16 @@ describe("credentials", () => {
 
   test("many requests that are refused at the same time renew the credentials once", async () => {
     const server = await startServer();
-    server.otherwise((response, request) => {
+    server.answers((request, response) => {
       const isNew = request.headers["authorization"] === "Bearer second";
-      (isNew ? json(200, {}) : failure(401, "Unauthorized"))(response, request);
+      (isNew ? json(200, {}) : failure(401, "Unauthorized"))(request, response);
     });
     let renewals = 0;
     const credentials: Credentials = {
       async resolve({ renew }) {
         if (renew) renewals += 1;
         return {
-          server: server.url,
+          server: server.baseUrl,
           headers: { authorization: renewals > 0 ? "Bearer second" : "Bearer first" },
           tls: {},
         };
@@ -240,11 +233,11 @@ describe("credentials", () => {
     const clock = createVirtualClock();
     const server = await startServer({ certificate: firstCertificate });
     const caFile = await temporaryFile("ca.crt", firstCertificate.cert);
-    const api = connectTo(server, { clock, credentials: clusterCredentials({ server: server.url, caFile }) });
-    server.otherwise(json(200, {}));
+    const api = connectTo(server, { clock, credentials: clusterCredentials({ server: server.baseUrl, caFile }) });
+    server.answers(json(200, {}));
     expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("ok");
     await server.stop();
-    await server.start(secondCertificate);
+    await server.restart(secondCertificate);
     expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("Unavailable");
     await writeFile(caFile, secondCertificate.cert);
     await clock.advance(10_000);
@@ -267,7 +260,7 @@ describe("credentials", () => {
     const clock = createVirtualClock();
     const server = await startServer();
     const tokenFile = "/does/not/exist";
-    const api = connectTo(server, { credentials: clusterCredentials({ server: server.url, tokenFile }) });
+    const api = connectTo(server, { credentials: clusterCredentials({ server: server.baseUrl, tokenFile }) });
     expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("NoCredentials");
     const stuck = connectTo(server, { clock, credentials: { resolve: () => new Promise(() => undefined) } });
     const results = ["/x", "/y"].map((path) => stuck.request({ method: "GET", path }));
@@ -278,7 +271,7 @@ describe("credentials", () => {
   test("the token is in no fault", async () => {
     const server = await startServer();
     const token = "very-secret\u0000";
-    const api = connectTo(server, { credentials: clusterCredentials({ server: server.url, token }) });
+    const api = connectTo(server, { credentials: clusterCredentials({ server: server.baseUrl, token }) });
     const result = await api.request({ method: "GET", path: "/x" });
     expect(result.ok).toBe(false);
     expect(JSON.stringify(result)).not.toContain("very-secret");

@@ -13,7 +13,8 @@ import { beginListWatch, stepListWatch } from "../../src/kube/list-watch-step.ts
 import { createReflector, type ObjectChange } from "../../src/kube/reflector.ts";
 import { createObjectStore } from "../../src/kube/store.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
-import { testObject, type TestObject } from "../support/fakes/scripted-api-server.ts";
+import { testObject } from "../support/fakes/scripted-api-server.ts";
+import type { TestObject } from "../support/fakes/scripted-api-server.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 
 type ChangeEvent = Extract<WatchEvent, { object: unknown }>;

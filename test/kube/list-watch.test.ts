@@ -14,25 +14,22 @@ import { createObjectStore } from "../../src/kube/store.ts";
 import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
 import {
   failure,
-  json,
   listBody,
-  noAnswer,
   scriptedStream,
   startScriptedApiServer,
   statusBody,
   testObject,
-  text,
   watchListOf,
-  type Answer,
-  type ScriptedApiServer,
-  type TestObject,
 } from "../support/fakes/scripted-api-server.ts";
+import type { TestObject } from "../support/fakes/scripted-api-server.ts";
+import { json, silent, text } from "../support/fakes/scripted-server.ts";
+import type { Answer, ScriptedServer } from "../support/fakes/scripted-server.ts";
 
 const widgets = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 
 interface World {
   readonly clock: VirtualClock;
-  readonly server: ScriptedApiServer;
+  readonly server: ScriptedServer;
   readonly listWatch: ListWatch<TestObject>;
   readonly changes: string[];
   readonly problems: ListWatchProblem[];
@@ -56,7 +53,7 @@ async function startWorld(
   const clock = createVirtualClock();
   const server = await startScriptedApiServer({ nowMs: () => clock.monotonicMs() });
   const { tokenFile, bodyBytesMax, ...rest } = options;
-  const credentials = clusterCredentials({ server: server.url, ...(tokenFile === undefined ? {} : { tokenFile }) });
+  const credentials = clusterCredentials({ server: server.baseUrl, ...(tokenFile === undefined ? {} : { tokenFile }) });
   const api = createApiServer({ credentials, clock, ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }) });
   const changes: string[] = [];
   const problems: ListWatchProblem[] = [];
@@ -79,7 +76,7 @@ async function startWorld(
   cleanUps.push(async () => {
     await stop();
     api.close();
-    await server.close();
+    await server.stop();
   });
   return {
     clock,
@@ -107,11 +104,11 @@ function nameOfRequest(query: Readonly<Record<string, string>>): string {
 
 /** Responds to each request in its form: with a watch-list, a list, or a watch without changes. */
 function widgetList(items: readonly TestObject[], resourceVersion: number): Answer {
-  return (response, request) => {
+  return (request, response) => {
     const asked = nameOfRequest(request.query);
-    if (asked === "WatchList") watchListOf(items, resourceVersion).answer(response, request);
-    else if (asked === "List") json(200, listBody(items, resourceVersion))(response, request);
-    else scriptedStream().answer(response, request);
+    if (asked === "WatchList") watchListOf(items, resourceVersion).answer(request, response);
+    else if (asked === "List") json(200, listBody(items, resourceVersion))(request, response);
+    else scriptedStream().answer(request, response);
   };
 }
 
@@ -395,7 +392,7 @@ describe("a watch that fails", () => {
     const stream = watchListOf([], 10);
     server.next(stream.answer);
     stream.end();
-    server.otherwise((response) => void response.writeHead(200).end());
+    server.answers((_, response) => void response.writeHead(200).end());
     await clock.advance(600_000);
     expect(server.requests.length).toBeGreaterThanOrEqual(12);
     expect(server.requests.length).toBeLessThanOrEqual(30);
@@ -407,7 +404,7 @@ describe("a watch that fails", () => {
     server.next(first.answer);
     await clock.advance(5000);
     first.end();
-    server.next(noAnswer);
+    server.next(silent);
     await untilAsked(3);
     expect(asked()).toStrictEqual(["WatchList", "Watch 10", "Watch 10"]);
     expect((server.requests[2]?.atMs ?? 0) - (server.requests[1]?.atMs ?? 0)).toBeLessThanOrEqual(32_000);
@@ -425,7 +422,7 @@ describe("an unavailable server", () => {
     expect(problems.length).toBeLessThanOrEqual(30);
     expect(names()).toStrictEqual(["a"]);
     expect(listWatch.health()).toMatchObject({ activity: "BackingOff", isSynced: true });
-    await server.start();
+    await server.restart();
     const stream = scriptedStream();
     stream.event("ADDED", testObject("b", 11));
     server.next(stream.answer);
@@ -441,7 +438,7 @@ describe("an unavailable server", () => {
     await clock.settle();
     await server.stop();
     await clock.advance(5000);
-    await server.start();
+    await server.restart();
     const expired = scriptedStream();
     expired.error(statusBody(410, "Expired"));
     server.next(
@@ -481,14 +478,14 @@ describe("an unavailable server", () => {
 
   test("that permanently refuses access (401, 403) is asked indefinitely", async () => {
     const { server, clock, listWatch } = await startWorld();
-    server.otherwise(failure(403, "Forbidden"));
+    server.answers(failure(403, "Forbidden"));
     await clock.advance(600_000);
     expect(listWatch.health()).toMatchObject({
       isSynced: false,
       activity: "BackingOff",
       lastFault: { code: "Forbidden" },
     });
-    server.otherwise(widgetList([testObject("a", 1)], 10));
+    server.answers(widgetList([testObject("a", 1)], 10));
     await clock.advance(120_000);
     expect(listWatch.health()).toMatchObject({ isSynced: true });
   });
@@ -497,11 +494,11 @@ describe("an unavailable server", () => {
 describe("a kind that is not installed", () => {
   test("is found within 35 s of its installation", async () => {
     const { server, clock, listWatch } = await startWorld({ random: () => 0.999 });
-    server.otherwise(text(404, "404 page not found\n"));
+    server.answers(text(404, "404 page not found\n"));
     await clock.advance(180_000);
     expect(listWatch.health()).toMatchObject({ activity: "WaitingForKind", isSynced: false });
     server.next(failure(429, "TooManyRequests", { "retry-after": "1" }));
-    server.otherwise(widgetList([testObject("a", 1)], 10));
+    server.answers(widgetList([testObject("a", 1)], 10));
     const startMs = clock.monotonicMs();
     await clock.advanceUntil(() => listWatch.health().isSynced, 60_000);
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(35_000);
@@ -509,7 +506,7 @@ describe("a kind that is not installed", () => {
 
   test("is requested at least every 30 s, even later", async () => {
     const { server, clock } = await startWorld({ random: () => 0.999 });
-    server.otherwise(text(404, "404 page not found\n"));
+    server.answers(text(404, "404 page not found\n"));
     await clock.advance(300_000);
     const pauses = server.requests.slice(1).map(({ atMs }, index) => atMs - (server.requests[index]?.atMs ?? 0));
     expect(Math.max(...pauses)).toBeLessThanOrEqual(30_000);
@@ -522,11 +519,11 @@ describe("a kind that is not installed", () => {
     await clock.advance(5000);
     first.event("DELETED", testObject("a", 11));
     first.end();
-    server.otherwise(text(404, "404 page not found\n"));
+    server.answers(text(404, "404 page not found\n"));
     await untilAsked(4);
     expect(listWatch.health()).toMatchObject({ activity: "WaitingForKind", isSynced: true });
     expect(names()).toStrictEqual(["b"]);
-    server.otherwise(widgetList([testObject("c", 20)], 21));
+    server.answers(widgetList([testObject("c", 20)], 21));
     await clock.advance(35_000);
     expect(names()).toStrictEqual(["c"]);
   });
@@ -579,7 +576,7 @@ describe("functions that were passed in", () => {
       },
     });
     const { server, clock, problems, names } = await startWorld({ store });
-    server.otherwise((response, request) => watchListOf([testObject("a", 1)], 10).answer(response, request));
+    server.answers((request, response) => watchListOf([testObject("a", 1)], 10).answer(request, response));
     await clock.settle();
     expect(problems.map(({ code }) => code)).toStrictEqual(["Unexpected"]);
     broken = false;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { createReflector, type ObjectChange } from "../../src/kube/reflector.ts";
 import { createObjectStore } from "../../src/kube/store.ts";
-import { testObject, type TestObject } from "../support/fakes/scripted-api-server.ts";
+import { testObject } from "../support/fakes/scripted-api-server.ts";
+import type { TestObject } from "../support/fakes/scripted-api-server.ts";
 
 function setUp(): {
   readonly reflector: ReturnType<typeof createReflector<TestObject>>;

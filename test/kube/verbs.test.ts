@@ -11,33 +11,28 @@ import {
   mergePatchObject,
   replaceObject,
 } from "../../src/kube/verbs.ts";
-import {
-  failure,
-  json,
-  listBody,
-  startScriptedApiServer,
-  testObject,
-  type ScriptedApiServer,
-} from "../support/fakes/scripted-api-server.ts";
+import { failure, listBody, startScriptedApiServer, testObject } from "../support/fakes/scripted-api-server.ts";
+import { json } from "../support/fakes/scripted-server.ts";
+import type { ScriptedServer } from "../support/fakes/scripted-server.ts";
 
 const widgets = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 const address = { namespace: "default", name: "a" };
 const collection = "/apis/test.dev/v1/namespaces/default/widgets";
 
-let server: ScriptedApiServer;
+let server: ScriptedServer;
 let api: ApiServer;
 beforeEach(async () => {
   server = await startScriptedApiServer();
-  api = createApiServer({ credentials: clusterCredentials({ server: server.url }), clock: realClock });
+  api = createApiServer({ credentials: clusterCredentials({ server: server.baseUrl }), clock: realClock });
 });
 afterEach(async () => {
   api.close();
-  await server.close();
+  await server.stop();
 });
 
 describe("the verbs", () => {
   test("use the methods, paths and content types of the Kubernetes API", async () => {
-    server.otherwise(json(200, testObject("a", 1)));
+    server.answers(json(200, testObject("a", 1)));
     await getObject(api, widgets, address);
     await createObject(api, widgets, "default", {});
     await replaceObject(api, widgets, address, {}, { subresource: "status" });
@@ -96,7 +91,7 @@ describe("a list", () => {
     );
     const result = await listObjects(api, widgets);
     expect(result.ok ? result.value.items.map(({ metadata }) => metadata.name) : []).toStrictEqual(["b"]);
-    server.otherwise(failure(410, "Expired"));
+    server.answers(failure(410, "Expired"));
     expect(await listObjects(api, widgets)).toMatchObject({ ok: false, fault: { code: "Gone" } });
     expect(server.requests).toHaveLength(3 + 3);
   });

@@ -14,7 +14,8 @@ import { LaneRegistry, connectTo } from "../../src/waf/lane-registry.ts";
 import { firstCertificate } from "../support/builders/test-certificates.ts";
 import { findFreePorts } from "../support/control-plane/free-ports.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
-import { json, raw, startScriptedWaf, testKey } from "../support/fakes/scripted-waf.ts";
+import { startScriptedWaf, testKey } from "../support/fakes/scripted-waf.ts";
+import { json, raw } from "../support/fakes/scripted-server.ts";
 
 const closers: (() => Promise<void>)[] = [];
 
@@ -24,7 +25,7 @@ afterEach(async () => {
 
 async function aWaf(script = json(200, [])) {
   const server = await startScriptedWaf(script);
-  closers.push(async () => await server.close());
+  closers.push(async () => await server.stop());
   return { server, port: Number(new URL(server.baseUrl).port) };
 }
 
@@ -61,7 +62,7 @@ describe("A client that checks addresses", () => {
       const waf = clientFor(`${host}:${port}`, isPublicAddress);
       expect(faultIn(await waf.readList("blocklist"))).toMatchObject({ code: "Unavailable", cause: "ADDRESS_REFUSED" });
       expect(faultIn(await waf.addEntry("blocklist", "192.0.2.1"))).toMatchObject({ code: "Unavailable" });
-      expect(server.connections()).toBe(0);
+      expect(server.connections).toBe(0);
     },
   );
 
@@ -70,7 +71,7 @@ describe("A client that checks addresses", () => {
     const isAllowed = (address: string) => address === "127.0.0.1";
     const waf = clientFor(`http://waf.example:${port}`, isAllowed, resolving("169.254.169.254", "127.0.0.1"));
     expect(faultIn(await waf.readList("blocklist"))).toMatchObject({ cause: "ADDRESS_REFUSED" });
-    expect(server.connections()).toBe(0);
+    expect(server.connections).toBe(0);
     expect(await waf.readList("blocklist")).toStrictEqual({ ok: true, value: [] });
   });
 });

@@ -3,8 +3,8 @@
 // Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { instance, keySecret } from "../support/builders/manifests.ts";
-import { startEndlessLogs } from "../support/fakes/endless-logs.ts";
-import type { EndlessLogs } from "../support/fakes/endless-logs.ts";
+import { startHostileWafs } from "../support/fakes/hostile-wafs.ts";
+import type { HostileWafs } from "../support/fakes/hostile-wafs.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import { readImage } from "../support/fleet/measured-operator.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
@@ -16,18 +16,22 @@ const endlessCount = isLarge ? 1 : 3;
 /** Log forwarding has more workers. */
 const silentCount = 12;
 const rowsOfOwner = 1_200;
+const rowsOfPage = 10_000;
+const rowsOfEndless = 1_000_000_000;
 const timeMsMax = isLarge ? 300_000 : 60_000;
 const memoryMax = 512 * 1024 * 1024;
 const browser = { user_agent: "curl/8.5.0", country: "NL" };
 const logs = { enabled: true, interval: "10s", lookback: "1d" };
 
 await describeOperator("logs without end", (world) => {
-  let hostile: EndlessLogs;
+  let hostile: HostileWafs;
+  /** The number of pages that were requested with each key. */
+  const pages = new Map<string, number>();
 
   beforeAll(async () => {
-    hostile = await startEndlessLogs();
+    hostile = await startHostileWafs();
   });
-  afterAll(async () => await hostile.close());
+  afterAll(async () => await hostile.server.stop());
 
   test("result in a condition, with bounded output and memory, and the logs of others are forwarded", async () => {
     const { namespace: owner, waf } = await world().newInstance("owner", { logs });
@@ -37,8 +41,10 @@ await describeOperator("logs without end", (world) => {
     });
     const silentKeys = Array.from({ length: silentCount }, (_, index) => `silent-key-of-a-team-${index}`);
     const endlessKeys = Array.from({ length: endlessCount }, (_, index) => `endless-key-of-a-team-${index}`);
+    for (const key of silentKeys) hostile.play(key, { logs: () => void nextPage(key) });
+    for (const key of endlessKeys) hostile.play(key, { logs: (_, response) => response.end(pageText(nextPage(key))) });
     await Promise.all(silentKeys.map(async (key) => await hostileInstance(key, { requestTimeout: "30s" })));
-    await world().eventually("the silent WAFs are asked", () => silentKeys.every((key) => hostile.pages(key) > 0));
+    await world().eventually("the silent WAFs are asked", () => silentKeys.every((key) => pages.has(key)));
     const attackers = await Promise.all(endlessKeys.map(async (key) => await hostileInstance(key)));
 
     const startMs = Date.now();
@@ -69,7 +75,7 @@ await describeOperator("logs without end", (world) => {
 
     // A change does not start a new hour, and neither does turning forwarding off and on.
     const [attacker = ""] = attackers;
-    const pages = hostile.pages(endlessKeys[0] ?? "");
+    const before = pages.get(endlessKeys[0] ?? "");
     await world().patch(instance(attacker, ""), { spec: { logs: { enabled: false } } });
     const isOff = async (): Promise<boolean> =>
       conditionOf(await world().read("WafInstance", attacker, "waf"), "LogsForwarded") === undefined;
@@ -80,13 +86,26 @@ await describeOperator("logs without end", (world) => {
       return conditionOf(found, "LogsForwarded")?.reason === "TooLarge";
     });
     expect(await forwardedOf(attacker)).toBe(rowsMax);
-    expect(hostile.pages(endlessKeys[0] ?? "")).toBe(pages);
+    expect(pages.get(endlessKeys[0] ?? "")).toBe(before);
   });
+
+  function nextPage(key: string): number {
+    const page = pages.get(key) ?? 0;
+    pages.set(key, page + 1);
+    return page;
+  }
 
   async function hostileInstance(key: string, spec: object = {}): Promise<string> {
     const namespace = await world().newNamespace("hostile");
     await world().apply(keySecret(namespace, key));
-    await world().apply(instance(namespace, hostile.baseUrl, { logs, ...spec }));
+    await world().apply(instance(namespace, hostile.server.baseUrl, { logs, ...spec }));
     return namespace;
   }
 });
+
+/** Every row and every scroll ID is new. */
+function pageText(page: number): string {
+  const timestamp = new Date().toISOString();
+  const hits = Array.from({ length: rowsOfPage }, (_, row) => anEntry({ timestamp, request_path: `/${page}/${row}` }));
+  return JSON.stringify({ _scroll_id: `scroll-${page}`, hits: { total: { value: rowsOfEndless }, hits } });
+}

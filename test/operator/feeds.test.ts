@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { someAddresses } from "../support/builders/declare-feed.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
-import { FeedServer } from "../support/fakes/feed-server.ts";
+import { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
 
@@ -19,11 +19,11 @@ function feedRule(namespace: string, ref: object = { name: "threats" }, spec: ob
 }
 
 await describeOperator("feeds", (world) => {
-  let server: FeedServer;
+  let server: ScriptedServer;
   let asked = 0;
 
   beforeAll(async () => {
-    server = await FeedServer.start();
+    server = await ScriptedServer.start();
     await world().startOperator({ parameters });
   });
 
@@ -141,7 +141,7 @@ await describeOperator("feeds", (world) => {
     await world().apply(secret, feedRule(namespace));
     await declare(namespace, { http });
     await listed(waf, ["192.0.2.1"]);
-    server.answers(({ url = "" }, response) => {
+    server.answers(({ url }, response) => {
       const location = `/${"x".repeat(160)}/${token}`;
       if (url === location) response.writeHead(404).end(token);
       else response.writeHead(302, { location }).end(token);

@@ -7,7 +7,7 @@ import { findFreePorts } from "../support/control-plane/free-ports.ts";
 import { instance, keySecret, rule } from "../support/builders/manifests.ts";
 import type { HostileAnswers, HostileWafs } from "../support/fakes/hostile-wafs.ts";
 import { startHostileWafs } from "../support/fakes/hostile-wafs.ts";
-import { json, text } from "../support/fakes/scripted-waf.ts";
+import { json, text } from "../support/fakes/scripted-server.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import { readImage } from "../support/fleet/measured-operator.ts";
@@ -33,7 +33,7 @@ await describeOperator("a hostile WAF", (world) => {
     await world().apply(rule(owner.namespace, "kept", ["192.0.2.1"]));
     await world().allReady(owner.namespace);
   });
-  afterAll(async () => await hostile.close());
+  afterAll(async () => await hostile.server.stop());
 
   /** An attacker's instance. */
   async function attack(
@@ -44,7 +44,7 @@ await describeOperator("a hostile WAF", (world) => {
     hostile.play(key, answers);
     const namespace = await world().newNamespace("attacker");
     await world().apply(keySecret(namespace, key));
-    await world().apply(instance(namespace, hostile.baseUrl, spec));
+    await world().apply(instance(namespace, hostile.server.baseUrl, spec));
     return namespace;
   }
 
@@ -163,13 +163,13 @@ await describeOperator("a hostile WAF", (world) => {
     await becomes(namespace, /^True/);
     await world().remove(keySecret(namespace, key));
     const other = await startHostileWafs();
-    await world().patch(instance(namespace, ""), { spec: { baseUrl: other.baseUrl } });
+    await world().patch(instance(namespace, ""), { spec: { baseUrl: other.server.baseUrl } });
     await becomes(namespace, /^False MissingApiKey/);
     await world().remove(instance(namespace, ""));
     const isGone = async () => (await world().read("WafInstance", namespace, "waf")) === undefined;
     await world().eventually("the instance is gone", isGone);
     expect(other.requests(key)).toBe(0);
-    await other.close();
+    await other.server.stop();
   });
 
   async function textsOf(namespace: string): Promise<string> {
@@ -184,13 +184,13 @@ await describeOperator("an operator that may not call internal addresses", (worl
     const [closed] = await findFreePorts(1);
     const key = "a-key-of-a-spy-in-the-network";
     let spies = 0;
-    const { port } = new URL(open.baseUrl);
+    const { port } = new URL(open.server.baseUrl);
     const hosts = [`localhost:${port}`, `localhost:${closed}`, `127.0.0.1:${closed}`, `[::ffff:7f00:1]:${port}`];
     const namespaces = await Promise.all(hosts.map(async (host) => await spy(`http://${host}`)));
     const told = await Promise.all(namespaces.map(async (namespace) => await reason(namespace)));
     expect([...new Set(told)]).toHaveLength(1);
-    expect(open.connections()).toBe(0);
-    await open.close();
+    expect(open.server.connections).toBe(0);
+    await open.server.stop();
 
     async function spy(url: string): Promise<string> {
       const namespace = await world().newNamespace("spy");

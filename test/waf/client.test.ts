@@ -8,8 +8,9 @@ import type { CallRecord, WafClient } from "../../src/waf/client.ts";
 import { writeBodyBytesMax, writeTimeoutMsMax } from "../../src/waf/client.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
-import { clientFor, json, raw, silent, startScriptedWaf, testKey, text } from "../support/fakes/scripted-waf.ts";
-import type { Script } from "../support/fakes/scripted-waf.ts";
+import { clientFor, startScriptedWaf, testKey } from "../support/fakes/scripted-waf.ts";
+import { json, raw, silent, text } from "../support/fakes/scripted-server.ts";
+import type { Answer } from "../support/fakes/scripted-server.ts";
 
 const domain = "shop.example";
 const accepted = json(200, { success: true, domain, message: "done" });
@@ -19,9 +20,9 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-async function start(script: Script, options: Parameters<typeof clientFor>[1] = {}) {
+async function start(script: Answer, options: Parameters<typeof clientFor>[1] = {}) {
   const server = await startScriptedWaf(script);
-  closers.push(async () => await server.close());
+  closers.push(async () => await server.stop());
   const client = clientFor(server.baseUrl, options);
   closers.push(async () => await client.lanes.close());
   return { server, ...client };
@@ -76,7 +77,7 @@ describe("the requests", () => {
     for (const { headers } of form) expect(headers["content-type"]).toBe("application/x-www-form-urlencoded");
     for (const { url } of server.requests)
       expect(new URL(url, "http://h").searchParams.get("api_key") ?? testKey).toBe(testKey);
-    expect(server.connections()).toBe(1);
+    expect(server.connections).toBe(1);
   });
 
   test("are below the path of the base URL", async () => {
@@ -97,7 +98,7 @@ describe("a response beyond the limits of the process", () => {
   test("is a list with too many entries", async () => {
     const { server, waf } = await start(json(200, ["192.0.2.1", "192.0.2.2", "192.0.2.3"]), { limits });
     expect(await read(waf)).toMatchObject({ ok: true });
-    server.answer(json(200, ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]));
+    server.answers(json(200, ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]));
     expect(faultIn(await read(waf))).toMatchObject({
       code: "TooLarge",
       message: "The blocklist has more entries than the limit of 3 (--max-list-entries).",
@@ -122,12 +123,14 @@ describe("a former key that the API returns", () => {
       formerKeys,
     });
     expect(faultIn(await waf.readOrigins())).toMatchObject({ code: "ContractBroken" });
-    server.answer(json(200, { success: true, domain, origin: host }));
+    server.answers(json(200, { success: true, domain, origin: host }));
     expect(faultIn(await waf.readOrigins())).toMatchObject({ code: "ContractBroken" });
-    server.answer(json(200, ["192.0.2.1", former]));
+    server.answers(json(200, ["192.0.2.1", former]));
     expect(faultIn(await read(waf))).toMatchObject({ code: "ContractBroken" });
     const row = anEntry({ request_path: `/?api_key=${encodeURIComponent(former)}` });
-    server.answer(json(200, { _scroll_id: null, hits: { total: { value: 1 }, hits: [{ ...row, [former]: former }] } }));
+    server.answers(
+      json(200, { _scroll_id: null, hits: { total: { value: 1 }, hits: [{ ...row, [former]: former }] } }),
+    );
     const page = await waf.scrollLogs("x");
     expect(JSON.stringify(page)).not.toContain("the-former");
     expect(page).toMatchObject({ ok: true, value: { entries: [{ request_path: "/?api_key=[api key]" }] } });
@@ -136,7 +139,7 @@ describe("a former key that the API returns", () => {
   test("of digits is redacted in a log row that has it as a number", async () => {
     const { server, waf } = await start(accepted, { formerKeys: [new ApiKey("1234567890123")] });
     const row = { ...anEntry({ request_path: "/" }), id: 1_234_567_890_123 };
-    server.answer(json(200, { _scroll_id: null, hits: { total: { value: 1 }, hits: [row] } }));
+    server.answers(json(200, { _scroll_id: null, hits: { total: { value: 1 }, hits: [row] } }));
     expect(await waf.scrollLogs("x")).toMatchObject({ ok: true, value: { entries: [{ id: "[api key]" }] } });
   });
 
@@ -149,9 +152,9 @@ describe("a former key that the API returns", () => {
     for (const said of [`Not ${former}`, encodeURIComponent(`Not ${former}`), long]) {
       const { server, waf } = await start(json(400, { success: false, domain, message: said }), { redact });
       expect(JSON.stringify(await write(waf))).not.toContain("the-former");
-      server.answer(json(200, { success: true, domain, message: said }));
+      server.answers(json(200, { success: true, domain, message: said }));
       expect(JSON.stringify(await write(waf))).not.toContain("the-former");
-      server.answer(json(500, { success: false, message: said }));
+      server.answers(json(500, { success: false, message: said }));
       expect(JSON.stringify(await read(waf))).not.toContain("the-former");
     }
   });
@@ -164,7 +167,7 @@ describe("documented responses", () => {
       ok: true,
       value: { domain, primary: "a.example" },
     });
-    server.answer(json(200, { success: true, domain, origin: ["a.example", "b.example"] }));
+    server.answers(json(200, { success: true, domain, origin: ["a.example", "b.example"] }));
     expect(await waf.readOrigins()).toMatchObject({
       value: { primary: "a.example" },
     });
@@ -173,14 +176,14 @@ describe("documented responses", () => {
   test("for lists contain the API's spelling", async () => {
     const { server, waf } = await start(json(200, ["192.0.2.1/32", "2001:DB8::/32"]));
     expect(await read(waf)).toStrictEqual({ ok: true, value: ["192.0.2.1/32", "2001:DB8::/32"] });
-    server.answer(json(200, []));
+    server.answers(json(200, []));
     expect(await read(waf)).toStrictEqual({ ok: true, value: [] });
   });
 
   test("for writes contain the domain and the API's message, which is missing for origins", async () => {
     const { server, waf } = await start(accepted);
     expect(await write(waf)).toStrictEqual({ ok: true, value: { domain, message: "done" } });
-    server.answer(json(200, { success: true, domain }));
+    server.answers(json(200, { success: true, domain }));
     expect(await waf.removeOrigin("a.example")).toStrictEqual({ ok: true, value: { domain, message: "" } });
   });
 
@@ -222,7 +225,7 @@ describe("documented responses", () => {
         broken: [],
       },
     });
-    server.answer(json(200, { _scroll_id: null, hits: { total: { value: 2 }, hits: [] } }));
+    server.answers(json(200, { _scroll_id: null, hits: { total: { value: 2 }, hits: [] } }));
     expect(await waf.scrollLogs("next")).toStrictEqual({
       ok: true,
       value: { scrollId: null, total: 2, entries: [], broken: [] },
@@ -243,7 +246,7 @@ const html = "<!doctype html><html><body>Bad gateway</body></html>";
 const failure = (message: string) => ({ success: false, domain, message });
 
 describe("the meaning of a response for a read and for a write", () => {
-  const cases: readonly (readonly [string, Script, string, string])[] = [
+  const cases: readonly (readonly [string, Answer, string, string])[] = [
     ["403 for a wrong key", json(403, { success: false, message: "Bad API Key Value" }), "BadApiKey", "BadApiKey"],
     [
       "403 for a missing key",
@@ -291,8 +294,8 @@ describe("the meaning of a response for a read and for a write", () => {
       "Unavailable",
       "OutcomeUnknown",
     ],
-    ["a reset before any answer", (_, __, socket) => socket.resetAndDestroy(), "Unavailable", "OutcomeUnknown"],
-    ["an end before any answer", (_, __, socket) => socket.end(), "Unavailable", "OutcomeUnknown"],
+    ["a reset before any answer", (_, { socket }) => socket?.resetAndDestroy(), "Unavailable", "OutcomeUnknown"],
+    ["an end before any answer", (_, { socket }) => socket?.end(), "Unavailable", "OutcomeUnknown"],
     ["something that is not HTTP", raw("SSH-2.0-OpenSSH\r\n\r\n"), "ContractBroken", "OutcomeUnknown"],
     ["301", text(301, "", { location: "/elsewhere" }), "ContractBroken", "OutcomeUnknown"],
     ["307", text(307, "", { location: "/elsewhere" }), "ContractBroken", "OutcomeUnknown"],
@@ -303,16 +306,16 @@ describe("the meaning of a response for a read and for a write", () => {
     expect([faultIn(await read(waf)).code, faultIn(await write(waf)).code]).toStrictEqual([codeOfRead, codeOfWrite]);
     // Redirects are not followed, and there are no retries.
     expect(server.requests).toHaveLength(2);
-    expect(server.overlap()).toBe(1);
+    expect(server.overlap).toBe(1);
     // The lane continues normally.
-    server.answer(accepted);
+    server.answers(accepted);
     expect(await write(waf)).toMatchObject({ ok: true });
   });
 
   test("an interim response is not the final response", async () => {
-    const { waf } = await start((request, response, socket) => {
+    const { waf } = await start((request, response) => {
       response.writeEarlyHints({ link: "</style.css>; rel=preload" });
-      json(200, ["192.0.2.1"])(request, response, socket);
+      json(200, ["192.0.2.1"])(request, response);
     });
     expect(await read(waf)).toStrictEqual({ ok: true, value: ["192.0.2.1"] });
   });
@@ -335,7 +338,7 @@ describe("the meaning of a response for a read and for a write", () => {
       status: 400,
       message: "Invalid IP [31maddress",
     });
-    server.answer(json(400, failure("sorry ".repeat(1_000))));
+    server.answers(json(400, failure("sorry ".repeat(1_000))));
     expect(faultIn(await write(waf))).toMatchObject({ message: `${"sorry ".repeat(excerptLengthMax / 6)}…` });
   });
 
@@ -346,12 +349,12 @@ describe("the meaning of a response for a read and for a write", () => {
       status: 400,
       message: "Invalid scroll_id",
     });
-    server.answer(json(404, "No WAF configured for this account"));
+    server.answers(json(404, "No WAF configured for this account"));
     expect(faultIn(await waf.scrollLogs("x"))).toMatchObject({
       code: "NotFound",
       message: "No WAF configured for this account",
     });
-    server.answer(text(400, html));
+    server.answers(text(400, html));
     expect(faultIn(await waf.scrollLogs("x"))).toMatchObject({ code: "ContractBroken" });
   });
 });
@@ -366,14 +369,14 @@ describe("the limits of a response", () => {
   });
 
   test("stop a body that never ends, regardless of the status", async () => {
-    const endless: Script = (_, response) => {
+    const endless: Answer = (_, response) => {
       response.writeHead(500);
       const more = (): void => void (!response.destroyed && response.write("x".repeat(65_536), more));
       more();
     };
     const { server, waf } = await start(endless);
     expect(faultIn(await read(waf))).toMatchObject({ code: "Unavailable", status: 500 });
-    server.answer(json(200, ["192.0.2.1"]));
+    server.answers(json(200, ["192.0.2.1"]));
     expect(await read(waf)).toMatchObject({ ok: true });
   });
 
@@ -384,7 +387,7 @@ describe("the limits of a response", () => {
 });
 
 describe("deadlines", () => {
-  const slow: readonly (readonly [string, Script])[] = [
+  const slow: readonly (readonly [string, Answer])[] = [
     ["no answer", silent],
     ["no body", raw("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n", { stayOpen: true })],
     ["half a body", raw('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n["', { stayOpen: true })],
@@ -399,7 +402,7 @@ describe("deadlines", () => {
     expect(clock.sleeperCount()).toBe(1);
     await clock.advance(1);
     expect(faultIn(await result)).toMatchObject({ code: "TimedOut" });
-    server.answer(json(200, []));
+    server.answers(json(200, []));
     expect(await read(waf)).toStrictEqual({ ok: true, value: [] });
     await lanes.close();
     expect(clock.sleeperCount()).toBe(0);
@@ -417,7 +420,7 @@ describe("deadlines", () => {
   test("count from the start of the request, so a slow body does not extend them", async () => {
     const clock = createVirtualClock();
     let drip = (): void => undefined;
-    const dripping: Script = (_, response) => {
+    const dripping: Answer = (_, response) => {
       response.writeHead(200);
       drip = () => void response.write(" ");
     };
@@ -446,7 +449,7 @@ describe("deadlines", () => {
 describe("when nothing can have been sent", () => {
   test("a refused connection makes a write unavailable, not unknown", async () => {
     const { server, waf } = await start(accepted);
-    await server.close();
+    await server.stop();
     expect(faultIn(await write(waf))).toMatchObject({
       code: "Unavailable",
       message: expect.stringContaining("ECONNREFUSED"),
@@ -491,9 +494,9 @@ describe("when nothing can have been sent", () => {
 test("A write on an open connection that breaks before the response has an unknown outcome", async () => {
   const { server, waf } = await start(accepted);
   expect(await write(waf)).toMatchObject({ ok: true });
-  server.answer((_, __, socket) => socket.resetAndDestroy());
+  server.answers((_, { socket }) => socket?.resetAndDestroy());
   expect(faultIn(await write(waf))).toMatchObject({ code: "OutcomeUnknown" });
-  expect(server.connections()).toBe(1);
+  expect(server.connections).toBe(1);
 });
 
 describe("a signal", () => {
@@ -504,9 +507,9 @@ describe("a signal", () => {
     await server.received(1);
     controller.abort();
     expect(faultIn(await result)).toMatchObject({ code: "OutcomeUnknown" });
-    server.answer(accepted);
+    server.answers(accepted);
     expect(await write(waf)).toMatchObject({ ok: true });
-    expect(server.connections()).toBe(2);
+    expect(server.connections).toBe(2);
   });
 
   test("that aborts while a read is in flight cancels it", async () => {
@@ -602,7 +605,7 @@ describe("429", () => {
       retryAfterMs: 7_000,
       message: "The WAF asks to wait for 7 s (429).",
     });
-    server.answer(accepted);
+    server.answers(accepted);
     const next = write(other);
     await clock.advance(6_999);
     expect(server.requests).toHaveLength(1);
@@ -617,7 +620,7 @@ describe("429", () => {
       status: 429,
       message: "The WAF asks to wait without saying for how long (429).",
     });
-    server.answer(json(200, []));
+    server.answers(json(200, []));
     expect(await read(waf)).toMatchObject({ ok: true });
   });
 
@@ -632,7 +635,7 @@ describe("429", () => {
   test("counts as rate limiting even if its body does not arrive, and 503 passes on its delay", async () => {
     const { server, waf } = await start(raw("HTTP/1.1 429 Too Many\r\nretry-after: 0\r\ncontent-length: 9\r\n\r\nx"));
     expect(faultIn(await write(waf))).toMatchObject({ code: "RateLimited", retryAfterMs: 0 });
-    server.answer(text(503, "", { "retry-after": "3" }));
+    server.answers(text(503, "", { "retry-after": "3" }));
     expect(faultIn(await read(waf))).toMatchObject({ code: "Unavailable", retryAfterMs: 3_000 });
   });
 });
@@ -658,25 +661,25 @@ describe("a key that the API echoes", () => {
     ];
     for (const status of [200, 302, 400, 403, 404, 409, 429, 500]) {
       for (const body of bodies) {
-        server.answer(json(status, body, { "retry-after": "0", location: `/x?${encodeURIComponent(spelled)}` }));
+        server.answers(json(status, body, { "retry-after": "0", location: `/x?${encodeURIComponent(spelled)}` }));
         faultIn(await read(waf));
         faultIn(await write(waf));
         faultIn(await waf.readOrigins());
         faultIn(await waf.scrollLogs("x"));
       }
     }
-    server.answer(text(500, `${"x".repeat(290)}${spelled}`));
+    server.answers(text(500, `${"x".repeat(290)}${spelled}`));
     faultIn(await read(waf));
-    server.answer(raw(`HTTP/1.1 200 ${encodeURIComponent(spelled)}\r\nbroken ${encodeURIComponent(spelled)}\r\n\r\n`));
+    server.answers(raw(`HTTP/1.1 200 ${encodeURIComponent(spelled)}\r\nbroken ${encodeURIComponent(spelled)}\r\n\r\n`));
     faultIn(await write(waf));
   });
 
   test("is redacted in messages, and rejected in data", async () => {
     const { server, waf } = await start(json(200, { success: true, domain, message: `Key ${testKey}` }));
     expect(await write(waf)).toStrictEqual({ ok: true, value: { domain, message: "Key [api key]" } });
-    server.answer(json(200, ["192.0.2.1", testKey]));
+    server.answers(json(200, ["192.0.2.1", testKey]));
     expect(faultIn(await read(waf))).toMatchObject({ code: "ContractBroken" });
-    server.answer(json(200, { success: true, domain: testKey }));
+    server.answers(json(200, { success: true, domain: testKey }));
     expect(faultIn(await write(waf))).toMatchObject({ code: "OutcomeUnknown" });
   });
 
@@ -692,7 +695,7 @@ describe("the record of each call", () => {
     const { server, waf } = await start(accepted, { onCall: (call) => calls.push(call) });
     await write(waf);
     await waf.clearCache();
-    server.answer(text(500, ""));
+    server.answers(text(500, ""));
     await read(waf);
     await waf.readList("allowlist", { signal: AbortSignal.abort() });
     expect(calls).toStrictEqual([

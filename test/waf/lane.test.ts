@@ -6,7 +6,8 @@ import type { HeldLane } from "../../src/waf/lane-registry.ts";
 import { bulkWaitMsMax } from "../../src/waf/lane.ts";
 import type { Urgency } from "../../src/waf/lane.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
-import { clientFor, json, startScriptedWaf } from "../support/fakes/scripted-waf.ts";
+import { clientFor, startScriptedWaf } from "../support/fakes/scripted-waf.ts";
+import { json } from "../support/fakes/scripted-server.ts";
 
 const baseUrl = "http://127.0.0.1:1";
 const key = new ApiKey("0123456789abcdef");
@@ -307,12 +308,11 @@ describe("a lane over a real connection", () => {
   });
 
   test("never overlaps the calls of 50 callers and two clients with one key, over one connection", async () => {
-    const waf = await startScriptedWaf((_, response) => {
-      setImmediate(() =>
-        json(200, { success: true, domain: "shop.example", message: "done" })(_, response, response.socket as never),
-      );
+    const waf = await startScriptedWaf((request, response) => {
+      const done = json(200, { success: true, domain: "shop.example", message: "done" });
+      setImmediate(() => done(request, response));
     });
-    closers.push(async () => await waf.close());
+    closers.push(async () => await waf.stop());
     const { waf: one, lanes, lane } = clientFor(waf.baseUrl, { key });
     closers.push(async () => await lanes.close());
     const { waf: two } = clientFor(`${waf.baseUrl}/`, { key, lane });
@@ -323,7 +323,7 @@ describe("a lane over a real connection", () => {
     );
     for (const result of await Promise.all(calls)) expect(result.ok).toBe(true);
     expect(waf.requests).toHaveLength(50);
-    expect(waf.overlap()).toBe(1);
-    expect(waf.connections()).toBe(1);
+    expect(waf.overlap).toBe(1);
+    expect(waf.connections).toBe(1);
   });
 });

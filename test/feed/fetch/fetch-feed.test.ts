@@ -7,13 +7,13 @@ import { bytesMax, type FetchOptions, type FetchRequest, fetchFeed } from "../..
 import { isPublicAddress } from "../../../src/net/address-policy.ts";
 import type { ResolveHost } from "../../../src/net/checked-lookup.ts";
 import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
-import { FeedServer } from "../../support/fakes/feed-server.ts";
+import { ScriptedServer } from "../../support/fakes/scripted-server.ts";
 import { createVirtualClock } from "../../support/fakes/virtual-clock.ts";
 
-let server: FeedServer;
+let server: ScriptedServer;
 
 beforeEach(async () => {
-  server = await FeedServer.start();
+  server = await ScriptedServer.start();
 });
 
 afterEach(async () => {
@@ -160,11 +160,11 @@ describe("A fetch fails without treating the response as a list", () => {
   });
 
   test("if the connection is reset while a body without a length is sent", async () => {
-    server.answers(({ socket }) => {
-      socket.write(`HTTP/1.1 200 OK\r\n\r\n${list}192.0.2.12`, () => setImmediate(() => socket.resetAndDestroy()));
+    server.answers((_, { socket }) => {
+      socket?.write(`HTTP/1.1 200 OK\r\n\r\n${list}192.0.2.12`, () => setImmediate(() => socket.resetAndDestroy()));
     });
     expect(entriesOf(await get())).toMatch(/^Truncated: /);
-    server.answers(({ socket }) => void socket.end(`HTTP/1.1 200 OK\r\n\r\n${list}`));
+    server.answers((_, { socket }) => void socket?.end(`HTTP/1.1 200 OK\r\n\r\n${list}`));
     expect(entriesOf(await get())).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
@@ -232,7 +232,7 @@ describe("Redirects", () => {
   });
 
   test("send headers only to the first host, and not after a redirect back to it", async () => {
-    const other = await FeedServer.start();
+    const other = await ScriptedServer.start();
     server.answers(({ url }, response) => {
       if (url === "/list") response.writeHead(307, { location: "/next" }).end();
       else if (url === "/next") response.writeHead(307, { location: other.url("/away") }).end();
@@ -348,7 +348,7 @@ describe("Internal addresses", () => {
   });
 
   test("can't be reached by a redirect", async () => {
-    const inner = await FeedServer.start();
+    const inner = await ScriptedServer.start();
     server.fails(302, { location: `http://169.254.169.254:${inner.port}/latest/meta-data` });
     const isAllowed = (address: string): boolean => address === "127.0.0.1" || isPublicAddress(address);
     expect(entriesOf(await get({}, { isAllowed }))).toMatch(/^Unreachable: .*169\.254\.169\.254/);
@@ -365,7 +365,7 @@ describe("Internal addresses", () => {
   });
 
   test("do not come from proxies in the environment", async () => {
-    const proxy = await FeedServer.start();
+    const proxy = await ScriptedServer.start();
     server.serves(list);
     process.env["HTTP_PROXY"] = proxy.url("");
     process.env["http_proxy"] = proxy.url("");

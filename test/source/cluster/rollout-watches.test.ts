@@ -7,8 +7,9 @@ import type { WorkloadSight } from "../../../src/model/workload.ts";
 import { RolloutWatches } from "../../../src/source/cluster/rollout-watches.ts";
 import { waitFor } from "../../support/builders/cluster-objects.ts";
 import { anInstance } from "../../support/builders/declare.ts";
-import type { ScriptedApiServer, ScriptedStream, TestObject } from "../../support/fakes/scripted-api-server.ts";
 import { failure, scriptedStream, startScriptedApiServer } from "../../support/fakes/scripted-api-server.ts";
+import type { ScriptedStream, TestObject } from "../../support/fakes/scripted-api-server.ts";
+import type { ScriptedServer } from "../../support/fakes/scripted-server.ts";
 
 const patienceMs = 30_000;
 const cleanUps: (() => Promise<unknown>)[] = [];
@@ -41,13 +42,13 @@ class World {
   readonly streams = new Map<string, ScriptedStream>();
   readonly told: string[] = [];
   readonly problems: string[] = [];
-  readonly server: ScriptedApiServer;
+  readonly server: ScriptedServer;
   readonly watches: RolloutWatches;
   instances: DeclaredInstance[] = [];
 
-  constructor(server: ScriptedApiServer, namespace?: string) {
+  constructor(server: ScriptedServer, namespace?: string) {
     this.server = server;
-    const api = createApiServer({ credentials: clusterCredentials({ server: server.url }), clock: realClock });
+    const api = createApiServer({ credentials: clusterCredentials({ server: server.baseUrl }), clock: realClock });
     this.watches = new RolloutWatches({
       api,
       clock: realClock,
@@ -60,7 +61,7 @@ class World {
     const ending = new AbortController();
     const running = this.watches.run(ending.signal);
     cleanUps.push(
-      () => server.close(),
+      () => server.stop(),
       async () => api.close(),
       async () => {
         ending.abort();
@@ -73,10 +74,10 @@ class World {
   static async begin(namespace?: string): Promise<World> {
     const server = await startScriptedApiServer();
     const world = new World(server, namespace);
-    server.otherwise((response, request) => {
+    server.answers((request, response) => {
       const stream = scriptedStream();
       world.streams.set(request.path, stream);
-      stream.answer(response, request);
+      stream.answer(request, response);
     });
     return world;
   }
@@ -183,7 +184,7 @@ test("If only one namespace is watched, others are inaccessible", async () => {
 
 test("Missing permissions are reported with the workload, and cause no failure", async () => {
   const server = await startScriptedApiServer();
-  server.otherwise(failure(403, "Forbidden"));
+  server.answers(failure(403, "Forbidden"));
   const world = new World(server);
   world.declare(["edge/a", [web]]);
   await world.sees("The Deployment objects have not been listed yet: ", "Forbidden");

@@ -1,6 +1,6 @@
 // A fake of the CrowdSec local API: decisions with their expiry, the cursor of a bouncer, and the behavior of the real API if its
 // table is missing.
-import { FeedServer } from "./feed-server.ts";
+import { ScriptedServer } from "./scripted-server.ts";
 
 export interface FakeDecision {
   readonly value: string;
@@ -13,19 +13,19 @@ export interface FakeDecision {
 }
 
 export class FakeCrowdsec {
-  readonly server: FeedServer;
+  readonly server: ScriptedServer;
   readonly key = "bouncer-key-0123456789";
   decisions: FakeDecision[] = [];
   isTableGone = false;
   #added: FakeDecision[] = [];
   #deleted: FakeDecision[] = [];
 
-  private constructor(server: FeedServer) {
+  private constructor(server: ScriptedServer) {
     this.server = server;
   }
 
   static async start(): Promise<FakeCrowdsec> {
-    const fake = new FakeCrowdsec(await FeedServer.start());
+    const fake = new FakeCrowdsec(await ScriptedServer.start());
     fake.works();
     return fake;
   }

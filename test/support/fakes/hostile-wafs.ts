@@ -1,16 +1,17 @@
 // Many WAFs on one port, each with its own responses. The API key of a request selects the WAF.
-import { json, startScriptedWaf } from "./scripted-waf.ts";
-import type { ReceivedRequest, Script, ScriptedWaf } from "./scripted-waf.ts";
+import { json, ScriptedServer } from "./scripted-server.ts";
+import type { Answer, ScriptedRequest } from "./scripted-server.ts";
 
 /** The responses of one WAF. By default, it responds like an empty, well-behaved WAF. */
 export interface HostileAnswers {
-  readonly origins?: Script;
-  readonly list?: Script;
-  readonly logs?: Script;
-  readonly write?: Script;
+  readonly origins?: Answer;
+  readonly list?: Answer;
+  readonly logs?: Answer;
+  readonly write?: Answer;
 }
 
-export interface HostileWafs extends Pick<ScriptedWaf, "baseUrl" | "close" | "connections"> {
+export interface HostileWafs {
+  readonly server: ScriptedServer;
   /** Sets the responses of the WAF with this key. */
   play(key: string, answers: HostileAnswers): void;
   /** The number of requests with this key. */
@@ -25,27 +26,26 @@ const done = json(200, { success: true, domain: "hostile.example", message: "don
 export async function startHostileWafs(): Promise<HostileWafs> {
   const answers = new Map<string, HostileAnswers>();
   const requests = new Map<string, number>();
-  const server = await startScriptedWaf((request, response, socket) => {
+  const server = await ScriptedServer.start();
+  server.answers((request, response) => {
     const key = keyIn(request);
     requests.set(key, (requests.get(key) ?? 0) + 1);
-    scriptFor(request, answers.get(key) ?? {})(request, response, socket);
+    answerTo(request, answers.get(key) ?? {})(request, response);
   });
   return {
-    baseUrl: server.baseUrl,
-    close: async () => await server.close(),
-    connections: () => server.connections(),
+    server,
     play: (key, played) => void answers.set(key, played),
     requests: (key) => requests.get(key) ?? 0,
   };
 }
 
-function scriptFor({ method, url }: ReceivedRequest, answers: HostileAnswers): Script {
+function answerTo({ method, url }: ScriptedRequest, answers: HostileAnswers): Answer {
   if (url.startsWith("/api/logs")) return answers.logs ?? noLogs;
   if (method !== "GET") return answers.write ?? done;
   return url.startsWith("/api/origins") ? (answers.origins ?? origins) : (answers.list ?? emptyList);
 }
 
 /** The API key of a request, which is in the query or in the form. */
-export function keyIn({ url, body }: Pick<ReceivedRequest, "url" | "body">): string {
-  return new URL(url, "http://host").searchParams.get("api_key") ?? new URLSearchParams(body).get("api_key") ?? "";
+function keyIn({ query, body }: ScriptedRequest): string {
+  return query["api_key"] ?? new URLSearchParams(body).get("api_key") ?? "";
 }
