@@ -1,7 +1,35 @@
+// Finds code that makes a suite depend on the speed of the machine: its own time limits, and clock reads that measure how
+// long something took. Only test/support/processes/slowness.ts may do this, because it knows how slow the machine is.
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { readSourceTree } from "./support/tidy/source-tree.ts";
-import { findTimeLimits } from "./support/tidy/time-limits.ts";
+import type { SourceFile } from "./support/tidy/source-tree.ts";
+
+/** The end of a call whose last arguments are a function and a number, or the name of a number, in the transformed code. */
+const limitAtEnd = /^([ ]*)(?:\}, [\w.]+| {2}\},\n +[\w.]+\n\1)\);$/gm;
+/** The start of such a call, or the end of the table of a `test.each`. */
+const testOrHook = /^(?:(?:test|it|beforeAll|beforeEach|afterAll|afterEach)\b|[\])]+\()/;
+const elapsedTime = /\bperformance\s*\.\s*now\s*\(|\bhrtime\b|\brealClock\s*\.\s*monotonicMs\b/;
+const judges = "test/support/processes/";
+
+/** Returns one sentence for each finding. */
+function findTimeLimits(files: readonly Pick<SourceFile, "path" | "code">[]): string[] {
+  return files.flatMap(({ path, code }) => {
+    const found = callsWithLimit(code).map((call) => `${path}: has its own time limit: ${call}`);
+    const reads = path.endsWith(".test.ts") && elapsedTime.test(code) && !path.startsWith(judges);
+    return reads ? [...found, `${path}: measures time itself: use within() or timeLimit()`] : found;
+  });
+}
+
+/** The first lines of the tests and hooks that have a time limit. */
+function callsWithLimit(code: string): string[] {
+  return [...code.matchAll(limitAtEnd)].flatMap(({ index, 1: indentation = "" }) => {
+    const isBegin = (line: string): boolean =>
+      line.startsWith(indentation) && /^\S/.test(line.slice(indentation.length));
+    const begin = code.slice(0, index).split("\n").findLast(isBegin)?.trim() ?? "";
+    return testOrHook.test(begin) ? [begin] : [];
+  });
+}
 
 const root = join(import.meta.dirname, "..");
 const clockCall = ["performance", "now()"].join(".");

@@ -2,17 +2,24 @@
 // simulator's lists, through everything in between. Files and sockets are real, but time is not: it advances only when all of
 // them are idle, so that no timeout depends on the load of the machine.
 // Long: `npm run test:deploy` runs it.
+import { subscribe } from "node:diagnostics_channel";
 import { readFile } from "node:fs/promises";
+import type { ClientRequest, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { openStandalone } from "../../src/app/standalone.ts";
 import type { InstanceResult } from "../../src/app/standalone.ts";
 import { createStopping } from "../../src/app/stopping.ts";
 import { Redactor } from "../../src/model/redactor.ts";
-import type { FaultEffect, FaultMatch } from "../../src/simulator/fault-rule.ts";
 import { faultKinds } from "../../src/simulator/fault-rule.ts";
+import type { FaultEffect, FaultMatch } from "../../src/simulator/fault-rule.ts";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";
+import { caseCount } from "../support/builders/case-count.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+import type { VirtualClock } from "../support/fakes/virtual-clock.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
 import {
   instanceDocument,
   keySpellings,
@@ -22,12 +29,27 @@ import {
   testDomain,
   testKey,
 } from "../support/worlds/waf-folder.ts";
-import { caseCount } from "../support/builders/case-count.ts";
-import { areRequestsInFlight } from "../support/fakes/requests-in-flight.ts";
-import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
-import type { VirtualClock } from "../support/fakes/virtual-clock.ts";
-import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
+
+// Whether a request of this process is still being transmitted. A busy machine may deliver it late, and a test clock that advances in
+// the meantime would let a request time out although its response has been sent.
+const sent = new Set<ClientRequest>();
+let handled = 0;
+
+subscribe("http.client.request.start", (message) => {
+  const { request } = message as { readonly request: ClientRequest };
+  sent.add(request);
+  request.once("close", () => sent.delete(request));
+});
+subscribe("http.server.request.start", (message) => {
+  handled += 1;
+  const { response } = message as { readonly response: ServerResponse };
+  response.once("close", () => void (handled -= 1));
+});
+
+/** False if the servers of this process have received every request that a client waits for, even if they never respond. */
+function areRequestsInFlight(): boolean {
+  return sent.size > handled;
+}
 
 const foreignBlocked = "198.51.100.200";
 const foreignAllowed = "192.0.2.200";

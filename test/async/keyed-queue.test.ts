@@ -1,12 +1,71 @@
-import { expect, test, describe } from "@jest/globals";
-import { KeyedQueue, reasonsMax } from "../../src/async/keyed-queue.ts";
-import type { QueueItem, Wake } from "../../src/async/keyed-queue.ts";
-import { ageingMs, queuePriorities } from "../../src/async/keyed-queue.ts";
-import type { QueuePriority } from "../../src/async/keyed-queue.ts";
-import { ReferenceQueue } from "../support/fakes/reference-queue.ts";
-import { seededRandom } from "../support/builders/seeded-random.ts";
-import { settle, VirtualTime } from "../support/fakes/virtual-time.ts";
+import { describe, expect, test } from "@jest/globals";
+import { KeyedQueue, ageingMs, queuePriorities, reasonsMax } from "../../src/async/keyed-queue.ts";
+import type { QueueItem, QueuePriority, Wake } from "../../src/async/keyed-queue.ts";
 import { caseCount } from "../support/builders/case-count.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
+import { VirtualTime, settle } from "../support/fakes/virtual-time.ts";
+
+interface Row {
+  key: string;
+  state: "delayed" | "ready" | "running" | "running again";
+  level: number;
+  atMs: number;
+  order: number;
+}
+
+/** A simple and slow reference implementation: one list that is searched completely. */
+class ReferenceQueue {
+  rows: Row[] = [];
+  order = 0;
+  shut = false;
+
+  add(key: string, nowMs: number, atMs: number, priority: QueuePriority): void {
+    this.promote(nowMs);
+    if (this.shut) return;
+    const level = queuePriorities.length - 1 - queuePriorities.indexOf(priority);
+    const later = atMs > nowMs;
+    const waiting = this.rows.find((row) => row.key === key && row.state !== "running");
+    if (waiting !== undefined && later && (waiting.state !== "delayed" || waiting.atMs <= atMs)) return;
+    const row = waiting ?? { key, state: "delayed", level: 0, atMs, order: 0 };
+    if (waiting === undefined) this.rows.push(row);
+    row.level = Math.max(row.level, level);
+    if (row.state === "delayed") row.atMs = atMs;
+    if (row.state === "delayed" && !later) this.wake(row);
+  }
+
+  promote(nowMs: number): void {
+    const due = this.rows.filter((row) => row.state === "delayed" && row.atMs <= nowMs);
+    for (const row of due.sort((a, b) => a.atMs - b.atMs)) this.wake(row);
+  }
+
+  wake(row: Row): void {
+    const running = this.rows.some((other) => other.key === row.key && other.state === "running");
+    row.state = running ? "running again" : "ready";
+    row.order = this.order++;
+  }
+
+  take(nowMs: number): string | undefined {
+    this.promote(nowMs);
+    const rank = (row: Row): number => row.atMs - row.level * ageingMs;
+    const ready = this.rows.filter((row) => row.state === "ready");
+    const next = ready.sort((a, b) => rank(a) - rank(b) || a.order - b.order)[0];
+    if (next !== undefined) next.state = "running";
+    return next?.key;
+  }
+
+  done(key: string, nowMs: number): void {
+    this.promote(nowMs);
+    this.rows = this.rows.filter((row) => row.key !== key || row.state !== "running");
+    const again = this.rows.find((row) => row.key === key && row.state === "running again");
+    if (again === undefined) return;
+    Object.assign(again, { state: "ready", atMs: nowMs, order: this.order++ });
+  }
+
+  shutDown(): void {
+    this.shut = true;
+    this.rows = this.rows.filter((row) => row.state === "running");
+  }
+}
 
 const change: Wake = { priority: "Change", reason: "changed" };
 const resync: Wake = { priority: "Resync", reason: "resync" };

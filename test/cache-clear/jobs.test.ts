@@ -4,15 +4,57 @@
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { instance, keySecret } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
-import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import { instance, keySecret } from "../support/builders/manifests.ts";
+import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
-import type { JobPod } from "../support/processes/container-run.ts";
-import { runContainer } from "../support/processes/container-run.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+
+interface JobPod {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec: {
+    readonly serviceAccountName: string;
+    readonly containers: readonly {
+      readonly args?: readonly string[];
+      readonly command?: readonly string[];
+      readonly env?: readonly {
+        readonly name: string;
+        readonly value?: string;
+        readonly valueFrom?: { readonly fieldRef?: { readonly fieldPath: string } };
+      }[];
+    }[];
+  };
+}
+
+/** @param kubeconfig with the token of the pod's service account */
+async function runContainer(pod: JobPod, kubeconfig: string): Promise<FinishedProcess> {
+  const [container, ...more] = pod.spec.containers;
+  if (container === undefined || more.length > 0) throw new Error("the pod has not exactly one container");
+  if (container.command !== undefined) throw new Error("the container does not use the entry point of the image");
+  const environment: Record<string, string> = {};
+  for (const { name, value, valueFrom } of container.env ?? []) {
+    environment[name] = value ?? fieldOf(pod, valueFrom?.fieldRef?.fieldPath ?? "");
+  }
+  const parameters = (container.args ?? []).map((argument) =>
+    argument.replaceAll(/\$\(([A-Z_]+)\)/g, (whole, name: string) => environment[name] ?? whole),
+  );
+  return await runWafsync(parameters, { environment: { ...environment, KUBECONFIG: kubeconfig } });
+}
+
+/** The value from the downward API; empty for a missing annotation. */
+function fieldOf({ metadata }: JobPod, path: string): string {
+  if (path === "metadata.namespace") return metadata.namespace;
+  const annotation = /^metadata\.annotations\['(.+)'\]$/.exec(path)?.[1];
+  if (annotation === undefined) throw new Error(`the field ${path} is not provided for`);
+  return metadata.annotations?.[annotation] ?? "";
+}
 
 const manifests = join(import.meta.dirname, "../../deploy/cache-clear");
 const namespace = "shop";

@@ -145,7 +145,7 @@ test("a key for CrowdSec is not leaked by a server that repeats it", async () =>
       };
       const values = [sent(request), bouncerKey, `${"y".repeat(70)}${bouncerKey}`, "192.0.2.1"];
       const decisions = values.map((value) => ({ ...decision, value }));
-      response.end(JSON.stringify(request.url?.includes("stream") === true ? { new: [], deleted: [] } : decisions));
+      response.end(JSON.stringify(request.url.includes("stream") ? { new: [], deleted: [] } : decisions));
     },
   ];
   for (const [round, answer] of answers.entries()) {

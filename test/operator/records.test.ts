@@ -1,11 +1,49 @@
 // The records of wafsync: what kubectl shows of them, and the recovery steps of the documentation, which are run as printed.
 // Long: `npm run test:deploy` runs it.
+import { chmod } from "node:fs/promises";
+import { delimiter, join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { addresses, apiVersion, instance, rule } from "../support/builders/manifests.ts";
+import type { ClusterAccess } from "../support/control-plane/cluster-access.ts";
+import { runToEnd } from "../support/control-plane/run-to-end.ts";
+import type { Ended } from "../support/control-plane/run-to-end.ts";
 import { slow } from "../support/processes/slowness.ts";
+import { readPage } from "../support/tidy/markdown-pages.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
-import { commandsOfPage, runShell } from "../support/worlds/shell-commands.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+
+/** Ends commands that hang: a command that waits for a finalizer can wait forever. */
+const timeoutMs = 120_000;
+
+/** The page's block of commands that starts with this text, changed for an instance other than `shop` in the namespace `shop`. */
+async function commandsOfPage(
+  page: string,
+  beginning: string,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<string> {
+  const blocks = [...(await readPage(page)).matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, block = ""]) => block);
+  const block = blocks.find((text) => text.trimStart().startsWith(beginning));
+  if (block === undefined) throw new Error(`no block of commands on ${page} starts with ${beginning}`);
+  return block
+    .replaceAll("-n shop shop", `-n ${namespace} ${name}`)
+    .replaceAll("-n shop", `-n ${namespace}`)
+    .replaceAll("=shop", `=${name}`);
+}
+
+/** Stops at the first command that fails. */
+async function runShell(cluster: ClusterAccess, script: string): Promise<Ended> {
+  await using folder = await scratchDirectory();
+  const kubectl = cluster.kubectl.map((word) => `'${word}'`).join(" ");
+  await folder.write("kubectl", `#!/bin/sh\nexec ${kubectl} "$@"\n`);
+  await chmod(join(folder.path, "kubectl"), 0o755);
+  const environment = {
+    PATH: `${folder.path}${delimiter}${process.env["PATH"] ?? ""}`,
+    HOME: folder.path,
+    KUBECONFIG: cluster.kubeconfig,
+  };
+  return await runToEnd("/bin/sh", ["-e", "-c", script], { environment, timeoutMs });
+}
 
 const foreign = ["198.51.100.1", "198.51.100.2", "198.51.100.3"];
 

@@ -7,6 +7,13 @@ import { parse } from "yaml";
 import { parseResource } from "../../src/api/parse-resource.ts";
 import type { LogEntry } from "../../src/model/log-entry.ts";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";
+import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
+import { row } from "../support/fakes/scripted-logs.ts";
+import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import type { RunningProcess } from "../support/processes/wafsync-process.ts";
+import { logDomain, logKey, logWorld } from "../support/worlds/log-world.ts";
+import type { LogWorld } from "../support/worlds/log-world.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import {
   instanceDocument,
   keySpellings,
@@ -14,14 +21,28 @@ import {
   ruleDocument,
   secretDocument,
 } from "../support/worlds/waf-folder.ts";
-import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
-import type { RunningProcess } from "../support/processes/wafsync-process.ts";
-import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import { row } from "../support/fakes/scripted-logs.ts";
-import { logDomain, logKey, logWorld } from "../support/worlds/log-world.ts";
-import type { LogWorld } from "../support/worlds/log-world.ts";
-import { ruleOf, tableOf } from "../support/builders/page-texts.ts";
-import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
+
+function unescaped(text: string): string {
+  return text.replaceAll(/&(?<name>amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name] ?? "");
+}
+
+/** The texts of the cells, row by row, of the first table of a section. */
+function tableOf(page: string, section: string): string[][] {
+  const start = page.indexOf(`<section id="${section}"`);
+  if (start < 0) return [];
+  const body = page.slice(page.indexOf("<tbody", start), page.indexOf("</tbody>", start));
+  return [...body.matchAll(/<tr[^>]*>(?<cells>.*?)<\/tr>/gs)].map(({ groups }) =>
+    [...(groups?.["cells"] ?? "").matchAll(/<t[dh][^>]*>(?<cell>.*?)<\/t[dh]>/gs)].map((cell) =>
+      unescaped((cell.groups?.["cell"] ?? "").replaceAll(/<[^>]*>/g, "").trim()),
+    ),
+  );
+}
+
+function ruleOf(page: string): string {
+  return unescaped(/<pre id="rule-yaml"[^>]*>(?<yaml>.*?)<\/pre>/s.exec(page)?.groups?.["yaml"] ?? "");
+}
 
 const now = "2026-06-16T00:00:00Z";
 const range = ["--since", "2026-06-10", "--until", "2026-06-12"];

@@ -8,8 +8,8 @@ import type { RecordKey } from "../../src/records/record-store.ts";
 import type { StateDirectory } from "../../src/source/directory/state-directory.ts";
 import { openStateDirectory } from "../../src/source/directory/state-directory.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
-import { MemoryRecords } from "../support/records/memory-records.ts";
-import { aText, saveText, testRecordStore, textLengthMax, textOf } from "../support/records/test-record-store.ts";
+import { MemoryRecords } from "./memory-records.ts";
+import { aText, saveText, testRecordStore, textLengthMax, textOf } from "./test-record-store.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 
 let serial = 0;

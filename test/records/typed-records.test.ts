@@ -16,7 +16,7 @@ import type { RecordStore } from "../../src/records/record-store.ts";
 import { SeenRecords } from "../../src/records/seen-records.ts";
 import { aFeed, aReading, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
 import { addresses } from "../support/builders/declare.ts";
-import { MemoryRecords } from "../support/records/memory-records.ts";
+import { MemoryRecords } from "./memory-records.ts";
 
 const main = { namespace: "shop", name: "main" };
 const other = { namespace: "shop", name: "other" };

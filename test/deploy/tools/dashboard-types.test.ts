@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { runToEnd } from "../../support/control-plane/run-to-end.ts";
-import type { DashboardJson } from "../../support/deploy/dashboard-json.ts";
+import type { DashboardJson } from "./dashboard-json.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
-const types = join(root, "test", "support", "deploy", "dashboard-json.ts");
+const types = join(root, "test", "deploy", "tools", "dashboard-json.ts");
 
 let folder: string;
 let dashboard: string;

@@ -165,7 +165,7 @@ describe("The decisions of CrowdSec", () => {
     "<html>",
     '[{"scope":"Ip","type":"ban","value":"192.0.2.1","duration":"soon"}]',
   ])("are not read from any other response: %s", async (body) => {
-    crowdsec.server.answers(({ url }, response) => response.end(url?.includes("stream") === true ? "{}" : body));
+    crowdsec.server.answers(({ url }, response) => response.end(url.includes("stream") ? "{}" : body));
     expect(shown(await pull())).toMatch(/^NotInFormat: /);
   });
 

@@ -66,7 +66,7 @@ export class FakeCrowdsec {
   }
 
   works(): void {
-    this.server.answers(({ url = "", headers }, response) => {
+    this.server.answers(({ url, headers }, response) => {
       const json = (status: number, body: unknown): unknown =>
         response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
       if (headers["x-api-key"] !== this.key) return json(403, { message: "access forbidden" });

@@ -131,7 +131,7 @@ export class ScriptedServer implements AsyncDisposable {
     const atMs = this.#options.nowMs?.() ?? 0;
     const request = { method, url, path, query: Object.fromEntries(searchParams), headers, body, atMs };
     this.requests.push(request);
-    for (const { count, resolve } of this.#awaited) if (this.requests.length >= count) resolve();
+    for (const waiter of this.#awaited) if (this.requests.length >= waiter.count) waiter.resolve();
     const answer = this.#script.shift() ?? this.#answer;
     if (answer === undefined) this.#waiting.push((late) => late(request, response));
     else answer(request, response);

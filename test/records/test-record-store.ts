@@ -1,6 +1,6 @@
 // The contract of every record store, with a kill at each of its writes.
 import { expect, test } from "@jest/globals";
-import type { RecordKey, RecordStore } from "../../../src/records/record-store.ts";
+import type { RecordKey, RecordStore } from "../../src/records/record-store.ts";
 
 /** Texts longer than this have parts. */
 export const textLengthMax = 2_000;
