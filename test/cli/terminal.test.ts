@@ -6,9 +6,11 @@ import { terminalOn } from "../../src/cli/terminal.ts";
 import { addresses } from "../support/builders/declare.ts";
 import { builtProgram } from "../support/processes/built-program.ts";
 import { describeWithProgram } from "../support/processes/describe-with-program.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+runFaster();
 
 const controlC = "\u0003";
 const controlD = "\u0004";

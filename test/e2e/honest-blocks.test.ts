@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { builtProgram } from "../support/processes/built-program.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+runFaster();
 
 const program = builtProgram();
 const address = "203.0.113.9";

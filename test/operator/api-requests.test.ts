@@ -1,4 +1,5 @@
 // The operator's requests to the API server, according to its audit log: few writes, however many objects there are.
+// Long: `npm run test:deploy` runs it.
 import { expect, test } from "@jest/globals";
 import type { AuditedRequest } from "../support/control-plane/audit-log.ts";
 import { countByVerb, mostForOneObject, requestsOf } from "../support/control-plane/audit-log.ts";

@@ -1,4 +1,5 @@
 // Automatic blocks in a cluster: judged by the leader, across crashes, and for guests only as far as the owner grants this.
+// Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import type { Manifest } from "../support/builders/manifests.ts";

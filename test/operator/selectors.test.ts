@@ -1,4 +1,5 @@
 // Two operators with different selectors in one cluster: each calls only the WAFs of its own instances, also while an instance moves.
+// Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, apiVersion, instance, keySecret, rule } from "../support/builders/manifests.ts";
 import type { OperatorProcess } from "../support/processes/operator-process.ts";

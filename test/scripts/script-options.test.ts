@@ -1,4 +1,5 @@
 // The npm scripts that judge wafsync reject wrong options: a typo must not look like a success.
+// Long: `npm run test:deploy` runs it.
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { runToEnd } from "../support/control-plane/run-to-end.ts";
