@@ -1,9 +1,14 @@
-// Every page of the documentation: its links, its YAML, and what it calls by the name of a file or of an npm script.
+// The pages of the documentation: their links, their YAML, what they call by the name of a file or of an npm script, the form of
+// decisions, and that reasons and guards are explained.
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { fastTests, slowTests } from "../../scripts/checks.ts";
+import { conditionFacts, type ConditionType, type ReasonFact, reasonFacts } from "../../src/api/reasons.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
+import { guardNames } from "../support/builders/guard-schemas.ts";
+import { documentsOf, faultsOf } from "../support/builders/yaml-texts.ts";
+import { mutations } from "../support/simulation/mutations.ts";
 import {
   anchorsOf,
   codeSpans,
@@ -14,12 +19,14 @@ import {
   root,
   sectionsOf,
 } from "../support/tidy/markdown-pages.ts";
-import { documentsOf, faultsOf } from "../support/builders/yaml-texts.ts";
+import { readSourceTree } from "../support/tidy/source-tree.ts";
 
 const pages = await markdownPages();
 
-/** Pages about the source: what looks like a path on them is one. */
-const pagesAboutSource = pages.filter((page) => /^(?:CONTRIBUTING|RELEASE)\.md$|^docs\/contributing\//.test(page));
+/** Pages about the source, and the one that names the suites that attack wafsync: what looks like a path on them is one. */
+const pagesAboutSource = pages.filter((page) =>
+  /^(?:CONTRIBUTING|RELEASE)\.md$|^docs\/(?:contributing\/|security\.md$)/.test(page),
+);
 
 describe("The documentation", () => {
   test("shows an example of every kind, and no YAML of it is wrong", async () => {
@@ -110,5 +117,78 @@ describe("The pages about the source", () => {
     );
     const spans = codeSpans(await readPage("CONTRIBUTING.md"));
     expect(spans.filter((span) => span.startsWith("src/")).length).toBeGreaterThan(10);
+  });
+});
+
+/** One screen. */
+const decisionLinesMax = 60;
+const decisionIndex = "docs/contributing/decisions/README.md";
+const decisions = (await filesBelow("docs/contributing/decisions", ".md")).filter((path) => path !== decisionIndex);
+
+describe("docs/contributing/decisions/README.md", () => {
+  test("lists every decision once, in order, with its title and status", async () => {
+    const page = await readPage(decisionIndex);
+    expect(linksOf(page)).toStrictEqual(decisions.map((path) => basename(path)));
+    for (const path of decisions) {
+      const text = await readPage(path);
+      const [, title = "?"] = /^# (.+)$/m.exec(text) ?? [];
+      expect(page).toContain(`[${title}](${basename(path)})`);
+    }
+  });
+});
+
+describe.each(decisions)("%s", (path) => {
+  test("has a number, a status, a date and the four sections, on one screen", async () => {
+    const text = await readPage(path);
+    const [, number = ""] = /^docs\/contributing\/decisions\/0*(\d+)-/.exec(path) ?? [];
+    expect(text).toMatch(new RegExp(`^# ${number}\\. `));
+    expect(text).toMatch(/^Status: (?:Proposed|Accepted|Superseded by)\b.* Date: \d{4}-\d\d-\d\d\.$/m);
+    const sections = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+    expect(sections).toStrictEqual(["Context", "Decision", "Consequences", "Alternatives"]);
+    expect(text.split("\n").length).toBeLessThanOrEqual(decisionLinesMax);
+  });
+});
+
+const judges = ["test/support/simulation/oracle.ts", "test/support/simulation/ledger.ts"];
+
+describe.each(guardNames)("The guard %s", (guard) => {
+  test("is in the tables of docs/concepts/safety.md", async () => {
+    const rows = (await readPage("docs/concepts/safety.md")).split("\n").filter((line) => line.startsWith("|"));
+    expect(rows.filter((row) => row.includes(`\`guards.${guard}\``))).not.toStrictEqual([]);
+  });
+
+  test("is judged by the oracle or the ledger of the simulation", async () => {
+    const sources = await Promise.all(judges.map((path) => readPage(path)));
+    expect(sources.join("\n")).toMatch(new RegExp(`\\b${guard}\\b`));
+  });
+
+  test("is switched off by a mutation, which names it", () => {
+    expect(mutations.filter((mutation) => mutation.guard.includes(`\`${guard}\``))).not.toStrictEqual([]);
+  });
+});
+
+const reasons = Object.entries<ReasonFact>(reasonFacts);
+
+/** Nothing is wrong, there is nothing to do but to wait, or another condition says it. */
+function needsNobody({ on, action }: ReasonFact): boolean {
+  const isWell = Object.entries(on).every(
+    ([type, statuses]) =>
+      conditionFacts[type as ConditionType].polarity === "NormalTrue" && statuses.every((status) => status === "True"),
+  );
+  return isWell || /^(?:Wait|See the condition)\b/.test(action);
+}
+
+describe("Each published reason", () => {
+  test("for which a person has to do something is in docs/troubleshooting.md", async () => {
+    const explained = new Set(codeSpans(await readPage("docs/troubleshooting.md")));
+    const missing = reasons.filter(([reason, fact]) => !needsNobody(fact) && !explained.has(reason));
+    expect(missing.map(([reason]) => reason)).toStrictEqual([]);
+  });
+
+  test("is given somewhere in the source", async () => {
+    const files = await readSourceTree(root, "src");
+    const code = files.flatMap(({ path, code: text }) => (path === "src/api/reasons.ts" ? [] : text)).join("\n");
+    const unused = reasons.filter(([reason]) => !new RegExp(`["'\`]${reason}["'\`]`).test(code));
+    expect(unused.map(([reason]) => reason)).toStrictEqual([]);
   });
 });
