@@ -6,8 +6,8 @@ import { nameKey } from "../model/resource.ts";
 import { CommandError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { TargetOptions } from "./targets/target.ts";
-import { onlyInstance, targetWords } from "./targets/target.ts";
+import type { TargetOptions } from "./targets/target-options.ts";
+import { onlyInstance, targetWords } from "./targets/target-options.ts";
 import type { OnHold } from "./targets/rule-changes.ts";
 
 /** So many removals are listed without being asked for. */

@@ -2,7 +2,6 @@
 import { formatTime } from "../api/conditions.ts";
 import { parseDuration } from "../api/durations.ts";
 import { realClock } from "../async/clock.ts";
-import type { DeclaredRule } from "../model/declared.ts";
 import { listOf } from "../model/declared.ts";
 import type { EntryOwner } from "../model/entry-owners.ts";
 import { readOwners, unknownOwners } from "../model/entry-owners.ts";
@@ -13,15 +12,15 @@ import { counted } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import { dayMs, hourMs } from "../model/time-text.ts";
 import type { CommandRule } from "./command-rule.ts";
-import { commandRule, declaredRule, entriesOf, isCommandRule, isException } from "./command-rule.ts";
+import { commandRule, entriesOf, isCommandRule, isException } from "./command-rule.ts";
 import { CommandError } from "./describe-error.ts";
 import { placed } from "./print-why.ts";
 import type { RuleCommandOptions, RuleSession } from "./rule-session.ts";
 import { exitCodeOf, folderAdvice, refuseIneffective, withRuleSession } from "./rule-session.ts";
 import type { ChangeOutcome } from "./targets/rule-changes.ts";
-import { onlyInstance, targetWords } from "./targets/target.ts";
+import { onlyInstance, targetWords } from "./targets/target-options.ts";
 import type { InstanceSight } from "./targets/target.ts";
-import { staying } from "./unblock-plan.ts";
+import { stayingOn } from "./rule-session.ts";
 import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";
 import { examineSight, viewWhy } from "./why-view.ts";
 
@@ -63,15 +62,16 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
       ({ addresses: [address] }, why) => `${address ?? ""} would not be blocked: ${why}`,
     );
     const remove = exceptions.map(({ rule }) => rule);
+    const removed = remove.map(({ meta }) => meta);
     const views = remove.length === 0 ? [] : await viewAll(put, sight);
-    const allowing = views.flatMap(({ coverings }) => coverings.filter(({ list }) => list === "allowlist"));
     const places = await Promise.all(put.map(async (rule) => await target.placeOfRule(rule)));
-    const outcome = await target.change({ instance, put, remove, staying: staying(allowing, remove) }, wait);
+    const staying = views.flatMap((view) => stayingOn("allowlist", view, removed));
+    const outcome = await target.change({ instance, put, remove, staying }, wait);
     // Otherwise the message of the outcome says what is wrong, and another read of a failing API would only take time.
     const live = outcome.state === "Settled";
     // The block took effect: what cannot be read again must not turn it into an error.
     const after = await viewAll(put, await target.look(instance, { live }).catch(() => sight));
-    const blocked = put.map((rule, at) => blockedBy(rule, places[at] ?? "", after[at], remove));
+    const blocked = put.map((rule, at) => blockedBy(rule, places[at] ?? "", after[at], removed));
     print(session, options, { blocked, outcome, sight });
     for (const { meta } of remove) notes.line(`The exception WafIpRule ${nameKey(meta)} is removed.`);
     if (outcome.state !== "Stopped") {
@@ -106,18 +106,13 @@ interface Blocked {
 function blockedBy(
   rule: CommandRule,
   place: string,
-  view: WhyView | undefined,
-  removed: readonly DeclaredRule[],
+  view: Pick<WhyView, "coverings"> = { coverings: [] },
+  removed: readonly ObjectName[],
 ): Blocked {
   const [address = "" as Entry] = rule.addresses;
-  const coverings = view?.coverings ?? [];
-  const own = coverings.find(({ list, entry }) => list === "blocklist" && entry === address);
+  const own = view.coverings.find(({ list, entry }) => list === "blocklist" && entry === address);
   const endsAt = rule.expiresAtMs === undefined ? undefined : formatTime(rule.expiresAtMs);
-  const written = { meta: declaredRule(rule, 0).meta };
-  const others = staying(
-    coverings.filter(({ list }) => list === "blocklist"),
-    [written],
-  ).flatMap((covering) => {
+  const others = stayingOn("blocklist", view, [rule]).flatMap((covering) => {
     const owners = covering.owners.filter(
       ({ until }) => until === undefined || (endsAt !== undefined && until >= endsAt),
     );
@@ -130,10 +125,7 @@ function blockedBy(
     isListed: own?.state === "OnList",
     note: own?.note,
     others,
-    allowing: staying(
-      coverings.filter(({ list }) => list === "allowlist"),
-      removed,
-    ),
+    allowing: stayingOn("allowlist", view, removed),
   };
 }
 

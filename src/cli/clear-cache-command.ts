@@ -11,8 +11,8 @@ import { CommandError } from "./describe-error.ts";
 import type { Session } from "./session.ts";
 import type { BaseUrlOptions } from "./targets/open-target.ts";
 import { withBaseUrl, withCluster } from "./targets/open-target.ts";
-import type { TargetOptions } from "./targets/target.ts";
-import { parseInstanceName } from "./targets/target.ts";
+import type { TargetOptions } from "./targets/target-options.ts";
+import { parseInstanceName } from "./targets/target-options.ts";
 
 export interface ClearCacheOptions extends TargetOptions, Partial<Pick<BaseUrlOptions, "baseUrl" | "keyFile">> {
   readonly expectedDomain?: string;

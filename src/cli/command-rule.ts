@@ -3,13 +3,15 @@
 import { hexDigest } from "../model/hex-digest.ts";
 import { formatTime } from "../api/conditions.ts";
 import { apiVersion } from "../api/kinds.ts";
+import { parseResource } from "../api/parse-resource.ts";
+import { toDeclared } from "../api/to-declared.ts";
 import type { DeclaredRule } from "../model/declared.ts";
 import { unblockedAtMs } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { networkOf, parseDeclaredEntry } from "../address/entry.ts";
 import { partsOf } from "../address/network.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
-import { nameLengthMax } from "../model/resource.ts";
+import { nameKey, nameLengthMax } from "../model/resource.ts";
 
 /** Records which command wrote the rule. */
 export const createdByAnnotation = "wafsync.dev/created-by";
@@ -101,29 +103,9 @@ export function ruleDocument(rule: CommandRule) {
 
 /** The rule as a run would see it, to check its effect before it is written. */
 export function declaredRule(rule: CommandRule, nowMs: number): DeclaredRule {
-  const { namespace, name, instance, action, addresses, expiresAtMs } = rule;
-  return {
-    meta: {
-      kind: "WafIpRule",
-      namespace,
-      name,
-      uid: "",
-      generation: 1,
-      createdAtMs: nowMs,
-      annotations: { [createdByAnnotation]: commandName },
-      deleting: false,
-      location: "",
-    },
-    instance,
-    action,
-    addresses,
-    addressesFrom: [],
-    feeds: [],
-    except: [],
-    aggregate: false,
-    expiresAtMs,
-    ttlMs: undefined,
-    priority: commandPriority,
-    deletionPolicy: "Delete",
-  };
+  const document = ruleDocument(rule);
+  const metadata = { ...document.metadata, creationTimestamp: formatTime(nowMs) };
+  const parsed = parseResource({ ...document, metadata }, { defaultNamespace: rule.namespace });
+  if (parsed.ok && parsed.resource.kind === "WafIpRule") return toDeclared(parsed.resource);
+  throw new TypeError(`WafIpRule ${nameKey(rule)} is invalid`);
 }

@@ -8,8 +8,8 @@ import { nameKey } from "../model/resource.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { endOf, parseAddress, parseBound, startOf } from "./arguments.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { TargetOptions } from "./targets/target.ts";
-import { chosenInstances } from "./targets/target.ts";
+import type { TargetOptions } from "./targets/target-options.ts";
+import { chosenInstances } from "./targets/target-options.ts";
 import { markdownText, remark, tableLines } from "./terminal.ts";
 
 export interface HistoryOptions extends TargetOptions {

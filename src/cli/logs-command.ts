@@ -1,25 +1,29 @@
-// `wafsync logs`: prints the requests that the WAF blocked, or writes them to a file.
-import { inThousands } from "../model/sentence.ts";
+// `wafsync logs`: prints the requests that the WAF blocked, or writes them to a file. Every mistake in the options is found before any
+// call.
 import { realClock } from "../async/clock.ts";
+import { inThousands } from "../model/sentence.ts";
 import { dayOf, formatDay } from "../model/time-text.ts";
+import type { LogPlan } from "../plan/logs/log-days.ts";
 import type { LogReaderPorts } from "../reconcile/logs/read-logs.ts";
 import { countLogs } from "../reconcile/logs/read-logs.ts";
 import { fileProblem, statUserFile } from "../source/directory/atomic-file.ts";
 import { LockFile } from "../source/directory/lock-file.ts";
 import { asCommandError, CommandError } from "./describe-error.ts";
-import { loadCheckpoint, removeCheckpoint, requireSameQuestion, saveCheckpoint } from "./logs/log-checkpoint.ts";
-import type { LogCheckpoint, LogPosition, LogQuestion } from "./logs/log-checkpoint.ts";
 import { collectRange, followLogs } from "./logs/collect-logs.ts";
 import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
+import { loadCheckpoint, removeCheckpoint, requireSameQuestion, saveCheckpoint } from "./logs/log-checkpoint.ts";
+import type { LogCheckpoint, LogPosition, LogQuestion } from "./logs/log-checkpoint.ts";
+import { parseLogFilter, parseNetwork } from "./logs/log-filter.ts";
+import type { LogFilter, LogFilterTexts } from "./logs/log-filter.ts";
 import { createLogFormat } from "./logs/log-format.ts";
+import type { LogFormatName } from "./logs/log-format.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
-import { describeRange, isWithin, retentionWarning } from "./logs/log-range.ts";
+import { describeRange, isWithin, retentionWarning, parseRange } from "./logs/log-range.ts";
 import type { LogRange } from "./logs/log-range.ts";
-import { readLogRequest } from "./logs/log-request.ts";
-import type { LogRequest, LogsOptions } from "./logs/log-request.ts";
 import { LogWatch, logFaultError } from "./logs/log-watch.ts";
 import { StatusLine } from "./status-line.ts";
 import { planOf, withWaf } from "./targets/open-target.ts";
+import type { WafOptions } from "./targets/open-target.ts";
 import type { DeclaredKey } from "./targets/open-waf.ts";
 import { remark, terminalOn } from "./terminal.ts";
 
@@ -163,4 +167,61 @@ function report(
       return watch.isWhole ? 0 : 1;
     }
   }
+}
+
+export interface LogsOptions extends WafOptions, LogFilterTexts {
+  /** Networks; an address stands for its network. */
+  readonly network: readonly string[];
+  readonly since?: string;
+  readonly until?: string;
+  readonly output?: LogFormatName;
+  readonly out?: string;
+  readonly resume: boolean;
+  readonly follow: boolean;
+  /** In seconds. */
+  readonly interval: number;
+  /** In days. */
+  readonly lookback: number;
+  readonly plan?: LogPlan;
+  readonly pageSize: number;
+  /** In seconds. */
+  readonly timeout: number;
+}
+
+export interface LogRequest {
+  readonly range: LogRange;
+  readonly filter: LogFilter;
+  readonly format: LogFormatName;
+  /** For --resume. */
+  readonly question: Omit<LogQuestion, "baseUrl">;
+}
+
+/** @throws CommandError that says what to write instead */
+export function readLogRequest(options: LogsOptions, nowMs: number): LogRequest {
+  const { country, reason, status, path, follow, resume, out, since, until } = options;
+  if (follow && until !== undefined) {
+    throw new CommandError("--until cannot be combined with --follow", "Omit --until.");
+  }
+  if (follow && resume) {
+    throw new CommandError("--resume cannot be combined with --follow", "Follow into another file.");
+  }
+  if (resume && out === undefined) throw new CommandError("--resume needs a file", "Add --out FILE.");
+  const range = parseRange(since ?? (follow ? "today" : "yesterday"), until ?? "today", nowMs);
+  // Clients and networks are one kind of filter.
+  const client = [...options.client, ...options.network.map(parseNetwork)];
+  const filters = { country, reason, client, status, path };
+  const parsed = parseLogFilter(filters);
+  if (!parsed.ok) throw new CommandError(`--${parsed.option}: ${parsed.problem}`);
+  const format =
+    options.output ?? formatOfFile(out) ?? (out === undefined && process.stdout.isTTY ? "table" : "ndjson");
+  if (follow && format === "json") {
+    throw new CommandError("-o json cannot be combined with --follow, which never ends", "Use -o ndjson.");
+  }
+  const times = { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
+  return { range, filter: parsed.filter, format, question: { format, ...times, filters } };
+}
+
+function formatOfFile(file: string | undefined): LogFormatName | undefined {
+  const extension = /\.(?<format>csv|json|ndjson)$/i.exec(file ?? "")?.groups?.["format"];
+  return extension?.toLowerCase() as LogFormatName | undefined;
 }

@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { noInstance, printFaults, printTroubles } from "./folder-faults.ts";
 import { viewResult } from "./instance-view.ts";
-import { differsFromDeclared, isPartial, planLines } from "./print-plan.ts";
+import { differsFromDeclared, isPartial, planLines } from "./print-instance.ts";
 import type { FolderOptions } from "./targets/folder-runs.ts";
 import { withStandalone } from "./targets/folder-runs.ts";
 import type { Terminal } from "./terminal.ts";

@@ -4,9 +4,9 @@
 // escaped. No name, address or message can therefore end a block, start markup, or mention a person.
 import { counted, inThousands } from "../model/sentence.ts";
 import type { InstanceView } from "./instance-view.ts";
-import type { DifferenceView, OperationView } from "./operation-view.ts";
+import type { DifferenceView, OperationView } from "./instance-view.ts";
 import { feedLines, problemLines } from "./print-instance.ts";
-import { differsFromDeclared, groupByReason, isPartial, planSummary } from "./print-plan.ts";
+import { differsFromDeclared, groupByReason, isPartial, planSummary } from "./print-instance.ts";
 import { markdownText } from "./terminal.ts";
 
 /** GitHub accepts 65,536 characters in a comment. */

@@ -1,19 +1,24 @@
-// Shared by `block` and `unblock`: the addresses, the limits of waiting, and the description of outcomes.
-import { realClock } from "../async/clock.ts";
-import type { DeclaredInstance } from "../model/declared.ts";
+// Shared by `block` and `unblock`: the addresses, the limits of waiting, the description of outcomes, and which rules of commands must
+// go for addresses to be unblocked, and what then still blocks them.
 import type { Entry } from "../address/entry.ts";
+import { NetworkIndex, without } from "../address/ranges.ts";
+import { realClock } from "../async/clock.ts";
+import type { DeclaredInstance, DeclaredRule, ListName } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey } from "../model/resource.ts";
+import type { ObjectName } from "../model/resource.ts";
 import { compileDesired } from "../plan/instance/desired.ts";
-import type { CommandRule } from "./command-rule.ts";
-import { declaredRule } from "./command-rule.ts";
-import { CommandError } from "./describe-error.ts";
 import { parseAddress } from "./arguments.ts";
-import type { ChangeOutcome, WaitOptions } from "./targets/rule-changes.ts";
+import type { CommandRule } from "./command-rule.ts";
+import { declaredRule, entriesOf, isCommandRule } from "./command-rule.ts";
+import { CommandError } from "./describe-error.ts";
 import { withTarget } from "./targets/open-target.ts";
-import { targetWords } from "./targets/target.ts";
-import type { Target, TargetOptions } from "./targets/target.ts";
+import type { ChangeOutcome, WaitOptions } from "./targets/rule-changes.ts";
+import type { TargetOptions } from "./targets/target-options.ts";
+import { targetWords } from "./targets/target-options.ts";
+import type { Target } from "./targets/target.ts";
 import type { Terminal } from "./terminal.ts";
+import type { CoveringView, WhyView } from "./why-view.ts";
 
 /** More addresses need a separate rule. */
 export const addressesMax = 100;
@@ -104,4 +109,63 @@ export function folderAdvice(
   return [
     `${unwatched}. Keep \`wafsync run ${words}\` running, or run \`wafsync apply ${words}\` after ${until} to remove the ${what}.`,
   ];
+}
+
+/** Each part is one call, so their number is limited. */
+const piecesMax = 64;
+
+export interface UnblockPlan {
+  /** Rules of commands without the addresses; their other addresses stay blocked. */
+  readonly put: readonly CommandRule[];
+  readonly remove: readonly DeclaredRule[];
+  /** The previous versions of the rules in `put`. */
+  readonly narrowed: readonly DeclaredRule[];
+}
+
+/** Takes the addresses out of every rule of `block` that contains them, or that they contain. */
+export function planUnblock(addresses: readonly Entry[], rules: readonly DeclaredRule[]): UnblockPlan {
+  const put: CommandRule[] = [];
+  const remove: DeclaredRule[] = [];
+  const narrowed: DeclaredRule[] = [];
+  for (const rule of rules) {
+    if (rule.action !== "Block" || !isCommandRule(rule.meta)) continue;
+    const before = entriesOf(rule);
+    const pieces = before.map((entry) => without(entry, addresses, piecesMax));
+    // Too many networks: the rule stays as it is.
+    if (pieces.includes(undefined)) continue;
+    const left = pieces.flatMap((some) => some ?? []);
+    if (left.length === before.length && left.every((entry, index) => entry === before[index])) continue;
+    if (left.length === 0) remove.push(rule);
+    else {
+      narrowed.push(rule);
+      put.push(narrowedTo(rule, left));
+    }
+  }
+  return { put, remove, narrowed };
+}
+
+function narrowedTo(rule: DeclaredRule, addresses: readonly Entry[]): CommandRule {
+  const { meta, instance, action, expiresAtMs, description = "" } = rule;
+  return { namespace: meta.namespace, name: meta.name, instance, action, addresses, expiresAtMs, description };
+}
+
+/** What is still on the list without these rules, and for whom. */
+export function stayingOn(
+  list: ListName,
+  { coverings }: Pick<WhyView, "coverings">,
+  removed: readonly ObjectName[],
+): CoveringView[] {
+  const gone = new Set(removed.map(nameKey));
+  return coverings.flatMap((covering) => {
+    const owners = covering.owners.filter(({ kind, rule }) => kind !== "WafIpRule" || !gone.has(rule));
+    if (covering.list !== list || covering.state === "NotOnList") return [];
+    const isOthers = covering.management === "Unmanaged" && covering.state === "OnList";
+    return owners.length > 0 || covering.owners.length === 0 || isOthers ? [{ ...covering, owners }] : [];
+  });
+}
+
+/** The entries that lie in a network without being all of it, in their order. */
+export function entriesInside(network: Entry, entries: Iterable<Entry>): readonly Entry[] {
+  const index = new NetworkIndex([network]);
+  return [...entries].filter((entry) => entry !== network && index.containing(entry) !== undefined);
 }

@@ -10,8 +10,9 @@ import { CommandError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
 import { heldOf, objectsNotReady, pendingOf, summarize } from "./summarize.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { SeenInstance, Target, TargetOptions } from "./targets/target.ts";
-import { chosenFrom, parseInstanceName, planningWords } from "./targets/target.ts";
+import type { TargetOptions } from "./targets/target-options.ts";
+import { chosenFrom, parseInstanceName, planningWords } from "./targets/target-options.ts";
+import type { SeenInstance, Target } from "./targets/target.ts";
 import type { Paint, Terminal } from "./terminal.ts";
 import { tableLines, widthOf } from "./terminal.ts";
 
@@ -24,7 +25,35 @@ const watchMs = 2_000;
 const nameLengthMin = 12;
 const notReadyFirst = { False: 0, Unknown: 1, True: 2 } as const;
 const clearScreen = "\u001b[H\u001b[2J";
-const header = ["INSTANCE", "DOMAIN", "READY", "REASON", "BLOCKED", "ALLOWED", "PENDING", "ON HOLD", "LAST SYNC"];
+const styles = { True: "green", False: "red", Unknown: "yellow" } as const;
+
+interface Column {
+  readonly title: string;
+  readonly cell: (instance: InstanceSummary, paint: Paint) => string;
+}
+
+/** In a narrow terminal, the first two are shortened. */
+const columns: readonly Column[] = [
+  { title: "INSTANCE", cell: ({ instance }) => instance },
+  { title: "DOMAIN", cell: ({ domain = "" }) => domain },
+  { title: "READY", cell: ({ ready }, paint) => paint(styles[ready], ready) },
+  { title: "REASON", cell: ({ reason }) => reason },
+  { title: "BLOCKED", cell: ({ blocklist }) => countCell(blocklist?.live) },
+  { title: "ALLOWED", cell: ({ allowlist }) => countCell(allowlist?.live) },
+  { title: "PENDING", cell: (instance) => countCell(ifRead(instance, pendingOf)) },
+  { title: "ON HOLD", cell: (instance) => countCell(ifRead(instance, heldOf)) },
+  { title: "LAST SYNC", cell: ({ lastSyncTime = "never" }) => lastSyncTime },
+];
+const header = columns.map(({ title }) => title);
+
+function ifRead(instance: InstanceSummary, count: (instance: InstanceSummary) => number): number | undefined {
+  return instance.blocklist === undefined ? undefined : count(instance);
+}
+
+/** Empty before the first read. */
+function countCell(count: number | undefined): string {
+  return count === undefined ? "" : inThousands(count);
+}
 
 /** @returns 0 if all objects are Ready, otherwise 1; 130 if a signal stopped the watch. */
 export async function runStatus(options: StatusOptions): Promise<number> {
@@ -70,11 +99,15 @@ function isWell(summary: Summary, { from }: StatusOptions): boolean {
   return instances.every(({ ready }) => ready === "True") && objectsNotReady(summary) === 0;
 }
 
-function textOf(summary: Summary, { output }: StatusOptions, { isInteractive, columns, paint }: Terminal): string {
+function textOf(
+  summary: Summary,
+  { output }: StatusOptions,
+  { isInteractive, columns: width, paint }: Terminal,
+): string {
   if (output === "json") return `${JSON.stringify(summary, undefined, 2)}\n`;
   const instances = summary.instances.toSorted((a, b) => notReadyFirst[a.ready] - notReadyFirst[b.ready]);
-  const rows = instances.map((instance) => rowOf(instance, paint));
-  const lines = tableLines(header, isInteractive ? fitted(rows, columns) : rows);
+  const rows = instances.map((instance) => columns.map(({ cell }) => cell(instance, paint)));
+  const lines = tableLines(header, isInteractive ? fitted(rows, width) : rows);
   for (const instance of instances) lines.push(...detailsOf(instance, paint));
   const { unattached, totals, feeds, gaps } = summary;
   lines.push(...objectLines(unattached, totals.unattached));
@@ -89,34 +122,16 @@ function textOf(summary: Summary, { output }: StatusOptions, { isInteractive, co
 }
 
 /** Shortens names, then domains, as far as the lines are wider than the terminal. */
-export function fitted(rows: readonly string[][], columns: number): string[][] {
+export function fitted(rows: readonly string[][], width: number): string[][] {
   return [0, 1].reduce(
     (before, column) => {
-      const tooWide = Math.max(...tableLines(header, before).map(widthOf)) - columns;
+      const tooWide = Math.max(...tableLines(header, before).map(widthOf)) - width;
       if (tooWide <= 0) return before;
       const lengthMax = Math.max(nameLengthMin, ...before.map((row) => (row[column] ?? "").length - tooWide));
       return before.map((row) => row.with(column, shortened(row[column] ?? "", lengthMax)));
     },
     [...rows],
   );
-}
-
-function rowOf(instance: InstanceSummary, paint: Paint): string[] {
-  const { domain = "", ready, reason, blocklist, allowlist, lastSyncTime = "never" } = instance;
-  const style = ready === "True" ? "green" : ready === "False" ? "red" : "yellow";
-  const ifRead = (count: number | undefined): string =>
-    blocklist === undefined || count === undefined ? "" : inThousands(count);
-  return [
-    instance.instance,
-    domain,
-    paint(style, ready),
-    reason,
-    ifRead(blocklist?.live),
-    ifRead(allowlist?.live),
-    ifRead(pendingOf(instance)),
-    ifRead(heldOf(instance)),
-    lastSyncTime,
-  ];
 }
 
 function detailsOf(instance: InstanceSummary, paint: Paint): string[] {

@@ -8,7 +8,6 @@ import type { WafInstanceStatus } from "../api/waf-instance.ts";
 import { nameKey } from "../model/resource.ts";
 import { approveCommand } from "./hold-lines.ts";
 import type { Seen, SeenAttached, SeenInstance, SeenObject } from "./targets/target.ts";
-import { attachedByInstance } from "./targets/target.ts";
 
 export interface SummaryWords {
   readonly version: string;
@@ -19,7 +18,7 @@ export interface SummaryWords {
 }
 
 export function summarize(seen: Seen, words: SummaryWords): Summary {
-  const attached = attachedByInstance(seen);
+  const attached = Map.groupBy(seen.attached, ({ instance }) => (instance === undefined ? "" : nameKey(instance)));
   const instances = seen.instances.map((instance) =>
     summarizeInstance(instance, attached.get(nameKey(instance)) ?? [], words),
   );

@@ -7,8 +7,8 @@ import { createPageApp } from "../pages/app.ts";
 import { startPageServer } from "../pages/server.ts";
 import type { PageServer } from "../pages/server.ts";
 import { withTarget } from "./targets/open-target.ts";
-import { planningWords, targetWords } from "./targets/target.ts";
-import type { TargetOptions } from "./targets/target.ts";
+import type { TargetOptions } from "./targets/target-options.ts";
+import { planningWords, targetWords } from "./targets/target-options.ts";
 import { remark } from "./terminal.ts";
 
 export interface UiOptions extends TargetOptions {

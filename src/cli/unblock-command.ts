@@ -18,10 +18,10 @@ import { placed } from "./print-why.ts";
 import type { RuleCommandOptions, RuleSession } from "./rule-session.ts";
 import { exitCodeOf, folderAdvice, refuseIneffective, withRuleSession } from "./rule-session.ts";
 import type { ChangeOutcome, RuleChanges } from "./targets/rule-changes.ts";
-import { onlyInstance, targetWords } from "./targets/target.ts";
+import { onlyInstance, targetWords } from "./targets/target-options.ts";
 import type { InstanceSight } from "./targets/target.ts";
-import type { UnblockPlan } from "./unblock-plan.ts";
-import { entriesInside, planUnblock, staying } from "./unblock-plan.ts";
+import type { UnblockPlan } from "./rule-session.ts";
+import { entriesInside, planUnblock, stayingOn } from "./rule-session.ts";
 import type { CoveringView, ExaminedSight } from "./why-view.ts";
 import { examineSight, viewWhy } from "./why-view.ts";
 
@@ -98,12 +98,8 @@ async function endExceptions(session: RuleSession, options: UnblockOptions, sigh
   const remove = [...new Set(addresses.flatMap(endedBy))];
   const examined = await examineSight(sight);
   const views = await Promise.all(addresses.map(async (one) => await viewWhy(one, examined)));
-  const allowing = views.map(({ coverings }) =>
-    staying(
-      coverings.filter(({ list }) => list === "allowlist"),
-      remove,
-    ),
-  );
+  const removed = remove.map(({ meta }) => meta);
+  const allowing = views.map((view) => stayingOn("allowlist", view, removed));
   const outcome = await changeIfAny(session, { instance: instance.meta, put: [], remove, staying: allowing.flat() });
   const done = doneWords(outcome);
   const isAllowed = allowing.some((left) => left.length > 0);
@@ -138,13 +134,9 @@ async function decide(address: Entry, plan: UnblockPlan, known: ExaminedSight): 
   const nowMs = realClock.nowMs();
   const { gathered, desired, lists } = known.examined;
   const removed = [...plan.remove, ...plan.narrowed];
-  const onBlocklist = async (entry: Entry): Promise<CoveringView[]> => {
-    const { coverings } = await viewWhy(entry, known);
-    return staying(
-      coverings.filter(({ list }) => list === "blocklist"),
-      removed,
-    );
-  };
+  const names = removed.map(({ meta }) => meta);
+  const onBlocklist = async (entry: Entry): Promise<CoveringView[]> =>
+    stayingOn("blocklist", await viewWhy(entry, known), names);
   const left = await onBlocklist(address);
   const inside = address.includes("/") ? entriesInside(address, (lists ?? desired.lists).blocklist.keys()) : [];
   const shownMax = left.length + insideShownMax;

@@ -136,17 +136,6 @@ describe("block", () => {
 });
 
 describe("unblock", () => {
-  test("of a network removes the blocks of commands inside it", async () => {
-    await using folder = await wafFolder();
-    const waf = folder.simulator.waf(testKey);
-    expect((await run(folder, "block 203.0.113.128/25 192.0.2.7")).code).toBe(0);
-    expect((await run(folder, "unblock 203.0.113.129 203.0.113.130")).code).toBe(0);
-    expect([waf.blocklist.includes("203.0.113.130"), waf.blocklist.length]).toStrictEqual([false, 8]);
-    expect((await run(folder, "unblock 203.0.113.128/25 192.0.2.0/24")).code).toBe(0);
-    expect(waf.blocklist).toStrictEqual([]);
-    expect((await readdir(folder.path)).filter((name) => name.includes("-block-"))).toStrictEqual([]);
-  });
-
   test("of a network names what still blocks parts of it", async () => {
     await using folder = await folderOfTeam(["198.51.100.77"]);
     folder.simulator.waf(testKey).add("blocklist", ["198.51.100.78"]);

@@ -1,9 +1,8 @@
-// Prints candidates for the scripts of `wafsync completion` and for kubectl, in the format of the library cobra, which kubectl
-// uses: one candidate per line with a tab before its description, and a last line with a colon and a number.
+// Completes a command line from the commands and options of the program, so that new commands and options need no changes here. The
+// scripts of `wafsync completion` and kubectl expect the format of the library cobra, which kubectl uses: one candidate per line with a
+// tab before its description, and a last line with a colon and a number.
 import { parseArgs } from "node:util";
-import type { Command } from "commander";
-import type { Completion } from "./complete-words.ts";
-import { completeWords } from "./complete-words.ts";
+import type { Command, Argument, Option } from "commander";
 
 /** Bits of cobra's directives: complete paths as usual, complete no paths, and complete folders only. */
 const directives: Readonly<Record<Completion["paths"], number>> = { Files: 0, None: 4, Folders: 16 };
@@ -53,4 +52,117 @@ async function instanceNames(words: readonly string[], refuse: () => void): Prom
   // Loads the Kubernetes client.
   const { instancesInCluster } = await import("../read-kube-config.ts");
   return await instancesInCluster(cluster, namesMax);
+}
+
+export interface Candidate {
+  readonly value: string;
+  readonly description: string;
+}
+
+export interface Completion {
+  readonly candidates: readonly Candidate[];
+  /** What the shell completes itself in addition to the candidates: files, folders, or nothing. */
+  readonly paths: "Files" | "Folders" | "None";
+  /** Names from a folder or a cluster, which the preceding words select. */
+  readonly names?: "Instances";
+}
+
+const nothing: Completion = { candidates: [], paths: "None" };
+
+/** The placeholders of values that are paths, such as `<file>` in `--key-file <file>`. */
+const pathPlaceholders: ReadonlyMap<string, Completion["paths"]> = new Map([
+  ["file", "Files"],
+  ["directory", "Folders"],
+]);
+
+/** @param words after the program name; the last one is to be completed, and may be empty */
+export function completeWords(program: Command, words: readonly string[]): Completion {
+  const before = words.slice(0, -1);
+  const current = words.at(-1) ?? "";
+  const at = before.findIndex((word) => !word.startsWith("-"));
+  const name = before[at];
+  if (name === undefined) return starting(completeProgram(program, current), current);
+  if (name === "help") return starting({ ...nothing, candidates: commandsOf(program) }, current);
+  const command = program.commands.find((one) => one.name() === name);
+  if (command === undefined) return nothing;
+  return completeCommandWord(command, before.slice(at + 1), current);
+}
+
+function completeProgram(program: Command, current: string): Completion {
+  if (current.startsWith("-")) return { ...nothing, candidates: optionsOf(program) };
+  const help = { value: "help", description: "print the help of a command" };
+  return { ...nothing, candidates: [...commandsOf(program), help] };
+}
+
+function completeCommandWord(command: Command, before: readonly string[], current: string): Completion {
+  const { awaiting, positionals, isEnded } = readWords(command, before);
+  if (awaiting !== undefined) return starting(valuesOf(awaiting), current);
+  const equals = current.indexOf("=");
+  if (!isEnded && current.startsWith("--") && equals > 0) {
+    const option = optionNamed(command, current.slice(0, equals));
+    if (option === undefined || !takesValue(option)) return nothing;
+    const prefix = current.slice(0, equals + 1);
+    const values = valuesOf(option);
+    const candidates = values.candidates.map(({ value, description }) => ({ value: prefix + value, description }));
+    // Shells do not complete a path after an equals sign.
+    return starting({ ...values, candidates, paths: "None" }, current);
+  }
+  if (!isEnded && current.startsWith("-")) return starting({ ...nothing, candidates: optionsOf(command) }, current);
+  const argument = command.registeredArguments[positionals];
+  return argument === undefined ? nothing : starting(valuesOf(argument), current);
+}
+
+/** The state after the words before the current one. */
+function readWords(command: Command, before: readonly string[]) {
+  let awaiting: Option | undefined;
+  let positionals = 0;
+  for (const [place, word] of before.entries()) {
+    if (awaiting !== undefined) awaiting = undefined;
+    else if (word === "--") {
+      return { awaiting, positionals: positionals + before.length - place - 1, isEnded: true };
+    } else if (!word.startsWith("-")) positionals += 1;
+    else {
+      const option = optionNamed(command, word);
+      if (option !== undefined && takesValue(option)) awaiting = option;
+    }
+  }
+  return { awaiting, positionals, isEnded: false };
+}
+
+function optionNamed(command: Command, word: string): Option | undefined {
+  return command.options.find(({ short, long }) => word === short || word === long);
+}
+
+function takesValue({ required, optional }: Option): boolean {
+  return required || optional;
+}
+
+function valuesOf(one: Option | Argument): Completion {
+  if (one.argChoices !== undefined) {
+    return { ...nothing, candidates: one.argChoices.map((value) => ({ value, description: "" })) };
+  }
+  const isOption = "flags" in one;
+  const placeholder = isOption ? (/[<[](?<name>[^\]>]+)[\]>]$/u.exec(one.flags)?.groups?.["name"] ?? "") : one.name();
+  const paths = pathPlaceholders.get(placeholder) ?? "None";
+  return isOption && one.long === "--instance" ? { ...nothing, paths, names: "Instances" } : { ...nothing, paths };
+}
+
+function commandsOf(program: Command): Candidate[] {
+  const visible = program.createHelp().visibleCommands(program);
+  return visible
+    .filter((command) => command.name() !== "help")
+    .map((command) => ({ value: command.name(), description: firstSentence(command.description()) }));
+}
+
+function optionsOf(command: Command): Candidate[] {
+  const options = command.createHelp().visibleOptions(command);
+  return options.map(({ long, short, description }) => ({ value: long ?? short ?? "", description }));
+}
+
+function firstSentence(text: string): string {
+  return text.split(/[.:](?: |$)/u)[0] ?? text;
+}
+
+function starting(completion: Completion, current: string): Completion {
+  return { ...completion, candidates: completion.candidates.filter(({ value }) => value.startsWith(current)) };
 }

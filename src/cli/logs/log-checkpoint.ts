@@ -5,7 +5,7 @@ import { readFile, rm } from "node:fs/promises";
 import * as z from "zod";
 import { fileProblem, writeFileAtomically } from "../../source/directory/atomic-file.ts";
 import { CommandError } from "../describe-error.ts";
-import { quoted } from "../targets/target.ts";
+import { quoted } from "../targets/target-options.ts";
 
 const whole = z.int().nonnegative();
 

@@ -1,42 +1,50 @@
 // The instances of a cluster, read with the permissions of the user. Records and Secrets are optional: few users can read them,
-// and the result says what is missing.
+// and the result says what is missing. Rules of commands are written to it; a rule that is to be deleted expires first, and is
+// deleted when its status reports that its entries are removed.
 import packageJson from "../../../package.json" with { type: "json" };
-import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
+import { formatTime } from "../../api/conditions.ts";
 import { readEnvironment } from "../../app/config.ts";
 import type { OperatorSight } from "../../app/operator-runtime.ts";
+import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
-import type { ApiFault } from "../../kube/api-result.ts";
+import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { createApiServer } from "../../kube/api-server.ts";
 import { kubeConfigCredentials } from "../../kube/credentials.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import { getObject, mergePatchObject } from "../../kube/verbs.ts";
+import { getObject, mergePatchObject, createObject, deleteObject } from "../../kube/verbs.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { validateApiKey } from "../../model/api-key.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
+import { unblockedAtMs } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import type { HistoryEvent } from "../../model/history.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
-import { typeOfKind } from "../../source/cluster/cluster-object.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
+import { typeOfKind } from "../../source/cluster/cluster-object.ts";
 import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
+import type { CommandRule } from "../command-rule.ts";
+import { createdByAnnotation, ruleDocument } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import type { Session } from "../session.ts";
 import { commandCalls } from "./open-waf.ts";
-import type { DeclaredSight } from "./opened-target.ts";
-import { isReportedBusy, OpenedTarget, unrecorded } from "./opened-target.ts";
-import type { ChangeOutcome, RuleChanges, WaitOptions, OnHold } from "./rule-changes.ts";
-import { keptOnSuccess, onHoldIn } from "./rule-changes.ts";
+import type { TargetOptions } from "./target-options.ts";
+import type { DeclaredSight, Seen, UnreadSight } from "./target.ts";
+import { Target, isReportedBusy, unrecorded } from "./target.ts";
+import type { ChangeOutcome, RuleChanges, WaitOptions, OnHold, Reported } from "./rule-changes.ts";
+import { keptOnSuccess, onHoldIn, progressOf } from "./rule-changes.ts";
 import { seeCluster, seenObjects } from "./see-cluster.ts";
-import { changeInCluster, deleteRule } from "./settle-cluster.ts";
-import type { Seen, Target, TargetOptions, UnreadSight } from "./target.ts";
 
+const pollMs = 500;
+/** The reason for a wait is printed only after this time, because most changes are done by then. */
+const quietMs = 2_000;
 const timeoutMs = 10_000;
 const approveQuery = { fieldManager: "wafsync-approve" };
+const ruleQuery = { fieldManager: "wafsync-block" };
 const instanceType = typeOfKind("WafInstance");
+const ruleType = typeOfKind("WafIpRule");
 
 interface InstanceObject extends KubeObject {
   readonly status?: unknown;
@@ -98,7 +106,7 @@ interface ClusterParts {
   readonly close: () => void;
 }
 
-export class ClusterTarget extends OpenedTarget implements Target {
+export class ClusterTarget extends Target {
   readonly where: string;
   readonly api: ApiServer;
   readonly namespace: string;
@@ -167,8 +175,19 @@ export class ClusterTarget extends OpenedTarget implements Target {
     return `WafIpRule ${nameKey(name)}`;
   }
 
-  async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
-    return await changeInCluster(this.api, changes, wait);
+  async change({ put, remove }: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
+    const { api } = this;
+    const watched: RuleObject[] = [];
+    for (const rule of put) watched.push(await putRule(api, rule));
+    for (const { meta } of remove) {
+      if (wait === undefined) await deleteRule(api, meta);
+      else watched.push(...(await expireRule(api, meta)));
+    }
+    if (wait === undefined) return { state: "NotWaited", message: "", isFollowed: true };
+    const outcome = await waitForAll(api, watched, wait);
+    // Pending removals do not need the rule.
+    for (const { meta } of remove) await deleteRule(api, meta);
+    return outcome;
   }
 
   async tidy(rules: readonly ObjectName[]): Promise<readonly ObjectName[]> {
@@ -189,12 +208,11 @@ export class ClusterTarget extends OpenedTarget implements Target {
     return `WafInstance ${nameKey(instance)}`;
   }
 
-  async history(instance: ObjectName): Promise<readonly HistoryEvent[]> {
-    const forbidden = new CommandError(
+  protected historyForbidden(instance: ObjectName): CommandError {
+    return new CommandError(
       `you are not allowed to list wafrecords in namespace ${instance.namespace}, which contain the history of ${nameKey(instance)}`,
       "Ask for this permission. For the last hour, see the events of the instance and its rules: kubectl describe wafinstance.",
     );
-    return await this.readHistory(instance, forbidden);
   }
 
   async close(): Promise<void> {
@@ -219,4 +237,90 @@ function refused(verb: string, instance: ObjectName, { code, message }: ApiFault
     `you are not allowed to ${verb} wafinstances in namespace ${instance.namespace}`,
     "Ask for this permission, or ask the owner of the instance to approve.",
   );
+}
+
+interface RuleObject extends KubeObject {
+  readonly status?: Reported;
+}
+
+async function putRule(api: ApiServer, rule: CommandRule): Promise<RuleObject> {
+  const { namespace } = rule;
+  const body = ruleDocument(rule);
+  const options = { timeoutMs, query: ruleQuery };
+  const created = await createObject<RuleObject>(api, ruleType, namespace, body, options);
+  if (created.ok) return created.value;
+  if (created.fault.code !== "AlreadyExists") throw refusedRule("create", rule, created.fault);
+  const found = await getObject<RuleObject>(api, ruleType, rule, { timeoutMs });
+  if (!found.ok) throw refusedRule("get", rule, found.fault);
+  if (found.value.metadata.annotations?.[createdByAnnotation] === undefined) {
+    throw new CommandError(
+      `WafIpRule ${nameKey(rule)} already exists, but was not written by a wafsync command`,
+      "Edit the rule directly.",
+    );
+  }
+  const { spec } = body;
+  // Fields that only the earlier command set are removed.
+  const patch = { spec: { ...spec, expiresAt: spec.expiresAt ?? null, description: spec.description ?? null } };
+  const patched = await mergePatchObject<RuleObject>(api, ruleType, rule, patch, options);
+  if (!patched.ok) throw refusedRule("patch", rule, patched.fault);
+  return patched.value;
+}
+
+async function expireRule(api: ApiServer, { namespace, name }: ObjectName): Promise<RuleObject[]> {
+  const body = { spec: { expiresAt: formatTime(unblockedAtMs) } };
+  const options = { timeoutMs, query: ruleQuery };
+  const patched = await mergePatchObject<RuleObject>(api, ruleType, { namespace, name }, body, options);
+  if (patched.ok) return [patched.value];
+  if (patched.fault.code === "NotFound") return [];
+  throw refusedRule("patch", { namespace, name }, patched.fault);
+}
+
+/** @throws CommandError if the rule can't be deleted */
+async function deleteRule(api: ApiServer, { namespace, name }: ObjectName): Promise<void> {
+  const deleted = await deleteObject(api, ruleType, { namespace, name }, { timeoutMs });
+  if (!deleted.ok && deleted.fault.code !== "NotFound") throw refusedRule("delete", { namespace, name }, deleted.fault);
+}
+
+async function waitForAll(api: ApiServer, rules: readonly RuleObject[], wait: WaitOptions): Promise<ChangeOutcome> {
+  const startMs = realClock.monotonicMs();
+  const giveUpMs = startMs + wait.timeoutMs;
+  const printed = new Set<string>();
+  for (const rule of rules) {
+    for (let seen = rule; ;) {
+      const { state, message } = progressOf(seen.status, rule.metadata.generation ?? 0);
+      if (state === "Settled") break;
+      if (state === "Left") return { state, message, isFollowed: true };
+      if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: true };
+      if (realClock.monotonicMs() >= giveUpMs) return { state: "TimedOut", message, isFollowed: true };
+      if (realClock.monotonicMs() - startMs >= quietMs) {
+        if (!printed.has(message)) wait.onMessage(message);
+        printed.add(message);
+      }
+      await realClock.sleep(pollMs, wait.stop);
+      const read: ApiResult<RuleObject> = await getObject(api, ruleType, addressOf(rule), { timeoutMs });
+      if (read.ok) seen = read.value;
+      else if (read.fault.code === "NotFound") break;
+      else if (read.fault.code === "Forbidden") throw refusedRule("get", addressOf(rule), read.fault);
+    }
+  }
+  return { state: "Settled", message: "", isFollowed: true };
+}
+
+function addressOf({ metadata: { namespace = "", name } }: RuleObject): ObjectName {
+  return { namespace, name };
+}
+
+function refusedRule(verb: string, name: ObjectName, { code, message }: ApiFault): CommandError {
+  if (code === "Forbidden") {
+    return new CommandError(
+      `you are not allowed to ${verb} wafiprules in namespace ${name.namespace}`,
+      "Ask for this permission, or use -n with a namespace in which you can write rules and that has access to the instance.",
+    );
+  }
+  if (code === "NotFound") {
+    return new CommandError(
+      `WafIpRule ${nameKey(name)} cannot be written: namespace ${name.namespace} does not exist, or the wafsync CRDs are not installed`,
+    );
+  }
+  return new CommandError(`WafIpRule ${nameKey(name)} cannot be written: ${message}`);
 }

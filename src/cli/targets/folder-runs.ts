@@ -29,8 +29,9 @@ import { remark } from "../terminal.ts";
 import { processLocks } from "./open-waf.ts";
 import type { ChangeOutcome, ExpectedEntry, Progress, Reported, WaitOptions, OnHold } from "./rule-changes.ts";
 import { progressOf } from "./rule-changes.ts";
-import type { LiveLists, TargetOptions } from "./target.ts";
-import { policyOf } from "./target.ts";
+import type { LiveLists } from "./open-waf.ts";
+import type { TargetOptions } from "./target-options.ts";
+import { policyOf } from "./target-options.ts";
 
 const pollMs = 300;
 

@@ -7,7 +7,6 @@ import { environmentKeyOf } from "../../app/base-url-policy.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import type { HistoryEvent } from "../../model/history.ts";
 import type { FieldSetter, ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { FileRecordStore } from "../../records/file-record-store.ts";
@@ -19,18 +18,17 @@ import { statusFilesIn } from "../../source/directory/status-files.ts";
 import { expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";
-import { approveInFile } from "./approve-folder.ts";
+import { approveInFile } from "./folder-files.ts";
 import type { FolderOptions, FolderPlace } from "./folder-runs.ts";
 import { folderPlace, isFollowed, previewHolds, settleFolder } from "./folder-runs.ts";
 import { commandCalls } from "./open-waf.ts";
-import type { DeclaredSight } from "./opened-target.ts";
-import { isReportedBusy, OpenedTarget, unrecorded } from "./opened-target.ts";
+import { policyOf } from "./target-options.ts";
+import type { DeclaredSight, Seen, UnreadSight } from "./target.ts";
+import { Target, isReportedBusy, unrecorded } from "./target.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions, OnHold } from "./rule-changes.ts";
 import { expectedEntries, keptOnSuccess, onHoldIn } from "./rule-changes.ts";
-import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
+import { fileOfRule, removeRuleFile, writeRuleFile } from "./folder-files.ts";
 import { FolderStatuses, seeFolder, unattachedRules } from "./see-folder.ts";
-import type { Seen, Target, UnreadSight } from "./target.ts";
-import { policyOf } from "./target.ts";
 
 export async function openFolder(options: FolderOptions, session: Session): Promise<Target> {
   const place = await folderPlace(options, session.redactor);
@@ -40,7 +38,7 @@ export async function openFolder(options: FolderOptions, session: Session): Prom
   return new FolderTarget(place, source, session);
 }
 
-class FolderTarget extends OpenedTarget implements Target {
+class FolderTarget extends Target {
   readonly where: string;
   readonly namespace = undefined;
   readonly #place: FolderPlace;
@@ -150,8 +148,8 @@ class FolderTarget extends OpenedTarget implements Target {
     return await approveInFile(this.#place.directory, (await this.#gather(instance)).instance.meta, hash);
   }
 
-  async history(instance: ObjectName): Promise<readonly HistoryEvent[]> {
-    return await this.readHistory(instance);
+  protected historyForbidden(): undefined {
+    return undefined;
   }
 
   async close(): Promise<void> {

@@ -11,8 +11,9 @@ import { withSession } from "../session.ts";
 import type { ClusterTarget } from "./cluster-target.ts";
 import type { DeclaredKey, WafWork } from "./open-waf.ts";
 import { openClient, readApiKey } from "./open-waf.ts";
-import type { InstanceSight, Target, TargetOptions } from "./target.ts";
-import { busy, onlyInstance, policyOf } from "./target.ts";
+import type { TargetOptions } from "./target-options.ts";
+import { busy, onlyInstance, policyOf } from "./target-options.ts";
+import type { InstanceSight, Target } from "./target.ts";
 
 /** The options that select a WAF without an instance. */
 export interface BaseUrlOptions {

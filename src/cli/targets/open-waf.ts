@@ -7,7 +7,7 @@ import { machineLocks } from "../../app/machine-locks.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { validateApiKey } from "../../model/api-key.ts";
-import type { DeclaredInstance } from "../../model/declared.ts";
+import type { DeclaredInstance, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { Permission } from "../../waf/client.ts";
@@ -15,11 +15,12 @@ import { createWafClient } from "../../waf/client.ts";
 import type { KeyLocks } from "../../waf/lane.ts";
 import { LaneRegistry } from "../../waf/lane-registry.ts";
 import { CommandError } from "../describe-error.ts";
+import type { LastBlocked } from "../last-blocked.ts";
 import type { Session } from "../session.ts";
 import type { Terminal } from "../terminal.ts";
 import { terminalOn } from "../terminal.ts";
-import type { LiveLists, TargetOptions } from "./target.ts";
-import { policyOf } from "./target.ts";
+import type { TargetOptions } from "./target-options.ts";
+import { policyOf } from "./target-options.ts";
 
 /** How a command calls a WAF. */
 export interface WafWork {
@@ -70,6 +71,15 @@ export function commandCalls(options: TargetOptions, session: Session): CallWaf 
     }
   };
 }
+
+export type LiveLists =
+  | {
+      readonly state: "Read";
+      readonly lists: Readonly<Record<ListName, readonly string[]>>;
+      /** Undefined if it was not requested, or if the instance does not use the logs. */
+      readonly lastBlocked?: LastBlocked | undefined;
+    }
+  | { readonly state: "Unread"; readonly why: string };
 
 /**
  * Reads both lists of the WAF.

@@ -1,39 +1,31 @@
 // The target of a command: the instances of a folder or a cluster, each with everything that is known about it.
-import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
-import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
-import type { CalledWaf, ReadingWaf } from "../../app/waf-clients.ts";
-import type { ApiKey } from "../../model/api-key.ts";
-import type { DeclaredInstance, DeclaredRule, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
-import type { Gathered } from "../../model/gathered.ts";
+import type { CalledWaf, CallWaf, ReadingWaf } from "../../app/waf-clients.ts";
+import { realClock } from "../../async/clock.ts";
+import type { ApiKey } from "../../model/api-key.ts";
+import type { DeclaredRule } from "../../model/declared.ts";
+import type { DeclaredFeed } from "../../model/declared-feed.ts";
+import { feedSourceName } from "../../model/feed.ts";
+import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import type { FieldSetter, ObjectName, ResourceMeta, ResourceRef } from "../../model/resource.ts";
-import { isNameOfNamespace, isNameOfObject, nameKey } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { FeedView } from "../../plan/feeds/feed-access.ts";
+import { feedTextFor } from "../../plan/feeds/feed-access.ts";
+import { withoutEnded } from "../../plan/feeds/feed-state.ts";
+import { FeedRecords } from "../../records/feed-records.ts";
+import { HistoryRecords } from "../../records/history-records.ts";
+import { createInventoryRecords } from "../../records/inventory-records.ts";
+import { LogRecords } from "../../records/log-records.ts";
+import type { RecordStore } from "../../records/record-store.ts";
 import { CommandError } from "../describe-error.ts";
-import type { LastBlocked } from "../last-blocked.ts";
+import type { LiveLists } from "./open-waf.ts";
+import { readLists } from "./open-waf.ts";
 import type { ChangeOutcome, OnHold, RuleChanges, WaitOptions } from "./rule-changes.ts";
-
-export interface TargetOptions {
-  readonly from?: string;
-  readonly state?: string;
-  readonly namespace?: string;
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly instance?: string;
-  readonly allowInsecureHttp: boolean;
-  readonly allowedBaseUrls?: string;
-}
-
-export type LiveLists =
-  | {
-      readonly state: "Read";
-      readonly lists: Readonly<Record<ListName, readonly string[]>>;
-      /** Undefined if it was not requested, or if the instance does not use the logs. */
-      readonly lastBlocked?: LastBlocked | undefined;
-    }
-  | { readonly state: "Unread"; readonly why: string };
+import { isReconciling } from "./rule-changes.ts";
+import { busy } from "./target-options.ts";
 
 export interface InstanceSight {
   readonly gathered: Gathered;
@@ -94,156 +86,172 @@ export interface LookOptions {
   readonly blocked?: Entry;
 }
 
-export interface Target {
-  /** `in folder waf/`, or `in namespace shop`. */
-  readonly where: string;
-  /** The namespace of `-n`, or of the context; undefined in a folder. */
-  readonly namespace: string | undefined;
+/** An instance as it is declared, without what is stored about it. */
+export interface DeclaredSight extends Omit<UnreadSight, "inventory"> {
+  /** What to say if there is no inventory, or if it can't be loaded. */
+  readonly gapOf: { readonly absent: string; readonly unloaded: string | undefined };
+  /** A feed as it is declared, or why that is unknown. */
+  readonly readFeed: (feed: ObjectName) => Promise<{ readonly feed: DeclaredFeed | undefined } | Unknown>;
+}
+
+interface Unknown {
+  readonly problem: string;
+}
+
+type StoredFeed = { readonly view: FeedView | undefined } | Unknown;
+
+/**
+ * What folders and clusters have in common: what they store is added to what they declare, and the lists of the WAF are read if they
+ * are requested. It fetches no feeds, and reads no logs for automatic blocks.
+ */
+export abstract class Target {
   readonly redactor: Redactor;
+  /** `in folder waf/`, or `in namespace shop`. */
+  abstract readonly where: string;
+  /** The namespace of `-n`, or of the context; undefined in a folder. */
+  abstract readonly namespace: string | undefined;
+  readonly #call: CallWaf;
+  readonly #records: RecordStore;
+
+  constructor(redactor: Redactor, call: CallWaf, records: RecordStore) {
+    this.redactor = redactor;
+    this.#call = call;
+    this.#records = records;
+  }
+
   /** Ordered by name. @throws CommandError if they can't be listed */
-  instances(): Promise<readonly ObjectName[]>;
+  abstract instances(): Promise<readonly ObjectName[]>;
   /** @throws CommandError if there is no such instance */
-  look(instance: ObjectName, options: LookOptions): Promise<InstanceSight>;
+  protected abstract readDeclared(instance: ObjectName): Promise<DeclaredSight>;
   /**
    * The reported state of all objects. Reads files and objects again, but calls no WAF. In a cluster: of the instances in this
    * namespace, by default that of `-n`, or all that may be listed.
    */
-  see(namespace?: string): Promise<Seen>;
-  /** Lets `work` read from the WAF, unless another process is writing to it. */
-  callWaf<T>(sight: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>>;
+  abstract see(namespace?: string): Promise<Seen>;
   /** The API key of the instance, or why it is unknown. */
-  keyOf(gathered: Gathered): CalledWaf<ApiKey>;
+  abstract keyOf(gathered: Gathered): CalledWaf<ApiKey>;
   /** Whether another process, with which this one can't take turns, is writing to the WAF. */
-  isWrittenByOthers(sight: UnreadSight): Promise<boolean>;
+  abstract isWrittenByOthers(sight: UnreadSight): Promise<boolean>;
   /** The namespace for the rules of a command: the namespace of `-n`, or of the instance. */
-  namespaceOfRules(instance: ObjectName): string;
+  abstract namespaceOfRules(instance: ObjectName): string;
   /** The location of a rule with this name, for messages. */
-  placeOfRule(name: ObjectName): Promise<string>;
+  abstract placeOfRule(name: ObjectName): Promise<string>;
   /** Writes and removes rules, and optionally waits for the WAF. @throws CommandError if they can't be written */
-  change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome>;
+  abstract change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome>;
   /** Deletes rules that have no effect any longer. Returns those that it could delete. */
-  tidy(rules: readonly ObjectName[]): Promise<readonly ObjectName[]>;
+  abstract tidy(rules: readonly ObjectName[]): Promise<readonly ObjectName[]>;
   /** The removals that are on hold now. @throws CommandError if they are not known */
-  removalsOnHold(instance: ObjectName): Promise<OnHold>;
+  abstract removalsOnHold(instance: ObjectName): Promise<OnHold>;
   /** Approves exactly the removals of the hash. Returns where the approval is recorded. @throws CommandError if it can't be written */
-  approve(instance: ObjectName, hash: string): Promise<string>;
+  abstract approve(instance: ObjectName, hash: string): Promise<string>;
+  /** What to say to a user who may not read the history; undefined if it can always be read. */
+  protected abstract historyForbidden(instance: ObjectName): CommandError | undefined;
+  abstract close(): Promise<void>;
+
+  /** @throws CommandError if there is no such instance */
+  async look(instance: ObjectName, { live, blocked }: LookOptions): Promise<InstanceSight> {
+    const declared = await this.readDeclared(instance);
+    const { gapOf, readFeed, ...known } = declared;
+    const loaded = await createInventoryRecords(this.#records).load(instance);
+    const fed = await withFeedTexts(declared.gathered, async (name) => {
+      const read = await readFeed(name);
+      return "problem" in read ? read : viewOfFeed(read.feed, await new FeedRecords(this.#records).load(name));
+    });
+    const gathered = await withRecordedBlocks(fed, new LogRecords(this.#records));
+    const isRecorded = loaded.state === "Loaded" && loaded.revision !== "";
+    const sight: UnreadSight = {
+      ...known,
+      gathered,
+      // Undefined without a record, too: a missing record, for example in a fresh clone, doesn't mean that nothing is managed.
+      inventory: isRecorded ? loaded.inventory : undefined,
+      gaps: isRecorded
+        ? known.gaps
+        : [...known.gaps, loaded.state === "Loaded" ? gapOf.absent : (gapOf.unloaded ?? loaded.problem)],
+    };
+    return {
+      ...sight,
+      live: live ? await this.#readLists(sight, blocked) : unread("This command does not read the WAF."),
+    };
+  }
+
   /** Oldest first. @throws CommandError if it may not be read */
-  history(instance: ObjectName): Promise<readonly HistoryEvent[]>;
-  close(): Promise<void>;
+  async history(instance: ObjectName): Promise<readonly HistoryEvent[]> {
+    const read = await new HistoryRecords(this.#records, () => realClock.nowMs()).read(instance);
+    if (read.ok) return read.events;
+    throw (
+      (read.isForbidden ? this.historyForbidden(instance) : undefined) ??
+      new CommandError(`the history cannot be read: ${read.problem}`)
+    );
+  }
+
+  /** Lets `work` read from the WAF, unless another process is writing to it. */
+  async callWaf<T>(sight: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>> {
+    const usable = this.keyOf(sight.gathered);
+    if (!usable.ok) return usable;
+    if (await this.isWrittenByOthers(sight)) return busy;
+    this.redactor.add(usable.value);
+    return await this.#call(sight.gathered.instance, usable.value, work);
+  }
+
+  async #readLists(sight: UnreadSight, blocked: LookOptions["blocked"]): Promise<LiveLists> {
+    const { instance } = sight.gathered;
+    const searched = instance.logs.enabled ? blocked : undefined;
+    const declared = { instance, isInFolder: sight.placeOf(instance.meta, undefined) !== undefined };
+    const called = await this.callWaf(sight, async (waf) => await readLists(waf, declared, searched));
+    return called.ok ? called.value : unread(called.problem);
+  }
 }
 
-/** The API accepts one call at a time. */
-export const busy = {
-  ok: false,
-  problem: "wafsync is already writing to this WAF, which accepts one call at a time.",
-} as const;
-
-/** Which base URLs the command may call. */
-export function policyOf({
-  allowInsecureHttp,
-  allowedBaseUrls,
-}: Pick<TargetOptions, "allowInsecureHttp" | "allowedBaseUrls">): BaseUrlPolicy {
-  // The user who runs the command can reach private networks anyway.
-  return { allowInsecureHttp, allowedBaseUrls: readAllowedBaseUrls(allowedBaseUrls), allowPrivateNetworks: true };
+function unread(why: string): LiveLists {
+  return { state: "Unread", why };
 }
 
-/** The instance that `--instance` selects, or all instances. @throws CommandError if there is none */
-export async function chosenInstances(target: Target, wanted: string | undefined): Promise<readonly ObjectName[]> {
-  const named = wanted === undefined ? undefined : parseInstanceName(wanted);
-  // Users who may not list instances can still name one.
-  if (named?.namespace !== undefined) return [{ namespace: named.namespace, name: named.name }];
-  return chosenFrom(await target.instances(), wanted, target);
+/** Adds the entries that rules get from feeds, from the stored content. */
+async function withFeedTexts(gathered: Gathered, read: (feed: ObjectName) => Promise<StoredFeed>): Promise<Gathered> {
+  if (gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return gathered;
+  const rules: GatheredRule[] = [];
+  for (const item of gathered.rules) {
+    const { namespace } = item.rule.meta;
+    const user = { namespace, labels: gathered.namespaceLabels.get(namespace) };
+    const texts: AddressText[] = [];
+    for (const name of item.rule.feeds) {
+      const stored = await read(name);
+      if ("problem" in stored) texts.push({ state: "Missing", source: feedSourceName(name), problem: stored.problem });
+      else texts.push(feedTextFor(name, stored.view, user));
+    }
+    rules.push({ ...item, texts: [...item.texts, ...texts] });
+  }
+  return { ...gathered, rules };
 }
 
-/** The same from these instances. @throws CommandError if there is none */
-export function chosenFrom<T extends ObjectName>(
-  all: readonly T[],
-  wanted: string | undefined,
-  { where }: Pick<Target, "where">,
-): readonly T[] {
-  const named = wanted === undefined ? undefined : parseInstanceName(wanted);
-  const fitting = all.filter(
-    ({ namespace, name }) =>
-      named === undefined || (named.name === name && (named.namespace ?? namespace) === namespace),
-  );
-  if (fitting.length > 0) return fitting;
-  throw new CommandError(
-    `there is no WafInstance ${wanted === undefined ? "" : `${wanted} `}${where}`,
-    hintOf(all, where),
-  );
+/** @param feed undefined if there is no such feed */
+function viewOfFeed(feed: DeclaredFeed | undefined, loaded: Awaited<ReturnType<FeedRecords["load"]>>): StoredFeed {
+  if (feed === undefined) return { view: undefined };
+  if (!loaded.ok) return { problem: loaded.problem };
+  const content = loaded.state?.good?.content;
+  return { view: { feed, content: content === undefined ? undefined : withoutEnded(content, realClock.nowMs()) } };
 }
 
-/** The only instance that the command can use. @throws CommandError that lists the others */
-export async function onlyInstance(target: Target, wanted: string | undefined): Promise<ObjectName> {
-  const [first, ...others] = await chosenInstances(target, wanted);
-  if (first !== undefined && others.length === 0) return first;
-  const names = [first, ...others].flatMap((one) => (one === undefined ? [] : [nameKey(one)]));
-  throw new CommandError(
-    `there are ${names.length} WafInstances ${target.where}`,
-    `Select one with --instance: ${excerpt(names)}.`,
-  );
+/** Adds the clients that WafAutoBlocks listed, from the records of the log reader. */
+async function withRecordedBlocks(gathered: Gathered, records: Pick<LogRecords, "load">): Promise<Gathered> {
+  if (gathered.autoBlocks === undefined) return gathered;
+  const { BlockBook } = await import("../../reconcile/blocking/block-book.ts");
+  const { withBlockRules } = await import("../../reconcile/blocking/block-source.ts");
+  const book = new BlockBook({ records, clock: realClock, onChange: () => undefined });
+  return withBlockRules(gathered, await book.view(gathered.instance.meta));
 }
 
-function hintOf(all: readonly ObjectName[], where: string): string {
-  if (all.length > 0) return `Available instances: ${excerpt(all.map(nameKey))}.`;
-  return where.startsWith("in namespace")
-    ? "Set -n NAMESPACE or --instance NAMESPACE/NAME; `kubectl get wafinstances -A` lists all of them."
-    : "Declare one in it, or set -f to another folder.";
+/** The gap of an instance without a record. */
+export function unrecorded(instance: ObjectName, where: string): string {
+  const what = `There is no record of ${nameKey(instance)} in ${where}.`;
+  return `${what} Without it, wafsync does not know which entries it manages.`;
 }
 
-function excerpt(names: readonly string[]): string {
-  const shownMax = 10;
-  const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
-  return `${names.slice(0, shownMax).join(", ")}${more}`;
-}
-
-/**
- * The options that select the same target, for the commands that hints suggest: `-f waf/ ` or `--context staging `, with a space at
- * the end; empty for the current context.
- */
-export function targetWords(options: TargetOptions): string {
-  const { from, state, kubeconfig, context, allowInsecureHttp, allowedBaseUrls } = options;
-  const words: string[] = [];
-  if (from !== undefined) words.push("-f", quoted(from));
-  if (state !== undefined) words.push("--state", quoted(state));
-  if (kubeconfig !== undefined) words.push("--kubeconfig", quoted(kubeconfig));
-  if (context !== undefined) words.push("--context", quoted(context));
-  if (allowedBaseUrls !== undefined) words.push("--allowed-base-urls", quoted(allowedBaseUrls));
-  if (allowInsecureHttp) words.push("--allow-insecure-http");
-  return words.map((word) => `${word} `).join("");
-}
-
-/**
- * The same for a suggested command that calls the WAF although this one did not: with a folder, it may have to allow `http://`.
- */
-export function planningWords(options: TargetOptions, { baseUrl }: Pick<DeclaredInstance, "baseUrl">): string {
-  const allowInsecureHttp = options.allowInsecureHttp || (options.from !== undefined && baseUrl.startsWith("http://"));
-  return targetWords({ ...options, allowInsecureHttp });
-}
-
-/** For a POSIX shell. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
-/** The objects that refer to each instance, by its name. */
-export function attachedByInstance({ attached }: Seen): ReadonlyMap<string, readonly SeenAttached[]> {
-  return Map.groupBy(attached, ({ instance }) => (instance === undefined ? "" : nameKey(instance)));
+/** Whether the status reports ongoing work on the instance. */
+export function isReportedBusy({ gathered, statusOf }: UnreadSight): boolean {
+  return isReconciling(statusOf(gathered.instance.meta));
 }
 
 export function byName<T extends ObjectName>(objects: readonly T[]): T[] {
   return objects.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1));
-}
-
-/** Accepts `NAME`, without a namespace, or `NAMESPACE/NAME`. @throws CommandError if the text is neither */
-export function parseInstanceName(text: string): Pick<ObjectName, "name"> & Partial<ObjectName> {
-  const [first = "", second, ...more] = text.split("/");
-  const parsed: ReturnType<typeof parseInstanceName> =
-    second === undefined ? { name: first } : { namespace: first, name: second };
-  const isNamespace = parsed.namespace === undefined || isNameOfNamespace(parsed.namespace);
-  if (more.length === 0 && isNamespace && isNameOfObject(parsed.name)) return parsed;
-  throw new CommandError(
-    `--instance ${text} is not the name of an instance`,
-    "Write NAME or NAMESPACE/NAME, for example --instance shop/shop.",
-  );
 }

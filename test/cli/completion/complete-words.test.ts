@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { completeWords } from "../../../src/cli/completion/complete-words.ts";
+import { completeWords } from "../../../src/cli/completion/print-completions.ts";
 import { createProgram } from "../../../src/cli/program.ts";
 import { commandNames, optionNames } from "../../support/processes/program-help.ts";
 

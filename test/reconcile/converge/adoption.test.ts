@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { viewInstance } from "../../../src/cli/instance-view.ts";
-import { planLines } from "../../../src/cli/print-plan.ts";
+import { planLines } from "../../../src/cli/print-instance.ts";
 import { addresses, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
 import { planOf } from "../../support/builders/gathered.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";

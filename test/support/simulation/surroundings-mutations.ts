@@ -3,7 +3,7 @@ import { breaks } from "./breaks.ts";
 import type { Mutation } from "./breaks.ts";
 
 export const surroundingsMutations: readonly Mutation[] = [
-  ...breaks("src/cli/unblock-plan.ts", "test/cli/command-rule.test.ts", {
+  ...breaks("src/cli/rule-session.ts", "test/cli/command-rule.test.ts", {
     "`unblock` changes only rules that a command wrote": "|| !isCommandRule(rule.meta) →",
   }),
   ...breaks("src/net/http-connection.ts", "test/feed/fetch/fetch-feed.test.ts", {
@@ -102,10 +102,10 @@ export const surroundingsMutations: readonly Mutation[] = [
     "a file that can't be flushed to the disk does not replace the former one":
       "await file.writeFile(content);\n      await file.sync(); → await file.writeFile(content);\n      await file.sync().catch(() => undefined);",
   }),
-  ...breaks("src/cli/targets/approve-folder.ts", "test/cli/command-rule.test.ts", {
+  ...breaks("src/cli/targets/folder-files.ts", "test/cli/command-rule.test.ts", {
     "an approval changes nothing else in its file": "isDeepStrictEqual(valueOf(result), wanted) → true",
   }),
-  ...breaks("src/cli/targets/rule-files.ts", "test/cli/command-rule.test.ts", {
+  ...breaks("src/cli/targets/folder-files.ts", "test/cli/command-rule.test.ts", {
     "a rule's file with another document is not overwritten": "documents.length === 1 && →",
   }),
   ...breaks("src/source/directory/list-files.ts", "test/source/directory/read-directory.test.ts", {
