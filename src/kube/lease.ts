@@ -20,8 +20,8 @@ import {
   nextLeaseAct,
 } from "./lease-decision.ts";
 import type { ElectorState, Instant, LeaseTimings } from "./lease-decision.ts";
-import { heldLease, newLease, readLease, releasedLease } from "./lease-record.ts";
-import type { LeaseView } from "./lease-record.ts";
+import { heldLease, newLease, readLease, releasedLease } from "./lease-decision.ts";
+import type { LeaseView } from "./lease-decision.ts";
 import type { ObjectAddress, ResourceType } from "./resource-path.ts";
 import { createObject, getObject, replaceObject } from "./verbs.ts";
 

@@ -16,29 +16,35 @@ import { isOlderVersion } from "./kube-object.ts";
 export const listWatchActivities = ["Listing", "Watching", "WaitingForKind", "BackingOff"] as const;
 export type ListWatchActivity = (typeof listWatchActivities)[number];
 
+/** What is being done, with the data that only this needs. A position is passed back to the server unchanged. */
+type Doing =
+  | { readonly type: "WatchList" }
+  | { readonly type: "Pages"; readonly pagesRead: number }
+  | { readonly type: "Watch"; readonly position: string; readonly stream: Stream | undefined }
+  /** Then the watch continues at the position; undefined if a new list is needed. */
+  | { readonly type: "Wait"; readonly position: string | undefined };
+
+/** An open stream. */
+interface Stream {
+  readonly openedAtMs: number;
+  readonly hasChanges: boolean;
+}
+
 export interface ListWatchState {
   readonly activity: ListWatchActivity;
-  readonly doing: "WatchList" | "Pages" | "Watch" | "Wait";
-  /** The activity after a wait. */
-  readonly afterWait: "List" | "Watch";
-  /** Where a watch continues; empty if a new list is needed. Passed back to the server unchanged. */
-  readonly resourceVersion: string;
+  readonly doing: Doing;
   /** The latest position ever seen, kept over relists, to detect a server that was restored from a backup. */
   readonly lastSeenVersion: string;
   readonly nextListBy: "WatchList" | "Pages";
   /** The server does not support watch-lists. */
   readonly watchListRefused: boolean;
   readonly pageSize: number;
-  readonly pagesRead: number;
   /** Consecutive failures; reset after a healthy period. */
   readonly failures: number;
   /** When the current period without failures began. */
   readonly healthySinceMs: number;
   /** Consecutive streams that were closed because they were silent, with no line in between. */
   readonly silentRounds: number;
-  readonly streamOpenedAtMs: number;
-  /** The number of changes that the current stream has delivered. */
-  readonly streamChanges: number;
 }
 
 export type WatchEvent =
@@ -112,31 +118,24 @@ const delayMsMax = 60_000;
 
 /** The first step: a list. */
 export function beginListWatch(context: StepContext): ListWatchStep {
-  return startList(
-    {
-      activity: "Listing",
-      doing: "Wait",
-      afterWait: "List",
-      resourceVersion: "",
-      lastSeenVersion: "",
-      nextListBy: "WatchList",
-      watchListRefused: false,
-      pageSize: pageSizeDefault,
-      pagesRead: 0,
-      failures: 0,
-      healthySinceMs: context.nowMs,
-      silentRounds: 0,
-      streamOpenedAtMs: context.nowMs,
-      streamChanges: 0,
-    },
-    context,
-  );
+  const state: ListWatchState = {
+    activity: "Listing",
+    doing: { type: "WatchList" },
+    lastSeenVersion: "",
+    nextListBy: "WatchList",
+    watchListRefused: false,
+    pageSize: pageSizeDefault,
+    failures: 0,
+    healthySinceMs: context.nowMs,
+    silentRounds: 0,
+  };
+  return startList(state, context);
 }
 
 export function stepListWatch(state: ListWatchState, input: ListWatchInput, context: StepContext): ListWatchStep {
   switch (input.type) {
     case "Waited":
-      return state.afterWait === "List" ? startList(state, context) : startWatch(state, [], context);
+      return waited(state, context);
     case "PageRead":
       return takePage(state, input, context);
     case "StreamOpened":
@@ -160,21 +159,30 @@ const cutShort = localFault("Unavailable", "The stream ended before the initial 
 const tooShort = localFault("Unavailable", "The watch ended immediately, without any change");
 const wentBack = localFault("Gone", "The resourceVersion went back: the server has lost the latest changes");
 
-function startList(state: ListWatchState, context: StepContext): ListWatchStep {
-  const by = state.watchListRefused ? "Pages" : state.nextListBy;
-  const activity = state.activity === "WaitingForKind" ? "WaitingForKind" : "Listing";
-  const next: ListWatchState = { ...state, activity, doing: by, resourceVersion: "", pagesRead: 0 };
-  const command: ListWatchCommand =
-    by === "Pages"
-      ? { type: "FetchPage", continueToken: "", limit: state.pageSize }
-      : { type: "OpenWatchList", timeoutSeconds: watchSeconds(context) };
-  return { state: next, effects: [{ type: "StartCollecting" }], command };
+function waited(state: ListWatchState, context: StepContext): ListWatchStep {
+  const position = state.doing.type === "Wait" ? state.doing.position : undefined;
+  return position === undefined ? startList(state, context) : startWatch(state, position, [], context);
 }
 
-function startWatch(state: ListWatchState, effects: readonly ListWatchEffect[], context: StepContext): ListWatchStep {
-  const { resourceVersion } = state;
-  const command: ListWatchCommand = { type: "OpenWatch", resourceVersion, timeoutSeconds: watchSeconds(context) };
-  return { state: { ...state, doing: "Watch", streamChanges: 0 }, effects, command };
+function startList(state: ListWatchState, context: StepContext): ListWatchStep {
+  const byPages = state.watchListRefused || state.nextListBy === "Pages";
+  const activity = state.activity === "WaitingForKind" ? "WaitingForKind" : "Listing";
+  const doing: Doing = byPages ? { type: "Pages", pagesRead: 0 } : { type: "WatchList" };
+  const command: ListWatchCommand = byPages
+    ? { type: "FetchPage", continueToken: "", limit: state.pageSize }
+    : { type: "OpenWatchList", timeoutSeconds: watchSeconds(context) };
+  return { state: { ...state, activity, doing }, effects: [{ type: "StartCollecting" }], command };
+}
+
+function startWatch(
+  state: ListWatchState,
+  position: string,
+  effects: readonly ListWatchEffect[],
+  context: StepContext,
+): ListWatchStep {
+  const timeoutSeconds = watchSeconds(context);
+  const command: ListWatchCommand = { type: "OpenWatch", resourceVersion: position, timeoutSeconds };
+  return { state: { ...state, doing: { type: "Watch", position, stream: undefined } }, effects, command };
 }
 
 /** With jitter, so that watches that started together do not all end together. The server ends them. */
@@ -183,8 +191,9 @@ function watchSeconds({ random }: StepContext): number {
 }
 
 function opened(state: ListWatchState, { nowMs }: StepContext): ListWatchState {
-  const activity = state.doing === "Watch" ? "Watching" : state.activity;
-  return { ...state, activity, streamOpenedAtMs: nowMs, streamChanges: 0 };
+  const { doing } = state;
+  if (doing.type !== "Watch") return state;
+  return { ...state, activity: "Watching", doing: { ...doing, stream: { openedAtMs: nowMs, hasChanges: false } } };
 }
 
 function takePage(
@@ -192,48 +201,45 @@ function takePage(
   page: Extract<ListWatchInput, { type: "PageRead" }>,
   context: StepContext,
 ): ListWatchStep {
-  const collect: ListWatchEffect = { type: "Collect", objects: page.objects };
-  const pagesRead = state.pagesRead + 1;
-  if (page.continueToken === "") {
-    const complete = completeList(state, page.resourceVersion);
-    return startWatch(complete.state, [collect, ...complete.effects], context);
+  const { continueToken, objects, resourceVersion } = page;
+  const collect: ListWatchEffect = { type: "Collect", objects };
+  if (continueToken === "") {
+    const complete = completeList(state, resourceVersion, undefined);
+    return startWatch(complete.state, resourceVersion, [collect, ...complete.effects], context);
   }
+  const pagesRead = 1 + (state.doing.type === "Pages" ? state.doing.pagesRead : 0);
   if (pagesRead >= pagesMax) return fail(state, localFault("BodyTooLarge", "The list has too many pages"), context);
-  const command: ListWatchCommand = {
-    type: "FetchPage",
-    continueToken: page.continueToken,
-    limit: state.pageSize,
-  };
-  return { state: { ...state, pagesRead }, effects: [collect], command };
+  const command: ListWatchCommand = { type: "FetchPage", continueToken, limit: state.pageSize };
+  return { state: { ...state, doing: { type: "Pages", pagesRead } }, effects: [collect], command };
 }
 
 /** Makes the collected objects the contents of the store; the changes after this position apply to them. */
-function completeList(state: ListWatchState, resourceVersion: string): ListWatchStep {
-  const announceAll = isOlderVersion(resourceVersion, state.lastSeenVersion);
+function completeList(state: ListWatchState, position: string, stream: Stream | undefined): ListWatchStep {
+  const announceAll = isOlderVersion(position, state.lastSeenVersion);
   const next: ListWatchState = {
     ...state,
     activity: "Watching",
-    doing: "Watch",
-    resourceVersion,
-    lastSeenVersion: resourceVersion,
+    doing: { type: "Watch", position, stream },
+    lastSeenVersion: position,
     nextListBy: "WatchList",
-    streamChanges: 0,
   };
   return { state: next, effects: [{ type: "Swap", announceAll }] };
 }
 
 function takeLine(state: ListWatchState, event: WatchEvent, context: StepContext): ListWatchStep {
   if (event.type === "ERROR") return fail(state, event.fault, context);
-  return state.doing === "WatchList" ? takeInitialLine(state, event) : takeChange(state, event, context);
+  const { doing } = state;
+  return doing.type === "Watch" ? takeChange(state, doing, event, context) : takeInitialLine(state, event, context);
 }
 
 type PlainEvent = Exclude<WatchEvent, { type: "ERROR" }>;
 
 /** Initial events come in any order of their versions: only the final bookmark gives a position. */
-function takeInitialLine(state: ListWatchState, event: PlainEvent): ListWatchStep {
+function takeInitialLine(state: ListWatchState, event: PlainEvent, { nowMs }: StepContext): ListWatchStep {
   switch (event.type) {
     case "BOOKMARK":
-      return event.endsInitialEvents ? completeList(state, event.resourceVersion) : { state, effects: [] };
+      if (!event.endsInitialEvents) return { state, effects: [] };
+      return completeList(state, event.resourceVersion, { openedAtMs: nowMs, hasChanges: false });
     case "DELETED":
       return { state, effects: [{ type: "Uncollect", object: event.object }] };
     case "ADDED":
@@ -244,26 +250,34 @@ function takeInitialLine(state: ListWatchState, event: PlainEvent): ListWatchSte
   }
 }
 
-function takeChange(state: ListWatchState, event: PlainEvent, context: StepContext): ListWatchStep {
-  const resourceVersion = event.type === "BOOKMARK" ? event.resourceVersion : event.object.metadata.resourceVersion;
-  if (isOlderVersion(resourceVersion, state.resourceVersion)) return fail(state, wentBack, context);
-  const next = { ...state, resourceVersion, lastSeenVersion: resourceVersion };
+function takeChange(
+  state: ListWatchState,
+  doing: Extract<Doing, { type: "Watch" }>,
+  event: PlainEvent,
+  context: StepContext,
+): ListWatchStep {
+  const position = event.type === "BOOKMARK" ? event.resourceVersion : event.object.metadata.resourceVersion;
+  if (isOlderVersion(position, doing.position)) return fail(state, wentBack, context);
+  const next: ListWatchState = { ...state, doing: { ...doing, position }, lastSeenVersion: position };
   if (event.type === "BOOKMARK") return { state: next, effects: [] };
+  const stream = doing.stream && { ...doing.stream, hasChanges: true };
   const change = event.type === "DELETED" ? "Remove" : "Put";
   const effects: ListWatchEffect[] = [{ type: "Deliver", change, object: event.object }];
-  return { state: { ...next, streamChanges: state.streamChanges + 1 }, effects };
+  return { state: { ...next, doing: { ...doing, position, stream } }, effects };
 }
 
 /** The server ends every watch after its timeout, which is not a failure. A watch that ends immediately needs a delay. */
 function streamEnded(state: ListWatchState, context: StepContext): ListWatchStep {
-  if (state.doing !== "Watch") return fail(state, cutShort, context);
-  const isShort = context.nowMs - state.streamOpenedAtMs < shortWatchMs && state.streamChanges === 0;
-  return isShort ? fail(state, tooShort, context) : startWatch(state, [], context);
+  const { doing } = state;
+  if (doing.type !== "Watch") return fail(state, cutShort, context);
+  const { openedAtMs, hasChanges } = doing.stream ?? { openedAtMs: context.nowMs, hasChanges: false };
+  const isShort = context.nowMs - openedAtMs < shortWatchMs && !hasChanges;
+  return isShort ? fail(state, tooShort, context) : startWatch(state, doing.position, [], context);
 }
 
 function fail(state: ListWatchState, fault: ApiFault, context: StepContext): ListWatchStep {
   const report: ListWatchEffect = { type: "Report", fault };
-  if (state.doing === "WatchList" && isRefusal(fault)) {
+  if (state.doing.type === "WatchList" && isRefusal(fault)) {
     const pages = startList({ ...state, watchListRefused: true }, context);
     return { ...pages, effects: [report, ...pages.effects] };
   }
@@ -276,18 +290,17 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
   const longMs = Math.min(delayMsMax, Math.max(backOffMs, fault.retryAfterMs ?? 0) + jitterMs);
   // A missing kind is found soon after its CRD is installed.
   const delayMs = Math.round(kindIsMissing ? (backOffMs + jitterMs) / 2 : longMs);
-  const relist = needsList(state, fault);
+  const position = positionAfter(state, fault);
   const next: ListWatchState = {
     ...state,
     activity: kindIsMissing ? "WaitingForKind" : "BackingOff",
-    doing: "Wait",
-    afterWait: relist ? "List" : "Watch",
+    doing: { type: "Wait", position },
     nextListBy: nextListBy(state, fault),
     pageSize:
       fault.code === "BodyTooLarge" ? Math.max(1, Math.floor(state.pageSize / pageSizeDivisor)) : state.pageSize,
     failures,
     healthySinceMs: nowMs + delayMs,
-    silentRounds: relist ? 0 : state.silentRounds,
+    silentRounds: position === undefined ? 0 : state.silentRounds,
   };
   return { state: next, effects: [report], command: { type: "Wait", delayMs } };
 }
@@ -302,9 +315,10 @@ function isRefusal({ code }: ApiFault): boolean {
   return code === "Invalid" || code === "Rejected";
 }
 
-function needsList(state: ListWatchState, fault: ApiFault): boolean {
-  if (state.doing !== "Watch" || state.silentRounds >= silentRoundsMax) return true;
-  return fault.code === "NotFound" || isPositionLost(fault);
+/** Where the watch continues; undefined if a new list is needed. */
+function positionAfter({ doing, silentRounds }: ListWatchState, fault: ApiFault): string | undefined {
+  if (doing.type !== "Watch" || silentRounds >= silentRoundsMax) return undefined;
+  return fault.code === "NotFound" || isPositionLost(fault) ? undefined : doing.position;
 }
 
 /** The position is too old for the server, or, after a restore, newer than anything it has. */
@@ -314,6 +328,6 @@ function isPositionLost({ code, causes }: ApiFault): boolean {
 
 /** Alternates between the two ways of listing, so that a defect in one is not a dead end. */
 function nextListBy(state: ListWatchState, fault: ApiFault): ListWatchState["nextListBy"] {
-  if (state.doing === "WatchList" && !isPositionLost(fault)) return "Pages";
+  if (state.doing.type === "WatchList" && !isPositionLost(fault)) return "Pages";
   return "WatchList";
 }

@@ -14,7 +14,7 @@ import type {
   ListWatchStep,
 } from "./list-watch-step.ts";
 import { beginListWatch, stepListWatch } from "./list-watch-step.ts";
-import { createReflector, type Reflector, type ObjectChange } from "./reflector.ts";
+import { createReflector, type Reflector, type ObjectChange } from "./store.ts";
 import { collectionPath, type ResourceType } from "./resource-path.ts";
 import type { ObjectStore, ObjectView } from "./store.ts";
 import { listPage, metadataOfObject } from "./verbs.ts";

@@ -10,7 +10,7 @@ import type {
   WatchEvent,
 } from "../../src/kube/list-watch-step.ts";
 import { beginListWatch, stepListWatch } from "../../src/kube/list-watch-step.ts";
-import { createReflector, type ObjectChange } from "../../src/kube/reflector.ts";
+import { createReflector, type ObjectChange } from "../../src/kube/store.ts";
 import { createObjectStore } from "../../src/kube/store.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { testObject } from "../support/fakes/scripted-api-server.ts";

@@ -131,7 +131,7 @@ describe("the way to list", () => {
       [800, { type: "Waited" }],
     );
     expect(command).toStrictEqual({ type: "FetchPage", continueToken: "", limit: 500 });
-    expect(state.pagesRead).toBe(0);
+    expect(state.doing).toStrictEqual({ type: "Pages", pagesRead: 0 });
   });
 
   test("a list with endless pages is abandoned", () => {

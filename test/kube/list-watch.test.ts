@@ -179,28 +179,6 @@ describe("the first list", () => {
     ]);
   });
 
-  test.each(["cut", "end"] as const)(
-    "with a %s before its closing bookmark changes nothing, and the next list arrives in pages",
-    async (how) => {
-      const { server, names, asked, changes, untilAsked } = await startWorld();
-      const first = watchListOf([testObject("a", 1)], 5);
-      server.next(first.answer);
-      await untilAsked(1);
-      first.error(statusBody(410, "Expired"));
-      const second = scriptedStream();
-      server.next(second.answer);
-      second.event("ADDED", testObject("b", 8));
-      second[how]();
-      await untilAsked(3);
-      expect(names()).toStrictEqual(["a"]);
-      server.next(json(200, listBody([testObject("b", 8)], 9)));
-      await untilAsked(4);
-      expect(asked()).toStrictEqual(["WatchList", "WatchList", "List", "Watch 9"]);
-      expect(names()).toStrictEqual(["b"]);
-      expect(changes).toStrictEqual(["Added a", "Deleted a", "Added b"]);
-    },
-  );
-
   test("uses smaller pages if a response exceeds the size limit", async () => {
     const { server, untilAsked, names } = await startWorld({ bodyBytesMax: 10_000 });
     server.next(failure(422, "Invalid"), json(200, listBody(objects(1, 100), 200)));
@@ -412,26 +390,6 @@ describe("a watch that fails", () => {
 });
 
 describe("an unavailable server", () => {
-  test("receives 12 to 30 requests in ten minutes, and then the store is updated", async () => {
-    const { server, clock, names, problems, untilAsked, listWatch } = await startWorld();
-    server.next(watchListOf([testObject("a", 1)], 10).answer);
-    await clock.settle();
-    await server.stop();
-    await clock.advance(600_000);
-    expect(problems.length).toBeGreaterThanOrEqual(12);
-    expect(problems.length).toBeLessThanOrEqual(30);
-    expect(names()).toStrictEqual(["a"]);
-    expect(listWatch.health()).toMatchObject({ activity: "BackingOff", isSynced: true });
-    await server.restart();
-    const stream = scriptedStream();
-    stream.event("ADDED", testObject("b", 11));
-    server.next(stream.answer);
-    await untilAsked(2);
-    await clock.settle();
-    expect(names()).toStrictEqual(["a", "b"]);
-    expect(listWatch.health()).toMatchObject({ activity: "Watching", lastFault: undefined });
-  });
-
   test("that recovers in steps (503, 429, expired position) costs one list", async () => {
     const { server, clock, asked, names, untilAsked, listWatch } = await startWorld();
     server.next(watchListOf([testObject("a", 1)], 10).answer);
@@ -475,20 +433,6 @@ describe("an unavailable server", () => {
     ]);
     expect(problems).toStrictEqual([]);
   });
-
-  test("that permanently refuses access (401, 403) is asked indefinitely", async () => {
-    const { server, clock, listWatch } = await startWorld();
-    server.answers(failure(403, "Forbidden"));
-    await clock.advance(600_000);
-    expect(listWatch.health()).toMatchObject({
-      isSynced: false,
-      activity: "BackingOff",
-      lastFault: { code: "Forbidden" },
-    });
-    server.answers(widgetList([testObject("a", 1)], 10));
-    await clock.advance(120_000);
-    expect(listWatch.health()).toMatchObject({ isSynced: true });
-  });
 });
 
 describe("a kind that is not installed", () => {
@@ -502,14 +446,6 @@ describe("a kind that is not installed", () => {
     const startMs = clock.monotonicMs();
     await clock.advanceUntil(() => listWatch.health().isSynced, 60_000);
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(35_000);
-  });
-
-  test("is requested at least every 30 s, even later", async () => {
-    const { server, clock } = await startWorld({ random: () => 0.999 });
-    server.answers(text(404, "404 page not found\n"));
-    await clock.advance(300_000);
-    const pauses = server.requests.slice(1).map(({ atMs }, index) => atMs - (server.requests[index]?.atMs ?? 0));
-    expect(Math.max(...pauses)).toBeLessThanOrEqual(30_000);
   });
 
   test("after its removal leaves the store in the state of the last events", async () => {

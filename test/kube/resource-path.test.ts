@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { isOlderVersion } from "../../src/kube/kube-object.ts";
 import { collectionPath, objectPath } from "../../src/kube/resource-path.ts";
 
 const configMaps = { group: "", version: "v1", plural: "configmaps", namespaced: true };
@@ -31,4 +32,18 @@ describe("resource paths", () => {
     expect(() => objectPath(widgets, { name: "one" })).toThrow(RangeError);
     expect(() => collectionPath(namespaces, "team-a")).toThrow(RangeError);
   });
+});
+
+test("decimal versions are ordered by their value, however long", () => {
+  expect(isOlderVersion("999", "1000")).toBe(true);
+  expect(isOlderVersion("1000", "999")).toBe(false);
+  expect(isOlderVersion("1000", "1000")).toBe(false);
+  expect(isOlderVersion("99999999999999999998", "99999999999999999999")).toBe(true);
+});
+
+test("anything else has no order", () => {
+  for (const other of ["", "0", "007", "abc", "1.5", "-3"]) {
+    expect(isOlderVersion(other, "10")).toBe(false);
+    expect(isOlderVersion("10", other)).toBe(false);
+  }
 });

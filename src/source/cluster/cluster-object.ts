@@ -3,7 +3,7 @@
 // parsed only once although status and labels change.
 import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, kinds } from "../../api/kinds.ts";
 import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
-import type { ObjectChange } from "../../kube/reflector.ts";
+import type { ObjectChange } from "../../kube/store.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import { sameJson } from "../../kube/status-writer.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";

@@ -5,7 +5,7 @@ import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ListWatchProblem } from "../../kube/list-watch.ts";
-import type { ObjectChange } from "../../kube/reflector.ts";
+import type { ObjectChange } from "../../kube/store.ts";
 import { deleteObject } from "../../kube/verbs.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";

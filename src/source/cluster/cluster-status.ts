@@ -8,7 +8,7 @@ import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
-import type { ObjectChange } from "../../kube/reflector.ts";
+import type { ObjectChange } from "../../kube/store.ts";
 import { StatusWriter } from "../../kube/status-writer.ts";
 import { type ResourceMeta, type ResourceRef, resourceKey } from "../../model/resource.ts";
 import { type ClusterObject, typeOfKind } from "./cluster-object.ts";

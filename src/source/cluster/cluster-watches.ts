@@ -4,7 +4,7 @@ import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { createListWatch, type ListWatch, type ListWatchHealth, type ListWatchProblem } from "../../kube/list-watch.ts";
-import type { ObjectChange } from "../../kube/reflector.ts";
+import type { ObjectChange } from "../../kube/store.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import { createObjectStore, type ObjectStore, type ObjectView } from "../../kube/store.ts";
 import { nameKey, type ResourceKind, resourceKinds } from "../../model/resource.ts";

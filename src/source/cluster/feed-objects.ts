@@ -1,6 +1,6 @@
 // The feeds of a cluster, and which of them are used. Only feeds that an attached rule uses are fetched and kept: anyone who may create
 // feeds could otherwise use all memory and all fetches of the operator.
-import type { ObjectChange } from "../../kube/reflector.ts";
+import type { ObjectChange } from "../../kube/store.ts";
 import type { DeclaredFeed, DeclaredFeeds } from "../../model/declared-feed.ts";
 import { nameKey } from "../../model/resource.ts";
 import { mayUseFeed } from "../../plan/feeds/feed-access.ts";

@@ -2,7 +2,7 @@
 // runs. Changes in namespaces without access affect no instance. Reads nothing, so that watch handlers return immediately.
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import type { ObjectChange } from "../../kube/reflector.ts";
+import type { ObjectChange } from "../../kube/store.ts";
 import { LruMap } from "../../async/lru-map.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { decideAttachment, dependsOnLabels } from "../../model/attachment.ts";

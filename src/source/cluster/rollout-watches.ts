@@ -5,7 +5,7 @@ import { ChangeSignal } from "../../async/change-signal.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { createListWatch, type ListWatch, type ListWatchProblem } from "../../kube/list-watch.ts";
-import type { ObjectChange } from "../../kube/reflector.ts";
+import type { ObjectChange } from "../../kube/store.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import type { DeclaredInstance, WorkloadRef } from "../../model/declared.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";

@@ -1,7 +1,7 @@
 // Finds objects that no reconcile run covers but whose status must report the reason: their instance does not exist, is being
 // deleted or grants no access, or they are invalid.
 import { nearestName } from "../../api/nearest-name.ts";
-import type { ObjectChange } from "../../kube/reflector.ts";
+import type { ObjectChange } from "../../kube/store.ts";
 import { continuesOf } from "../../model/continues.ts";
 import type { DeclaredInstance, GuestKind } from "../../model/declared.ts";
 import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
