@@ -164,30 +164,6 @@ await describeOperator("clears after rollouts", (world) => {
     await shop.hasCleared(1);
   });
 
-  test("rollouts within the interval become one clear after the last", async () => {
-    const kind = "Deployment";
-    const names = ["web", "api", "search"];
-    const afterRolloutOf = names.map((name) => ({ kind, name }));
-    const minIntervalMs = slow(8_000);
-    const shop = await newShop("interval", { afterRolloutOf, minInterval: `${minIntervalMs}ms` });
-    await world().apply(...names.map((name) => workload(kind, shop.namespace, name)));
-    for (const name of names) await shop.rolledOut(`deployment/${name}`);
-    await world().eventually("the first clear", () => shop.clears > 0);
-    const before = shop.clears;
-    for (const name of names) await shop.kubectl("set", "image", `deployment/${name}`, "main=two");
-    for (const name of names) await shop.rolledOut(`deployment/${name}`);
-    for (const name of names) {
-      const isHandled = async (): Promise<boolean> => {
-        const status = await shop.status(name);
-        return status?.state === "Handled" && status.revision === "2";
-      };
-      await world().eventually(`the clear for ${name}`, isHandled, minIntervalMs + 60_000);
-    }
-    expect(before).toBeLessThanOrEqual(2);
-    expect(shop.clears - before).toBeLessThanOrEqual(2);
-    expect(shop.clears).toBeLessThanOrEqual(3);
-  });
-
   test.each(["StatefulSet", "DaemonSet"] as const)("a %s clears once for each revision", async (kind) => {
     const shop = await newShopWith(kind.toLowerCase(), kind);
     const what = `${kind.toLowerCase()}/web`;
@@ -199,21 +175,6 @@ await describeOperator("clears after rollouts", (world) => {
     await shop.rolledOut(what);
     await shop.considered();
     await shop.isIn("web", "Handled");
-    expect(shop.clears).toBe(1);
-  });
-
-  test("a process that is killed while it clears leaves the clear to the next one", async () => {
-    const shop = await newShopWith("killed", "Deployment");
-    const { view, domain } = shop.waf;
-    world().simulator.addFaults({ match: { path: "/clear", domain }, effect: { kind: "Timeout" } });
-    await shop.kubectl("set", "image", "deployment/web", "main=two");
-    await world().eventually("the call is under way", () => view.counters.byEndpoint["POST /clear"] === 1);
-    await world().operator.end("SIGKILL");
-    expect(shop.clears).toBe(0);
-    await world().startOperator();
-    await shop.hasCleared(1);
-    expect(await shop.isIn("web", "Handled")).toMatchObject({ revision: "2" });
-    await shop.considered();
     expect(shop.clears).toBe(1);
   });
 

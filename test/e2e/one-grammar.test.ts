@@ -83,35 +83,6 @@ describe("The options of all commands", () => {
     expect(await readFile(join(files.path, "named.csv"), "utf8")).toMatch(/^\{/u);
   });
 
-  test("resume a file with times only if they are the same", async () => {
-    const moments = ["--since", "2026-06-10T06:30", "--until", "2026-06-11"];
-    // Stops after the first day, so that there is something to resume.
-    world.simulator.addFaults({
-      match: { path: "/api/logs/query", nth: 3 },
-      times: 100,
-      effect: { kind: "Respond", status: 403, body: JSON.stringify({ success: false, message: "Bad API Key Value" }) },
-    });
-    const first = await run("logs", ...folder, ...moments, "--out", "resumed.ndjson");
-    world.simulator.faults.clear();
-    if (first.code === 0) throw new Error("it did not stop");
-    const other = await run(
-      "logs",
-      ...folder,
-      "--since",
-      "2026-06-10T07:30",
-      "--until",
-      "2026-06-11",
-      "--out",
-      "resumed.ndjson",
-      "--resume",
-    );
-    expect(other.code).toBe(2);
-    expect(other.stderr).toContain("--since 2026-06-10T06:30 --until 2026-06-11 --output ndjson");
-    expect(await run("logs", ...folder, ...moments, "--out", "resumed.ndjson", "--resume")).toMatchObject({ code: 0 });
-    const whole = rows((await run("logs", ...folder, ...moments)).stdout);
-    expect(rows(await readFile(join(files.path, "resumed.ndjson"), "utf8"))).toStrictEqual(whole);
-  });
-
   test("have no former names: an unknown format is refused and writes no file", async () => {
     const refused = await run("logs", ...folder, ...days, "--output", "yaml");
     expect([refused.code, refused.stderr]).toStrictEqual([2, expect.stringContaining("Allowed choices are ndjson")]);
