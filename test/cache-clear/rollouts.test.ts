@@ -1,13 +1,91 @@
 // Clears that follow rollouts, with workloads that a real kube-controller-manager rolls out.
 // Long: `npm run test:deploy` runs it.
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { realClock } from "../../src/async/clock.ts";
+import type { Manifest } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
+import type { KubeRequests } from "../support/worlds/kube-requests.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { OperatorWorld, TestWaf } from "../support/worlds/operator-world.ts";
-import type { NodeStandIn } from "../support/fakes/node-stand-in.ts";
-import { brokenImage, startNodeStandIn } from "../support/fakes/node-stand-in.ts";
-import type { WorkloadKind } from "../support/builders/workload-manifests.ts";
-import { workload } from "../support/builders/workload-manifests.ts";
+
+type WorkloadKind = "Deployment" | "StatefulSet" | "DaemonSet";
+
+/** With one container, whose image identifies the revision. */
+function workload(
+  kind: WorkloadKind,
+  namespace: string,
+  name: string,
+  spec: Readonly<Record<string, unknown>> = {},
+): Manifest {
+  const labels = { app: name };
+  const template = {
+    metadata: { labels },
+    spec: { automountServiceAccountToken: false, containers: [{ name: "main", image: "one" }] },
+  };
+  const size = kind === "DaemonSet" ? {} : { replicas: 2 };
+  const own = kind === "StatefulSet" ? { serviceName: name } : {};
+  return {
+    apiVersion: "apps/v1",
+    kind,
+    metadata: { name, namespace },
+    spec: { selector: { matchLabels: labels }, ...size, ...own, template, ...spec },
+  };
+}
+
+const brokenImage = "broken";
+const pollMs = 100;
+
+interface Pod {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+  readonly spec: { readonly containers: readonly { readonly image: string }[] };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+interface NodeStandIn {
+  end(): Promise<void>;
+}
+
+/** Manages the pods of one namespace until it is closed. */
+function startNodeStandIn(requests: KubeRequests, namespace: string): NodeStandIn {
+  const ending = new AbortController();
+  const pods = `/api/v1/namespaces/${namespace}/pods`;
+  const look = async (): Promise<void> => {
+    const { items } = (await requests.expect({ path: pods })) as { readonly items: readonly Pod[] };
+    for (const pod of items.filter(isWaiting)) {
+      const now = new Date().toISOString();
+      const conditions = ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map((type) => ({
+        type,
+        status: "True",
+        lastTransitionTime: now,
+      }));
+      await requests.send({
+        method: "PATCH",
+        path: `${pods}/${pod.metadata.name}/status`,
+        contentType: "application/merge-patch+json",
+        body: { status: { phase: "Running", startTime: now, conditions } },
+      });
+    }
+  };
+  const follow = async (): Promise<void> => {
+    while (!ending.signal.aborted) {
+      await look().catch(() => undefined);
+      await realClock.sleep(pollMs, ending.signal);
+    }
+  };
+  const running = follow();
+  return {
+    end: async () => {
+      ending.abort();
+      await running;
+    },
+  };
+}
+
+function isWaiting({ metadata, spec, status }: Pod): boolean {
+  if (metadata.deletionTimestamp !== undefined) return false;
+  if (spec.containers.some(({ image }) => image === brokenImage)) return false;
+  return status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") !== true;
+}
 
 interface WorkloadStatus {
   readonly name: string;

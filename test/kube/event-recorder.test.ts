@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import type { ApiFaultCode } from "../../src/kube/api-result.ts";
 import type { EventNote } from "../../src/kube/event-recorder.ts";
 import {
   cutText,
@@ -9,7 +10,44 @@ import {
   spamLimits,
 } from "../../src/kube/event-recorder.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
-import { FakeEvents } from "../support/fakes/fake-api-server.ts";
+import { done, failed, fakeApi, silence } from "../support/fakes/fake-api-server.ts";
+import type { StoredEvent } from "../support/fakes/fake-api-server.ts";
+
+type Fault = {
+  readonly code: ApiFaultCode;
+  readonly causes?: readonly string[];
+  readonly retryAfterMs?: number;
+  readonly status?: number;
+};
+
+/** Stores events like the API server, and injects faults on request. */
+class FakeEvents {
+  readonly stored = new Map<string, StoredEvent>();
+  readonly requests: string[] = [];
+  /** Responds to the next requests with these responses. */
+  readonly faults: Fault[] = [];
+  /** Never responds, until the caller gives up. */
+  silent = false;
+  readonly api = fakeApi(async ({ method, path, body, signal }) => {
+    const [, namespace = "", name = (body as StoredEvent).metadata.name] =
+      /namespaces\/([^/]+)\/events(?:\/(.+))?$/u.exec(path) ?? [];
+    const key = `${namespace}/${name}`;
+    this.requests.push(`${method === "POST" ? "create" : "patch"} ${key}`);
+    if (this.silent) return await silence(signal);
+    const fault = this.faults.shift();
+    if (fault !== undefined) return failed(fault.code, fault);
+    const known = this.stored.get(key);
+    if (method === "POST" && known !== undefined) return failed("AlreadyExists");
+    if (method === "PATCH" && known === undefined) return failed("NotFound");
+    const event = { ...known, ...(body as StoredEvent) };
+    this.stored.set(key, event);
+    return done({ ...event, metadata: { ...event.metadata, uid: "e", resourceVersion: "1" } });
+  });
+
+  get events(): StoredEvent[] {
+    return [...this.stored.values()];
+  }
+}
 
 const object = { apiVersion: "test.dev/v1", kind: "Widget", namespace: "default", name: "w", uid: "u1" };
 const note = (more: Partial<EventNote> = {}): EventNote => ({

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { ElectionWorld } from "../support/worlds/election-world.ts";
-import type { Process } from "../support/worlds/election-world.ts";
+import { ElectionWorld } from "./election-world.ts";
+import type { Process } from "./election-world.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 
 const hourMs = 3_600_000;
@@ -13,7 +13,7 @@ function strike(world: ElectionWorld, victim: Process, clocksJump: boolean): voi
   const choice = world.pick(["partition", "pause", "clock", "kill", "release", "slow", "lossy", "delete"]);
   if (choice === "partition") {
     network.partitioned = true;
-    world.time.at(world.time.nowMs + world.between(1_000, 60_000), () => (network.partitioned = false));
+    world.time.schedule(world.between(1_000, 60_000), () => (network.partitioned = false));
   } else if (choice === "pause") clock.pause(world.between(0, 60_000), !clocksJump && world.random() < 0.5);
   else if (choice === "clock" && clocksJump) clock.jump(world.pick([-1, 1]) * world.between(1_000, hourMs));
   else if (choice === "kill") world.kill(victim);

@@ -1,6 +1,8 @@
 // Custom resources as users write them, for tests on an API server, which fills in the defaults.
 import type { ResourceKind } from "../../../src/model/resource.ts";
 
+export { addresses } from "./declare.ts";
+
 export const apiVersion = "wafsync.dev/v1alpha1";
 
 export const plurals: Readonly<Record<ResourceKind, string>> = {
@@ -62,12 +64,4 @@ export function collectionOf({ apiVersion, kind, metadata }: Manifest): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const plural = Object.hasOwn(plurals, kind) ? plurals[kind as ResourceKind] : `${kind.toLowerCase()}s`;
   return `${group}/namespaces/${metadata.namespace}/${plural}`;
-}
-
-/** Different addresses in 198.18.0.0/15, starting at the position `start`. */
-export function addresses(count: number, start = 0): string[] {
-  return Array.from({ length: count }, (_, index) => {
-    const place = start + index;
-    return `198.${18 + (place >> 16)}.${(place >> 8) & 255}.${place & 255}`;
-  });
 }

@@ -1,48 +1,16 @@
 // Two self-signed certificates for 127.0.0.1, only for tests.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
 export interface TestCertificate {
   readonly cert: string;
   readonly key: string;
 }
 
-export const firstCertificate: TestCertificate = {
-  cert: `-----BEGIN CERTIFICATE-----
-MIIBrDCCAVOgAwIBAgIUWJPiYcrd7cc1Tcru1lCgeFsotRswCgYIKoZIzj0EAwIw
-HTEbMBkGA1UEAwwSd2Fmc3luYyB0ZXN0IGZpcnN0MCAXDTI2MTEyMTEyMjIzNloY
-DzIxMjYxMDI4MTIyMjM2WjAdMRswGQYDVQQDDBJ3YWZzeW5jIHRlc3QgZmlyc3Qw
-WTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAATsPO+Ephg+dXYzRlbQHTZg2ArTUccZ
-T8ci9BFqHB4XhRTozTkdRbEnYuQrbqhNeJAd6tP4bT5zsUwh3Mp22r26o28wbTAd
-BgNVHQ4EFgQUfs+dtYMvgkmvUnXVVYXrZaSFcn0wHwYDVR0jBBgwFoAUfs+dtYMv
-gkmvUnXVVYXrZaSFcn0wDwYDVR0TAQH/BAUwAwEB/zAaBgNVHREEEzARhwR/AAAB
-gglsb2NhbGhvc3QwCgYIKoZIzj0EAwIDRwAwRAIgGBypWdHjSTF2D5cjWXdruhyb
-D6Ur/RchRE+fiRjHOJgCIHns0ioCX7h1cVI9F3DPSJ3Wj2otosRs6Nf78Vz1NjsW
------END CERTIFICATE-----
-`,
-  key: `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgCgPBNWYLk/eZ1HUs
-5NMbVhXcqsllrlo/EzPsJku2YLGhRANCAATsPO+Ephg+dXYzRlbQHTZg2ArTUccZ
-T8ci9BFqHB4XhRTozTkdRbEnYuQrbqhNeJAd6tP4bT5zsUwh3Mp22r26
------END PRIVATE KEY-----
-`,
-};
+export const firstCertificate = certificate("first");
+export const secondCertificate = certificate("second");
 
-export const secondCertificate: TestCertificate = {
-  cert: `-----BEGIN CERTIFICATE-----
-MIIBrjCCAVWgAwIBAgIUFDzCqKNUPjKiCYEW2tvhyYKgX2QwCgYIKoZIzj0EAwIw
-HjEcMBoGA1UEAwwTd2Fmc3luYyB0ZXN0IHNlY29uZDAgFw0yNjExMjExMjIyMzZa
-GA8yMTI2MTAyODEyMjIzNlowHjEcMBoGA1UEAwwTd2Fmc3luYyB0ZXN0IHNlY29u
-ZDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABHgCBblnN8Wci+v1LVJJmFJy0Wvb
-VU0pZ6gJ8Vu9/9dTmVaNjvUS0RXLNMxydmK8k6H1q7RSt/ELn4r25qPV58+jbzBt
-MB0GA1UdDgQWBBQ2b7FQHyCPD4ZxNmEdHUhgvHHbezAfBgNVHSMEGDAWgBQ2b7FQ
-HyCPD4ZxNmEdHUhgvHHbezAPBgNVHRMBAf8EBTADAQH/MBoGA1UdEQQTMBGHBH8A
-AAGCCWxvY2FsaG9zdDAKBggqhkjOPQQDAgNHADBEAiByFeUdfW/jJ6RGzZ6kZvqe
-KPTGgQ15W21hOs9inT4yTgIgB5E4przopVUI+/6sjOyAnRfU2TEIyQWFwV4EYYvz
-pfI=
------END CERTIFICATE-----
-`,
-  key: `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg7/1mCIwEGTShrblc
-Bszt7yoD/pv0o+OWD42efDlL/POhRANCAAR4AgW5ZzfFnIvr9S1SSZhSctFr21VN
-KWeoCfFbvf/XU5lWjY71EtEVyzTMcnZivJOh9au0UrfxC5+K9uaj1efP
------END PRIVATE KEY-----
-`,
-};
+function certificate(name: string): TestCertificate {
+  const file = join(import.meta.dirname, "certificates", name);
+  return { cert: readFileSync(`${file}.crt`, "utf8"), key: readFileSync(`${file}.key`, "utf8") };
+}

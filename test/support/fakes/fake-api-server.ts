@@ -1,4 +1,4 @@
-// API servers in memory, for what wafsync writes: a status, a finalizer, Events and the Lease.
+// API servers in memory, for what wafsync writes, and an object with a status and finalizers.
 import { localFault } from "../../../src/kube/api-result.ts";
 import type { ApiFault, ApiFaultCode, ApiResult } from "../../../src/kube/api-result.ts";
 import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
@@ -6,7 +6,6 @@ import type { KubeObjectMeta } from "../../../src/kube/kube-object.ts";
 import { isRecord } from "../../../src/kube/kube-object.ts";
 import type { StatusObject } from "../../../src/kube/status-writer.ts";
 import type { JsonPatch } from "../../../src/kube/verbs.ts";
-import type { SkewedClock, VirtualTime } from "./virtual-time.ts";
 
 /** An API server without streams. */
 export function fakeApi(answer: (request: ApiRequest) => Promise<ApiResult<unknown>>): ApiServer {
@@ -21,12 +20,12 @@ export function failed(code: ApiFaultCode, more: Partial<ApiFault> = {}): ApiRes
   return { ok: false, fault: { ...localFault(code, code), ...more } };
 }
 
-function done(value: unknown): ApiResult<unknown> {
+export function done(value: unknown): ApiResult<unknown> {
   return { ok: true, status: 200, value };
 }
 
 /** The server never responds; the caller gives up. */
-function silence(signal: AbortSignal | undefined): Promise<ApiResult<unknown>> {
+export function silence(signal: AbortSignal | undefined): Promise<ApiResult<unknown>> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) resolve(failed("Aborted"));
     signal?.addEventListener("abort", () => resolve(failed("Aborted")), { once: true });
@@ -113,93 +112,4 @@ export interface StoredEvent {
   readonly eventTime: string;
   readonly firstTimestamp: string;
   readonly lastTimestamp: string;
-}
-
-export type Fault = {
-  readonly code: ApiFaultCode;
-  readonly causes?: readonly string[];
-  readonly retryAfterMs?: number;
-  readonly status?: number;
-};
-
-/** Stores events like the API server, and injects faults on request. */
-export class FakeEvents {
-  readonly stored = new Map<string, StoredEvent>();
-  readonly requests: string[] = [];
-  /** Responds to the next requests with these responses. */
-  readonly faults: Fault[] = [];
-  /** Never responds, until the caller gives up. */
-  silent = false;
-  readonly api = fakeApi(async ({ method, path, body, signal }) => {
-    const [, namespace = "", name = (body as StoredEvent).metadata.name] =
-      /namespaces\/([^/]+)\/events(?:\/(.+))?$/u.exec(path) ?? [];
-    const key = `${namespace}/${name}`;
-    this.requests.push(`${method === "POST" ? "create" : "patch"} ${key}`);
-    if (this.silent) return await silence(signal);
-    const fault = this.faults.shift();
-    if (fault !== undefined) return failed(fault.code, fault);
-    const known = this.stored.get(key);
-    if (method === "POST" && known !== undefined) return failed("AlreadyExists");
-    if (method === "PATCH" && known === undefined) return failed("NotFound");
-    const event = { ...known, ...(body as StoredEvent) };
-    this.stored.set(key, event);
-    return done({ ...event, metadata: { ...event.metadata, uid: "e", resourceVersion: "1" } });
-  });
-
-  get events(): StoredEvent[] {
-    return [...this.stored.values()];
-  }
-}
-
-interface StoredLease {
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly spec: Readonly<Record<string, unknown>>;
-}
-
-/** One Lease with the API server's rules: creating an existing Lease or replacing an outdated version fails. */
-export class FakeLeaseServer {
-  stored: StoredLease | undefined;
-  writes = 0;
-  #version = 100;
-
-  answer({ method, body }: ApiRequest): ApiResult<unknown> {
-    const { stored } = this;
-    if (method === "POST") return stored === undefined ? this.#store(body as StoredLease) : failed("AlreadyExists");
-    if (stored === undefined) return failed("NotFound");
-    if (method === "GET") return done(stored);
-    const wanted = body as StoredLease;
-    const isCurrent = wanted.metadata["resourceVersion"] === stored.metadata["resourceVersion"];
-    return isCurrent ? this.#store(wanted) : failed("Conflict");
-  }
-
-  #store(body: StoredLease): ApiResult<unknown> {
-    this.#version += 1;
-    this.writes += 1;
-    const metadata = { ...body.metadata, uid: "l", resourceVersion: String(this.#version) };
-    this.stored = { ...body, metadata };
-    return done(this.stored);
-  }
-}
-
-/** The possible faults between one process and the server. */
-export interface Network {
-  partitioned: boolean;
-  /** Returns a random latency for one direction, in milliseconds. */
-  delayMs: () => number;
-  losesAnswer: () => boolean;
-}
-
-/** The server from the view of one process. Aborting a request does not undo it. */
-export function leaseOver(
-  server: FakeLeaseServer,
-  { time, clock, network }: { readonly time: VirtualTime; readonly clock: SkewedClock; readonly network: Network },
-): ApiServer {
-  return fakeApi(async (request) => {
-    await time.sleep(network.delayMs());
-    const result = network.partitioned ? undefined : server.answer(request);
-    if (result === undefined || network.partitioned || network.losesAnswer()) return await silence(request.signal);
-    await time.sleep(network.delayMs());
-    await clock.whenRunning();
-    return result;
-  });
 }

@@ -1,9 +1,9 @@
 // A clock that stands still until a test advances it. Sleepers wake one after another in the order of their times, and
 // the work that they start (microtasks, calls over loopback sockets, files) settles before the next one wakes.
-import { sleepBy } from "../../../src/async/clock.ts";
-import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
+import type { Clock } from "../../../src/async/clock.ts";
 import type { TimeLimit } from "../processes/slowness.ts";
 import { timeLimit } from "../processes/slowness.ts";
+import { VirtualTime } from "./virtual-time.ts";
 
 export interface VirtualClock extends Clock {
   /** Advances the time, and wakes each sleeper at its own time. */
@@ -18,12 +18,6 @@ export interface VirtualClock extends Clock {
   hold(delayMs: number): void;
   /** The number of pending sleeps and scheduled actions. */
   sleeperCount(): number;
-}
-
-interface Sleeper {
-  readonly wakeAtMs: number;
-  readonly order: number;
-  readonly wake: () => void;
 }
 
 const quietRoundsMin = 12;
@@ -43,20 +37,8 @@ export function createVirtualClock({
   startMs = Date.UTC(2026, 0, 1),
   isBusy = () => false,
 }: VirtualClockOptions = {}): VirtualClock {
-  const sleepers = new Set<Sleeper>();
-  let elapsedMs = 0;
+  const time = new VirtualTime(settle);
   let wallOffsetMs = startMs;
-  let order = 0;
-
-  function nextDue(limitMs: number): Sleeper | undefined {
-    let first: Sleeper | undefined;
-    for (const sleeper of sleepers) {
-      if (sleeper.wakeAtMs > limitMs) continue;
-      if (first === undefined || sleeper.wakeAtMs < first.wakeAtMs) first = sleeper;
-      else if (sleeper.wakeAtMs === first.wakeAtMs && sleeper.order < first.order) first = sleeper;
-    }
-    return first;
-  }
 
   /** Runs the event loop until no system request was pending for several turns. */
   async function settle(): Promise<void> {
@@ -71,54 +53,32 @@ export function createVirtualClock({
     }
   }
 
-  async function wakeNext(limitMs: number): Promise<boolean> {
-    const due = nextDue(limitMs);
-    if (due === undefined) return false;
-    elapsedMs = Math.max(elapsedMs, due.wakeAtMs);
-    sleepers.delete(due);
-    due.wake();
-    await settle();
-    return true;
-  }
-
-  async function advance(delayMs: number): Promise<void> {
-    const targetMs = elapsedMs + delayMs;
-    await settle();
-    while (await wakeNext(targetMs));
-    elapsedMs = targetMs;
-    await settle();
-  }
-
   async function advanceUntil(condition: () => boolean, limitMs: number): Promise<void> {
-    const targetMs = elapsedMs + limitMs;
+    const targetMs = time.nowMs + limitMs;
     let idle: TimeLimit | undefined;
     await settle();
     while (!condition()) {
-      if (await wakeNext(targetMs)) continue;
+      if (await time.step(targetMs)) continue;
       idle ??= timeLimit(idleMsMax);
       if (idle.isOver()) throw new Error(`The condition did not come true within ${limitMs} ms`);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
   }
 
-  function schedule(delayMs: number, act: () => void): CancelTimer {
-    order += 1;
-    const sleeper: Sleeper = { wakeAtMs: elapsedMs + Math.max(delayMs, 0), order, wake: act };
-    sleepers.add(sleeper);
-    return () => void sleepers.delete(sleeper);
-  }
-
   return {
-    nowMs: () => wallOffsetMs + elapsedMs,
-    monotonicMs: () => elapsedMs,
-    sleep: async (delayMs, signal) => await sleepBy({ schedule }, delayMs, signal),
-    schedule,
-    advance,
+    nowMs: () => wallOffsetMs + time.nowMs,
+    monotonicMs: () => time.nowMs,
+    sleep: async (delayMs, signal) => await time.sleep(delayMs, signal),
+    schedule: (delayMs, act) => time.schedule(delayMs, act),
+    advance: async (delayMs) => {
+      await time.advance(delayMs);
+      await settle();
+    },
     advanceUntil,
     settle,
     jumpWallClock: (deltaMs) => void (wallOffsetMs += deltaMs),
-    hold: (delayMs) => void (elapsedMs += delayMs),
-    sleeperCount: () => sleepers.size,
+    hold: (delayMs) => time.hold(delayMs),
+    sleeperCount: () => time.pendingTimers,
   };
 }
 

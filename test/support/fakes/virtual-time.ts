@@ -6,7 +6,11 @@ import { IndexedHeap } from "../../../src/async/indexed-heap.ts";
 
 interface Timer {
   readonly fire: () => void;
+  readonly isAlive: () => boolean;
 }
+
+/** A busy machine delays a turn of the event loop at most this long: what waits for one turn does not wait for a later timer. */
+const busyMsMax = 500;
 
 /** Lets all promises settle that can settle. */
 export function settle(): Promise<void> {
@@ -18,6 +22,12 @@ export function settle(): Promise<void> {
 export class VirtualTime {
   #nowMs = 0;
   readonly #timers = new IndexedHeap<Timer>();
+  readonly #settle: () => Promise<void>;
+
+  /** @param settleAll waits until all work has settled that does not depend on this time */
+  constructor(settleAll = settle) {
+    this.#settle = settleAll;
+  }
 
   get nowMs(): number {
     return this.#nowMs;
@@ -27,26 +37,49 @@ export class VirtualTime {
     return this.#timers.size;
   }
 
-  at(timeMs: number, fire: () => void): CancelTimer {
-    const timer: Timer = { fire };
-    this.#timers.set(timer, Math.max(timeMs, this.#nowMs));
+  /** @param isAlive whether the owner of the timer still exists: otherwise, it never fires */
+  schedule(delayMs: number, fire: () => void, isAlive = (): boolean => true): CancelTimer {
+    const timer: Timer = { fire, isAlive };
+    this.#timers.set(timer, this.#nowMs + Math.max(delayMs, 0));
     return () => void this.#timers.delete(timer);
   }
 
   async sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    await sleepBy({ schedule: (ms, act) => this.at(this.#nowMs + ms, act) }, delayMs, signal);
+    await sleepBy(this, delayMs, signal);
   }
 
-  /** Advances the time, fires one timer after another, and lets everything settle after each. */
-  async advance(durationMs: number): Promise<void> {
+  /** Advances the time, fires one timer after another, and lets everything settle after each, until `isOver` returns true. */
+  async advance(durationMs: number, isOver = (): boolean => false): Promise<void> {
     const endMs = this.#nowMs + durationMs;
-    await settle();
-    for (let head = this.#timers.peek(); head !== undefined && head.rank <= endMs; head = this.#timers.peek()) {
-      this.#nowMs = head.rank;
-      while (this.#timers.peek()?.rank === this.#nowMs) this.#timers.pop()?.fire();
-      await settle();
+    await this.#settle();
+    while (!isOver()) {
+      if (await this.step(endMs)) continue;
+      this.#nowMs = endMs;
+      return;
     }
-    this.#nowMs = endMs;
+  }
+
+  /** Advances the time to the next timer until then, if there is one, and lets everything settle. */
+  async step(limitMs: number): Promise<boolean> {
+    if ((this.#next(limitMs)?.rank ?? limitMs) - this.#nowMs > busyMsMax) await settle();
+    const next = this.#next(limitMs);
+    if (next === undefined) return false;
+    this.#nowMs = Math.max(this.#nowMs, next.rank);
+    this.#timers.delete(next.key);
+    next.key.fire();
+    await this.#settle();
+    return true;
+  }
+
+  #next(limitMs: number): { readonly key: Timer; readonly rank: number } | undefined {
+    let head = this.#timers.peek();
+    for (; head !== undefined && !head.key.isAlive(); head = this.#timers.peek()) this.#timers.pop();
+    return head === undefined || head.rank > limitMs ? undefined : head;
+  }
+
+  /** Advances the time without firing timers, as if the process were busy: they fire late. */
+  hold(delayMs: number): void {
+    this.#nowMs += delayMs;
   }
 
   /** A clock that runs at the rate of this time; its wall clock was `wallMs` at time 0. */

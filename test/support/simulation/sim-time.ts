@@ -2,6 +2,7 @@
 // settle. A sleeper belongs to a process, and the sleepers of a killed process never wake.
 import { sleepBy } from "../../../src/async/clock.ts";
 import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
+import { settle, VirtualTime } from "../fakes/virtual-time.ts";
 
 /** The wall clock of one node, which can be set. */
 export class SimWall {
@@ -37,71 +38,46 @@ export interface Life {
   alive: boolean;
 }
 
-interface Sleeper {
-  readonly atMs: number;
-  readonly order: number;
-  readonly life: Life;
-  readonly wake: () => void;
-}
-
-/** A busy machine delays a turn of the event loop at most this long. */
-const busyMsMax = 500;
-
 export class SimTime {
   readonly startMs = Date.UTC(2026, 0, 1);
-  #elapsedMs = 0;
-  #order = 0;
-  readonly #sleepers = new Set<Sleeper>();
   readonly #world: Life = { alive: true };
+  readonly #time = new VirtualTime(async () => await this.settle());
   /** Sleepers that were woken. */
   steps = 0;
   /** The turns of the event loop after each step. With a single one, calls in bulk wait, as on a busy machine. */
   turns = 1;
 
   nowMs(): number {
-    return this.startMs + this.#elapsedMs;
+    return this.startMs + this.elapsedMs;
   }
 
   get elapsedMs(): number {
-    return this.#elapsedMs;
+    return this.#time.nowMs;
   }
 
   /** The clock of one process. */
   clockOf(life: Life, wall: Pick<SimWall, "nowMs"> = this): Clock {
-    const schedule: Clock["schedule"] = (delayMs, act) => this.#schedule(delayMs, act, life);
+    const schedule: Clock["schedule"] = (delayMs, act) => this.after(delayMs, act, life);
     return {
       nowMs: () => wall.nowMs(),
-      monotonicMs: () => this.#elapsedMs,
+      monotonicMs: () => this.elapsedMs,
       sleep: async (delayMs, signal) => await sleepBy({ schedule }, delayMs, signal),
       schedule,
     };
   }
 
   /** Calls the function later, unless the process was killed by then. */
-  after(delayMs: number, act: () => void, life: Life = this.#world): void {
-    this.#schedule(delayMs, act, life);
+  after(delayMs: number, act: () => void, life: Life = this.#world): CancelTimer {
+    const wake = (): void => {
+      this.steps += 1;
+      act();
+    };
+    return this.#time.schedule(delayMs, wake, () => life.alive);
   }
 
   /** Advances by this duration, waking one sleeper after another, until `isOver` returns true. */
-  async advance(delayMs: number, isOver: () => boolean = () => false): Promise<void> {
-    const targetMs = this.#elapsedMs + delayMs;
-    await this.settle();
-    while (!isOver()) {
-      let due = this.#next(targetMs);
-      if ((due?.atMs ?? targetMs) - this.#elapsedMs > busyMsMax) {
-        await oneTurn();
-        due = this.#next(targetMs);
-      }
-      if (due === undefined) {
-        this.#elapsedMs = targetMs;
-        return;
-      }
-      this.#sleepers.delete(due);
-      this.#elapsedMs = Math.max(this.#elapsedMs, due.atMs);
-      this.steps += 1;
-      due.wake();
-      await this.settle();
-    }
+  async advance(delayMs: number, isOver?: () => boolean): Promise<void> {
+    await this.#time.advance(delayMs, isOver);
   }
 
   /**
@@ -109,32 +85,6 @@ export class SimTime {
    * call in bulk: with a single turn, the call waits for the next sleeper, unless that is longer than a machine is busy.
    */
   async settle(): Promise<void> {
-    for (let turn = 0; turn < this.turns; turn += 1) await oneTurn();
+    for (let turn = 0; turn < this.turns; turn += 1) await settle();
   }
-
-  #next(limitMs: number): Sleeper | undefined {
-    let first: Sleeper | undefined;
-    for (const sleeper of this.#sleepers) {
-      if (!sleeper.life.alive) this.#sleepers.delete(sleeper);
-      else if (sleeper.atMs > limitMs) continue;
-      else if (
-        first === undefined ||
-        sleeper.atMs < first.atMs ||
-        (sleeper.atMs === first.atMs && sleeper.order < first.order)
-      )
-        first = sleeper;
-    }
-    return first;
-  }
-
-  #schedule(delayMs: number, act: () => void, life: Life): CancelTimer {
-    this.#order += 1;
-    const sleeper: Sleeper = { atMs: this.#elapsedMs + Math.max(0, delayMs), order: this.#order, life, wake: act };
-    this.#sleepers.add(sleeper);
-    return () => void this.#sleepers.delete(sleeper);
-  }
-}
-
-async function oneTurn(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
 }

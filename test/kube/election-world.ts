@@ -1,11 +1,12 @@
 // Processes that compete for one Lease and write while they hold it, with faults that a seed determines. Every
 // write is recorded with its start and end in true time: writes of different processes must never overlap.
-import { LeaseElector } from "../../../src/kube/lease.ts";
-import type { LeaseStanding } from "../../../src/kube/lease.ts";
-import { seededRandom } from "../builders/seeded-random.ts";
-import { SkewedClock, VirtualTime } from "../fakes/virtual-time.ts";
-import { FakeLeaseServer, leaseOver } from "../fakes/fake-api-server.ts";
-import type { Network } from "../fakes/fake-api-server.ts";
+import type { ApiResult } from "../../src/kube/api-result.ts";
+import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
+import { LeaseElector } from "../../src/kube/lease.ts";
+import type { LeaseStanding } from "../../src/kube/lease.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
+import { SkewedClock, VirtualTime } from "../support/fakes/virtual-time.ts";
+import { done, failed, fakeApi, silence } from "../support/fakes/fake-api-server.ts";
 
 export interface Write {
   readonly identity: string;
@@ -106,4 +107,57 @@ export class ElectionWorld {
       await process.writing;
     }
   }
+}
+
+interface StoredLease {
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** One Lease with the API server's rules: creating an existing Lease or replacing an outdated version fails. */
+class FakeLeaseServer {
+  stored: StoredLease | undefined;
+  writes = 0;
+  #version = 100;
+
+  answer({ method, body }: ApiRequest): ApiResult<unknown> {
+    const { stored } = this;
+    if (method === "POST") return stored === undefined ? this.#store(body as StoredLease) : failed("AlreadyExists");
+    if (stored === undefined) return failed("NotFound");
+    if (method === "GET") return done(stored);
+    const wanted = body as StoredLease;
+    const isCurrent = wanted.metadata["resourceVersion"] === stored.metadata["resourceVersion"];
+    return isCurrent ? this.#store(wanted) : failed("Conflict");
+  }
+
+  #store(body: StoredLease): ApiResult<unknown> {
+    this.#version += 1;
+    this.writes += 1;
+    const metadata = { ...body.metadata, uid: "l", resourceVersion: String(this.#version) };
+    this.stored = { ...body, metadata };
+    return done(this.stored);
+  }
+}
+
+/** The possible faults between one process and the server. */
+interface Network {
+  partitioned: boolean;
+  /** Returns a random latency for one direction, in milliseconds. */
+  delayMs: () => number;
+  losesAnswer: () => boolean;
+}
+
+/** The server from the view of one process. Aborting a request does not undo it. */
+function leaseOver(
+  server: FakeLeaseServer,
+  { time, clock, network }: { readonly time: VirtualTime; readonly clock: SkewedClock; readonly network: Network },
+): ApiServer {
+  return fakeApi(async (request) => {
+    await time.sleep(network.delayMs());
+    const result = network.partitioned ? undefined : server.answer(request);
+    if (result === undefined || network.partitioned || network.losesAnswer()) return await silence(request.signal);
+    await time.sleep(network.delayMs());
+    await clock.whenRunning();
+    return result;
+  });
 }
