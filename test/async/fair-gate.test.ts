@@ -43,7 +43,11 @@ test("a group uses only its share, even if no other group is waiting", async () 
   const begun: string[] = [];
   const hanging = Promise.withResolvers<void>();
   const many = ["a0", "a1", "a2"].map(
-    async (name) => await gate.run("a", async () => void (begun.push(name), await hanging.promise)),
+    async (name) =>
+      await gate.run("a", async () => {
+        begun.push(name);
+        await hanging.promise;
+      }),
   );
   await gate.run("b", async () => void begun.push("b0"));
   expect(begun).toStrictEqual(["a0", "a1", "b0"]);
