@@ -3,9 +3,10 @@
 import { dayOf, formatDay } from "../model/time-text.ts";
 import { realClock } from "../async/clock.ts";
 import type { Entry } from "../address/entry.ts";
+import { networkOf } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import { type LogPort, readLogs } from "../reconcile/logs/read-logs.ts";
-import { parseLogFilter } from "./logs/log-filter.ts";
+import { rowsOfClients } from "./logs/log-filter.ts";
 import { inThousands } from "../model/sentence.ts";
 
 const daysMax = 2;
@@ -21,12 +22,10 @@ export interface LastBlocked {
 }
 
 export async function readLastBlocked(waf: LogPort, address: Entry, nowMs: number): Promise<LastBlocked> {
-  const parsed = parseLogFilter({ client: [address], country: [], reason: [], status: [], path: [] });
-  if (!parsed.ok) throw new TypeError(parsed.problem);
   const today = dayOf(nowMs);
   const gaps: string[] = [];
   for (let day = today; day > today - daysMax; day -= 1) {
-    const { newest, gap } = await newestOfDay(waf, day, parsed.filter);
+    const { newest, gap } = await newestOfDay(waf, day, rowsOfClients(networkOf(address)));
     if (gap !== undefined) gaps.push(gap);
     if (newest !== undefined) return { entry: newest, since: formatDay(day), gap: gaps[0] };
   }

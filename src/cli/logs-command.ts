@@ -210,15 +210,14 @@ export function readLogRequest(options: LogsOptions, nowMs: number): LogRequest 
   // Clients and networks are one kind of filter.
   const client = [...options.client, ...options.network.map(parseNetwork)];
   const filters = { country, reason, client, status, path };
-  const parsed = parseLogFilter(filters);
-  if (!parsed.ok) throw new CommandError(`--${parsed.option}: ${parsed.problem}`);
+  const filter = parseLogFilter(filters);
   const format =
     options.output ?? formatOfFile(out) ?? (out === undefined && process.stdout.isTTY ? "table" : "ndjson");
   if (follow && format === "json") {
     throw new CommandError("-o json cannot be combined with --follow, which never ends", "Use -o ndjson.");
   }
   const times = { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
-  return { range, filter: parsed.filter, format, question: { format, ...times, filters } };
+  return { range, filter, format, question: { format, ...times, filters } };
 }
 
 function formatOfFile(file: string | undefined): LogFormatName | undefined {

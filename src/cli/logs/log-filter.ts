@@ -1,10 +1,12 @@
 // Filters log rows after they arrive, because the API has no filters.
 import { clientNetworkOf, type Entry, readSpelling } from "../../address/entry.ts";
+import type { Network } from "../../address/network.ts";
 import { contains } from "../../address/ranges.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { countryTest, pathTest, reasonTest, statusTest } from "../../plan/logs/row-tests.ts";
 import type { RowTest } from "../../plan/logs/row-tests.ts";
 import { parseAddress } from "../arguments.ts";
+import { CommandError } from "../describe-error.ts";
 
 /** A row must match at least one value of each list; an empty list matches every row. */
 export interface LogFilterTexts {
@@ -21,10 +23,6 @@ export interface LogFilterTexts {
 }
 
 export type LogFilter = (entry: LogEntry) => boolean;
-export type ParsedLogFilter =
-  | { readonly ok: true; readonly filter: LogFilter }
-  /** `option` is the name of the list, and `problem` says what to write instead. */
-  | { readonly ok: false; readonly option: keyof LogFilterTexts; readonly problem: string };
 
 const parsers: Readonly<Record<keyof LogFilterTexts, (text: string) => RowTest | string>> = {
   country: countryTest,
@@ -34,23 +32,27 @@ const parsers: Readonly<Record<keyof LogFilterTexts, (text: string) => RowTest |
   path: pathTest,
 };
 
-export function parseLogFilter(texts: LogFilterTexts): ParsedLogFilter {
-  const tests: RowTest[] = [];
-  for (const option of Object.keys(parsers) as (keyof LogFilterTexts)[]) {
-    const anyOf: RowTest[] = [];
-    for (const text of texts[option]) {
+/** @throws CommandError that names the option and says what to write instead */
+export function parseLogFilter(texts: LogFilterTexts): LogFilter {
+  const options = (Object.keys(parsers) as (keyof LogFilterTexts)[]).filter((option) => texts[option].length > 0);
+  const tests = options.map((option) =>
+    texts[option].map((text) => {
       const test = parsers[option](text);
-      if (typeof test === "string") return { ok: false, option, problem: test };
-      anyOf.push(test);
-    }
-    if (anyOf.length > 0) tests.push((entry) => anyOf.some((test) => test(entry)));
-  }
-  return { ok: true, filter: (entry) => tests.every((test) => test(entry)) };
+      if (typeof test === "string") throw new CommandError(`--${option}: ${test}`);
+      return test;
+    }),
+  );
+  return (entry) => tests.every((anyOf) => anyOf.some((test) => test(entry)));
 }
 
 function clientTest(text: string): RowTest | string {
   const wanted = readSpelling(text);
   if (wanted === undefined) return "write an IP address or a network, for example 192.0.2.1 or 192.0.2.0/24";
+  return rowsOfClients(wanted);
+}
+
+/** The rows of clients in this network. */
+export function rowsOfClients(wanted: Network): RowTest {
   return (entry) => {
     const client = readSpelling(entry.client_ip);
     return client !== undefined && contains(wanted, client);
