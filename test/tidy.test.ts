@@ -53,7 +53,7 @@ const conventions: readonly Convention[] = [
       // A record that is older than its report was restored from a backup. Without a status, nothing is compared.
       "src/reconcile/converge/run.ts",
       // A cache clear runs once, like a Job: the status of its object is the only record that survives a restart.
-      "src/reconcile/cache-clear/clear-records.ts",
+      "src/clears/records.ts",
       // They forward the status to the code that reports it, or print it.
       "src/app/logged-status.ts",
       "src/app/standalone.ts",
@@ -110,6 +110,11 @@ const linted: readonly (readonly [path: string, code: string, rule?: string])[] 
     "no-restricted-imports",
   ],
   ["reconcile/knows-source.ts", 'import type { Text } from "../source/text.ts";', "no-restricted-imports"],
+  [
+    "reconcile/converge/knows-clears.ts",
+    'import { CacheClears } from "../../clears/clears.ts";',
+    "no-restricted-imports",
+  ],
   ["reconcile/converge/knows-logs.ts", 'import type { Log } from "../logs/log-ports.ts";', "no-restricted-imports"],
   ["app/knows-command.ts", 'import type { Command } from "../cli/program.ts";', "no-restricted-imports"],
   ["cli/simulates.ts", 'import type { Server } from "../simulator/server.ts";', "no-restricted-imports"],

@@ -1,44 +1,57 @@
 // The work of the operator, wired up. Every replica watches; only the leader reconciles, writes statuses and emits events.
 import { randomUUID } from "node:crypto";
 import { ChangeSignal } from "../async/change-signal.ts";
+import { CacheClears } from "../clears/clears.ts";
+import type { ApiServer } from "../kube/api-server.ts";
 import type { KubeObject } from "../kube/kube-object.ts";
-import { type ObjectName, nameKey, type ResourceKind, type ResourceRef, nameOfKey } from "../model/resource.ts";
-import { BlockBook } from "../reconcile/blocking/block-book.ts";
+import { nameKey, nameOfKey, type ObjectName, type ResourceKind, type ResourceRef } from "../model/resource.ts";
+import { autoBlockPublisher, BlockBook } from "../reconcile/blocking/block-book.ts";
+import { withAutoBlocks } from "../reconcile/blocking/block-source.ts";
+import { blockStatusFrom } from "../reconcile/blocking/block-status.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { FeedBook } from "../reconcile/feeds/feed-book.ts";
+import { withFeeds } from "../reconcile/feeds/feed-source.ts";
+import type { ForwardLogsPorts } from "../reconcile/logs/forward-ports.ts";
+import type { ReconcilePorts, SourcePort } from "../reconcile/ports.ts";
 import { ClusterRecordStore } from "../records/cluster-record-store.ts";
 import { FeedRecords } from "../records/feed-records.ts";
 import { HistoryRecords } from "../records/history-records.ts";
 import { LogRecords } from "../records/log-records.ts";
 import { recordOwnerOf } from "../records/record-object.ts";
+import { readSecretValue } from "../source/cluster/api-keys.ts";
 import { type ClusterObject, instanceNameOf } from "../source/cluster/cluster-object.ts";
 import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
 import { ClusterSource } from "../source/cluster/cluster-source.ts";
-import { readSecretValue } from "../source/cluster/api-keys.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import type { Permission } from "../waf/client.ts";
-import { connectionsOf } from "./base-url-policy.ts";
+import { baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
 import { createFeedFetcher } from "./feed-fetcher.ts";
 import { FeedLoop } from "./feed-loop.ts";
 import { HistoryKeeper } from "./history-keeper.ts";
 import { InstanceController } from "./instance-controller.ts";
-import { writePermission } from "./leadership.ts";
+import { type Leadership, writePermission } from "./leadership.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import { createLogOutputs, type LogOutputs } from "./log-outputs.ts";
 import { type LoggedStatus, loggedStatus, ThrottledLog } from "./logged-status.ts";
-import { AutoBlockMeasure, measureOutcome, measureWatches, measuringFeedObserver } from "./measure.ts";
-import { forwardingPorts, reconcilePorts } from "./operator-ports.ts";
-import type { OperatorOptions, OperatorRuntime } from "./operator-runtime.ts";
+import {
+  AutoBlockMeasure,
+  measureOutcome,
+  measureWatches,
+  measuringFeedObserver,
+  measuringObserver,
+} from "./measure.ts";
+import type { OperatorOptions } from "./operator-options.ts";
 import { handOverMs, SelectedInstances } from "./selected-instances.ts";
 import { safeTexts } from "./status-texts.ts";
 import { UnattachedLoop, type UnattachedOptions } from "./unattached-loop.ts";
 import { WafClients } from "./waf-clients.ts";
 
-export class OperatorWork implements OperatorRuntime {
+export class OperatorWork {
   readonly options: OperatorOptions;
-  readonly api: OperatorRuntime["api"];
-  readonly metrics: OperatorRuntime["metrics"];
-  readonly leadership: OperatorRuntime["leadership"];
+  readonly api: ApiServer;
+  readonly metrics: Metrics;
+  readonly leadership: Leadership;
   readonly source: ClusterSource;
   readonly selected: SelectedInstances;
   readonly records: ClusterRecords;
@@ -61,7 +74,7 @@ export class OperatorWork implements OperatorRuntime {
 
   constructor(
     options: OperatorOptions,
-    { api, metrics, leadership }: Pick<OperatorRuntime, "api" | "metrics" | "leadership">,
+    { api, metrics, leadership }: Pick<OperatorWork, "api" | "metrics" | "leadership">,
   ) {
     this.options = options;
     this.api = api;
@@ -388,4 +401,97 @@ function forwardsLogs(instance: ClusterObject | undefined): boolean {
     readonly status?: { readonly logs?: unknown };
   };
   return spec?.logs?.enabled === true || status?.logs !== undefined;
+}
+
+/** @returns a function that creates the ports of one run; its `log` has the fields of that run */
+function reconcilePorts(work: OperatorWork): (status: LoggedStatus, log: Logger) => ReconcilePorts {
+  const { metrics, source, records, history, blocks } = work;
+  const { stopping } = work.options;
+  const shared = sharedPorts(work);
+  const withBlocks = withAutoBlocks(shared.source, blocks);
+  return (status, log) => ({
+    ...shared,
+    source: withBlocks,
+    inventory: records.inventory,
+    history,
+    lifecycle: records.lifecycle,
+    status,
+    statusOf: blockStatusFrom(blocks),
+    openWaf: shared.open,
+    newHooks: () => new CacheClears(),
+    observer: {
+      ...measuringObserver(metrics),
+      failed: (instance, fault) => {
+        log.warn("reconcile failed", { code: fault.code, ...(fault.cause !== undefined && { cause: fault.cause }) });
+        if (isKeyFault(fault)) source.secretRefused(instance);
+      },
+      waiting: (_instance, why, delayMs) => log.info("waiting", { why, delayMs }),
+    },
+    abandon: stopping.abandon,
+  });
+}
+
+/** @returns a function that creates the ports of one run; its `log` has the fields of that run */
+function forwardingPorts(work: OperatorWork): (status: LoggedStatus, log: Logger) => ForwardLogsPorts {
+  const { metrics, leadership, source, blocks, blockMeasure, outputs, logRecords: records } = work;
+  const { stopping, logRowsMax } = work.options;
+  const shared = sharedPorts(work);
+  return (status, log) => ({
+    ...shared,
+    domainOf: (instance) => work.domainOf(instance),
+    openLogs: shared.open,
+    outputOf: (output) => outputs.of(output),
+    records,
+    blocks: autoBlockPublisher(blocks, status, (instance, judgements) => blockMeasure.published(instance, judgements)),
+    ...(logRowsMax === undefined ? {} : { limits: { rowsPerHourMax: logRowsMax, rowsKeptMax: logRowsMax } }),
+    status,
+    mayForward: () => leadership.mayWrite() && !stopping.stop.aborted,
+    observer: {
+      forwarded: (gathered, entries, output) => {
+        metrics.logsForwarded(nameKey(gathered.instance.meta), entries, output);
+      },
+      lagged: (instance, lagMs) => metrics.logsLagged(nameKey(instance), lagMs),
+      remembered: (instance, rows) => metrics.logsRemembered(nameKey(instance), rows),
+      failed: (instance, reason, fault) => {
+        metrics.logForwardingFailed(nameKey(instance), reason);
+        const cause = fault?.cause;
+        log.warn("log forwarding failed", { reason, ...(cause !== undefined && { cause }) });
+        if (fault !== undefined && isKeyFault(fault)) source.secretRefused(instance);
+      },
+    },
+  });
+}
+
+function isKeyFault({ code }: { readonly code: string }): boolean {
+  return code === "BadApiKey" || code === "MissingApiKey";
+}
+
+function sharedPorts({ options, metrics, leadership, source, wafClients, feeds }: OperatorWork) {
+  const { clock, random, stopping, baseUrls, redactor } = options;
+  const open: ReconcilePorts["openWaf"] & ForwardLogsPorts["openLogs"] = (instance, key) => {
+    // Before the first call, so that the figures of the first run are not lost.
+    metrics.addInstance(nameKey(instance.meta));
+    return wafClients.open(instance, key);
+  };
+  const watched: SourcePort = {
+    gather: async (name) => {
+      const gathered = await source.gather(name);
+      if (gathered?.key.state === "Present") redactor.add(gathered.key.key, name);
+      return gathered;
+    },
+    confirm: async (name: ObjectName) => await source.confirm(name),
+    version: (name: ObjectName) => source.version(name),
+    isUninstalling: async () => await source.isUninstalling(),
+    removeObject: async (object) => {
+      if (writePermission(leadership, stopping).permitted) await source.remove(object);
+    },
+  };
+  return {
+    source: withFeeds(watched, feeds),
+    open,
+    clock,
+    random,
+    baseUrlObjection: (baseUrl: string) => baseUrlObjection(baseUrls, baseUrl),
+    stopping: stopping.stop,
+  };
 }

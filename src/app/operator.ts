@@ -9,7 +9,7 @@ import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import { type HealthServer, startHealthServer } from "./health-server.ts";
 import { electedLeadership, type Leadership, soleLeadership, writePermission } from "./leadership.ts";
-import type { OperatorOptions, OperatorRuntime, OperatorSight } from "./operator-runtime.ts";
+import type { OperatorOptions, OperatorSight } from "./operator-options.ts";
 import { OperatorWork } from "./operator-work.ts";
 import type { CallWaf } from "./waf-clients.ts";
 
@@ -121,8 +121,8 @@ async function listen(
   }
 }
 
-function operatorSight(runtime: OperatorRuntime): OperatorSight {
-  const { api, source, options } = runtime;
+function operatorSight(work: OperatorWork): OperatorSight {
+  const { api, source, options } = work;
   const { namespace, redactor } = options;
   return {
     api,
@@ -130,11 +130,11 @@ function operatorSight(runtime: OperatorRuntime): OperatorSight {
     redactor,
     objects: (kind) => source.objects(kind),
     notReadyBecause: () => source.notReadyBecause(),
-    callWaf: callsOf(runtime),
+    callWaf: callsOf(work),
   };
 }
 
-function callsOf({ options, leadership, wafClients, selected }: OperatorRuntime): CallWaf {
+function callsOf({ options, leadership, wafClients, selected }: OperatorWork): CallWaf {
   return async (instance, key, work) => {
     const objection = baseUrlObjection(options.baseUrls, instance.baseUrl);
     if (objection !== undefined) return { ok: false, problem: objection };

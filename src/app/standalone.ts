@@ -7,7 +7,7 @@ import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import { advanceClearsAtEnd } from "../reconcile/cache-clear/advance-clears.ts";
+import { CacheClears } from "../clears/clears.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { previewInstance, reconcileInstance } from "../reconcile/converge/run.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
@@ -292,6 +292,7 @@ export class Standalone {
       // There is no finalizer, because a deleted file is gone immediately.
       lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
       openWaf: (instance, key) => this.#wafClients.open(instance, key),
+      newHooks: () => new CacheClears(),
       status: safeStatusPort(status, redactor, onEvent),
       statusOf: blockStatusFrom({ known: (instance) => this.#blocks?.known(instance) }),
       clock,
@@ -385,9 +386,9 @@ export class Standalone {
     const memory = await memoryFor(this.#store.seen, name);
     const facts = await previewInstance(name, this.#ports, memory);
     if (facts === undefined) return undefined;
-    const { due, waiting } = advanceClearsAtEnd(this.#ports, memory.cacheClears, facts);
+    const pendingClears = memory.hooks?.atEnd(this.#ports, facts).pending ?? [];
     await reportFacts(this.#ports, memory, facts);
-    return { facts, pendingClears: facts.result?.kind === "Done" ? [...due, ...waiting] : [] };
+    return { facts, pendingClears: facts.result?.kind === "Done" ? pendingClears : [] };
   }
 
   async #applyInstance(instance: ObjectName): Promise<InstanceResult> {

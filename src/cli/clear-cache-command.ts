@@ -1,7 +1,7 @@
 // `wafsync clear-cache`: clears the cache of one WAF once, for pipelines: through the operator of a cluster, or by a direct call with
 // retries.
-import type { ClearObjectOutcome } from "../app/clear-cache-object.ts";
-import type { ClearOutcome } from "../app/clear-cache-once.ts";
+import type { ClearObjectOutcome } from "../clears/object.ts";
+import type { ClearOutcome } from "../clears/once.ts";
 import { realClock } from "../async/clock.ts";
 import type { ApiFault } from "../kube/api-result.ts";
 import type { ObjectName } from "../model/resource.ts";
@@ -42,7 +42,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
   }
   const how = { command: "wafsync clear-cache", requestTimeoutMs, writes: true };
   return await withBaseUrl({ ...options, baseUrl }, how, async ({ waf }, session) => {
-    const { clearCacheOnce } = await import("../app/clear-cache-once.ts");
+    const { clearCacheOnce } = await import("../clears/once.ts");
     const outcome = await clearCacheOnce({
       waf,
       expectedDomain: options.expectedDomain,
@@ -95,7 +95,7 @@ async function clearInCluster(name: string, options: ClearCacheOptions): Promise
     throw new CommandError(`the trigger has more than ${triggerLengthMax} characters`);
   return await withCluster(options, async ({ api, namespace }, session) => {
     const instance = { namespace, ...parseInstanceName(name) };
-    const { clearThroughObject } = await import("../app/clear-cache-object.ts");
+    const { clearThroughObject } = await import("../clears/object.ts");
     const outcome = await clearThroughObject({
       api,
       instance,

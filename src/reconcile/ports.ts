@@ -11,6 +11,7 @@ import type { OriginsRead, WafFault, WafResult, WriteAccepted } from "../model/w
 import type { Plan } from "../plan/instance/plan.ts";
 import type { CompiledRule } from "../plan/lists/compiled-rule.ts";
 import type { RunFacts } from "./facts.ts";
+import type { RunHooks } from "./converge/run-hooks.ts";
 
 /** Where resources come from. */
 export interface SourcePort {
@@ -134,6 +135,8 @@ export interface ReconcilePorts {
   readonly status: StatusPort;
   /** The status of a rule that is not a WafIpRule; undefined for other rules. Absent if there are only these. */
   readonly statusOf?: (before: object, rule: CompiledRule, facts: RunFacts) => object | undefined;
+  /** Creates what else happens in the runs of one instance. Absent if there is nothing else. */
+  readonly newHooks?: () => RunHooks;
   /** Absent if no history is kept. */
   readonly history?: HistoryPort | undefined;
   readonly clock: Clock;

@@ -4,7 +4,7 @@
 import packageJson from "../../../package.json" with { type: "json" };
 import { formatTime } from "../../api/conditions.ts";
 import { readEnvironment } from "../../app/config.ts";
-import type { OperatorSight } from "../../app/operator-runtime.ts";
+import type { OperatorSight } from "../../app/operator-options.ts";
 import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";

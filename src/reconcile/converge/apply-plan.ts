@@ -7,7 +7,6 @@ import type { WafFault, WafResult, WriteAccepted } from "../../model/waf-result.
 import { writesOf } from "../facts.ts";
 import type { CallOptions, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
-import { clearDueCaches } from "./clear-caches.ts";
 import { noteWrite } from "./instance-memory.ts";
 import { noteAccepted, noteRefusals, noteUnknown } from "./note-history.ts";
 import { releaseEndsMs } from "./release.ts";
@@ -41,9 +40,9 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
       const ended = (await run.refresh()) ?? (await run.record());
       if (ended !== undefined) return ended;
     }
-    // Clear the cache if that is due.
-    const cleared = await clearDueCaches(run);
-    if (cleared !== undefined) return cleared;
+    // Let others use the lane, for example to clear the cache.
+    const stopped = await run.memory.hooks?.beforeWrite(run);
+    if (stopped !== undefined) return stopped;
     const { operation } = run;
     // Removals on hold may belong to an incomplete change: they are reported when the change is complete.
     if (operation === undefined && !(run.isUnsettled && run.plan.held !== undefined)) return undefined;

@@ -3,8 +3,6 @@ import { upwardBackOffDelayMs } from "../../async/back-off.ts";
 import type { Clock } from "../../async/clock.ts";
 import { monotonicTimeOf, wallTimeOf } from "../../async/clock.ts";
 import { earliest } from "../../async/earliest.ts";
-import type { AdvancedClears } from "../cache-clear/advance-clears.ts";
-import { advanceClearsAtEnd, removeOutlived } from "../cache-clear/advance-clears.ts";
 import { factsWithoutRead } from "../facts.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { RunFacts } from "../facts.ts";
@@ -65,14 +63,15 @@ export async function finishRun(
   if (isCutOff(result)) {
     return { result, facts, wakeAtMs, pendingClears: 0, version };
   }
-  const clears = advanceClearsAtEnd(ports, memory.cacheClears, facts);
+  const others = memory.hooks?.atEnd(ports, facts);
   if (ending.kind !== "BackedOff") {
     forgetRulesBut(memory, new Set(facts.desired.rules.map(({ id }) => id)));
     emitOutcome(ports.status, memory.emitted, facts);
   }
   await reportFacts(ports, memory, facts, hasTime(ports, facts.gathered.instance.meta, version));
-  await removeOutlived(ports, clears);
-  return { result, facts, ...wakeWithClears(wakeAtMs, clears), version };
+  await others?.afterReport();
+  const pendingClears = others?.pending.length ?? 0;
+  return { result, facts, wakeAtMs: earliest(wakeAtMs, others?.wakeAtMs), pendingClears, version };
 }
 
 function backOffEndMs({ clock }: ReconcilePorts, { backOff }: InstanceMemory): number | undefined {
@@ -124,11 +123,6 @@ function rememberLists(memory: InstanceMemory, run: Run, result: RunResult): voi
       ? { domain: observed.domain, lists: observed.lists, removed: memory.removed }
       : undefined;
   if (result.kind === "Done") memory.lastSyncMs = run.ports.clock.nowMs();
-}
-
-/** Cache clears have their own schedule: retries, deadlines, and the end of their time to live. */
-function wakeWithClears(wakeAtMs: number | undefined, { due, waiting, nextMs }: AdvancedClears) {
-  return { wakeAtMs: earliest(wakeAtMs, nextMs), pendingClears: due.length + waiting.length };
 }
 
 /** A deletion ends at its deadline, even during a backoff. */

@@ -9,7 +9,7 @@ import type { Refusal } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { LastSeen } from "../../plan/instance/drift.ts";
 import { refusalEndsAtMs } from "../../plan/lists/refusals.ts";
-import { ClearMemory } from "../cache-clear/clear-records.ts";
+import type { RunHooks } from "./run-hooks.ts";
 import type { RunResult } from "../run-result.ts";
 import { EmittedEvents } from "../status/write-status.ts";
 
@@ -66,7 +66,8 @@ export interface InstanceMemory {
   removalsLeft: number | undefined;
   /** When an entry of the rule last changed on the WAF, by `namespace/name`. */
   readonly ruleChangedMs: Map<string, number>;
-  readonly cacheClears: ClearMemory;
+  /** What else happens in its runs; undefined before the first one. */
+  hooks: RunHooks | undefined;
   readonly emitted: EmittedEvents;
 }
 
@@ -87,7 +88,7 @@ export function newInstanceMemory(): InstanceMemory {
     releasingSinceMs: undefined,
     removalsLeft: undefined,
     ruleChangedMs: new Map(),
-    cacheClears: new ClearMemory(),
+    hooks: undefined,
     emitted: new EmittedEvents(),
   };
 }

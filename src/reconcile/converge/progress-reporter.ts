@@ -1,10 +1,9 @@
 // Reports the progress of a run in parallel with its calls, so that no call of the WAF waits for a status to be written. Only one
 // report runs at a time. Statuses that are unwritten when the run ends are left to its final report.
-import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import { reportClears, reportProgress } from "./report.ts";
+import { reportProgress } from "./report.ts";
 
 /** The shortest time between two reports of one run. */
 export const progressIntervalMsMin = 2_000;
@@ -46,11 +45,6 @@ export class ProgressReporter {
     const note = (): void => void (report.isWritten = true);
     written.then(note, note);
     this.#last = report;
-  }
-
-  /** Writes the status of some cache clears immediately: before a call, and as soon as they have finished. */
-  async reportClears(clears: readonly DeclaredCacheClear[], factsNow: () => RunFacts): Promise<void> {
-    if (clears.length > 0) await reportClears(this.#ports, this.#memory, factsNow(), clears);
   }
 
   /** Ends a running report early. Afterwards, it writes no further status. */

@@ -5,16 +5,12 @@ import { TimeSlices } from "../../async/time-slices.ts";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import type { Condition } from "../../api/conditions.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import { cacheClearStatus } from "../cache-clear/cache-clear-status.ts";
 import { instanceStatus } from "../status/instance-status.ts";
 import { originStatus } from "../status/origin-status.ts";
 import type { WafInstanceStatus } from "../../api/waf-instance.ts";
-import { clearTroubleOf } from "../cache-clear/advance-clears.ts";
-import { rolloutsStatus } from "../cache-clear/rollouts.ts";
 import { ruleStatus } from "../status/rule-status.ts";
 import { withoutUndefined, writeStatus } from "../status/write-status.ts";
 import type { RunFacts } from "../facts.ts";
-import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../ports.ts";
 
@@ -38,7 +34,7 @@ export async function reportFacts(
   goesOn: () => boolean = () => true,
 ): Promise<void> {
   await reportObjects(ports, memory, facts, ({ kind }) => kind === "WafInstance" || goesOn());
-  await reportClears(ports, memory, facts, facts.gathered.cacheClears);
+  await memory.hooks?.report(ports.status, facts);
 }
 
 /**
@@ -63,7 +59,7 @@ export class OpeningReport {
     this.#begun.catch(() => undefined);
   }
 
-  /** Resolves when the statuses of the instance and the cache clears are written: before the first write of the run. */
+  /** Resolves when the statuses of the instance and of the hooks are written: before the first write of the run. */
   async begun(): Promise<void> {
     await this.#begun;
   }
@@ -72,7 +68,7 @@ export class OpeningReport {
     const isNew: IsWorthWriting = (object, before) => (before as Reported).observedGeneration !== object.generation;
     const ofInstance: IsWorthWriting = (object, ...rest) => object.kind === "WafInstance" && isNew(object, ...rest);
     await reportObjects(this.#ports, this.#memory, facts, ofInstance);
-    await reportClears(this.#ports, this.#memory, facts, facts.gathered.cacheClears);
+    await this.#memory.hooks?.report(this.#ports.status, facts);
     const ofOthers: IsWorthWriting = (object, ...rest) =>
       !this.#hasEnded && object.kind !== "WafInstance" && isNew(object, ...rest);
     this.#written = reportObjects(this.#ports, this.#memory, facts, ofOthers);
@@ -122,15 +118,7 @@ async function reportObjects(
   };
   await report(facts.gathered.instance.meta, (before: Partial<WafInstanceStatus>) => ({
     ...instanceStatus(before, facts, memory.lastSyncMs),
-    // While the inventory is unknown, the former value stays.
-    cacheClear:
-      facts.inventory === undefined
-        ? before.cacheClear
-        : rolloutsStatus(memory.cacheClears, {
-            ...facts,
-            records: facts.inventory.rollouts,
-            trouble: clearTroubleOf(facts),
-          }),
+    ...memory.hooks?.instanceStatus(before, facts),
   }));
   // No run covers objects that are attached to an instance that is being deleted.
   if (facts.gathered.instance.meta.deleting) return;
@@ -159,18 +147,4 @@ function gistOf(status: { readonly conditions?: readonly Condition[] }): unknown
     return { type, status, reason, observedGeneration };
   });
   return withoutUndefined({ ...status, conditions });
-}
-
-/** Writes the status of some cache clears: before a call, and as soon as they have finished. */
-export async function reportClears(
-  { status }: ReportPorts,
-  memory: InstanceMemory,
-  facts: RunFacts,
-  clears: readonly DeclaredCacheClear[],
-): Promise<void> {
-  for (const clear of clears) {
-    if (clear.meta.deleting || facts.gathered.instance.meta.deleting) continue;
-    const record = memory.cacheClears.recordOf(status, clear);
-    await writeStatus(status, clear.meta, (before) => cacheClearStatus(before, clear, record, facts));
-  }
 }

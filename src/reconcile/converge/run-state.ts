@@ -11,7 +11,6 @@ import { compileInSlices } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { planInSlices } from "../../plan/instance/plan.ts";
 import { summarizeLists } from "../../plan/instance/progress.ts";
-import { ClearSchedule } from "../cache-clear/clear-records.ts";
 import type { RunFacts } from "../facts.ts";
 import { paceOf } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
@@ -43,7 +42,6 @@ export class Run {
   readonly waf: WafPort;
   readonly ledger: WriteLedger;
   readonly domain: DomainCheck;
-  readonly clears = new ClearSchedule();
   readonly afterwards = new Afterwards();
   readonly progress: ProgressReporter;
   /** By the monotonic clock. */

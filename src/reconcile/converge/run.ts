@@ -4,8 +4,8 @@
 //                           ▲                        │ something newer is declared,
 //                           └────────────────────────┘ or an outcome is unknown
 //
-// The cache is cleared in between, before the first call of a plan or between two calls; a failed clear stops nothing else. This
-// module does not know where resources are stored, or how the WAF is called.
+// Hooks do other work on the same lane in between, such as clearing the cache, before the first call of a plan or between two
+// calls. This module does not know where resources are stored, or how the WAF is called.
 import { inSlices } from "../../async/time-slices.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -48,6 +48,7 @@ export async function reconcileInstance(
   memory: InstanceMemory,
 ): Promise<ReconcileOutcome> {
   const ports = holdDuringArrival(givenPorts, memory);
+  memory.hooks ??= ports.newHooks?.();
   // Gather what is declared, and compile it.
   const version = ports.source.version(name);
   const declared = await gather(name, ports, memory, version);
@@ -87,6 +88,7 @@ export async function previewInstance(
   ports: ReconcilePorts,
   memory: InstanceMemory,
 ): Promise<RunFacts | undefined> {
+  memory.hooks ??= ports.newHooks?.();
   const declared = await gather(name, ports, memory, ports.source.version(name));
   if (declared === undefined) return undefined;
   const opening = new OpeningReport(ports, memory);

@@ -55,24 +55,24 @@ export const featureMutations: readonly Mutation[] = [
   ...breaks("src/feed/fetch/feed-request.ts", "test/feed/fetch/fetch-feed.test.ts", {
     "feeds are fetched only from checked addresses": "keepAliveMs: 0, check: options → keepAliveMs: 0",
   }),
-  ...breaks("src/reconcile/cache-clear/rollouts.ts", "simulation", {
+  ...breaks("src/clears/rollouts.ts", "simulation", {
     "a completed rollout is followed by a clear":
       "!isHeld && rollout?.isComplete === true → records.length === 0 && !isHeld && rollout?.isComplete === true",
     "a completed rollout causes only one clear": "{ ...record, handled: id, clearedAtMs } → { ...record, clearedAtMs }",
     "two clears for rollouts are `minInterval` apart":
       "(atMs) => atMs + instance.cacheClear.minIntervalMs → (atMs) => atMs",
   }),
-  ...breaks("src/reconcile/cache-clear/rollouts.ts", "test/reconcile/cache-clear/rollouts.test.ts", {
+  ...breaks("src/clears/rollouts.ts", "test/clears/rollouts.test.ts", {
     "setting the clock back delays no clear for a rollout": ".filter((atMs) => atMs <= nowMs); → ;",
     "a rollout that has started causes a clear even if it is rolled back":
       'return hasBegun ? { ...known, handled: "" } : known; → return known;',
     "scaling a workload causes no clear": "known.handled !== rollout.id && !rollout.isComplete; → !rollout.isComplete;",
   }),
-  ...breaks("src/plan/cache-clear/cache-clear.ts", "test/plan/cache-clear/cache-clear.test.ts", {
+  ...breaks("src/clears/cache-clear.ts", "test/clears/cache-clear.test.ts", {
     "setting the clock back delays no other clear":
       "lastAttemptMs === undefined ? undefined : Math.min(lastAttemptMs, nowMs); → lastAttemptMs;",
   }),
-  ...breaks("src/reconcile/cache-clear/advance-clears.ts", "test/reconcile/cache-clear/advance-clears.test.ts", {
+  ...breaks("src/clears/cache-clear.ts", "test/clears/cache-clear.test.ts", {
     "setting the clock back delays no clear of a guest": ".filter((atMs) => atMs <= nowMs + intervalMs); → ;",
   }),
   ...breaks("src/plan/logs/cursor.ts", "simulation", {

@@ -1,5 +1,6 @@
 // One process of a simulation: the real controller with its queue, the real client with its lanes, and ports to the
 // simulated world. The process may be killed before and after every call of a port: then it never continues.
+import { CacheClears } from "../../../src/clears/clears.ts";
 import { FeedLoop } from "../../../src/app/feed-loop.ts";
 import { InstanceController } from "../../../src/app/instance-controller.ts";
 import type { LogForwardingController } from "../../../src/app/log-forwarding-controller.ts";
@@ -215,6 +216,7 @@ export class SimProcess {
         removeFinalizer: async (instance) => await this.#call("release", () => world.release(instance)),
       },
       openWaf: (instance, key) => this.#open(instance, key),
+      newHooks: () => new CacheClears(),
       status: this.#status(),
       statusOf: blockStatusFrom(this.#blocks),
       clock: this.#clock(),

@@ -1,5 +1,6 @@
 // The environment of a reconcile run, in memory and in virtual time: declared state, inventory, WAF, status. Tests can change
 // it, and execute runs in it as the process does, including crashes and restarts. Every status that is written in a test is judged.
+import { CacheClears } from "../../../src/clears/clears.ts";
 import { afterEach } from "@jest/globals";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { HistoryEvent } from "../../../src/model/history.ts";
@@ -216,6 +217,7 @@ export class ConvergeWorld {
       },
       lifecycle: this.lifecycle,
       openWaf: (_instance, key) => this.waf.port(key),
+      newHooks: () => new CacheClears(),
       status: this.status,
       clock: this.clock,
       random: this.#random,

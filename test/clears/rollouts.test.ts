@@ -1,11 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import type { RolloutRecord, WorkloadSight } from "../../../src/model/workload.ts";
-import { decideRollouts, rolloutFaultAfter, withRolloutsCleared } from "../../../src/reconcile/cache-clear/rollouts.ts";
-import { aCacheClear, anInstance } from "../../support/builders/declare.ts";
-import { gathered } from "../../support/builders/gathered.ts";
-import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
-import { aSight } from "../../support/builders/a-workload.ts";
+import type { RolloutRecord, WorkloadSight } from "../../src/model/workload.ts";
+import { decideRollouts, rolloutFaultAfter, withRolloutsCleared } from "../../src/clears/rollouts.ts";
+import { aCacheClear, anInstance } from "../support/builders/declare.ts";
+import { gathered } from "../support/builders/gathered.ts";
+import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
+import { aSight } from "../support/builders/a-workload.ts";
 
 const instance = anInstance({
   cacheClear: { afterRolloutOf: [{ kind: "Deployment", namespace: "edge", name: "web" }], minIntervalMs: 60_000 },

@@ -3,7 +3,6 @@ import type { Clock } from "../async/clock.ts";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import type { WafClient } from "../waf/client.ts";
-import type { Stopping } from "./stopping.ts";
 
 const retryBaseMs = 1_000;
 const retryMsMax = 30_000;
@@ -16,7 +15,8 @@ export interface ClearOptions {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly stopping: Stopping;
+  /** `stop`: no further call; `abandon`: a call in flight is given up. */
+  readonly stopping: { readonly stop: AbortSignal; readonly abandon: AbortSignal };
   /** Called before each wait. */
   readonly onRetry: (fault: WafFault, delayMs: number) => void;
 }

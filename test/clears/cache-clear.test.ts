@@ -1,15 +1,19 @@
 import { describe, expect, test } from "@jest/globals";
-import type { WafFaultCode } from "../../../src/model/waf-result.ts";
-import { wafFaultCodes } from "../../../src/model/waf-result.ts";
-import type { ClearRecord, ClearSituation } from "../../../src/plan/cache-clear/cache-clear.ts";
+import type { WafFaultCode } from "../../src/model/waf-result.ts";
+import { wafFaultCodes } from "../../src/model/waf-result.ts";
+import type { HandledTrigger } from "../../src/model/inventory.ts";
+import type { ClearFinish, ClearRecord, ClearSituation } from "../../src/clears/cache-clear.ts";
 import {
   currentRecord,
   decideAfterFault,
   decideCacheClear,
+  guestNotBeforeMs,
+  handledBy,
   recordAfter,
   withAttempt,
-} from "../../../src/plan/cache-clear/cache-clear.ts";
-import { aCacheClear } from "../../support/builders/declare.ts";
+  withHandled,
+} from "../../src/clears/cache-clear.ts";
+import { aCacheClear, aGrant } from "../support/builders/declare.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
 
@@ -210,4 +214,63 @@ describe("A failed call", () => {
   test("reports the message of every fault", () => {
     for (const code of wafFaultCodes) expect(after(code, 1).record.message).toBe("So it was.");
   });
+});
+
+function aHandled(cacheClear: string, trigger: string, handledAtMs: number): HandledTrigger {
+  return { cacheClear, trigger, handledAtMs };
+}
+
+function finished(finish: ClearFinish | undefined): ClearRecord {
+  return { trigger: "a", startedMs: 1, attempts: 1, lastAttemptMs: 1, message: "", finish };
+}
+
+describe("The handled triggers of an instance", () => {
+  test("are those of objects whose cache was cleared, by their own call or another one", () => {
+    const times = { atMs: 9, clearedAtMs: 5 };
+    const expected = aHandled("edge/x", "a", 5);
+    expect(handledBy("edge/x", finished({ state: "Cleared", ...times }))).toStrictEqual(expected);
+    expect(handledBy("edge/x", finished({ state: "Coalesced", ...times, with: "edge/y" }))).toStrictEqual(expected);
+    expect(handledBy("edge/x", finished(undefined))).toBeUndefined();
+    const failed = { state: "Failed", atMs: 9, reason: "Rejected", message: "No." } as const;
+    expect(handledBy("edge/x", finished(failed))).toBeUndefined();
+  });
+
+  test("contain the last trigger of each object", () => {
+    const before = [aHandled("edge/x", "a", 5), aHandled("edge/y", "a", 4)];
+    const next = withHandled(before, [aHandled("edge/x", "b", 7)], "Now");
+    expect(next).toStrictEqual([aHandled("edge/x", "b", 7), aHandled("edge/y", "a", 4)]);
+  });
+
+  test("are the same object if nothing is new", () => {
+    const before = [aHandled("edge/x", "a", 5)];
+    expect(withHandled(before, [], "Now")).toBe(before);
+    expect(withHandled(before, [aHandled("edge/x", "a", 8)], "Recalled")).toBe(before);
+  });
+
+  test("include a recalled status only if it is newer, and a current result always", () => {
+    const before = [aHandled("edge/x", "b", 5)];
+    expect(withHandled(before, [aHandled("edge/x", "a", 4)], "Recalled")).toBe(before);
+    expect(withHandled(before, [aHandled("edge/x", "a", 6)], "Recalled")).toStrictEqual([aHandled("edge/x", "a", 6)]);
+    expect(withHandled(before, [aHandled("edge/x", "a", 4)], "Now")).toStrictEqual([aHandled("edge/x", "a", 4)]);
+  });
+
+  test("drop the oldest beyond 2,000, and do not add them again", () => {
+    const many = Array.from({ length: 2_100 }, (_, index) => aHandled(`edge/${index}`, "a", index));
+    const kept = withHandled([], many, "Now");
+    expect(kept).toHaveLength(2_000);
+    expect(kept.at(-1)).toStrictEqual(aHandled("edge/100", "a", 100));
+    expect(withHandled(kept, many, "Recalled")).toBe(kept);
+  });
+});
+
+test.each([
+  ["waits for its minimum interval", -400_000, 200_000],
+  ["does not wait after its minimum interval", -600_000, 0],
+  ["waits a little longer after a clear that was recorded by a clock slightly ahead", 2_000, 602_000],
+  ["does not wait for a clock that was set back to catch up", 5 * 3_600_000, Number.NEGATIVE_INFINITY],
+])("A clear of a guest %s", (_title, handledAfterMs, waitMs) => {
+  const grant = aGrant({ kinds: ["WafCacheClear"], cacheClearMinIntervalMs: 600_000 });
+  const before = [aHandled("guest/nightly", "one", nowMs + handledAfterMs), aHandled("other/nightly", "one", nowMs)];
+  const untilMs = guestNotBeforeMs(aCacheClear("guest/nightly"), grant, before, nowMs);
+  expect(untilMs === 0 ? Number.NEGATIVE_INFINITY : untilMs - nowMs).toBe(waitMs);
 });

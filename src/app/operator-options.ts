@@ -1,28 +1,17 @@
-// The options of the operator, declared once, and what all its work shares: connections, caches and records, made once.
+// The options of the operator, declared once, and what its page may see of it.
 import type { KubeConfig } from "../kube/credentials.ts";
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { LabelSelector } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
-import type { ObjectName } from "../model/resource.ts";
-import type { BlockBook } from "../reconcile/blocking/block-book.ts";
-import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
-import type { LogRecords } from "../records/log-records.ts";
-import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
 import type { AnswerLimits } from "../waf/client.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import type { FeedPolicy } from "./feed-fetcher.ts";
-import type { HistoryKeeper } from "./history-keeper.ts";
-import type { Leadership } from "./leadership.ts";
-import type { LogOutputs } from "./log-outputs.ts";
-import type { AutoBlockMeasure } from "./measure.ts";
-import type { SelectedInstances } from "./selected-instances.ts";
 import type { StoppingControl } from "./stopping.ts";
-import type { CallWaf, WafClients } from "./waf-clients.ts";
+import type { CallWaf } from "./waf-clients.ts";
 
 export interface OperatorOptions {
   readonly kubeConfig: KubeConfig;
@@ -67,23 +56,3 @@ export interface OperatorSight {
 
 /** Serves a page. Returns a function that stops it. Never rejects. */
 export type ServePage = (sight: OperatorSight) => Promise<() => Promise<void>>;
-
-export interface OperatorRuntime {
-  readonly options: OperatorOptions;
-  readonly api: ApiServer;
-  readonly metrics: Metrics;
-  readonly leadership: Leadership;
-  readonly source: ClusterSource;
-  /** The instances that this operator reconciles. */
-  readonly selected: SelectedInstances;
-  readonly records: ClusterRecords;
-  readonly history: HistoryKeeper;
-  readonly logRecords: LogRecords;
-  readonly wafClients: WafClients;
-  readonly feeds: FeedBook;
-  readonly blocks: BlockBook;
-  readonly blockMeasure: AutoBlockMeasure;
-  readonly outputs: LogOutputs;
-  /** The domain of the instance's key, as its last run found. */
-  domainOf(instance: ObjectName): string | undefined;
-}

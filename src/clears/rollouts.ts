@@ -4,16 +4,16 @@
 //
 // A rollout is recorded when it has begun, so that its rollback counts too, and when it was handled. A process that is killed
 // between a call and its record leaves the call to the next one: clearing twice does no harm.
-import { formatTime } from "../../api/conditions.ts";
-import type { WafInstanceStatus } from "../../api/waf-instance.ts";
-import type { Gathered } from "../../model/gathered.ts";
-import type { Inventory } from "../../model/inventory.ts";
-import { shortened } from "../../model/sentence.ts";
-import type { WafFault } from "../../model/waf-result.ts";
-import type { RolloutRecord, WorkloadSight } from "../../model/workload.ts";
-import { workloadKey } from "../../model/workload.ts";
-import type { ClearTrouble } from "../../plan/cache-clear/cache-clear.ts";
-import type { ClearMemory } from "./clear-records.ts";
+import { formatTime } from "../api/conditions.ts";
+import type { WafInstanceStatus } from "../api/waf-instance.ts";
+import type { Gathered } from "../model/gathered.ts";
+import type { Inventory } from "../model/inventory.ts";
+import { shortened } from "../model/sentence.ts";
+import type { WafFault } from "../model/waf-result.ts";
+import type { RolloutRecord, WorkloadSight } from "../model/workload.ts";
+import { workloadKey } from "../model/workload.ts";
+import type { ClearTrouble } from "./cache-clear.ts";
+import type { ClearMemory } from "./records.ts";
 
 /** The delay before the second attempt; it doubles with each further one. */
 const retryBaseMs = 2_000;

@@ -5,9 +5,9 @@
 //                                                      └─── failed, after a while ──┘
 //
 // Each call is recorded before it is made. Clearing twice is harmless, so a clear with an unknown outcome is repeated.
-import type { DeclaredCacheClear } from "../../model/declared.ts";
-import type { HandledTrigger } from "../../model/inventory.ts";
-import type { WafFault } from "../../model/waf-result.ts";
+import type { DeclaredCacheClear, Grant } from "../model/declared.ts";
+import type { HandledTrigger } from "../model/inventory.ts";
+import type { WafFault } from "../model/waf-result.ts";
 
 /** The delay before the second attempt; it doubles with each further one. */
 const retryBaseMs = 2_000;
@@ -74,6 +74,23 @@ export type ClearDecision =
   /** Decide again then: an attempt may be due, or the deadline may have passed. */
   | { readonly decision: "Wait"; readonly untilMs: number }
   | { readonly decision: "Fail"; readonly reason: ClearFailure; readonly message: string };
+
+/**
+ * Each guest namespace has a minimum time between two clears, including clears by the calls for other objects. A time that is
+ * further ahead than this minimum was recorded before the clock was set back, and does not count.
+ */
+export function guestNotBeforeMs(
+  { meta }: DeclaredCacheClear,
+  grant: Grant | undefined,
+  handled: readonly HandledTrigger[],
+  nowMs: number,
+): number {
+  if (grant === undefined) return 0;
+  const own = handled.filter(({ cacheClear }) => cacheClear.startsWith(`${meta.namespace}/`));
+  const { cacheClearMinIntervalMs: intervalMs } = grant;
+  const times = own.map(({ handledAtMs }) => handledAtMs).filter((atMs) => atMs <= nowMs + intervalMs);
+  return times.reduce((latestMs, atMs) => Math.max(latestMs, atMs + intervalMs), 0);
+}
 
 /** The current trigger of an object. */
 export function triggerOf(clear: DeclaredCacheClear): string {
@@ -221,4 +238,37 @@ export function decideAfterFault(
       return failed("BackoffLimitExceeded", `${tried}. ${fault.message}`);
     }
   }
+}
+
+// The handled triggers, recorded with the instance: an object that is deleted and created again with the same trigger clears
+// nothing. Only successful clears count; after a failure, a user can create the object again to retry it.
+
+/** The number of recorded objects; beyond it, those that were handled first are dropped. */
+const handledMax = 2_000;
+
+/** The record of an object for the instance; undefined if it has cleared nothing. */
+export function handledBy(cacheClear: string, { trigger, finish }: ClearRecord): HandledTrigger | undefined {
+  if (finish === undefined || finish.state === "Failed") return undefined;
+  return { cacheClear, trigger, handledAtMs: finish.clearedAtMs };
+}
+
+/**
+ * Adds handled triggers to the record of the instance, each replacing an earlier one of the same object. Returns the same array if
+ * nothing changes. `Now`: they have just been handled. `Recalled`: they were read from a status, and count only if they are newer.
+ */
+export function withHandled(
+  handled: readonly HandledTrigger[],
+  additions: readonly HandledTrigger[],
+  when: "Now" | "Recalled",
+): readonly HandledTrigger[] {
+  const byObject = new Map(handled.map((item) => [item.cacheClear, item]));
+  for (const item of additions) {
+    const before = byObject.get(item.cacheClear);
+    const isNewer = before === undefined || when === "Now" || before.handledAtMs < item.handledAtMs;
+    if (isNewer && before?.trigger !== item.trigger) byObject.set(item.cacheClear, item);
+  }
+  const known = new Set(handled);
+  const next = [...byObject.values()].toSorted((a, b) => b.handledAtMs - a.handledAtMs).slice(0, handledMax);
+  const isSame = next.length === handled.length && next.every((item) => known.has(item));
+  return isSame ? handled : next;
 }

@@ -2,20 +2,20 @@
 //
 //   Complete is True when the cache was cleared; Failed is True when wafsync has given up. With Complete, Ready is True. With
 //   Failed, Ready is False and Stalled is True, because only a person can help. Until then, Ready is Unknown.
-import type { Condition } from "../../api/conditions.ts";
-import { formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
-import { formatDuration } from "../../api/durations.ts";
-import type { ReasonOf } from "../../api/reasons.ts";
-import type { WafCacheClearStatus } from "../../api/waf-cache-clear.ts";
-import type { DeclaredCacheClear } from "../../model/declared.ts";
-import { shortened } from "../../model/sentence.ts";
-import { decideAttachment } from "../../model/attachment.ts";
-import type { ClearRecord } from "../../plan/cache-clear/cache-clear.ts";
-import { currentRecord } from "../../plan/cache-clear/cache-clear.ts";
-import { troubleOf } from "../status/trouble.ts";
-import type { AcceptedFinding } from "../status/conditions.ts";
-import { accepted } from "../status/conditions.ts";
-import type { RunFacts } from "../facts.ts";
+import type { Condition, NewCondition } from "../api/conditions.ts";
+import { formatTime, setCondition } from "../api/conditions.ts";
+import { formatDuration } from "../api/durations.ts";
+import type { ConditionType, ReasonOf } from "../api/reasons.ts";
+import type { WafCacheClearStatus } from "../api/waf-cache-clear.ts";
+import type { DeclaredCacheClear } from "../model/declared.ts";
+import { shortened } from "../model/sentence.ts";
+import { decideAttachment } from "../model/attachment.ts";
+import type { ClearRecord } from "./cache-clear.ts";
+import { currentRecord } from "./cache-clear.ts";
+import { troubleOf } from "../reconcile/status/trouble.ts";
+import type { AcceptedFinding } from "../reconcile/status/conditions.ts";
+import { accepted } from "../reconcile/status/conditions.ts";
+import type { RunFacts } from "../reconcile/facts.ts";
 
 const messageLengthMax = 1024;
 
@@ -123,56 +123,51 @@ function conditionsOf(
   observedGeneration: number,
   nowMs: number,
 ): readonly Condition[] {
-  const common = { message: finding.message, observedGeneration };
-  let conditions = setCondition(before, { type: "Accepted", ...acceptance, observedGeneration }, nowMs);
-  conditions = setCondition(conditions, { type: "Complete", ...completeOf(finding), ...common }, nowMs);
-  conditions =
-    finding.state === "Failed"
-      ? setCondition(conditions, { type: "Failed", status: "True", reason: finding.reason, ...common }, nowMs)
-      : removeCondition(conditions, "Failed");
-  conditions = setCondition(conditions, { type: "Ready", ...readyOf(acceptance, finding), observedGeneration }, nowMs);
-  return withProgress(conditions, acceptance, finding, observedGeneration, nowMs);
+  const next: readonly NewCondition[] = [
+    { type: "Accepted", ...acceptance, observedGeneration },
+    { type: "Complete", ...completeOf(finding), message: finding.message, observedGeneration },
+    ...resultOf(acceptance, finding, observedGeneration),
+  ];
+  const types = new Set<string>(next.map(({ type }) => type));
+  return next
+    .reduce((conditions, condition) => setCondition(conditions, condition, nowMs), before)
+    .filter(({ type }) => types.has(type) || !abnormal.has(type));
 }
+
+/** Conditions that are present only in some states. */
+const abnormal: ReadonlySet<string> = new Set<ConditionType>(["Failed", "Reconciling", "Stalled"]);
 
 function completeOf(finding: ClearFinding) {
   if (finding.state === "Complete") return { status: "True", reason: finding.reason } as const;
   return { status: "False", reason: finding.state === "Retrying" ? "Running" : finding.state } as const;
 }
 
-function readyOf(acceptance: AcceptedFinding, finding: ClearFinding) {
-  const { message } = finding;
-  if (finding.state === "Complete") return { status: "True", reason: "Ready", message } as const;
-  if (finding.state === "Failed") return { status: "False", reason: finding.reason, message } as const;
-  if (acceptance.status === "False") {
-    return { status: "False", reason: acceptance.reason, message: acceptance.message } as const;
-  }
-  if (finding.state === "Suspended") return { status: "Unknown", reason: "Suspended", message } as const;
-  return { status: "Unknown", reason: "Progressing", message } as const;
-}
-
-/** Sets Reconciling while wafsync works or retries, and Stalled when only a person can help. A complete or suspended clear has neither. */
-function withProgress(
-  before: readonly Condition[],
-  acceptance: AcceptedFinding,
-  finding: ClearFinding,
-  observedGeneration: number,
-  nowMs: number,
-): readonly Condition[] {
-  const common = { status: "True", observedGeneration } as const;
-  const { state, message } = finding;
+/** Reconciling while wafsync works or retries, and Stalled when only a person can help. A complete or suspended clear has neither. */
+function resultOf(acceptance: AcceptedFinding, finding: ClearFinding, observedGeneration: number): NewCondition[] {
+  const { state } = finding;
+  const told = { message: finding.message, observedGeneration };
+  if (state === "Complete") return [{ type: "Ready", status: "True", reason: "Ready", ...told }];
   if (state === "Failed") {
-    const conditions = removeCondition(before, "Reconciling");
-    return setCondition(conditions, { type: "Stalled", ...common, reason: finding.reason, message }, nowMs);
+    const failed = { status: "True", reason: finding.reason, ...told } as const;
+    return [
+      { type: "Failed", ...failed },
+      { type: "Ready", ...failed, status: "False" },
+      { type: "Stalled", ...failed },
+    ];
   }
-  if (state !== "Complete" && acceptance.status === "False") {
-    const conditions = removeCondition(before, "Reconciling");
-    const { reason, message } = acceptance;
-    return setCondition(conditions, { type: "Stalled", ...common, reason, message }, nowMs);
+  if (acceptance.status === "False") {
+    const rejected = { ...acceptance, observedGeneration };
+    return [
+      { type: "Ready", ...rejected },
+      { type: "Stalled", ...rejected, status: "True" },
+    ];
   }
-  const conditions = removeCondition(before, "Stalled");
-  if (state === "Complete" || state === "Suspended") return removeCondition(conditions, "Reconciling");
+  if (state === "Suspended") return [{ type: "Ready", status: "Unknown", reason: "Suspended", ...told }];
   const reason = state === "Retrying" ? "ProgressingWithRetry" : "Progressing";
-  return setCondition(conditions, { type: "Reconciling", ...common, reason, message }, nowMs);
+  return [
+    { type: "Ready", status: "Unknown", reason: "Progressing", ...told },
+    { type: "Reconciling", status: "True", reason, ...told },
+  ];
 }
 
 /** In whole seconds, like the duration of a Job; undefined if the clear never started. */
