@@ -1,8 +1,7 @@
 // Fetches feeds: reads the Secrets that a feed refers to, and queries its source. The options of the command determine which URLs are allowed.
 import type { Clock } from "../async/clock.ts";
-import { ApiKey, validateApiKey } from "../model/api-key.ts";
+import { ApiKey, headerValueLengthMax, secretsIn, validateApiKey } from "../model/api-key.ts";
 import type { CrowdsecFeed, DeclaredFeed, HttpFeed, SecretKeyRef } from "../model/declared-feed.ts";
-import { headerValueLengthMax, secretsIn } from "../model/header-secrets.ts";
 import type { KeyOwner, Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";

@@ -3,7 +3,7 @@ import { write } from "node:fs";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { Turns } from "../async/turns.ts";
-import { jsonLineOf } from "../model/json-line.ts";
+import { jsonLineOf } from "../model/visible-text.ts";
 import type { LogForwarding } from "../model/declared.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { nameKey } from "../model/resource.ts";

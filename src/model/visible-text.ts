@@ -53,3 +53,8 @@ function escaped(character: string): string {
     return String.raw`\u${code.padStart(4, "0")}`;
   }).join("");
 }
+
+/** Without the trailing line feed. Parsing it gives the same value as parsing the result of `JSON.stringify`. */
+export function jsonLineOf(value: object): string {
+  return visibleText(JSON.stringify(value));
+}

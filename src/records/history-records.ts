@@ -5,7 +5,7 @@
 //
 // Invalid lines are skipped.
 import { LruMap } from "../async/lru-map.ts";
-import { decodeWord, encodeWord } from "../model/encoded-word.ts";
+import { decodeWord, encodeWord } from "../model/entry-owners.ts";
 import { parseOwners, unknownOwners } from "../model/entry-owners.ts";
 import type { HistoryEvent, HistoryKind, HistoryLimits, HistoryTarget } from "../model/history.ts";
 import { historyKinds, keepNewest } from "../model/history.ts";

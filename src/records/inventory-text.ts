@@ -12,7 +12,7 @@
 // a whole, because a partial inventory would orphan entries.
 import * as z from "zod";
 import { type ListName, listNames } from "../model/declared.ts";
-import { decodeWord, encodeWord } from "../model/encoded-word.ts";
+import { decodeWord, encodeWord } from "../model/entry-owners.ts";
 import { parseOwners } from "../model/entry-owners.ts";
 import { type Entry, isOpaque } from "../address/entry.ts";
 import { finished } from "../model/finished.ts";

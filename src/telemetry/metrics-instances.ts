@@ -6,9 +6,6 @@ import type { Registry } from "prom-client";
 /** Objects above this limit have no metrics. */
 export const instancesMax = 5_000;
 
-/** The maximum number of series of an object in addition to those that every object has. Further series are not created. */
-export const otherSeriesMax = 600;
-
 /** Not `instance`: Prometheus uses that label for the scraped process and would rename this label. */
 export type ObjectLabel = "waf_instance" | "waf_feed" | "waf_auto_block";
 
@@ -107,9 +104,7 @@ export class InstanceSeries {
     const key = keyOf(labels);
     if (keys.has(key)) return true;
     const own = `${name} ${key}`;
-    if (others.has(own)) return true;
-    if (others.size >= otherSeriesMax) return false;
-    others.set(own, () => series.remove(this.#labelled(instance, labels)));
+    if (!others.has(own)) others.set(own, () => series.remove(this.#labelled(instance, labels)));
     return true;
   }
 

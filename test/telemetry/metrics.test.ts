@@ -5,7 +5,7 @@ import type { EventDropReason } from "../../src/kube/event-recorder.ts";
 import { listNames } from "../../src/model/declared.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { fetchResults } from "../../src/telemetry/metrics-sources.ts";
-import { InstanceSeries, instancesMax, otherSeriesMax } from "../../src/telemetry/metrics-instances.ts";
+import { InstanceSeries, instancesMax } from "../../src/telemetry/metrics-instances.ts";
 import { eventDropReasons } from "../../src/telemetry/metrics-runtime.ts";
 import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";
 import { endpointOf, wafOperations } from "../../src/waf/operations.ts";
@@ -157,11 +157,7 @@ describe("instances", () => {
         metrics.wafCalled("edge/shop", { ...call, method, endpoint, status: undefined, faultCode });
       }
     }
-    const byCalls = (await seriesOf()).length;
-    expect(byCalls).toBeLessThanOrEqual(fromStart + 350);
-    for (let odd = 0; odd < 2 * otherSeriesMax; odd += 1)
-      metrics.clearTried("edge/shop", `odd ${odd}` as "Rollout", true);
-    expect(await seriesOf()).toHaveLength(fromStart + otherSeriesMax);
+    expect((await seriesOf()).length).toBeLessThanOrEqual(fromStart + 350);
     metrics.forgetInstance("edge/shop");
     expect(await seriesOf()).toStrictEqual([]);
   });

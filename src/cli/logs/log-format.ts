@@ -1,7 +1,7 @@
 // Formats log rows as text. Values that attackers control stay data: a spreadsheet never interprets a cell as a formula, and a
 // terminal never interprets a character as a command.
 import { stringify } from "csv-stringify/sync";
-import { jsonLineOf } from "../../model/json-line.ts";
+import { jsonLineOf } from "../../model/visible-text.ts";
 import { logEntryFields } from "../../model/log-entry.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { shortened } from "../../model/sentence.ts";
