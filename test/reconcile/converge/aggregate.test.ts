@@ -178,7 +178,7 @@ describe("The entries of a rule with aggregate", () => {
 
   test("stay as they are if they expire by themselves", async () => {
     const entries = four.map(entry);
-    const ending = new Map([[entries[0]!, 60_000]]);
+    const ending = new Map([[entries[0]!, Date.UTC(2026, 0, 1) + 60_000]]);
     const feed = { state: "Listed", source: "WafFeed edge/threats", entries, ending } as const;
     const world = await worldWith({ rules: [blocking("threats", [], { aggregate, texts: [feed] })] });
     expect(world.waf.lists.blocklist).toStrictEqual(["203.0.113.4", "203.0.113.5", "203.0.113.6/31"]);
