@@ -5,7 +5,7 @@ import { attackWeek, judgeWeek, scoreOf } from "../test/support/worlds/attack-we
 import { anAutoBlock, newRow } from "../test/support/builders/declare-auto-block.ts";
 import { seededRandom } from "../test/support/builders/seeded-random.ts";
 import type { LogEntry } from "../src/model/log-entry.ts";
-import { Judges } from "../src/plan/blocking/judges.ts";
+import { Judges } from "../src/blocks/judges.ts";
 import type { Bench, BenchOutcome, BenchTable } from "./bench.ts";
 import { inMilliseconds, inSeconds } from "./bench.ts";
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "undici";
 import { realClock } from "../src/async/clock.ts";
 import { ApiKey } from "../src/model/api-key.ts";
-import { readLogs } from "../src/reconcile/logs/read-logs.ts";
+import { readLogs } from "../src/logs/read-logs.ts";
 import { createWafClient } from "../src/waf/client.ts";
 import { LaneRegistry } from "../src/waf/lane-registry.ts";
 import type { Bench, BenchOutcome, BenchTable } from "./bench.ts";

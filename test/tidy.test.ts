@@ -48,7 +48,7 @@ const conventions: readonly Convention[] = [
       // They compute the next status, which keeps the transition times of the previous one.
       "src/reconcile/converge/report.ts",
       "src/reconcile/status/write-status.ts",
-      "src/reconcile/logs/forward-status.ts",
+      "src/logs/forward-status.ts",
       "src/reconcile/status/report-unattached.ts",
       // A record that is older than its report was restored from a backup. Without a status, nothing is compared.
       "src/reconcile/converge/run.ts",

@@ -1,8 +1,8 @@
 // Forwards the logs of all instances. Instances that do not forward logs cost nothing.
 import type { WorkResult } from "../async/workers.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
-import { type ForwardOutcome, forwardLogs } from "../reconcile/logs/forward-logs.ts";
-import { type ForwardLogsPorts, type ForwardMemory, newForwardMemory } from "../reconcile/logs/forward-ports.ts";
+import { type ForwardOutcome, forwardLogs } from "../logs/forward-logs.ts";
+import { type ForwardLogsPorts, type ForwardMemory, newForwardMemory } from "../logs/forward-ports.ts";
 import { Controller, type ControllerOptions, type Ended } from "./controller.ts";
 
 export interface ForwardRun {

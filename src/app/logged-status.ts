@@ -2,8 +2,8 @@
 import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
 import { resourceKey, type ResourceMeta, type ResourceRef } from "../model/resource.ts";
-import type { LogStatusPort } from "../reconcile/logs/forward-ports.ts";
-import { keepLogPart } from "../reconcile/logs/forward-status.ts";
+import type { LogStatusPort } from "../logs/forward-ports.ts";
+import { keepLogPart } from "../logs/forward-status.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import type { ClusterStatus } from "../source/cluster/cluster-status.ts";
 import type { LogFields, Logger } from "../telemetry/log.ts";

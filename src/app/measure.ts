@@ -5,7 +5,7 @@ import { listNames } from "../model/declared.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import type { FeedObserver } from "../reconcile/feeds/feed-ports.ts";
-import type { BlockPublisher } from "../reconcile/logs/forward-ports.ts";
+import type { BlockPublisher } from "../logs/forward-ports.ts";
 import type { ReconcileObserver } from "../reconcile/ports.ts";
 import { isCutOff } from "../reconcile/run-result.ts";
 import { instanceStatus } from "../reconcile/status/instance-status.ts";

@@ -3,13 +3,13 @@ import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey } from "../model/resource.ts";
-import { autoBlockPublisher, type BlockBook } from "../reconcile/blocking/block-book.ts";
+import { autoBlockPublisher, type BlockBook } from "../blocks/block-book.ts";
 import type { ReconcilePorts, SourcePort } from "../reconcile/ports.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import type { StateDirectory } from "../source/directory/state-directory.ts";
-import type { ForwardLogsPorts } from "../reconcile/logs/forward-ports.ts";
+import type { ForwardLogsPorts } from "../logs/forward-ports.ts";
 import { FileRecordStore } from "../records/file-record-store.ts";
-import { LogRecords } from "../records/log-records.ts";
+import { LogRecords } from "../logs/log-records.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import type { WafClients } from "./waf-clients.ts";
 

@@ -18,9 +18,9 @@ import { DirectorySource } from "../source/directory/directory-source.ts";
 import type { EnvironmentKey } from "../source/directory/gather.ts";
 import type { Unattached } from "../source/directory/gather.ts";
 import { placeOfSource } from "../source/directory/snapshot.ts";
-import type { BlockBook } from "../reconcile/blocking/block-book.ts";
-import { withAutoBlocks } from "../reconcile/blocking/block-source.ts";
-import { blockStatusFrom } from "../reconcile/blocking/block-status.ts";
+import type { BlockBook } from "../blocks/block-book.ts";
+import { withAutoBlocks } from "../blocks/block-rules.ts";
+import { blockStatusFrom } from "../blocks/block-status.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
@@ -320,9 +320,9 @@ export class Standalone {
 
   /** The results of the log reader. Only `run` reads and judges the logs; all other commands use its records. */
   async #openBlocks(): Promise<BlockBook> {
-    const { BlockBook } = await import("../reconcile/blocking/block-book.ts");
+    const { BlockBook } = await import("../blocks/block-book.ts");
     const { FileRecordStore } = await import("../records/file-record-store.ts");
-    const { LogRecords } = await import("../records/log-records.ts");
+    const { LogRecords } = await import("../logs/log-records.ts");
     this.#blocks ??= new BlockBook({
       records: new LogRecords(new FileRecordStore(this.#store.state)),
       clock: this.#options.clock,

@@ -5,7 +5,7 @@ import { realClock } from "../async/clock.ts";
 import type { Entry } from "../address/entry.ts";
 import { networkOf } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
-import { type LogPort, readLogs } from "../reconcile/logs/read-logs.ts";
+import { type LogPort, readLogs } from "../logs/read-logs.ts";
 import { rowsOfClients } from "./logs/log-filter.ts";
 import { inThousands } from "../model/sentence.ts";
 

@@ -3,9 +3,9 @@
 import { realClock } from "../async/clock.ts";
 import { inThousands } from "../model/sentence.ts";
 import { dayOf, formatDay } from "../model/time-text.ts";
-import type { LogPlan } from "../plan/logs/log-days.ts";
-import type { LogReaderPorts } from "../reconcile/logs/read-logs.ts";
-import { countLogs } from "../reconcile/logs/read-logs.ts";
+import type { LogPlan } from "../logs/log-days.ts";
+import type { LogReaderPorts } from "../logs/read-logs.ts";
+import { countLogs } from "../logs/read-logs.ts";
 import { fileProblem, statUserFile } from "../source/directory/atomic-file.ts";
 import { LockFile } from "../source/directory/lock-file.ts";
 import { asCommandError, CommandError } from "./describe-error.ts";

@@ -4,7 +4,7 @@ import { realClock } from "../async/clock.ts";
 import { counted } from "../model/sentence.ts";
 import { checkReportFile, reportPage, writeReportFile } from "../pages/report.ts";
 import { readRequests } from "../pages/requests.ts";
-import type { LogPlan } from "../plan/logs/log-days.ts";
+import type { LogPlan } from "../logs/log-days.ts";
 import { dayOf } from "../model/time-text.ts";
 import { parseRange, retentionWarning } from "./logs/log-range.ts";
 import { LogWatch, logFaultError } from "./logs/log-watch.ts";

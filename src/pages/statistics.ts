@@ -5,7 +5,7 @@ import type { Entry } from "../address/entry.ts";
 import { readObservedEntry } from "../address/entry.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { dayMs, hourMs, minuteMs } from "../model/time-text.ts";
-import { labelOfReason } from "../plan/logs/row-tests.ts";
+import { labelOfReason } from "../logs/row-tests.ts";
 
 /** How many strings of each kind are kept when there are too many. */
 const keptMax = 10_000;

@@ -1,8 +1,8 @@
 // Blocked requests in a real OpenTelemetry Collector: sent by the operator, and by the sender alone.
 // Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createOtlpLogs } from "../../src/telemetry/otlp-logs.ts";
-import type { OtlpLogs } from "../../src/telemetry/otlp-logs.ts";
+import { createOtlpLogs } from "../../src/logs/otlp-logs.ts";
+import type { OtlpLogs } from "../../src/logs/otlp-logs.ts";
 import { findCollector } from "../support/control-plane/go-programs.ts";
 import { describeWithFound } from "../support/processes/describe-missing.ts";
 import { CollectorProcess } from "./collector-process.ts";

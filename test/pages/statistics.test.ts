@@ -3,7 +3,7 @@ import { array, assert, integer, property } from "fast-check";
 import type { LogEntry } from "../../src/model/log-entry.ts";
 import type { RequestSummary } from "../../src/pages/statistics.ts";
 import { FrequentCounter, RequestStatistics, TimeBars, textLengthMax } from "../../src/pages/statistics.ts";
-import { labelOfReason } from "../../src/plan/logs/row-tests.ts";
+import { labelOfReason } from "../../src/logs/row-tests.ts";
 import { row } from "../support/fakes/scripted-logs.ts";
 
 const dayMs = 86_400_000;

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { readLogs } from "../../src/reconcile/logs/read-logs.ts";
+import { readLogs } from "../../src/logs/read-logs.ts";
 import { dayNumber, logKey, logWorld } from "../support/worlds/log-world.ts";
 
 test("a write waits only for the page of logs in flight, and not for the remaining pages", async () => {

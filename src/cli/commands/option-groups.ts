@@ -1,7 +1,7 @@
 // Groups of options that several commands share, and the parsers of option values.
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
-import { logPlans } from "../../plan/logs/log-days.ts";
+import { logPlans } from "../../logs/log-days.ts";
 import { CommandError } from "../describe-error.ts";
 
 /** The formats of `--since` and `--until`. */

@@ -3,11 +3,11 @@
 import type { Clock } from "../../async/clock.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
-import { LogCursor } from "../../plan/logs/cursor.ts";
-import type { DayRange } from "../../plan/logs/cursor.ts";
-import type { DaySummary } from "../../plan/logs/day-reading.ts";
+import { LogCursor } from "../../logs/cursor.ts";
+import type { DayRange } from "../../logs/cursor.ts";
+import type { DaySummary } from "../../logs/day-reading.ts";
 import { dayOf } from "../../model/time-text.ts";
-import { type LogPiece, type LogReaderPorts, randomSeed, readLogs } from "../../reconcile/logs/read-logs.ts";
+import { type LogPiece, type LogReaderPorts, randomSeed, readLogs } from "../../logs/read-logs.ts";
 import type { LogPosition } from "./log-checkpoint.ts";
 import type { LogFilter } from "./log-filter.ts";
 import type { LogFormat } from "./log-format.ts";

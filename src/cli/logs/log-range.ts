@@ -1,8 +1,8 @@
 // The requested time range, validated by the rules of the API before any call. The API supports only whole days; if a time was
 // given, rows outside the range are dropped after the read.
 import { dayOf, formatDay } from "../../model/time-text.ts";
-import type { DayRange } from "../../plan/logs/cursor.ts";
-import { firstKeptDay, type LogPlan, logRetentionDays } from "../../plan/logs/log-days.ts";
+import type { DayRange } from "../../logs/cursor.ts";
+import { firstKeptDay, type LogPlan, logRetentionDays } from "../../logs/log-days.ts";
 import { logTimeMs } from "../../model/log-entry.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Bound } from "../arguments.ts";

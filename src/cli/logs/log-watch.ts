@@ -1,9 +1,9 @@
 // Tells users what happens while logs are read: progress, long waits, problems of the rows, and why reading failed.
 import { inThousands } from "../../model/sentence.ts";
 import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
-import type { DaySummary } from "../../plan/logs/day-reading.ts";
+import type { DaySummary } from "../../logs/day-reading.ts";
 import { formatDay } from "../../model/time-text.ts";
-import { defectWords, type LogWait } from "../../reconcile/logs/read-logs.ts";
+import { defectWords, type LogWait } from "../../logs/read-logs.ts";
 import { CommandError } from "../describe-error.ts";
 import type { DeclaredKey } from "../targets/open-waf.ts";
 import { keyHint, removedQuery } from "../targets/open-waf.ts";

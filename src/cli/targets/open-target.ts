@@ -2,8 +2,8 @@
 // target needs are loaded on demand.
 import { baseUrlObjection } from "../../app/base-url-policy.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import type { LogPlan } from "../../plan/logs/log-days.ts";
-import { logPlans } from "../../plan/logs/log-days.ts";
+import type { LogPlan } from "../../logs/log-days.ts";
+import { logPlans } from "../../logs/log-days.ts";
 import type { WafClient } from "../../waf/client.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Closable, Session } from "../session.ts";

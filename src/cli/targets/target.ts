@@ -18,7 +18,7 @@ import { withoutEnded } from "../../plan/feeds/feed-state.ts";
 import { FeedRecords } from "../../records/feed-records.ts";
 import { HistoryRecords } from "../../records/history-records.ts";
 import { createInventoryRecords } from "../../records/inventory-records.ts";
-import { LogRecords } from "../../records/log-records.ts";
+import { LogRecords } from "../../logs/log-records.ts";
 import type { RecordStore } from "../../records/record-store.ts";
 import { CommandError } from "../describe-error.ts";
 import type { LiveLists } from "./open-waf.ts";
@@ -235,8 +235,8 @@ function viewOfFeed(feed: DeclaredFeed | undefined, loaded: Awaited<ReturnType<F
 /** Adds the clients that WafAutoBlocks listed, from the records of the log reader. */
 async function withRecordedBlocks(gathered: Gathered, records: Pick<LogRecords, "load">): Promise<Gathered> {
   if (gathered.autoBlocks === undefined) return gathered;
-  const { BlockBook } = await import("../../reconcile/blocking/block-book.ts");
-  const { withBlockRules } = await import("../../reconcile/blocking/block-source.ts");
+  const { BlockBook } = await import("../../blocks/block-book.ts");
+  const { withBlockRules } = await import("../../blocks/block-rules.ts");
   const book = new BlockBook({ records, clock: realClock, onChange: () => undefined });
   return withBlockRules(gathered, await book.view(gathered.instance.meta));
 }

@@ -1,7 +1,7 @@
 // WafAutoBlocks for tests: fields that a test does not set have the defaults of the CRD.
 import type { DeclaredAutoBlock, LogMatch } from "../../../src/model/auto-block.ts";
 import { type LogEntry, logTimeMs } from "../../../src/model/log-entry.ts";
-import type { JudgedRow } from "../../../src/plan/blocking/judge.ts";
+import type { JudgedRow } from "../../../src/blocks/judge.ts";
 import { aMeta, instanceName } from "./declare.ts";
 import type { MetaOverrides } from "./declare.ts";
 

@@ -2,7 +2,7 @@
 import { parseDay } from "../../../src/model/time-text.ts";
 import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
 import type { WafFault, WafFaultCode, WafResult } from "../../../src/model/waf-result.ts";
-import type { LogPiece, LogPort } from "../../../src/reconcile/logs/read-logs.ts";
+import type { LogPiece, LogPort } from "../../../src/logs/read-logs.ts";
 
 /** One row, identified by its path. */
 export function row(path: string, more: Partial<LogEntry> = {}): LogEntry {

@@ -75,17 +75,17 @@ export const featureMutations: readonly Mutation[] = [
   ...breaks("src/clears/cache-clear.ts", "test/clears/cache-clear.test.ts", {
     "setting the clock back delays no clear of a guest": ".filter((atMs) => atMs <= nowMs + intervalMs); → ;",
   }),
-  ...breaks("src/plan/logs/cursor.ts", "simulation", {
+  ...breaks("src/logs/cursor.ts", "simulation", {
     "log rows that arrive late are forwarded":
       "const first = Math.min(this.#nextDay, this.#openDay, today - lookbackDays); → const first = today + 0 * lookbackDays;",
   }),
-  ...breaks("src/plan/logs/cursor.ts", "test/reconcile/logs/forward-logs.test.ts", {
+  ...breaks("src/logs/cursor.ts", "test/logs/forward-logs.test.ts", {
     "a clock that was ahead neither stops the reading of logs nor loses or repeats rows":
       "if (this.#nextDay > today + 1) this.#goBack(today, lookbackDays); →",
     "the latest days with log rows stay known, whatever the clock says":
       "const newest = this.#newestDay === 0 ? today : this.#newestDay; → const newest = today;",
   }),
-  ...breaks("src/plan/logs/cursor.ts", "test/reconcile/logs/judge-logs.test.ts", {
+  ...breaks("src/logs/cursor.ts", "test/blocks/judge-logs.test.ts", {
     "the latest day with log rows is one of their own times":
       'const own = Math.floor(logTimeMs(timestamp) / dayMs); → const own = timestamp === "" ? Math.floor(logTimeMs(timestamp) / dayMs) : day;',
   }),
@@ -93,7 +93,7 @@ export const featureMutations: readonly Mutation[] = [
     "the time of a log row without a zone is in UTC":
       "hasNoZone ? `${timestamp}Z` : timestamp → hasNoZone ? `${timestamp}` : timestamp",
   }),
-  ...breaks("src/reconcile/logs/judge-rows.ts", "test/reconcile/logs/judge-logs.test.ts", {
+  ...breaks("src/blocks/judge-day.ts", "test/blocks/judge-logs.test.ts", {
     "automatic blocks count no rows of another day than the one that was asked":
       "!Number.isNaN(atMs) && dayOf(atMs) !== day → !Number.isNaN(atMs) && dayOf(atMs) !== day && day < 0",
     "automatic blocks count no day that is not complete":
@@ -109,20 +109,20 @@ export const featureMutations: readonly Mutation[] = [
     "a day is read again if rows were missing, even if no new ones came":
       "isComplete: came >= total → isComplete: true",
   }),
-  ...breaks("src/plan/blocking/judge.ts", "test/reconcile/logs/judge-logs.test.ts", {
+  ...breaks("src/blocks/judge.ts", "test/blocks/judge-logs.test.ts", {
     "automatic blocks count none of several equal rows twice": "if (copy <= known) continue; →",
   }),
-  ...breaks("src/plan/blocking/judge.ts", "test/plan/blocking/judge.test.ts", {
+  ...breaks("src/blocks/judge.ts", "test/blocks/judge.test.ts", {
     "requests that automatic blocks counted stay counted for their window":
       "this.#oldestMs(nowMs) - this.#declared.windowMs → this.#oldestMs(nowMs)",
     "a single client does not cause its network to be blocked": "found.sources >= sourcesOfNetworkMin && →",
   }),
-  ...breaks("src/reconcile/logs/forward-run.ts", "test/reconcile/logs/judge-logs.test.ts", {
+  ...breaks("src/logs/forward-run.ts", "test/blocks/judge-logs.test.ts", {
     "a day that automatic blocks did not count is read again":
       "judged?.isComplete === false ? undefined : total → total",
     "each row is evaluated once": "memory.judges = known?.judges ?? new Judges(); →",
   }),
-  ...breaks("src/reconcile/logs/forward-run.ts", "simulation", {
+  ...breaks("src/logs/forward-run.ts", "simulation", {
     "log rows count as forwarded only after the output has accepted them":
       "if (problem !== undefined) {\n        cursor.giveBack(day, entries.slice(start)); → if (problem !== undefined) {",
     "log rows that are recorded as forwarded are not forwarded again":
@@ -132,15 +132,15 @@ export const featureMutations: readonly Mutation[] = [
     "a namespace leaves reading responses of feeds to the others":
       "{ atOnceMax: 6, ofGroupMax: 3 } → { atOnceMax: 6, ofGroupMax: 6 }",
   }),
-  ...breaks("src/plan/logs/day-reading.ts", "test/plan/logs/day-reading.test.ts", {
+  ...breaks("src/logs/day-reading.ts", "test/logs/day-reading.test.ts", {
     "log rows that were forwarded too often are reported":
       "broken, brokenCount, surplus: this.#surplus() } → broken, brokenCount, surplus: 0 * this.#surplus() }",
   }),
-  ...breaks("src/plan/blocking/judges.ts", "test/plan/blocking/judges.test.ts", {
+  ...breaks("src/blocks/judges.ts", "test/blocks/judges.test.ts", {
     "a stale view of a WafAutoBlock that was created again loses no listed client":
       '!key.endsWith(" ") && listed.some( → key.endsWith(" ") && listed.some(',
   }),
-  ...breaks("src/plan/blocking/client-address.ts", "test/plan/blocking/judge.test.ts", {
+  ...breaks("src/blocks/judge.ts", "test/blocks/judge.test.ts", {
     "a `client_ip` that is not a single address blocks no client":
       'const read = readAddress(text.trim()); → const read = readAddress(text.trim().split(/[,/]/)[0] ?? "");',
   }),

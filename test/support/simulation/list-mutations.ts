@@ -372,18 +372,18 @@ export const listMutations: readonly Mutation[] = [
     "the record of a former feed of the same name counts as absent":
       "owner !== undefined && spec?.feed?.uid !== owner.uid → owner !== undefined && spec?.feed?.uid === ''",
   }),
-  ...breaks("src/plan/lists/yielding.ts", "test/plan/instance/auto-blocks.test.ts", {
+  ...breaks("src/plan/lists/yielding.ts", "test/blocks/block-rules.test.ts", {
     "automatic blocks exempt what the WAF's own allowlist shows": "basis), ...others]; → basis)];",
     "automatic blocks exempt the current primary origin": "[...yieldsTo, ...primary] → [...yieldsTo]",
   }),
-  ...breaks("src/plan/instance/draft-rule.ts", "test/plan/instance/auto-blocks.test.ts", {
+  ...breaks("src/plan/instance/draft-rule.ts", "test/blocks/block-rules.test.ts", {
     "exempt clients are not blocked automatically":
       "withoutYielded(rule, guarded.entries, basis); → guarded.entries ?? basis;",
   }),
-  ...breaks("src/plan/lists/rule-entries.ts", "test/plan/instance/auto-blocks.test.ts", {
+  ...breaks("src/plan/lists/rule-entries.ts", "test/blocks/block-rules.test.ts", {
     "automatic blocks end on time": "firstEndMs > nowMs) return part; → firstEndMs > 0) return part;",
   }),
-  ...breaks("src/reconcile/blocking/block-source.ts", "test/plan/instance/auto-blocks.test.ts", {
+  ...breaks("src/blocks/block-rules.ts", "test/blocks/block-rules.test.ts", {
     "a guest's origins exempt no visitor from the owner's automatic blocks":
       'origin.meta.namespace === meta.namespace ? → origin.meta.namespace !== "" ?',
     "the guards for removals do not count automatic blocks that have ended": "{ has: () => true }; → undefined;",

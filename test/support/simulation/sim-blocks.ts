@@ -5,7 +5,7 @@ import type { DeclaredAutoBlock } from "../../../src/model/auto-block.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
-import type { PublishedJudgements } from "../../../src/plan/blocking/judges.ts";
+import type { PublishedJudgements } from "../../../src/blocks/judges.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { allowing } from "../builders/declare.ts";
 import { anAutoBlock } from "../builders/declare-auto-block.ts";

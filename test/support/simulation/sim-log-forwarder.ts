@@ -5,10 +5,10 @@ import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
-import { autoBlockPublisher } from "../../../src/reconcile/blocking/block-book.ts";
-import type { BlockBook } from "../../../src/reconcile/blocking/block-book.ts";
-import type { ForwardLogsPorts } from "../../../src/reconcile/logs/forward-ports.ts";
-import type { LogPort } from "../../../src/reconcile/logs/read-logs.ts";
+import { autoBlockPublisher } from "../../../src/blocks/block-book.ts";
+import type { BlockBook } from "../../../src/blocks/block-book.ts";
+import type { ForwardLogsPorts } from "../../../src/logs/forward-ports.ts";
+import type { LogPort } from "../../../src/logs/read-logs.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
 

@@ -4,7 +4,7 @@ import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
 import { dayMs, dayOf, parseDay } from "../../../src/model/time-text.ts";
-import type { LoadedLogRecord, LogRecord, SavedLogRecord } from "../../../src/reconcile/logs/forward-ports.ts";
+import type { LoadedLogRecord, LogRecord, SavedLogRecord } from "../../../src/logs/forward-ports.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { anEntry } from "../worlds/forward-world.ts";
 import { LogOracle, type Output } from "./log-oracle.ts";

@@ -3,7 +3,7 @@ import { parseDay } from "../../../src/model/time-text.ts";
 import type { Clock } from "../../../src/async/clock.ts";
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
-import type { LogReaderPorts } from "../../../src/reconcile/logs/read-logs.ts";
+import type { LogReaderPorts } from "../../../src/logs/read-logs.ts";
 import type { FaultEffect, FaultRule } from "../../../src/simulator/fault-rule.ts";
 import { makeLogEntry, visibleAtMs } from "../../../src/simulator/log-entries.ts";
 import { startSimulator } from "../../../src/simulator/start-simulator.ts";

@@ -1,0 +1,103 @@
+// Wraps a source of resources and adds a rule for each WafAutoBlock: its source is the log of blocked requests, and its entries are the
+// clients that the log reader listed, each with its own end. Everything else is passed through.
+import type { Entry } from "../address/entry.ts";
+import { decideAttachment } from "../model/attachment.ts";
+import type { DeclaredAutoBlock, JudgedEntry } from "../model/auto-block.ts";
+import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
+import { inThousands } from "../model/sentence.ts";
+import { secondText } from "../model/time-text.ts";
+import { visibleText } from "../model/visible-text.ts";
+import { blockKey } from "./judges.ts";
+import type { SourcePort } from "../reconcile/ports.ts";
+import type { BlockBook, BlocksView } from "./block-book.ts";
+
+/** The owners of an entry name its source, also in the record. */
+const logSource = "the log of blocked requests";
+
+export function withAutoBlocks(source: SourcePort, book: Pick<BlockBook, "view" | "version">): SourcePort {
+  // Plans are cached by this object, so it must stay the same while nothing changes.
+  const known = new WeakMap<Gathered, { readonly view: BlocksView; readonly gathered: Gathered }>();
+  const extend = async (gathered: Gathered | undefined): Promise<Gathered | undefined> => {
+    if (gathered?.autoBlocks === undefined) return gathered;
+    const view = await book.view(gathered.instance.meta);
+    const before = known.get(gathered);
+    if (before?.view === view) return before.gathered;
+    const extended = withBlockRules(gathered, view);
+    known.set(gathered, { view, gathered: extended });
+    return extended;
+  };
+  return {
+    ...source,
+    gather: async (instance) => await extend(await source.gather(instance)),
+    confirm: async (instance, options) => {
+      const confirmed = await source.confirm(instance, options);
+      return confirmed.state === "Failed" ? confirmed : { ...confirmed, gathered: await extend(confirmed.gathered) };
+    },
+    version: (instance) => source.version(instance) + book.version(instance),
+  };
+}
+
+/** Returns the gathered objects with an additional rule for each WafAutoBlock. */
+export function withBlockRules(gathered: Gathered, view: BlocksView): Gathered {
+  const rules = (gathered.autoBlocks ?? []).map((declared) => blockRule(declared, gathered, view));
+  return rules.length === 0 ? gathered : { ...gathered, rules: [...gathered.rules, ...rules] };
+}
+
+/** The rule of a WafAutoBlock. */
+export function blockRule(declared: DeclaredAutoBlock, gathered: Gathered, view: BlocksView): GatheredRule {
+  const { meta, instance, exempt, mode } = declared;
+  // A guest's origins exempt nobody from the owner's automatic blocks.
+  const origins = gathered.origins.flatMap((origin) => (origin.meta.namespace === meta.namespace ? [origin.host] : []));
+  return {
+    rule: {
+      meta,
+      instance,
+      action: "Block",
+      addresses: [],
+      addressesFrom: [],
+      feeds: [],
+      except: [],
+      aggregate: false,
+      expiresAtMs: undefined,
+      ttlMs: undefined,
+      priority: 0,
+      deletionPolicy: "Delete",
+      yieldsTo: [...exempt, ...origins],
+      ...(mode === "Suggest" && { suggests: true }),
+    },
+    texts: [
+      view.state === "Known"
+        ? listedText(view.judgements.get(blockKey(meta))?.entries ?? [], maxTtlOf(declared, gathered))
+        : { state: "Missing", source: logSource, problem: view.problem },
+    ],
+  };
+}
+
+/** Whatever the log no longer lists has ended by itself. */
+const ended = { has: () => true };
+
+function listedText(clients: readonly JudgedEntry[], maxTtlMs: number): AddressText {
+  return {
+    state: "Listed",
+    source: logSource,
+    entries: clients.map(({ entry }) => entry),
+    ending: new Map(clients.map(({ entry, sinceMs, untilMs }) => [entry, Math.min(untilMs, sinceMs + maxTtlMs)])),
+    ended,
+    evidence: new Map<Entry, string>(clients.map((client) => [client.entry, evidenceOf(client)])),
+  };
+}
+
+/** How long the grant of its namespace allows an entry to last. */
+function maxTtlOf({ meta: { kind, namespace } }: DeclaredAutoBlock, { instance, namespaceLabels }: Gathered): number {
+  const attachment = decideAttachment(instance, kind, namespace, namespaceLabels.get(namespace));
+  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
+  return grant?.maxTtlMs ?? Number.POSITIVE_INFINITY;
+}
+
+/** `63 requests from 2026-11-22T09:12:01Z to 2026-11-22T09:14:30Z: 60 SQL Injection, 3 Scanner`. */
+function evidenceOf({ requests, firstMs, lastMs, reasons, times }: JudgedEntry): string {
+  const count = requests === 1 ? "1 request" : `${inThousands(requests)} requests`;
+  const why = reasons.map(({ label, requests: of }) => `${inThousands(of)} ${visibleText(label)}`).join(", ");
+  const again = times === 1 ? "" : `; listed ${times} times`;
+  return `${count} from ${secondText(firstMs)} to ${secondText(lastMs)}${why === "" ? "" : `: ${why}`}${again}`;
+}

@@ -1,0 +1,179 @@
+// The status of a WafAutoBlock, from the facts of a run: whether its clients are on the blocklist, and the evidence.
+import type { Condition } from "../api/conditions.ts";
+import { findCondition, formatTime, removeCondition, setCondition, withTransitionTimesOf } from "../api/conditions.ts";
+import type { ReasonOf } from "../api/reasons.ts";
+import type { WafAutoBlockStatus } from "../api/waf-auto-block.ts";
+import { entriesShownMax } from "../api/waf-auto-block.ts";
+import type { DeclaredAutoBlock, JudgedEntry, Judgement, ReadingReport } from "../model/auto-block.ts";
+import { counted, inThousands, shortened } from "../model/sentence.ts";
+import { visibleText } from "../model/visible-text.ts";
+import { autoBlocksMax, judgedBlocks } from "./judges.ts";
+import { blockKey } from "./judges.ts";
+import type { RuleProgress } from "../plan/instance/progress.ts";
+import { ruleProgress } from "../plan/instance/progress.ts";
+import { type CompiledRule, endOf } from "../plan/lists/compiled-rule.ts";
+import type { BlockBook } from "./block-book.ts";
+import type { RunFacts } from "../reconcile/facts.ts";
+import type { ReconcilePorts } from "../reconcile/ports.ts";
+import { assessRule } from "../reconcile/status/assess-rule.ts";
+import type { SyncedFinding } from "../reconcile/status/conditions.ts";
+import { accepted, conditionsOf } from "../reconcile/status/conditions.ts";
+
+const labelLengthMax = 100;
+
+/** Reports the rules of WafAutoBlocks. */
+export function blockStatusFrom(book: Pick<BlockBook, "known">): NonNullable<ReconcilePorts["statusOf"]> {
+  return (before, rule, facts) => {
+    const { meta } = rule.rule;
+    if (meta.kind !== "WafAutoBlock") return undefined;
+    const declared = facts.gathered.autoBlocks?.find((one) => blockKey(one.meta) === blockKey(meta));
+    if (declared === undefined) return undefined;
+    const view = book.known(declared.instance);
+    const [judgement = nothing, reading] =
+      view?.state === "Known" ? [view.judgements.get(blockKey(meta)), view.reading] : [];
+    return autoBlockStatus(before, rule, { declared, judgement, reading }, facts);
+  };
+}
+
+/** What the log reader knows about one WafAutoBlock. */
+interface JudgedRule {
+  readonly declared: DeclaredAutoBlock;
+  readonly judgement: Judgement;
+  /** Undefined until the logs were read once. */
+  readonly reading: ReadingReport | undefined;
+}
+
+const nothing: Judgement = {
+  entries: [],
+  rows: { matched: 0, late: 0, unreadable: 0 },
+  lastRowMs: undefined,
+  leftOut: 0,
+};
+
+function autoBlockStatus(
+  before: Partial<WafAutoBlockStatus>,
+  rule: CompiledRule,
+  judged: JudgedRule,
+  facts: RunFacts,
+): Partial<WafAutoBlockStatus> {
+  const { observed, plan, inventory } = facts;
+  const { generation } = rule.rule.meta;
+  const isKnown = observed !== undefined && plan !== undefined && inventory !== undefined;
+  const progress = isKnown ? ruleProgress(rule, observed, plan, inventory.entries) : undefined;
+  const conditions = conditionsOf(
+    before.conditions ?? [],
+    {
+      accepted:
+        rule.verdict === "Accepted" ? accepted : { status: "False", reason: rule.verdict, message: rule.message },
+      synced: assess(rule, judged, progress, facts),
+    },
+    generation,
+    facts.nowMs,
+  );
+  const { rows, leftOut, lastRowMs } = judged.judgement;
+  const listed = judged.judgement.entries.filter(({ entry }) => (rule.suggested ?? rule.entries).has(entry));
+  const isEnforced = judged.declared.mode === "Enforce";
+  return {
+    ...before,
+    observedGeneration: generation,
+    // A condition that trouble with the logs sets back to its former status has not changed.
+    conditions: withTransitionTimesOf(withReading(conditions, rule, judged, facts), before.conditions ?? []),
+    listed: listed.length,
+    synced: isEnforced && progress !== undefined ? `${progress.synced}/${progress.desired}` : undefined,
+    rows,
+    leftOut,
+    lastRequestTime: lastRowMs === undefined ? undefined : formatTime(lastRowMs),
+    clients: listed
+      .toSorted((a, b) => b.sinceMs - a.sinceMs)
+      .slice(0, entriesShownMax)
+      .map((client) => clientOf(client, rule)),
+  };
+}
+
+function clientOf(
+  { entry, sinceMs, untilMs, times, requests, firstMs, lastMs, reasons }: JudgedEntry,
+  rule: CompiledRule,
+) {
+  return {
+    entry,
+    since: formatTime(sinceMs),
+    until: formatTime(endOf(rule, entry) ?? untilMs),
+    times,
+    requests,
+    firstRequest: formatTime(firstMs),
+    lastRequest: formatTime(lastMs),
+    reasons: reasons.map((one) => `${shortened(visibleText(one.label), labelLengthMax)}: ${inThousands(one.requests)}`),
+  };
+}
+
+function assess(
+  rule: CompiledRule,
+  { declared }: JudgedRule,
+  progress: RuleProgress | undefined,
+  facts: RunFacts,
+): SyncedFinding {
+  const found = assessRule(rule, progress, facts);
+  if (found.reason !== "Synced") return found;
+  const count = counted((rule.suggested ?? rule.entries).size, "client", "clients");
+  const message = declared.mode === "Suggest" ? `${count} suggested. No client is blocked.` : `${count} blocked.`;
+  return { ...found, message };
+}
+
+function withReading(
+  before: readonly Condition[],
+  rule: CompiledRule,
+  judged: JudgedRule,
+  { gathered, nowMs }: RunFacts,
+): readonly Condition[] {
+  const { declared, judgement } = judged;
+  const { generation: observedGeneration } = declared.meta;
+  if (!rule.isAttached) return removeCondition(removeCondition(before, "LogsJudged"), "Incomplete");
+  const reading = readingOf(judged, judgedBlocks(gathered).includes(declared));
+  const judgedLogs = setCondition(before, { type: "LogsJudged", ...reading, observedGeneration }, nowMs);
+  const conditions = withTrouble(judgedLogs, reading, observedGeneration, nowMs);
+  const isFull = judgement.entries.length >= declared.maxEntries && judgement.leftOut > 0;
+  if (!isFull) return removeCondition(conditions, "Incomplete");
+  const message = `${counted(declared.maxEntries, "client is", "clients are")} listed, the maximum in spec.maxEntries. Clients have reached the threshold ${counted(judgement.leftOut, "time", "times")} without being listed.`;
+  return setCondition(
+    conditions,
+    { type: "Incomplete", status: "True", reason: "MaxEntriesReached", message, observedGeneration },
+    nowMs,
+  );
+}
+
+/** A WafAutoBlock whose logs can't be read is not ready, even if all clients that it has listed are on the blocklist. */
+function withTrouble(
+  before: readonly Condition[],
+  { status, reason, message }: Reading,
+  observedGeneration: number,
+  nowMs: number,
+): readonly Condition[] {
+  if (status !== "False" || findCondition(before, "Ready")?.status !== "True") return before;
+  const common = { message, observedGeneration } as const;
+  const ready = setCondition(before, { type: "Ready", status: "False", reason, ...common }, nowMs);
+  return reason === "TooManyAutoBlocks"
+    ? setCondition(ready, { type: "Stalled", status: "True", reason, ...common }, nowMs)
+    : setCondition(ready, { type: "Reconciling", status: "True", reason: "ProgressingWithRetry", ...common }, nowMs);
+}
+
+type Reading = {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: ReasonOf<"LogsJudged">;
+  readonly message: string;
+};
+
+function readingOf({ declared, reading }: JudgedRule, isJudged: boolean): Reading {
+  if (!isJudged) {
+    const message = `The instance has more than ${autoBlocksMax} WafAutoBlocks. Only the oldest are judged, starting with those in the instance's namespace.`;
+    return { status: "False", reason: "TooManyAutoBlocks", message };
+  }
+  if (declared.suspend) {
+    return {
+      status: "Unknown",
+      reason: "Suspended",
+      message: "The object is suspended: no further requests are counted.",
+    };
+  }
+  if (reading !== undefined) return reading as Reading;
+  return { status: "Unknown", reason: "Waiting", message: "The logs have not been read yet." };
+}

@@ -1,0 +1,316 @@
+// Judges the clients in the log rows of one WafAutoBlock: which ones reached the threshold, until when they are listed, and how often
+// they were listed before. A client is listed when its requests within one window, by their own times, reach the threshold. While it
+// is listed, its further requests are only evidence; only requests after the end count again, so every entry ends on time. Each time,
+// the entry lasts longer. Each row is judged once: callers save the judge together with the position in the log.
+import { type Entry, toEntry } from "../address/entry.ts";
+import { isMapped, networkAt, readAddress, unmapped } from "../address/network.ts";
+import { labelOfReason, countryTest, pathTest, reasonTest, statusTest } from "../logs/row-tests.ts";
+import type { RowTest } from "../logs/row-tests.ts";
+import type {
+  DeclaredAutoBlock,
+  JudgedEntry,
+  Judgement,
+  ReasonCount,
+  RowCounts,
+  LogMatch,
+} from "../model/auto-block.ts";
+import type { PrefixLengths } from "../model/declared.ts";
+import type { LogEntry } from "../model/log-entry.ts";
+import { hourMs } from "../model/time-text.ts";
+import { ClientCounts, requestsOf, sourcesKept } from "./client-counts.ts";
+import type { Counted, SavedCount, WindowCount } from "./client-counts.ts";
+
+/** A row that is further in the future has a wrong time. */
+const aheadMsMax = hourMs;
+/** The number of former entries kept to recognize repeat offenders; the oldest are dropped. */
+const formerMax = 2_000;
+/** The number of parsed addresses cached within one call. */
+const addressesKnownMax = 10_000;
+const reasonsShownMax = 3;
+const labelLengthMax = 64;
+/**
+ * A network is listed only if requests came from at least this many of its addresses: otherwise, a single client could get its
+ * neighbors blocked.
+ */
+export const sourcesOfNetworkMin = sourcesKept;
+
+interface Listed {
+  entry: Entry;
+  sinceMs: number;
+  untilMs: number;
+  times: number;
+  requests: number;
+  firstMs: number;
+  lastMs: number;
+  reasons: (string | number)[];
+}
+
+/** When a former entry ended, and how often the client had been listed until then. */
+interface Former {
+  readonly untilMs: number;
+  readonly times: number;
+}
+
+export interface JudgedRow {
+  readonly entry: LogEntry;
+  /** NaN if the row has no valid time. */
+  readonly atMs: number;
+  /** Equal for rows that may be the same request. */
+  readonly identity: number;
+  /** How many requests of this identity were judged before. */
+  readonly known: number;
+}
+
+export interface JudgeContext {
+  readonly nowMs: number;
+  /** Whether an entry must not be blocked. */
+  readonly isExempt: (entry: Entry) => boolean;
+}
+
+/** The state as JSON. */
+export interface SavedJudge {
+  readonly shape: string;
+  readonly listed: readonly Listed[];
+  readonly former: readonly (readonly [string, number, number])[];
+  readonly counts: readonly SavedCount[];
+  readonly rows: RowCounts;
+  readonly leftOut: number;
+  readonly lastRowMs?: number;
+}
+
+export class Judge {
+  #declared: DeclaredAutoBlock;
+  #matches: RowTest;
+  #counts: ClientCounts;
+  readonly #listed = new Map<Entry, Listed>();
+  readonly #former = new Map<string, Former>();
+  #rows = { matched: 0, late: 0, unreadable: 0 };
+  #leftOut = 0;
+  #lastRowMs: number | undefined;
+
+  /** @param saved the result of `save`; the parts that no longer fit the declaration are ignored */
+  constructor(declared: DeclaredAutoBlock, capacity: number, saved: SavedJudge | undefined) {
+    this.#declared = declared;
+    this.#matches = createRowMatcher(declared.match);
+    this.#counts = new ClientCounts(declared.windowMs, capacity);
+    if (saved === undefined) return;
+    for (const one of saved.listed) this.#listed.set(one.entry, { ...one, reasons: [...one.reasons] });
+    for (const [key, untilMs, times] of saved.former) this.#former.set(key, { untilMs, times });
+    this.#rows = { ...saved.rows };
+    this.#leftOut = saved.leftOut;
+    this.#lastRowMs = saved.lastRowMs;
+    if (saved.shape === shapeOf(declared)) this.#counts.restore(saved.counts);
+  }
+
+  /** Counts the rows of one page, in any order, with all rows of an identity. @returns the newly listed clients */
+  take(rows: readonly JudgedRow[], context: JudgeContext): readonly JudgedEntry[] {
+    this.expire(context.nowMs);
+    const listed: JudgedEntry[] = [];
+    const addresses = new Map<string, ClientAddress | undefined>();
+    const copies = new Map<number, number>();
+    for (const { entry: row, atMs, identity, known } of rows) {
+      if (!this.#matches(row)) continue;
+      const copy = (copies.get(identity) ?? 0) + 1;
+      copies.set(identity, copy);
+      // The known requests may have been any of the rows.
+      if (copy <= known) continue;
+      this.#rows.matched += 1;
+      const client = this.#addressOf(row.client_ip, addresses);
+      if (client === undefined || Number.isNaN(atMs) || atMs > context.nowMs + aheadMsMax) {
+        this.#rows.unreadable += 1;
+      } else if (atMs < this.#oldestMs(context.nowMs)) this.#rows.late += 1;
+      else listed.push(...this.#count(row, client, atMs, context));
+    }
+    return listed;
+  }
+
+  /** Drops expired entries and old records. */
+  expire(nowMs: number): void {
+    for (const [entry, { untilMs, times }] of this.#listed) {
+      if (untilMs > nowMs) continue;
+      this.#listed.delete(entry);
+      this.#former.delete(entry);
+      this.#former.set(entry, { untilMs, times });
+    }
+    for (const [key, { untilMs }] of this.#former) {
+      if (this.#former.size <= formerMax && untilMs + this.#declared.maxTtlMs > nowMs) continue;
+      this.#former.delete(key);
+    }
+    // A row that is just in time belongs to the window of older ones.
+    this.#counts.forgetBefore(this.#oldestMs(nowMs) - this.#declared.windowMs);
+  }
+
+  judgement(): Judgement {
+    const [rows, lastRowMs, leftOut] = [this.#rows, this.#lastRowMs, this.#leftOut];
+    return judgementOf({ listed: [...this.#listed.values()], rows, lastRowMs, leftOut });
+  }
+
+  /** The number of clients with counted requests. */
+  get clients(): number {
+    return this.#counts.size;
+  }
+
+  save(): SavedJudge {
+    return {
+      shape: shapeOf(this.#declared),
+      listed: [...this.#listed.values()].map((one) => ({ ...one, reasons: [...one.reasons] })),
+      former: [...this.#former].map(([key, { untilMs, times }]) => [key, untilMs, times]),
+      counts: this.#counts.save(),
+      rows: { ...this.#rows },
+      leftOut: this.#leftOut,
+      ...(this.#lastRowMs !== undefined && { lastRowMs: this.#lastRowMs }),
+    };
+  }
+
+  #addressOf(text: string, known: Map<string, ClientAddress | undefined>): ClientAddress | undefined {
+    if (known.has(text)) return known.get(text);
+    const { groupBy, networkPrefixLength } = this.#declared;
+    const client = readClientAddress(text, groupBy === "Network" ? networkPrefixLength : undefined);
+    if (known.size < addressesKnownMax) known.set(text, client);
+    return client;
+  }
+
+  /** Rows before this time are too old to list a client. */
+  #oldestMs(nowMs: number): number {
+    return nowMs - Math.max(hourMs, this.#declared.ttlMs, this.#declared.windowMs);
+  }
+
+  #count(row: LogEntry, { address, network }: ClientAddress, atMs: number, context: JudgeContext): JudgedEntry[] {
+    this.#lastRowMs = Math.max(this.#lastRowMs ?? atMs, atMs);
+    const reason = labelOfReason(row.block_reason).slice(0, labelLengthMax);
+    const standing = this.#listed.get(address) ?? (network === undefined ? undefined : this.#listed.get(network));
+    if (standing !== undefined) {
+      noteEvidence(standing, reason, atMs);
+      return [];
+    }
+    // During a former entry, requests were only evidence.
+    const formerMs = (key: string | undefined): number =>
+      key === undefined ? 0 : (this.#former.get(key)?.untilMs ?? 0);
+    const notBeforeMs = Math.max(formerMs(address), formerMs(network));
+    if (atMs < notBeforeMs) return [];
+    if (network !== undefined) {
+      const found = this.#counts.add({ key: network, atMs, reason, source: address, notBeforeMs });
+      if (found.sources >= sourcesOfNetworkMin && this.#isReached(found, network, context)) {
+        return this.#list(network, context);
+      }
+    }
+    const found = this.#counts.add({ key: address, atMs, reason, notBeforeMs });
+    return this.#isReached(found, address, context) ? this.#list(address, context) : [];
+  }
+
+  #isReached({ requests }: WindowCount, entry: Entry, { isExempt }: JudgeContext): boolean {
+    if (requests < this.#declared.threshold) return false;
+    if (!isExempt(entry)) return true;
+    // Checked again after the same number of further requests.
+    this.#counts.delete(entry);
+    return false;
+  }
+
+  #list(entry: Entry, { nowMs }: JudgeContext): JudgedEntry[] {
+    const counted = this.#counts.get(entry);
+    this.#counts.delete(entry);
+    if (counted === undefined) return [];
+    if (this.#listed.size >= this.#declared.maxEntries) {
+      this.#leftOut += 1;
+      return [];
+    }
+    const listed = listedFrom(entry, counted, nowMs, (this.#former.get(entry)?.times ?? 0) + 1, this.#declared);
+    this.#listed.set(entry, listed);
+    this.#former.delete(entry);
+    return [judgedEntry(listed)];
+  }
+}
+
+/** The judgement of a saved judge. */
+export function judgementOf({
+  listed,
+  rows,
+  lastRowMs,
+  leftOut,
+}: Pick<SavedJudge, "listed" | "rows" | "leftOut"> & { readonly lastRowMs?: number | undefined }): Judgement {
+  const entries = listed.map(judgedEntry);
+  entries.sort((a, b) => a.sinceMs - b.sinceMs || (a.entry < b.entry ? -1 : 1));
+  return { entries, rows: { ...rows }, lastRowMs, leftOut };
+}
+
+function listedFrom(
+  entry: Entry,
+  { firstMs, lastMs, steps, reasons }: Counted,
+  nowMs: number,
+  times: number,
+  declared: DeclaredAutoBlock,
+): Listed {
+  const untilMs = nowMs + ttlOf(declared, times);
+  const requests = requestsOf({ steps });
+  return { entry, sinceMs: nowMs, untilMs, times, requests, firstMs, lastMs, reasons: [...reasons] };
+}
+
+/** How long an entry lasts: longer each time, up to `maxTtl`. */
+export function ttlOf(
+  { ttlMs, repeatFactor, maxTtlMs }: Pick<DeclaredAutoBlock, "ttlMs" | "repeatFactor" | "maxTtlMs">,
+  times: number,
+): number {
+  return Math.min(maxTtlMs, ttlMs * repeatFactor ** (times - 1));
+}
+
+function noteEvidence(listed: Listed, reason: string, atMs: number): void {
+  listed.requests += 1;
+  listed.firstMs = Math.min(listed.firstMs, atMs);
+  listed.lastMs = Math.max(listed.lastMs, atMs);
+  const place = listed.reasons.indexOf(reason);
+  if (place >= 0) listed.reasons[place + 1] = Number(listed.reasons[place + 1]) + 1;
+}
+
+function judgedEntry({ reasons, ...listed }: Listed): JudgedEntry {
+  const counts: ReasonCount[] = [];
+  for (let place = 0; place < reasons.length; place += 2) {
+    counts.push({ label: String(reasons[place]), requests: Number(reasons[place + 1]) });
+  }
+  counts.sort((a, b) => b.requests - a.requests || (a.label < b.label ? -1 : 1));
+  return { ...listed, reasons: counts.slice(0, reasonsShownMax) };
+}
+
+/** Identifies the settings that counts depend on: counts with another shape are not comparable. */
+function shapeOf({ match, windowMs, groupBy, networkPrefixLength }: DeclaredAutoBlock): string {
+  return JSON.stringify([match, windowMs, groupBy, networkPrefixLength]);
+}
+
+export interface ClientAddress {
+  readonly address: Entry;
+  /** Undefined if no network was requested. */
+  readonly network: Entry | undefined;
+}
+
+/**
+ * The client of a log row as an entry. Only `client_ip` counts, never a header that the client controls, and only if it is a single address:
+ * a network or a list of addresses would block other clients. Undefined unless the string is one. @param prefixLengths the lengths of networks; undefined if none is needed */
+export function readClientAddress(text: string, prefixLengths: PrefixLengths | undefined): ClientAddress | undefined {
+  const read = readAddress(text.trim());
+  if (read === undefined) return undefined;
+  const client = (isMapped(read) ? unmapped(read) : undefined) ?? read;
+  const prefixLength = prefixLengths?.[client.family];
+  return {
+    address: toEntry(client),
+    network: prefixLength === undefined ? undefined : toEntry(networkAt(client.family, client.address, prefixLength)),
+  };
+}
+
+const tests: Readonly<Record<keyof LogMatch, (text: string) => RowTest | string>> = {
+  countries: countryTest,
+  reasons: reasonTest,
+  statuses: statusTest,
+  paths: pathTest,
+};
+
+/** The schema has validated the strings; an invalid one matches nothing. */
+export function createRowMatcher(match: LogMatch): RowTest {
+  const all = (Object.keys(tests) as (keyof LogMatch)[]).flatMap((field): RowTest[] => {
+    if (match[field].length === 0) return [];
+    const anyOf = match[field].flatMap((text) => {
+      const test = tests[field](text);
+      return typeof test === "string" ? [] : [test];
+    });
+    return [(entry) => anyOf.some((test) => test(entry))];
+  });
+  return (entry) => all.every((test) => test(entry));
+}

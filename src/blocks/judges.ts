@@ -1,0 +1,111 @@
+// The judges of all WafAutoBlocks of one instance: each of them gets each row once. They share one memory limit, and are saved together.
+import type { Entry } from "../address/entry.ts";
+import { decideAttachment } from "../model/attachment.ts";
+import type { DeclaredAutoBlock, JudgedEntry, Judgement } from "../model/auto-block.ts";
+import type { Gathered } from "../model/gathered.ts";
+import { nameKey, type ResourceMeta, byAge } from "../model/resource.ts";
+import { Judge, judgementOf, type SavedJudge } from "./judge.ts";
+import type { JudgedRow } from "./judge.ts";
+
+/** The number of clients with counted requests per instance, divided among its WafAutoBlocks. */
+export const clientsMax = 10_000;
+
+/** The number of WafAutoBlocks whose state is kept although they are not declared. */
+const absentMax = 8;
+
+/** Another WafAutoBlock with the same name starts from scratch. In a folder, objects have only a name. */
+export function blockKey(meta: ResourceMeta): string {
+  return `${nameKey(meta)} ${meta.uid}`;
+}
+
+/** By `blockKey`. */
+export type PublishedJudgements = ReadonlyMap<string, Judgement>;
+
+/** The state as JSON, by `blockKey`. */
+export type SavedJudges = Readonly<Record<string, SavedJudge>>;
+
+interface Seat {
+  readonly declared: DeclaredAutoBlock;
+  readonly judge: Judge;
+}
+
+export class Judges {
+  #seats = new Map<string, Seat>();
+  #saved: SavedJudges;
+
+  constructor(saved: SavedJudges = {}) {
+    this.#saved = saved;
+  }
+
+  /**
+   * Judges these WafAutoBlocks from now on. The state of others is kept until their last entry ends: after a restart, a stale cache may
+   * lack a WafAutoBlock, or show a former one with the same name.
+   */
+  use(blocks: readonly DeclaredAutoBlock[], nowMs: number): void {
+    const capacity = Math.floor(clientsMax / Math.max(1, blocks.length));
+    const isSame = blocks.length === this.#seats.size && blocks.every((one) => this.#seatOf(one)?.declared === one);
+    if (isSame) return;
+    const absent = new Map(Object.entries(this.save()));
+    this.#seats = new Map(
+      blocks.map((declared) => {
+        const key = blockKey(declared.meta);
+        const known = absent.get(key);
+        absent.delete(key);
+        return [key, { declared, judge: new Judge(declared, capacity, known) }];
+      }),
+    );
+    // In a folder, objects have no UID: there, nothing is stale.
+    const kept = [...absent].filter(
+      ([key, { listed }]) => !key.endsWith(" ") && listed.some(({ untilMs }) => untilMs > nowMs),
+    );
+    this.#saved = Object.fromEntries(kept.slice(-absentMax));
+  }
+
+  /** @returns the newly listed clients of each WafAutoBlock, without those that list none */
+  take(
+    rows: readonly JudgedRow[],
+    nowMs: number,
+    exemptionFor: (block: DeclaredAutoBlock) => (entry: Entry) => boolean,
+  ): readonly { readonly block: DeclaredAutoBlock; readonly listed: readonly JudgedEntry[] }[] {
+    return [...this.#seats.values()].flatMap(({ declared: block, judge }) => {
+      if (block.suspend) return [];
+      let exempts: ((entry: Entry) => boolean) | undefined;
+      const isExempt = (entry: Entry): boolean => (exempts ??= exemptionFor(block))(entry);
+      const listed = judge.take(rows, { nowMs, isExempt });
+      return listed.length === 0 ? [] : [{ block, listed }];
+    });
+  }
+
+  judgements(): PublishedJudgements {
+    const judged = [...this.#seats].map(([key, { judge }]) => [key, judge.judgement()] as const);
+    return new Map([...savedJudgements(this.#saved), ...judged]);
+  }
+
+  save(): SavedJudges {
+    const seats = [...this.#seats].map(([key, { judge }]) => [key, judge.save()] as const);
+    return { ...this.#saved, ...Object.fromEntries(seats) };
+  }
+
+  #seatOf({ meta }: DeclaredAutoBlock): Seat | undefined {
+    return this.#seats.get(blockKey(meta));
+  }
+}
+
+/** The judgements in a record whose logs are not read at the moment. */
+export function savedJudgements(saved: SavedJudges): PublishedJudgements {
+  return new Map(Object.entries(saved).map(([key, judge]) => [key, judgementOf(judge)]));
+}
+
+/** The maximum number of judged WafAutoBlocks per instance. */
+export const autoBlocksMax = 8;
+
+/** The attached WafAutoBlocks that are judged: those of the owner first, then the oldest. */
+export function judgedBlocks({ instance, autoBlocks = [], namespaceLabels }: Gathered): readonly DeclaredAutoBlock[] {
+  const { namespace: home } = instance.meta;
+  const attached = autoBlocks.filter(({ meta: { namespace, deleting } }) => {
+    const { state } = decideAttachment(instance, "WafAutoBlock", namespace, namespaceLabels.get(namespace));
+    return state === "Allowed" && !deleting;
+  });
+  const isGuests = ({ meta }: DeclaredAutoBlock): number => Number(meta.namespace !== home);
+  return attached.toSorted((a, b) => isGuests(a) - isGuests(b) || byAge(a.meta, b.meta)).slice(0, autoBlocksMax);
+}

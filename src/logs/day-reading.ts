@@ -1,0 +1,232 @@
+// Processes the pages of one day in order: decides which rows to forward, and whether the day is complete or has to be
+// read again from its start. Rows that an earlier reading forwarded are left out, even if the order has changed meanwhile.
+// Rows are only recorded for a day with several pages or one that is followed: a day with one complete page is forwarded as a whole.
+import { hash } from "node:crypto";
+import type { BrokenLogEntry, LogEntry, LogPage } from "../model/log-entry.ts";
+import { type RowIdentity, type RowTally, tallyRowsMax } from "./row-tally.ts";
+
+/** After this many consecutive readings with the same contradiction, the last one is accepted, and the defect is reported. */
+export const defectsMax = 3;
+export const brokenShownMax = 100;
+/** The maximum number of pages per reading. */
+export const pagesMax = 100_000;
+/** The maximum number of empty pages with a further scroll ID while rows are missing. */
+const emptyPagesMax = 3;
+
+/** Completes "The WAF sent …". */
+const tooManyRows = "more log entries for one day than wafsync remembers, and the day had to be read again";
+
+/**
+ * - `RepeatedPage`: a page was sent twice. `TooManyRows`, `TooFewRows`: the number differs from `total.value`. `Endless`: more pages
+ *   than `pagesMax`.
+ */
+export type ReadingDefect = "RepeatedPage" | "TooManyRows" | "TooFewRows" | "Endless";
+
+export interface DaySummary {
+  /** The number of rows in the last reading, including broken ones. */
+  readonly came: number;
+  /** The number of rows that the API reports. */
+  readonly total: number;
+  /** The first broken rows, by their position in the day, starting at 1. */
+  readonly broken: readonly BrokenLogEntry[];
+  readonly brokenCount: number;
+  /** The number of rows that an earlier reading forwarded and the last one did not contain: some may have been forwarded twice. */
+  readonly surplus: number;
+}
+
+export type PageVerdict = { readonly rows: readonly LogEntry[] } & (
+  | { readonly next: "Page"; readonly scrollId: string }
+  | { readonly next: "Again"; readonly defect: ReadingDefect }
+  | { readonly next: "Nothing"; readonly summary: DaySummary }
+  | { readonly next: "Failed"; readonly problem: string }
+);
+
+interface Reading {
+  /** Whether all forwarded rows are known. */
+  readonly isRepeatable: boolean;
+  /** How often each row occurred; undefined in the first reading of a day, where the tally is the same. */
+  readonly seen: RowTally | undefined;
+  pages: number;
+  emptyPages: number;
+  came: number;
+  totalMin: number;
+  totalMax: number;
+  readonly digests: Set<string>;
+  readonly broken: BrokenLogEntry[];
+  brokenCount: number;
+}
+
+export class LogDayReading {
+  readonly #identityOf: RowIdentity;
+  readonly #rowsMax: number;
+  #tally: RowTally | undefined;
+  #reading: Reading = newReading(true, undefined);
+  #identities = new Float64Array(0);
+  /** Repeated pages, by their number, and in how many consecutive readings they were repeated. */
+  readonly #repeats = new Map<number, number>();
+  #lastDefect: ReadingDefect | undefined;
+  #defects = 0;
+
+  /** @param tally The forwarded rows of this day; it is updated. Undefined if the day is read once. */
+  constructor(identityOf: RowIdentity, tally: RowTally | undefined, rowsMax = tallyRowsMax) {
+    this.#identityOf = identityOf;
+    this.#tally = tally;
+    this.#rowsMax = rowsMax;
+    this.begin();
+  }
+
+  /** Whether a reading of this day contradicted itself or its total: then a row that occurs twice may be one request. */
+  get isDoubtful(): boolean {
+    return this.#lastDefect !== undefined;
+  }
+
+  /** Whether the next page is the first one of a reading. */
+  get isAtStart(): boolean {
+    return this.#reading.pages === 0;
+  }
+
+  /** Starts a reading: the next page is the first of the day. */
+  begin(): void {
+    const known = this.#tally?.size ?? 0;
+    this.#reading = newReading(known < this.#rowsMax, known === 0 ? undefined : new Map());
+  }
+
+  page(page: LogPage): PageVerdict {
+    const reading = this.#reading;
+    const length = page.entries.length + page.broken.length;
+    reading.pages += 1;
+    reading.totalMin = Math.min(reading.totalMin, page.total);
+    reading.totalMax = Math.max(reading.totalMax, page.total);
+    // All forwarded rows that may be read again must be known.
+    if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= new Map();
+    if (!reading.isRepeatable) return { next: "Failed", rows: [], problem: tooManyRows };
+    const identities = this.#identify(page.entries);
+    const defect = this.#defectOf(length, identities);
+    if (defect !== undefined) return this.#again(defect, []);
+    this.#noteBroken(page.broken);
+    reading.came += length;
+    const rows = this.#select(page.entries, identities);
+    if (length === 0) reading.emptyPages += 1;
+    if (page.scrollId !== null && !this.#isOver(length)) return { next: "Page", scrollId: page.scrollId, rows };
+    return reading.came < reading.totalMin ? this.#again("TooFewRows", rows) : this.#done(rows);
+  }
+
+  /** Reuses the same buffer for each page. */
+  #identify(entries: readonly LogEntry[]): Float64Array | undefined {
+    if (this.#tally === undefined) return undefined;
+    if (this.#identities.length < entries.length) this.#identities = new Float64Array(entries.length);
+    for (const [index, entry] of entries.entries()) this.#identities[index] = this.#identityOf(entry);
+    return this.#identities.subarray(0, entries.length);
+  }
+
+  #defectOf(length: number, identities: Float64Array | undefined): ReadingDefect | undefined {
+    const { pages, digests, came, totalMax } = this.#reading;
+    if (pages > pagesMax) return "Endless";
+    if (identities !== undefined && length > 1 && this.#isRepeated(pages, digestOf(identities), digests)) {
+      return "RepeatedPage";
+    }
+    return came + length > totalMax && !this.#isLenientOn("TooManyRows") ? "TooManyRows" : undefined;
+  }
+
+  /** A page that is repeated in every reading is part of the logs: many equal requests. */
+  #isRepeated(page: number, digest: string, digests: Set<string>): boolean {
+    if (!digests.has(digest)) {
+      digests.add(digest);
+      this.#repeats.delete(page);
+      return false;
+    }
+    const repeats = (this.#repeats.get(page) ?? 0) + 1;
+    this.#repeats.set(page, repeats);
+    return repeats <= defectsMax;
+  }
+
+  #noteBroken(broken: readonly BrokenLogEntry[]): void {
+    const reading = this.#reading;
+    reading.brokenCount += broken.length;
+    for (const { position, problem } of broken.slice(0, brokenShownMax - reading.broken.length)) {
+      reading.broken.push({ position: reading.came + position + 1, problem });
+    }
+  }
+
+  #select(entries: readonly LogEntry[], identities: Float64Array | undefined): readonly LogEntry[] {
+    const tally = this.#tally;
+    if (tally === undefined || identities === undefined) return entries;
+    let rows: LogEntry[] | undefined;
+    for (const [index, entry] of entries.entries()) {
+      const isNew = this.#take(tally, identities[index] ?? 0);
+      // Copies the rows only if one must be left out.
+      if (!isNew) rows ??= entries.slice(0, index);
+      else rows?.push(entry);
+    }
+    return rows ?? entries;
+  }
+
+  /** Counts a row in the reading. @returns whether to forward it; it then counts as forwarded */
+  #take(tally: RowTally, identity: number): boolean {
+    const { seen } = this.#reading;
+    const known = tally.get(identity) ?? 0;
+    const count = seen === undefined ? known + 1 : (seen.get(identity) ?? 0) + 1;
+    seen?.set(identity, count);
+    if (count <= known) return false;
+    if (known > 0 || tally.size < this.#rowsMax) tally.set(identity, count);
+    return true;
+  }
+
+  /** How many forwarded rows the reading did not contain: the API no longer confirms them. */
+  #surplus(): number {
+    const { seen } = this.#reading;
+    let surplus = 0;
+    if (seen === undefined) return surplus;
+    for (const [identity, count] of this.#tally ?? []) surplus += Math.max(0, count - (seen.get(identity) ?? 0));
+    return surplus;
+  }
+
+  /** Some servers send a scroll ID with the last rows, followed by an empty page. */
+  #isOver(length: number): boolean {
+    const { came, totalMax, emptyPages } = this.#reading;
+    return length === 0 && (came >= totalMax || emptyPages >= emptyPagesMax);
+  }
+
+  #again(defect: ReadingDefect, rows: readonly LogEntry[]): PageVerdict {
+    this.#defects = defect === this.#lastDefect ? this.#defects + 1 : 1;
+    this.#lastDefect = defect;
+    // A day with too few rows may be accepted; after a repeated page, the end is unknown.
+    if (defect === "TooFewRows" && this.#isLenientOn(defect)) return this.#done(rows);
+    return { next: "Again", rows, defect };
+  }
+
+  #isLenientOn(defect: ReadingDefect): boolean {
+    return this.#lastDefect === defect && this.#defects >= defectsMax;
+  }
+
+  #done(rows: readonly LogEntry[]): PageVerdict {
+    const { came, totalMin, totalMax, broken, brokenCount } = this.#reading;
+    // A total that grows during the reading is no contradiction: new rows may or may not be included.
+    const total = came >= totalMin && came <= totalMax ? came : totalMax;
+    return {
+      next: "Nothing",
+      rows,
+      summary: { came, total, broken, brokenCount, surplus: this.#surplus() },
+    };
+  }
+}
+
+function newReading(isRepeatable: boolean, seen: RowTally | undefined): Reading {
+  return {
+    isRepeatable,
+    seen,
+    pages: 0,
+    emptyPages: 0,
+    came: 0,
+    totalMin: Number.POSITIVE_INFINITY,
+    totalMax: 0,
+    digests: new Set(),
+    broken: [],
+    brokenCount: 0,
+  };
+}
+
+/** Equal for the same rows in the same order. */
+function digestOf(identities: Float64Array): string {
+  return hash("sha256", identities);
+}

@@ -1,0 +1,140 @@
+// Forwards the new blocked requests of one instance, run after run:
+//
+//   gather ──▶ load the cursor ──▶ read, page by page ──▶ write to the output ──▶ save the cursor ──▶ report
+//
+// An entry counts as forwarded when the output has accepted it, and only then may a saved cursor include it. A crash in between
+// therefore forwards entries again and never misses one. Without a crash, each entry is forwarded once.
+import { upwardBackOffDelayMs } from "../async/back-off.ts";
+import { monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
+import { requestedAtAnnotation } from "../api/kinds.ts";
+import type { ReadingReport } from "../model/auto-block.ts";
+import type { Gathered } from "../model/gathered.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { admitInstance, attemptOf } from "../plan/access/admit-instance.ts";
+import type { Admission } from "../plan/access/admit-instance.ts";
+import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
+import type { ForwardResult } from "./forward-run.ts";
+import { ForwardRun } from "./forward-run.ts";
+import { reportLogs, reportNoLogs, writeReport } from "./forward-status.ts";
+import type { LogsFinding, LogsReason } from "./forward-status.ts";
+import { wantsJudging } from "../blocks/judge-day.ts";
+
+const retryBaseMs = 2_000;
+const retryMsMax = 300_000;
+/** The minimum time between two runs, however long a run takes. */
+const pauseMsMin = 1_000;
+/** How often to check whether the status exists, if it did not exist when a report was due. */
+const reportAgainMs = 2_000;
+/** A process that may not forward is soon stopped or allowed to forward again. */
+const notLeadingMs = 10_000;
+/** How long the first run waits for the domain to become known. */
+const domainMsMax = 15_000;
+
+export interface ForwardOutcome {
+  /** Whether nothing is forwarded and nothing has to be remembered. */
+  readonly isOver: boolean;
+  /** When to run again without a change; undefined if only a change requires a run. */
+  readonly wakeAtMs: number | undefined;
+}
+
+/** Forwards once if a run is due. Never throws because of external failures. */
+export async function forwardLogs(
+  name: ObjectName,
+  ports: ForwardLogsPorts,
+  memory: ForwardMemory,
+): Promise<ForwardOutcome> {
+  const gathered = await ports.source.gather(name);
+  if (gathered === undefined) return { isOver: true, wakeAtMs: undefined };
+  const { meta, logs } = gathered.instance;
+  if (meta.deleting) return { isOver: false, wakeAtMs: undefined };
+  if (!logs.enabled) await reportNoLogs(ports.status, meta, memory);
+  if (!logs.enabled && !wantsJudging(gathered)) {
+    memory.cursor = undefined;
+    memory.due = undefined;
+    ports.observer.remembered?.(meta, 0);
+    if (memory.report === undefined) return { isOver: true, wakeAtMs: undefined };
+    return { isOver: false, wakeAtMs: ports.clock.nowMs() + reportAgainMs };
+  }
+  const waitUntilMs = domainAwaitedUntil(gathered, ports, memory);
+  if (waitUntilMs !== undefined) return { isOver: false, wakeAtMs: waitUntilMs };
+  const attempt = attemptOf(gathered, meta.annotations[requestedAtAnnotation] ?? "", [logs, gathered.autoBlocks]);
+  const { due } = memory;
+  if (due === undefined || due.attempt !== attempt || ports.clock.monotonicMs() >= due.atMs) {
+    const dueMs = await forwardOnce(gathered, ports, memory);
+    if (dueMs === undefined) return { isOver: false, wakeAtMs: undefined };
+    memory.due = { atMs: monotonicTimeOf(ports.clock, dueMs), attempt };
+  } else await writeReport(ports.status, meta, memory);
+  const dueMs = memory.due === undefined ? 0 : wallTimeOf(ports.clock, memory.due.atMs);
+  const reportMs = memory.report === undefined ? dueMs : ports.clock.nowMs() + reportAgainMs;
+  return { isOver: false, wakeAtMs: Math.min(dueMs, reportMs) };
+}
+
+/**
+ * The first reconcile run of an instance determines the domain, which is part of every entry. If this takes too long, forwarding
+ * starts without it. Returns undefined if there is nothing to wait for.
+ */
+function domainAwaitedUntil(
+  { instance }: Gathered,
+  { domainOf, clock }: ForwardLogsPorts,
+  memory: ForwardMemory,
+): number | undefined {
+  if (memory.due !== undefined || domainOf(instance.meta) !== undefined) return undefined;
+  memory.firstSeenMs ??= clock.monotonicMs();
+  const untilMs = memory.firstSeenMs + domainMsMax;
+  return clock.monotonicMs() < untilMs ? wallTimeOf(clock, untilMs) : undefined;
+}
+
+/** @returns when the next run is due; undefined if the process is stopping */
+async function forwardOnce(
+  gathered: Gathered,
+  ports: ForwardLogsPorts,
+  memory: ForwardMemory,
+): Promise<number | undefined> {
+  const { clock, status, observer } = ports;
+  const { meta, logs } = gathered.instance;
+  const startMs = clock.monotonicMs();
+  const admission = admitInstance(gathered, ports.baseUrlObjection);
+  const result =
+    admission.kind === "Admitted"
+      ? await new ForwardRun(gathered, admission.key, ports, memory).run()
+      : blockedBy(admission);
+  observer.remembered?.(meta, memory.cursor?.rowsKept ?? 0);
+  if (result.kind === "Stopped") return ports.stopping.aborted ? undefined : clock.nowMs() + notLeadingMs;
+  if (result.finding !== undefined) {
+    ports.blocks.report(meta, readingOf(result.finding));
+    if (logs.enabled) await reportLogs(status, meta, memory, result.finding, clock.nowMs());
+  }
+  const nextMs = Math.max(wallTimeOf(clock, startMs + logs.intervalMs), clock.nowMs() + pauseMsMin);
+  if (result.kind === "Done") {
+    memory.failures = 0;
+    return nextMs;
+  }
+  if (result.kind === "Resting") {
+    memory.failures = 0;
+    observer.failed?.(meta, result.finding.reason, undefined);
+    return Math.max(result.untilMs, clock.nowMs() + pauseMsMin);
+  }
+  const fault = result.kind === "Failed" ? result.fault : undefined;
+  observer.failed?.(meta, result.finding?.reason ?? "Withdrawn", fault);
+  if (result.kind === "Blocked") return nextMs;
+  memory.failures += 1;
+  const options = { attempt: memory.failures, baseMs: retryBaseMs, maxMs: retryMsMax, random: ports.random };
+  return clock.nowMs() + Math.max(upwardBackOffDelayMs(options), fault?.retryAfterMs ?? 0);
+}
+
+/** Converts the finding for WafAutoBlocks, for which nothing is forwarded. */
+function readingOf(finding: LogsFinding): ReadingReport {
+  if (finding.reason !== "Forwarded") return finding;
+  return { status: "True", reason: "Judged", message: "New blocked requests are judged." };
+}
+
+const blockedReasons: Readonly<Record<Extract<Admission, { kind: "Blocked" }>["blocker"], LogsReason>> = {
+  BaseUrlNotAllowed: "BaseUrlNotAllowed",
+  MissingApiKey: "MissingApiKey",
+  DuplicateKey: "Conflict",
+  Continued: "Conflict",
+};
+
+function blockedBy({ blocker, message }: Extract<Admission, { kind: "Blocked" }>): ForwardResult {
+  return { kind: "Blocked", finding: { status: "False", reason: blockedReasons[blocker], message } };
+}

@@ -1,0 +1,218 @@
+// The ports of log forwarding, and what the process remembers about one instance between two runs.
+import type { Clock } from "../async/clock.ts";
+import { Judges } from "../blocks/judges.ts";
+import type { PublishedJudgements, SavedJudges } from "../blocks/judges.ts";
+import type { ApiKey } from "../model/api-key.ts";
+import type { DeclaredAutoBlock, JudgedEntry, ReadingReport } from "../model/auto-block.ts";
+import type { DeclaredInstance, LogForwarding } from "../model/declared.ts";
+import type { Gathered } from "../model/gathered.ts";
+import type { LogEntry } from "../model/log-entry.ts";
+import type { ObjectName, ResourceMeta } from "../model/resource.ts";
+import { hourMs } from "../model/time-text.ts";
+import type { WafFault } from "../model/waf-result.ts";
+import type { SourcePort, StatusPort } from "../reconcile/ports.ts";
+import type { LogCursor, SavedLogCursor } from "./cursor.ts";
+import type { LogPort } from "./read-logs.ts";
+
+/** The persistent record: the cursor, and the figures of the status. */
+export interface LogRecord {
+  readonly cursor: SavedLogCursor;
+  readonly forwarded: number;
+  /** The time of the newest forwarded entry, in milliseconds since 1970. */
+  readonly lastEntryMs?: number;
+  /** The judgements for WafAutoBlocks from all rows that the cursor includes. */
+  readonly judges?: SavedJudges;
+}
+
+/** `record` is undefined if there is none, and null if it is damaged. */
+export type LoadedLogRecord =
+  | { readonly state: "Loaded"; readonly record: LogRecord | undefined | null; readonly revision: string }
+  | { readonly state: "Unreachable"; readonly problem: string };
+
+/** `Conflict`: another writer saved since `revision`. `TooLarge`: the record is too large to store. */
+export type SavedLogRecord =
+  | { readonly state: "Saved"; readonly revision: string }
+  | { readonly state: "TooLarge" }
+  | { readonly state: "Conflict" | "Failed"; readonly problem: string };
+
+/** Stores the cursors. Neither method ever rejects. */
+export interface LogRecordPort {
+  load(instance: ObjectName): Promise<LoadedLogRecord>;
+  /** Stored as a whole or not at all. */
+  save(instance: ObjectName, record: LogRecord, revision: string): Promise<SavedLogRecord>;
+}
+
+/** Where an entry comes from. */
+export interface LogOrigin {
+  readonly instance: ObjectName;
+  /** The domain that the key belongs to, if it is known. */
+  readonly domain: string | undefined;
+}
+
+/** The destination of entries. */
+export interface LogOutputPort {
+  /** @returns undefined if all entries were accepted; otherwise the reason, as a sentence, and no entry counts as forwarded. Never rejects. */
+  write(origin: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined>;
+}
+
+/** Returns the status that replaces the current one, or undefined to leave it unchanged. */
+export type StatusChange = (status: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> | undefined;
+
+export interface LogStatusPort extends Pick<StatusPort, "read" | "event"> {
+  /** Changes only the part that `change` sets, independent of other writers. Never rejects. */
+  update(instance: ResourceMeta, change: StatusChange): Promise<void>;
+}
+
+/** Receives the judgements for WafAutoBlocks. Must not throw. */
+export interface BlockPublisher {
+  /** Called with judgements that are recorded together with the position in the log. */
+  publish(instance: ObjectName, judgements: PublishedJudgements): void;
+  report(instance: ObjectName, reading: ReadingReport): void;
+  listed?(block: DeclaredAutoBlock, listed: readonly JudgedEntry[]): void;
+}
+
+export interface ForwardLogsPorts {
+  readonly source: Pick<SourcePort, "gather">;
+  /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
+  readonly baseUrlObjection: (baseUrl: string) => string | undefined;
+  /** The domain of the instance's key, as its last reconcile run found; undefined until a run has read the WAF. */
+  readonly domainOf: (instance: ObjectName) => string | undefined;
+  readonly openLogs: (instance: DeclaredInstance, key: ApiKey) => LogPort;
+  readonly outputOf: (output: LogForwarding["output"]) => LogOutputPort;
+  readonly records: LogRecordPort;
+  readonly blocks: BlockPublisher;
+  /** Missing limits are those of `defaultLogLimits`. */
+  readonly limits?: Partial<LogLimits>;
+  readonly status: LogStatusPort;
+  readonly clock: Clock;
+  /** A number of at least 0 and less than 1. */
+  readonly random: () => number;
+  /** Whether this process may forward; called before each write to the output. */
+  readonly mayForward: () => boolean;
+  readonly stopping: AbortSignal;
+  /** For metrics and logs. Must not throw. */
+  readonly observer: {
+    forwarded?(gathered: Gathered, entries: readonly LogEntry[], output: LogForwarding["output"]): void;
+    /** How long after its time the newest entry was forwarded. */
+    lagged?(instance: ObjectName, lagMs: number): void;
+    /** How many rows are remembered after a run, or 0 once forwarding is off. */
+    remembered?(instance: ObjectName, rows: number): void;
+    failed?(instance: ObjectName, reason: string, fault: WafFault | undefined): void;
+  };
+}
+
+export interface ForwardMemory {
+  /** Outlives the rest, so that turning forwarding off and on does not reset the limits. */
+  readonly usage: HourUsage;
+  /** Undefined until it is loaded, and after another writer has saved it. */
+  cursor: LogCursor | undefined;
+  /** The judgements include the same rows as the cursor. */
+  judges: Judges;
+  revision: string;
+  forwarded: number;
+  lastEntryMs: number | undefined;
+  lagMs: number | undefined;
+  /** Whether the cursor is ahead of its record. */
+  isUnsaved: boolean;
+  /** By the monotonic clock. */
+  savedAtMs: number;
+  /** When the instance was first seen while its domain was unknown, by the monotonic clock. */
+  firstSeenMs: number | undefined;
+  /** The number of consecutive failed runs. */
+  failures: number;
+  /** When (monotonic) the next run is due. A run for a different `attempt` is due immediately. */
+  due: { readonly atMs: number; readonly attempt: string } | undefined;
+  /** The change that has yet to be written to the status. */
+  report: StatusChange | undefined;
+  /** The last events about each day. */
+  readonly emitted: Map<string, string>;
+}
+
+export function newForwardMemory(usage = new HourUsage()): ForwardMemory {
+  return {
+    usage,
+    cursor: undefined,
+    judges: new Judges(undefined),
+    revision: "",
+    forwarded: 0,
+    lastEntryMs: undefined,
+    lagMs: undefined,
+    isUnsaved: false,
+    savedAtMs: Number.NEGATIVE_INFINITY,
+    firstSeenMs: undefined,
+    failures: 0,
+    due: undefined,
+    report: undefined,
+    emitted: new Map(),
+  };
+}
+
+export interface LogLimits {
+  /** The maximum number of forwarded rows per hour. */
+  readonly rowsPerHourMax: number;
+  /** The maximum number of pages per hour, with or without new rows. */
+  readonly pagesPerHourMax: number;
+  /** The maximum number of distinct rows kept in memory, over all days that are still read. */
+  readonly rowsKeptMax: number;
+}
+
+/** 10,000 pages allow 833 in each run with the default interval of 5 minutes. */
+export const defaultLogLimits: LogLimits = {
+  rowsPerHourMax: 1_000_000,
+  pagesPerHourMax: 10_000,
+  rowsKeptMax: 1_000_000,
+};
+
+/** The exhausted limit, and when the next hour begins. */
+export interface HourEnd {
+  readonly used: "Rows" | "Pages";
+  readonly untilMs: number;
+}
+
+export class HourUsage {
+  #startMs = Number.NEGATIVE_INFINITY;
+  #rows = 0;
+  #pages = 0;
+
+  rowsLeft(nowMs: number, { rowsPerHourMax }: LogLimits): number {
+    return this.#isOver(nowMs) ? rowsPerHourMax : Math.max(0, rowsPerHourMax - this.#rows);
+  }
+
+  rowsForwarded(nowMs: number, count: number): void {
+    this.#begin(nowMs);
+    this.#rows += count;
+  }
+
+  /** @returns whether another page may be read; if so, it is counted */
+  takePage(nowMs: number, { pagesPerHourMax }: LogLimits): boolean {
+    this.#begin(nowMs);
+    if (this.#pages >= pagesPerHourMax) return false;
+    this.#pages += 1;
+    return true;
+  }
+
+  /** Undefined while no limit is reached. */
+  endOf(nowMs: number, limits: LogLimits): HourEnd | undefined {
+    if (this.#isOver(nowMs)) return undefined;
+    const untilMs = this.#startMs + hourMs;
+    if (this.#rows >= limits.rowsPerHourMax) return { used: "Rows", untilMs };
+    return this.#pages >= limits.pagesPerHourMax ? { used: "Pages", untilMs } : undefined;
+  }
+
+  /** When it can be dropped; undefined if now. */
+  forgottenAt(nowMs: number): number | undefined {
+    return this.#isOver(nowMs) ? undefined : this.#startMs + hourMs;
+  }
+
+  /** After a clock was set back, a new hour begins, so that the limit does not last longer because of that. */
+  #isOver(nowMs: number): boolean {
+    return nowMs < this.#startMs || nowMs >= this.#startMs + hourMs;
+  }
+
+  #begin(nowMs: number): void {
+    if (!this.#isOver(nowMs)) return;
+    this.#startMs = nowMs;
+    this.#rows = 0;
+    this.#pages = 0;
+  }
+}

@@ -1,0 +1,334 @@
+// One run over the logs of an instance: forwards new entries and advances the cursor. However the run ends, it records the entries
+// that were forwarded. While recording fails, nothing more is forwarded.
+import { dayOf, formatDay } from "../model/time-text.ts";
+import type { ApiKey } from "../model/api-key.ts";
+import type { DeclaredInstance } from "../model/declared.ts";
+import type { Gathered } from "../model/gathered.ts";
+import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
+import type { WafFault } from "../model/waf-result.ts";
+import { judgedBlocks } from "../blocks/judges.ts";
+import { Judges } from "../blocks/judges.ts";
+import { LogCursor } from "./cursor.ts";
+import { defaultLogLimits } from "./forward-ports.ts";
+import type { LogLimits } from "./forward-ports.ts";
+import { daysToRead, firstOfLookback } from "./log-days.ts";
+import type { ForwardLogsPorts, ForwardMemory, LogRecord } from "./forward-ports.ts";
+import {
+  dayDefects,
+  dayProblem,
+  faultFinding,
+  type LogsFinding,
+  reportLogs,
+  restOfDay,
+  restOfHour,
+  type Resting,
+} from "./forward-status.ts";
+import { DayJudging } from "../blocks/judge-day.ts";
+import { randomSeed, readLogs } from "./read-logs.ts";
+import type { LogPiece, ReadPage } from "./read-logs.ts";
+
+/** The maximum number of entries in one write to the output. Either all of them count as forwarded, or none. */
+export const entriesPerWrite = 500;
+/** How long a long run may forward entries without recording them. */
+const recordIntervalMs = 30_000;
+const emittedMax = 100;
+
+/** `finding` is undefined if there is nothing to report. */
+export type ForwardResult =
+  | { readonly kind: "Done"; readonly finding: LogsFinding }
+  | { readonly kind: "Failed"; readonly finding: LogsFinding | undefined; readonly fault?: WafFault }
+  /** The WAF must not be called until the instance changes. */
+  | { readonly kind: "Blocked"; readonly finding: LogsFinding }
+  | Resting
+  | { readonly kind: "Stopped" };
+
+const outputWords = { Stdout: "the operator's stdout", OTLP: "the OpenTelemetry collector" } as const;
+
+export class ForwardRun {
+  readonly #gathered: Gathered;
+  readonly #instance: DeclaredInstance;
+  readonly #key: ApiKey;
+  readonly #ports: ForwardLogsPorts;
+  readonly #memory: ForwardMemory;
+  readonly #limits: LogLimits;
+  /** The day that is being judged. */
+  #judging: DayJudging | undefined;
+  /** Whether days without new entries were read. This is worth recording, but not urgent. */
+  #hasMoved = false;
+
+  constructor(gathered: Gathered, key: ApiKey, ports: ForwardLogsPorts, memory: ForwardMemory) {
+    this.#gathered = gathered;
+    this.#instance = gathered.instance;
+    this.#key = key;
+    this.#ports = ports;
+    this.#memory = memory;
+    this.#limits = { ...defaultLogLimits, ...ports.limits };
+  }
+
+  async run(): Promise<ForwardResult> {
+    const { clock, random, stopping } = this.#ports;
+    const limits = this.#limits;
+    const memory = this.#memory;
+    // First record what an earlier run could not record.
+    const unsaved = memory.isUnsaved ? await this.#save() : undefined;
+    if (unsaved !== undefined) return unsaved;
+    const cursor = memory.cursor ?? (await this.#load());
+    if (!(cursor instanceof LogCursor)) return cursor;
+    memory.judges.use(
+      this.#gathered.autoBlocks === undefined ? [] : judgedBlocks(this.#gathered),
+      this.#ports.clock.nowMs(),
+    );
+    memory.savedAtMs = clock.monotonicMs();
+    const resting = this.#resting();
+    if (resting !== undefined) return resting;
+    // The clock may be set while the logs are read.
+    const nowMs = clock.nowMs();
+    const today = dayOf(nowMs);
+    if (cursor.isClosed(today)) return restOfDay(today, limits, nowMs);
+    const { days, lost } = daysToRead(cursor, this.#instance.logs, nowMs);
+    if (lost !== undefined) {
+      const named = `${formatDay(lost.firstDay)} to ${formatDay(lost.lastDay)}`;
+      const message = `Blocked requests from ${named} were not forwarded, and the API no longer keeps them.`;
+      this.#emitOnce("lost", message, "LogEntriesLost");
+    }
+    const waf = this.#ports.openLogs(this.#instance, this.#key);
+    const mayRead = (): boolean => memory.usage.takePage(clock.nowMs(), limits);
+    const onPage =
+      this.#gathered.autoBlocks === undefined ? {} : { onPage: (page: ReadPage) => this.#judge(cursor, page) };
+    const pieces = readLogs({ waf, clock, random, stopping }, { days, cursor, mayRead, ...onPage });
+    const ended = await this.#takeAll(cursor, pieces);
+    if (ended === undefined) cursor.forget(today, today - firstOfLookback(this.#instance.logs, nowMs));
+    if (ended?.kind === "Failed" && ended.finding?.reason === "CursorUnavailable") return ended;
+    const problem = memory.isUnsaved || this.#hasMoved ? await this.#save() : undefined;
+    if (ended !== undefined) return ended;
+    if (problem !== undefined) return problem;
+    this.#ports.blocks.publish(this.#instance.meta, memory.judges.judgements());
+    const message = `New blocked requests are forwarded to ${outputWords[this.#instance.logs.output]}.`;
+    return { kind: "Done", finding: { status: "True", reason: "Forwarded", message } };
+  }
+
+  /** Returns undefined if all days were read. */
+  async #takeAll(cursor: LogCursor, pieces: AsyncIterable<LogPiece>): Promise<ForwardResult | undefined> {
+    for await (const piece of pieces) {
+      if (piece.kind === "Stopped") return this.#resting() ?? { kind: "Stopped" };
+      if (piece.kind === "Failed") return this.#failed(piece.fault);
+      if (piece.kind === "DayDone") this.#dayDone(cursor, piece);
+      else {
+        const problem = await this.#forward(cursor, piece.day, piece.entries);
+        if (problem !== undefined) return problem;
+        const full = this.#makeRoom(cursor, piece.day);
+        if (full !== undefined) return full;
+      }
+      const ended = await this.#recordProgress(piece);
+      if (ended !== undefined) return ended;
+    }
+    return undefined;
+  }
+
+  /** Returns undefined unless the instance has reached a limit of its hour. */
+  #resting(): Resting | undefined {
+    const { clock, stopping } = this.#ports;
+    const end = stopping.aborted ? undefined : this.#memory.usage.endOf(clock.nowMs(), this.#limits);
+    return end === undefined ? undefined : restOfHour(end, this.#limits);
+  }
+
+  /** Only a day whose rows are all remembered can be read again, so a day with too many rows is closed. */
+  #makeRoom(cursor: LogCursor, day: number): Resting | undefined {
+    const limits = this.#limits;
+    while (cursor.rowsKept > limits.rowsKeptMax) {
+      const closed = cursor.closeOldest();
+      if (closed === undefined || closed === day) {
+        cursor.closeThrough(day);
+        this.#emitOnce(`full ${day}`, dayProblem(day, limits.rowsKeptMax), "LogEntriesLost");
+        return restOfDay(day, limits, this.#ports.clock.nowMs());
+      }
+      this.#emitTooLarge(closed);
+    }
+    return undefined;
+  }
+
+  #failed(fault: WafFault): ForwardResult {
+    if (this.#ports.stopping.aborted) return { kind: "Stopped" };
+    // The connection was replaced during the run, because the instance or its key changed.
+    if (fault.code === "Aborted") return { kind: "Failed", finding: undefined };
+    return { kind: "Failed", finding: faultFinding(fault), fault };
+  }
+
+  #judge(cursor: LogCursor, page: ReadPage): void {
+    const { day } = page;
+    if (this.#judging?.day !== day) {
+      const { judges } = this.#memory;
+      const known = cursor.markOf(day).judged;
+      this.#judging = new DayJudging({ day, known, seed: cursor.seed, gathered: this.#gathered, judges });
+    }
+    this.#judging.page(page, this.#ports.clock.nowMs());
+  }
+
+  #dayDone(cursor: LogCursor, { day, total, summary }: Extract<LogPiece, { kind: "DayDone" }>): void {
+    const { nextDay } = cursor;
+    const judged = this.#judging?.day === day && summary !== undefined ? this.#judging.end(summary) : undefined;
+    this.#judging = undefined;
+    // An unjudged day is read again.
+    cursor.dayDone(day, judged?.isComplete === false ? undefined : total);
+    if (cursor.nextDay !== nextDay) this.#hasMoved = true;
+    if (judged?.judges !== undefined) {
+      this.#memory.judges = judged.judges;
+      this.#memory.isUnsaved = true;
+    }
+    for (const { block, listed } of judged?.listed ?? []) this.#ports.blocks.listed?.(block, listed);
+    for (const problem of judged?.problems ?? []) {
+      this.#emitOnce(`judged ${formatDay(day)}`, problem, "LogEntriesUnjudged");
+    }
+    for (const { subject, message, reason } of dayDefects(day, summary)) this.#emitOnce(subject, message, reason);
+  }
+
+  async #forward(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<ForwardResult | undefined> {
+    const { outputOf, mayForward, domainOf, observer, clock } = this.#ports;
+    const limits = this.#limits;
+    const { usage } = this.#memory;
+    const { meta, logs } = this.#instance;
+    const origin = { instance: meta, domain: domainOf(meta) };
+    for (let start = 0; start < entries.length;) {
+      const nowMs = clock.nowMs();
+      const left = usage.rowsLeft(nowMs, limits);
+      if (left === 0) {
+        cursor.giveBack(day, entries.slice(start));
+        return restOfHour({ used: "Rows", untilMs: usage.forgottenAt(nowMs) ?? nowMs }, limits);
+      }
+      const chunk = entries.slice(start, start + Math.min(entriesPerWrite, left));
+      const write = async () => (logs.enabled ? await outputOf(logs.output).write(origin, chunk) : undefined);
+      const problem = mayForward() ? await write() : "";
+      if (problem !== undefined) {
+        cursor.giveBack(day, entries.slice(start));
+        if (problem === "") return { kind: "Stopped" };
+        const message = `${problem} The API keeps the blocked requests. wafsync retries.`;
+        return { kind: "Failed", finding: { status: "False", reason: "OutputUnavailable", message } };
+      }
+      this.#memory.isUnsaved = true;
+      usage.rowsForwarded(nowMs, chunk.length);
+      start += chunk.length;
+      if (!logs.enabled) continue;
+      this.#memory.forwarded += chunk.length;
+      observer.forwarded?.(this.#gathered, chunk, logs.output);
+      this.#noteNewest(chunk);
+    }
+    return undefined;
+  }
+
+  #noteNewest(entries: readonly LogEntry[]): void {
+    const memory = this.#memory;
+    let newestMs = memory.lastEntryMs ?? Number.NEGATIVE_INFINITY;
+    for (const { timestamp } of entries) {
+      const timeMs = logTimeMs(timestamp);
+      if (timeMs > newestMs) newestMs = timeMs;
+    }
+    if (newestMs <= (memory.lastEntryMs ?? Number.NEGATIVE_INFINITY)) return;
+    memory.lastEntryMs = newestMs;
+    memory.lagMs = Math.max(0, this.#ports.clock.nowMs() - newestMs);
+    this.#ports.observer.lagged?.(this.#instance.meta, memory.lagMs);
+  }
+
+  /** Records the progress after each day, and at intervals during a long day. */
+  async #recordProgress(piece: LogPiece): Promise<ForwardResult | undefined> {
+    const { clock, status } = this.#ports;
+    const memory = this.#memory;
+    const { meta, logs } = this.#instance;
+    const isLong = clock.monotonicMs() - memory.savedAtMs >= recordIntervalMs;
+    if (!memory.isUnsaved || (piece.kind !== "DayDone" && !isLong)) return undefined;
+    const problem = await this.#save();
+    if (problem !== undefined || !isLong || !logs.enabled) return problem;
+    const message = `Older blocked requests (${formatDay(piece.day)}) are still being read.`;
+    const finding = { status: "True", reason: "CatchingUp", message } as const;
+    await reportLogs(status, meta, memory, finding, clock.nowMs());
+    return undefined;
+  }
+
+  async #load(): Promise<LogCursor | ForwardResult> {
+    const { records, random, clock, blocks } = this.#ports;
+    const memory = this.#memory;
+    const loaded = await records.load(this.#instance.meta);
+    if (loaded.state === "Unreachable") return cursorUnavailable(loaded.problem);
+    const { record, revision } = loaded;
+    const known = readLogRecord(record);
+    if (known === undefined && record !== undefined) {
+      const message =
+        "The record of forwarded entries can't be read: blocked requests of the last days may be forwarded again.";
+      this.#ports.status.event(this.#instance.meta, { type: "Warning", reason: "LogCursorBroken", message });
+    }
+    memory.revision = revision;
+    memory.forwarded = known?.forwarded ?? memory.forwarded;
+    memory.lastEntryMs = known?.lastEntryMs ?? memory.lastEntryMs;
+    const { logs, meta } = this.#instance;
+    memory.cursor = known?.cursor ?? new LogCursor(firstOfLookback(logs, clock.nowMs()), randomSeed(random));
+    memory.judges = known?.judges ?? new Judges();
+    memory.isUnsaved = false;
+    blocks.publish(meta, memory.judges.judgements());
+    return memory.cursor;
+  }
+
+  /** Returns undefined if the record was saved, or if it is too large, which an event reports. */
+  async #save(): Promise<ForwardResult | undefined> {
+    const { records, clock, blocks } = this.#ports;
+    const memory = this.#memory;
+    const { meta } = this.#instance;
+    const { cursor } = memory;
+    if (cursor === undefined) return undefined;
+    memory.savedAtMs = clock.monotonicMs();
+    for (;;) {
+      const record = makeLogRecord(cursor, memory);
+      const saved = await records.save(meta, record, memory.revision);
+      if (saved.state === "Saved") {
+        memory.revision = saved.revision;
+        memory.isUnsaved = false;
+        blocks.publish(meta, memory.judges.judgements());
+        return undefined;
+      }
+      // Each attempt saves one day less.
+      if (saved.state === "TooLarge") {
+        const closed = cursor.closeOldest();
+        this.#emitTooLarge(closed);
+        if (closed === undefined) return undefined;
+        continue;
+      }
+      if (saved.state === "Conflict") {
+        memory.cursor = undefined;
+        memory.isUnsaved = false;
+      }
+      return cursorUnavailable(saved.problem);
+    }
+  }
+
+  #emitTooLarge(closed: number | undefined): void {
+    if (closed === undefined) {
+      const message =
+        "There are too many blocked requests per day to record which of them were forwarded. After a restart, wafsync forwards them again.";
+      return this.#emitOnce("unsaved", message, "LogCursorTooLarge");
+    }
+    const message = `There are too many blocked requests to track: wafsync no longer looks for late blocked requests of ${formatDay(closed)}.`;
+    this.#emitOnce("closed", message, "LogCursorTooLarge");
+  }
+
+  #emitOnce(subject: string, message: string, reason: string): void {
+    const { emitted } = this.#memory;
+    if (emitted.get(subject) === message) return;
+    if (emitted.size >= emittedMax) emitted.clear();
+    emitted.set(subject, message);
+    this.#ports.status.event(this.#instance.meta, { type: "Warning", reason, message });
+  }
+}
+
+function cursorUnavailable(problem: string): ForwardResult {
+  const message = `${problem} wafsync retries.`;
+  return { kind: "Failed", finding: { status: "False", reason: "CursorUnavailable", message } };
+}
+
+function makeLogRecord(cursor: LogCursor, memory: ForwardMemory): LogRecord {
+  const { forwarded, lastEntryMs, judges } = memory;
+  return { cursor: cursor.save(), forwarded, judges: judges.save(), ...(lastEntryMs !== undefined && { lastEntryMs }) };
+}
+
+function readLogRecord(record: LogRecord | undefined | null) {
+  const cursor = record ? LogCursor.load(record.cursor) : undefined;
+  if (!record || cursor === undefined) return undefined;
+  return { ...record, cursor, judges: new Judges(record.judges) };
+}

@@ -1,0 +1,188 @@
+// What the status and the events of an instance say about its logs.
+import { type Condition, findCondition, formatTime, removeCondition, setCondition } from "../api/conditions.ts";
+import { formatDuration } from "../api/durations.ts";
+import type { ReasonOf } from "../api/reasons.ts";
+import type { ResourceMeta } from "../model/resource.ts";
+import { inThousands } from "../model/sentence.ts";
+import { dayMs, formatDay } from "../model/time-text.ts";
+import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
+import type { DaySummary } from "./day-reading.ts";
+import type { HourEnd, LogLimits } from "./forward-ports.ts";
+import type { ForwardMemory, LogStatusPort, StatusChange } from "./forward-ports.ts";
+
+export type LogsReason = ReasonOf<"LogsForwarded">;
+
+export interface LogsFinding {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: LogsReason;
+  readonly message: string;
+}
+
+type Status = Parameters<StatusChange>[0];
+
+const reasonOfFault: Readonly<Record<WafFaultCode, LogsReason>> = {
+  BadApiKey: "BadApiKey",
+  MissingApiKey: "MissingApiKey",
+  Rejected: "Rejected",
+  NotFound: "NoWaf",
+  RateLimited: "RateLimited",
+  Unavailable: "ApiUnavailable",
+  TimedOut: "ApiUnavailable",
+  OutcomeUnknown: "ApiUnavailable",
+  ContractBroken: "UnexpectedAnswer",
+  TooLarge: "TooLarge",
+  Aborted: "ApiUnavailable",
+  NotPermitted: "ApiUnavailable",
+};
+
+export function faultFinding({ code, message }: WafFault): LogsFinding {
+  return { status: "False", reason: reasonOfFault[code], message: `${message} wafsync retries.` };
+}
+
+/** Reports the finding: emits an event if a failure begins or ends, and writes the status as soon as it exists. */
+export async function reportLogs(
+  status: LogStatusPort,
+  instance: ResourceMeta,
+  memory: ForwardMemory,
+  finding: LogsFinding,
+  nowMs: number,
+): Promise<void> {
+  const before = findCondition(conditionsOf(status.read(instance) ?? {}), "LogsForwarded");
+  if (finding.status === "False" && (before?.status !== "False" || before.reason !== finding.reason)) {
+    status.event(instance, { type: "Warning", reason: "LogForwardingFailed", message: finding.message });
+  }
+  if (finding.status === "True" && before?.status === "False") {
+    const message = "Blocked requests are forwarded again.";
+    status.event(instance, { type: "Normal", reason: "LogForwardingRecovered", message });
+  }
+  const { forwarded, lastEntryMs, lagMs } = memory;
+  memory.report = (current) => {
+    const conditions = conditionsOf(current);
+    const old = current["logs"] as { readonly lag?: string } | undefined;
+    const lag = lagMs === undefined ? old?.lag : formatDuration(Math.round(lagMs / 1000) * 1000);
+    const logs = {
+      ...(lastEntryMs === undefined ? {} : { lastEntryTime: formatTime(lastEntryMs) }),
+      ...(lag === undefined ? {} : { lag }),
+      forwarded,
+    };
+    const next = { type: "LogsForwarded", ...finding, observedGeneration: instance.generation } as const;
+    return { ...current, logs, conditions: setCondition(conditions, next, nowMs) };
+  };
+  await writeReport(status, instance, memory);
+}
+
+/** Removes the report, because forwarding is off. */
+export async function reportNoLogs(
+  status: LogStatusPort,
+  instance: ResourceMeta,
+  memory: ForwardMemory,
+): Promise<void> {
+  const before = status.read(instance) ?? {};
+  memory.report = undefined;
+  if (before["logs"] === undefined && findCondition(conditionsOf(before), "LogsForwarded") === undefined) return;
+  memory.report = ({ logs: _logs, ...rest }) => ({
+    ...rest,
+    conditions: removeCondition(conditionsOf(rest), "LogsForwarded"),
+  });
+  await writeReport(status, instance, memory);
+}
+
+/** Writes the pending report. The first reconcile run creates the status, including `Ready`; until then, the report waits. */
+export async function writeReport(status: LogStatusPort, instance: ResourceMeta, memory: ForwardMemory): Promise<void> {
+  const { report } = memory;
+  if (report === undefined) return;
+  let isWritten = false;
+  await status.update(instance, (current) => {
+    if (findCondition(conditionsOf(current), "Ready") === undefined) return undefined;
+    isWritten = true;
+    return report(current);
+  });
+  if (isWritten && memory.report === report) memory.report = undefined;
+}
+
+/**
+ * Returns the status of a reconcile run with the current report about logs, because the run may have started with an older status.
+ */
+export function keepLogPart(next: Status, current: Status): Status {
+  const { logs: _former, ...rest } = next;
+  const condition = findCondition(conditionsOf(current), "LogsForwarded");
+  const conditions = removeCondition(conditionsOf(next), "LogsForwarded");
+  return {
+    ...rest,
+    ...(current["logs"] === undefined ? {} : { logs: current["logs"] }),
+    conditions: condition === undefined ? conditions : [...conditions, condition],
+  };
+}
+
+function conditionsOf(status: Status): readonly Condition[] {
+  return (status["conditions"] ?? []) as readonly Condition[];
+}
+
+/** The instance forwards nothing until `untilMs`. The API keeps the rows that were not forwarded. */
+export interface Resting {
+  readonly kind: "Resting";
+  readonly finding: LogsFinding;
+  readonly untilMs: number;
+}
+
+const raise = "If the WAF really blocks this many requests, ask the administrator to raise --max-log-rows.";
+
+/** The instance has reached a limit of its hour. */
+export function restOfHour({ used, untilMs }: HourEnd, limits: LogLimits): Resting {
+  const { rowsPerHourMax, pagesPerHourMax } = limits;
+  const [limit, advice] =
+    used === "Rows"
+      ? [`${inThousands(rowsPerHourMax)} log rows were forwarded`, raise]
+      : [
+          `${inThousands(pagesPerHourMax)} pages of logs were read`,
+          "Raise spec.logs.interval or lower spec.logs.lookback. If this does not help, the WAF returns logs without end: ask its provider.",
+        ];
+  const message = `Forwarding continues at ${formatTime(untilMs)}: ${limit} within an hour, which is the limit of one instance. The API keeps the other blocked requests until then. ${advice}`;
+  return { kind: "Resting", finding: tooLarge(message), untilMs };
+}
+
+/** The day has more rows than are remembered, so it was closed, and its other rows are not forwarded. @param nowMs decides whether the next day has begun */
+export function restOfDay(day: number, { rowsKeptMax }: LogLimits, nowMs: number): Resting {
+  const untilMs = Math.max(nowMs, (day + 1) * dayMs);
+  const message = `${dayProblem(day, rowsKeptMax)} Forwarding continues with ${formatDay(day + 1)}. ${raise}`;
+  return { kind: "Resting", finding: tooLarge(message), untilMs };
+}
+
+/** The message for the event about a closed day. */
+export function dayProblem(day: number, rowsKeptMax: number): string {
+  return `The logs of ${formatDay(day)} are too long: wafsync keeps track of at most ${inThousands(rowsKeptMax)} rows of one instance. The other rows of this day are not forwarded. Use \`wafsync logs\` to read them.`;
+}
+
+function tooLarge(message: string): LogsFinding {
+  return { status: "False", reason: "TooLarge", message };
+}
+
+/** An event about a day with log entries that deviate from the API's documentation. */
+interface DayDefect {
+  /** The same subject with the same message is emitted once. */
+  readonly subject: string;
+  readonly message: string;
+  readonly reason: "LogEntriesBroken" | "LogEntriesMissing";
+}
+
+/** @param summary undefined if the day had nothing new */
+export function dayDefects(day: number, summary: DaySummary | undefined): readonly DayDefect[] {
+  if (summary === undefined) return [];
+  const { came, total, brokenCount, broken, surplus } = summary;
+  const date = formatDay(day);
+  const defects: DayDefect[] = [];
+  if (brokenCount > 0) {
+    const example = broken[0] === undefined ? "" : ` (entry ${broken[0].position}: ${broken[0].problem})`;
+    const message = `${date}: ${brokenCount} log ${brokenCount === 1 ? "entry is" : "entries are"} malformed and not forwarded${example}.`;
+    defects.push({ subject: `broken ${date}`, message, reason: "LogEntriesBroken" });
+  }
+  if (came !== total) {
+    const message = `${date}: the API reported ${total} log entries but returned ${came}.`;
+    defects.push({ subject: `count ${date}`, message, reason: "LogEntriesMissing" });
+  }
+  if (surplus > 0) {
+    const message = `${date}: the API no longer returns ${surplus} forwarded log ${surplus === 1 ? "entry" : "entries"}.`;
+    defects.push({ subject: `surplus ${date}`, message, reason: "LogEntriesMissing" });
+  }
+  return defects;
+}

@@ -1,0 +1,91 @@
+// The position and the results of reading the logs of an instance, in a record store. Reading starts again without a valid record.
+import * as z from "zod";
+import type { Entry } from "../address/entry.ts";
+import type { ObjectName } from "../model/resource.ts";
+import type { RecordKey, RecordStore } from "../records/record-store.ts";
+
+const text = z.string();
+const whole = z.int().min(0);
+const number = z.number();
+const words = z.array(z.union([text, number]));
+
+const cursor = z.strictObject({
+  seed: z.strictObject({ low: whole, high: whole }),
+  firstDay: whole,
+  nextDay: whole,
+  openDay: whole,
+  newestDay: whole,
+  closedThrough: whole,
+  days: z.array(z.strictObject({ day: whole, total: whole.exactOptional(), forwarded: text, judged: text })),
+});
+const listed = z.strictObject({
+  entry: text.transform((entry) => entry as Entry),
+  sinceMs: number,
+  untilMs: number,
+  times: number,
+  requests: number,
+  firstMs: number,
+  lastMs: number,
+  reasons: words,
+});
+const judge = z.strictObject({
+  shape: text,
+  listed: z.array(listed),
+  former: z.array(z.tuple([text, number, number])),
+  counts: z.array(z.tuple([text, number, number, z.array(number), words, words])),
+  rows: z.strictObject({ matched: number, late: number, unreadable: number }),
+  leftOut: number,
+  lastRowMs: number.exactOptional(),
+});
+const format = z.strictObject({
+  format: z.literal(1),
+  cursor,
+  forwarded: whole,
+  lastEntryMs: number.exactOptional(),
+  judges: z.record(text, judge).exactOptional(),
+});
+type StoredLogRecord = Omit<z.output<typeof format>, "format">;
+
+/** At about eleven characters per row, this is enough for more than a million rows. */
+export const logTextLengthMax = 12 * 1024 * 1024;
+
+/** Implements the port of the use case. */
+export class LogRecords {
+  readonly #store: RecordStore;
+
+  constructor(store: RecordStore) {
+    this.#store = store;
+  }
+
+  /** A damaged record is null: reading starts again with the days of the lookback. Never rejects. */
+  async load(instance: ObjectName) {
+    const stored = await this.#store.load(keyOf(instance));
+    if (stored.state === "Unreachable") return stored;
+    const { revision } = stored;
+    if (stored.state === "Absent") return { state: "Loaded", record: undefined, revision } as const;
+    return { state: "Loaded", record: stored.state === "Damaged" ? null : decode(stored.text), revision } as const;
+  }
+
+  /** Never rejects. */
+  async save(instance: ObjectName, record: object, revision: string) {
+    // One value per line, so that a change of one day leaves the parts with other days unchanged.
+    const text = `${JSON.stringify({ format: 1, ...record }, undefined, 1)}\n`;
+    if (text.length > logTextLengthMax) return { state: "TooLarge" } as const;
+    const saved = await this.#store.save(keyOf(instance), text, revision);
+    return saved.state === "NotAllowed" ? ({ state: "Failed", problem: saved.problem } as const) : saved;
+  }
+}
+
+function keyOf({ namespace, name }: ObjectName): RecordKey {
+  return { type: "LogForwarding", namespace, name };
+}
+
+/** Null if it is damaged, or of a newer version. */
+function decode(stored: string): StoredLogRecord | null {
+  try {
+    const { format: _, ...record } = format.parse(JSON.parse(stored));
+    return record;
+  } catch {
+    return null;
+  }
+}

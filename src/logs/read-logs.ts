@@ -1,0 +1,341 @@
+// Reads blocked requests, day by day and page by page, as a stream. After a failure, the day is read again from its start, and
+// rows that were forwarded are skipped. However many rows there are, only one page is in memory and one in flight.
+import { upwardBackOffDelayMs } from "../async/back-off.ts";
+import type { Clock } from "../async/clock.ts";
+import type { LogEntry, LogPage } from "../model/log-entry.ts";
+import { formatDay } from "../model/time-text.ts";
+import type { WafFault, WafResult } from "../model/waf-result.ts";
+import type { CallOptions } from "../reconcile/ports.ts";
+import type { DayRange, LogCursor } from "./cursor.ts";
+import { type DaySummary, LogDayReading, type ReadingDefect } from "./day-reading.ts";
+import { createRowIdentity, type IdentitySeed } from "./row-tally.ts";
+
+/** The logs of one key. Calls wait for their turn in the key's lane, behind all more urgent calls. */
+export interface LogPort {
+  /** The first page of a range of days (`YYYY-MM-DD`, both included); at most 10,000 rows a page. */
+  queryLogs(
+    query: { readonly startDate: string; readonly endDate: string; readonly perPage: number },
+    options?: CallOptions,
+  ): Promise<WafResult<LogPage>>;
+  /** The page for the scroll ID of the previous page. */
+  scrollLogs(scrollId: string, options?: CallOptions): Promise<WafResult<LogPage>>;
+}
+
+/** Why the reader waits. */
+export interface LogWait {
+  readonly day: number;
+  readonly why: WafFault | ReadingDefect;
+  readonly delayMs: number;
+}
+
+export interface LogReaderPorts {
+  readonly waf: LogPort;
+  readonly clock: Clock;
+  /** A number from 0 to below 1. */
+  readonly random: () => number;
+  /** Aborts when no further call may start. */
+  readonly stopping: AbortSignal;
+  /** Must not throw. */
+  readonly onWait?: ((wait: LogWait) => void) | undefined;
+}
+
+/** The maximum page size of the API. */
+export const logsPerPageMax = 10_000;
+const retryBaseMs = 100;
+const retryMsMax = 10_000;
+const turnsUntilSent = 2;
+
+export interface ReadLogsOptions {
+  readonly days: DayRange;
+  readonly perPage?: number;
+  /** For callers that read days repeatedly. The reader keeps the tallies of forwarded rows up to date. Without it, days are read once. */
+  readonly cursor?: LogCursor;
+  /** Called with all rows of each page, before the new ones of them are returned. */
+  readonly onPage?: (page: ReadPage) => void;
+  /** Called before each page. If it returns false, reading ends as if the process were stopping. */
+  readonly mayRead?: () => boolean;
+}
+
+export interface ReadPage {
+  readonly day: number;
+  readonly entries: readonly LogEntry[];
+  /** Whether a reading of the day begins with this page: the pages of earlier readings no longer count. */
+  readonly isFirst: boolean;
+  /** Whether a reading of this day contradicted itself or its total: then a row that occurs twice may be one request. */
+  readonly isDoubtful: boolean;
+}
+
+/**
+ * - `Rows`: new rows of one day.
+ * - `DayDone`: the day was read to its end. `total` is the number of rows that the API reports; `summary` is undefined if
+ *   nothing was new.
+ * - `Failed`, `Stopped`: reading ended before the end of the day.
+ */
+export type LogPiece =
+  | { readonly kind: "Rows"; readonly day: number; readonly entries: readonly LogEntry[] }
+  | { readonly kind: "DayDone"; readonly day: number; readonly total: number; readonly summary: DaySummary | undefined }
+  | { readonly kind: "Failed"; readonly day: number; readonly fault: WafFault }
+  | { readonly kind: "Stopped"; readonly day: number };
+
+/**
+ * Returns the logs of the days, oldest day first. Within a day, rows are in the order of the API. If the consumer stops iterating,
+ * the calls end. A piece that was consumed counts as forwarded.
+ */
+export async function* readLogs(ports: LogReaderPorts, options: ReadLogsOptions): AsyncGenerator<LogPiece, void, void> {
+  const { days, perPage = logsPerPageMax } = options;
+  const pages = new LogPages(ports.waf, perPage, ports.stopping);
+  const reader = new DayReader(ports, pages, options);
+  try {
+    for (let day = days.firstDay; day <= days.lastDay; day += 1) {
+      for await (const piece of reader.read(day)) {
+        yield piece;
+        if (piece.kind === "Failed" || piece.kind === "Stopped") return;
+      }
+    }
+  } finally {
+    await pages.close();
+  }
+}
+
+/** Returns the total number of rows of the days, as the API currently reports it. */
+export async function countLogs(
+  ports: LogReaderPorts,
+  dates: { readonly startDate: string; readonly endDate: string },
+) {
+  const query = { ...dates, perPage: 1 };
+  for (let failures = 1; ; failures += 1) {
+    const page = await ports.waf.queryLogs(query, { signal: ports.stopping });
+    if (page.ok) return { ok: true, total: page.value.total } as const;
+    const { fault } = page;
+    if (retryOfLogs({ fault, stage: "Query", failures, hasWorked: false }) === "Fail")
+      return { ok: false, fault } as const;
+    await pause(ports, 0, fault, failures);
+  }
+}
+
+class DayReader {
+  readonly #ports: LogReaderPorts;
+  readonly #pages: LogPages;
+  readonly #options: ReadLogsOptions;
+  #hasWorked = false;
+  #failures = 0;
+
+  constructor(ports: LogReaderPorts, pages: LogPages, options: ReadLogsOptions) {
+    this.#ports = ports;
+    this.#pages = pages;
+    this.#options = options;
+  }
+
+  async *read(day: number): AsyncGenerator<LogPiece, void, void> {
+    const { cursor, mayRead, onPage } = this.#options;
+    const mark = cursor?.markOf(day);
+    if (mark?.total !== undefined) {
+      const total = await this.#pages.total(day);
+      // If this failed, reading the day fails as well and reports it.
+      if (total.ok && total.value === mark.total) {
+        yield { kind: "DayDone", day, total: mark.total, summary: undefined };
+        return;
+      }
+    }
+    const identityOf = cursor?.identityOf ?? createRowIdentity(randomSeed(this.#ports.random));
+    const reading = new LogDayReading(identityOf, mark?.forwarded);
+    let request: PageRequest = { stage: "Query", day };
+    for (;;) {
+      if (this.#ports.stopping.aborted || mayRead?.() === false) return yield { kind: "Stopped", day };
+      const page = await this.#pages.get(request);
+      if (!page.ok) {
+        const next: PageRequest | WafFault = await this.#afterFault(day, request, page.fault);
+        if (this.#ports.stopping.aborted) return yield { kind: "Stopped", day };
+        if ("code" in next) return yield { kind: "Failed", day, fault: next };
+        if (next.stage === "Query") reading.begin();
+        request = next;
+        continue;
+      }
+      this.#hasWorked = true;
+      await this.#askAhead(day, page.value);
+      const isFirst = reading.isAtStart;
+      const verdict = reading.page(page.value);
+      if (verdict.next !== "Failed") {
+        onPage?.({ day, entries: page.value.entries, isFirst, isDoubtful: reading.isDoubtful });
+      }
+      if (verdict.rows.length > 0) this.#failures = 0;
+      cursor?.noteRows(day, verdict.rows);
+      request = verdict.next === "Page" ? { stage: "Scroll", scrollId: verdict.scrollId } : { stage: "Query", day };
+      if (verdict.rows.length > 0) yield { kind: "Rows", day, entries: verdict.rows };
+      if (verdict.next === "Failed") return yield { kind: "Failed", day, fault: contractFault(verdict.problem) };
+      if (verdict.next === "Nothing") {
+        this.#failures = 0;
+        return yield { kind: "DayDone", day, total: verdict.summary.total, summary: verdict.summary };
+      }
+      if (verdict.next === "Again") {
+        const fault = await this.#afterDefect(day, verdict.defect);
+        if (fault !== undefined) return yield { kind: "Failed", day, fault };
+        reading.begin();
+      }
+    }
+  }
+
+  /**
+   * Requests the page that most likely follows before the current page is processed, so that the WAF and wafsync work at the same
+   * time. If another page is needed, the response is discarded.
+   */
+  async #askAhead(day: number, { scrollId, entries }: LogPage): Promise<void> {
+    if (scrollId === null) {
+      // For a day that was read before, only the total is requested first.
+      const { days, cursor } = this.#options;
+      if (day >= days.lastDay || cursor?.markOf(day + 1).total !== undefined) return;
+      this.#pages.readAhead({ stage: "Query", day: day + 1 });
+    } else {
+      if (entries.length === 0) return;
+      this.#pages.readAhead({ stage: "Scroll", scrollId });
+    }
+    // The lane waits one turn of the event loop for other calls, and sends in the next turn.
+    for (let turn = 0; turn < turnsUntilSent; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Waits before a retry. @returns the next request, or the fault if a retry is pointless */
+  async #afterFault(day: number, request: PageRequest, fault: WafFault): Promise<PageRequest | WafFault> {
+    this.#failures += 1;
+    const { stage } = request;
+    const retry = retryOfLogs({ fault, stage, failures: this.#failures, hasWorked: this.#hasWorked });
+    if (retry === "Fail") return fault;
+    await pause(this.#ports, day, fault, this.#failures);
+    return retry === "SamePage" ? request : { stage: "Query", day };
+  }
+
+  async #afterDefect(day: number, defect: ReadingDefect): Promise<WafFault | undefined> {
+    this.#failures += 1;
+    const fault = contractFault(defectWords[defect]);
+    if (retryOfLogs({ fault, stage: "Scroll", failures: this.#failures, hasWorked: true }) === "Fail") return fault;
+    await pause(this.#ports, day, defect, this.#failures);
+    return undefined;
+  }
+}
+
+/** What is wrong with a reading, to complete "the WAF sent …". */
+export const defectWords: Readonly<Record<ReadingDefect, string>> = {
+  RepeatedPage: "the same page of logs twice",
+  TooManyRows: "more log entries than it reported",
+  TooFewRows: "fewer log entries than it reported",
+  Endless: "an endless series of log pages",
+};
+
+/** Creates a seed for row identities; `random` works like `Math.random`. */
+export function randomSeed(random: () => number): IdentitySeed {
+  return { low: Math.floor(random() * 2 ** 32), high: Math.floor(random() * 2 ** 32) };
+}
+
+function contractFault(problem: string): WafFault {
+  return { code: "ContractBroken", message: `The WAF sent ${problem}.` };
+}
+
+async function pause(
+  ports: LogReaderPorts,
+  day: number,
+  why: WafFault | ReadingDefect,
+  attempt: number,
+): Promise<void> {
+  const { clock, random, stopping, onWait } = ports;
+  if (stopping.aborted) return;
+  const askedMs = typeof why === "string" ? 0 : (why.retryAfterMs ?? 0);
+  const delayMs = Math.max(askedMs, upwardBackOffDelayMs({ attempt, baseMs: retryBaseMs, maxMs: retryMsMax, random }));
+  onWait?.({ day, why, delayMs });
+  await clock.sleep(delayMs, stopping);
+}
+
+type PageRequest =
+  | { readonly stage: "Query"; readonly day: number }
+  | { readonly stage: "Scroll"; readonly scrollId: string };
+
+/** Fetches pages one after another, and the next page while the last one is processed. Never makes two calls at a time. */
+class LogPages {
+  readonly #waf: LogPort;
+  readonly #perPage: number;
+  readonly #ended = new AbortController();
+  readonly #signal: AbortSignal;
+  #ahead: { readonly request: PageRequest; readonly result: Promise<WafResult<LogPage>> } | undefined;
+
+  constructor(waf: LogPort, perPage: number, stopping: AbortSignal) {
+    this.#waf = waf;
+    this.#perPage = perPage;
+    this.#signal = AbortSignal.any([stopping, this.#ended.signal]);
+  }
+
+  /** Requests the page that is likely to be needed next. */
+  readAhead(request: PageRequest): void {
+    this.#ahead ??= { request, result: this.#call(request) };
+  }
+
+  async get(request: PageRequest): Promise<WafResult<LogPage>> {
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    if (ahead === undefined) return await this.#call(request);
+    const result = await ahead.result;
+    return isSame(ahead.request, request) ? result : await this.#call(request);
+  }
+
+  /** Returns the number of rows of the day, from a page with a single row. */
+  async total(day: number): Promise<WafResult<number>> {
+    const date = formatDay(day);
+    const page = await this.#waf.queryLogs({ startDate: date, endDate: date, perPage: 1 }, { signal: this.#signal });
+    return page.ok ? { ok: true, value: page.value.total } : page;
+  }
+
+  /** Resolves when no request is in progress. */
+  async close(): Promise<void> {
+    this.#ended.abort();
+    await this.#ahead?.result;
+  }
+
+  async #call(request: PageRequest): Promise<WafResult<LogPage>> {
+    const options = { signal: this.#signal };
+    if (request.stage === "Scroll") return await this.#waf.scrollLogs(request.scrollId, options);
+    const date = formatDay(request.day);
+    return await this.#waf.queryLogs({ startDate: date, endDate: date, perPage: this.#perPage }, options);
+  }
+}
+
+function isSame(a: PageRequest, b: PageRequest): boolean {
+  if (a.stage === "Query") return b.stage === "Query" && a.day === b.day;
+  return b.stage === "Scroll" && a.scrollId === b.scrollId;
+}
+
+export interface LogFailure {
+  readonly fault: WafFault;
+  readonly stage: "Query" | "Scroll";
+  /** Consecutive failures of calls and readings, including this one. */
+  readonly failures: number;
+  /** Whether a page already succeeded: then the failure is probably transient. */
+  readonly hasWorked: boolean;
+}
+
+export type LogRetry = "SamePage" | "SameDay" | "Fail";
+
+/** The maximum number of consecutive failures. With backoff, this takes a few minutes. */
+export const logFailuresMax = 20;
+/** Before the first success, a wrong address is more likely than a transient error. */
+const firstFailuresMax = 5;
+
+export function retryOfLogs({ fault, stage, failures, hasWorked }: LogFailure): LogRetry {
+  if (failures >= (hasWorked ? logFailuresMax : firstFailuresMax)) return "Fail";
+  switch (fault.code) {
+    case "RateLimited":
+      return "SamePage";
+    case "Unavailable":
+    case "TimedOut":
+      return stage === "Query" ? "SamePage" : "SameDay";
+    case "Rejected":
+      return stage === "Scroll" ? "SameDay" : "Fail";
+    case "ContractBroken":
+      // A redirect, or a 404 from a different server: the URL is wrong.
+      return hasWorked || fault.status === undefined || fault.status === 200 ? "SameDay" : "Fail";
+    case "TooLarge":
+    case "BadApiKey":
+    case "MissingApiKey":
+    case "NotFound":
+    case "Aborted":
+    case "NotPermitted":
+    case "OutcomeUnknown":
+      return "Fail";
+  }
+}

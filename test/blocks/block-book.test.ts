@@ -1,0 +1,101 @@
+import { expect, test } from "@jest/globals";
+import { readObservedEntry } from "../../src/address/entry.ts";
+import { BlockBook } from "../../src/blocks/block-book.ts";
+import { LogCursor } from "../../src/logs/cursor.ts";
+import type { LoadedLogRecord } from "../../src/logs/forward-ports.ts";
+import type { PublishedJudgements } from "../../src/blocks/judges.ts";
+
+const instance = { namespace: "edge", name: "shop" };
+const listed = {
+  entry: readObservedEntry("203.0.113.7"),
+  sinceMs: 1_000,
+  untilMs: 9_000,
+  times: 1,
+  requests: 60,
+  firstMs: 500,
+  lastMs: 900,
+};
+const counts = { rows: { matched: 60, late: 0, unreadable: 0 }, leftOut: 0 };
+
+function published(requests: number): PublishedJudgements {
+  const entries = [{ ...listed, requests, reasons: [] }];
+  return new Map([["edge/attackers u", { ...counts, entries, lastRowMs: 900 }]]);
+}
+
+const unjudged = { cursor: new LogCursor(1, { low: 1, high: 2 }).save(), forwarded: 0 };
+
+function recorded(): LoadedLogRecord {
+  const judge = { shape: "", listed: [{ ...listed, reasons: ["SQL", 60] }], former: [], counts: [], ...counts };
+  return { state: "Loaded", record: { ...unjudged, judges: { "edge/attackers u": judge } }, revision: "" };
+}
+
+class Bench {
+  nowMs = 0;
+  loads = 0;
+  changes = 0;
+  answer: LoadedLogRecord = recorded();
+  readonly book = new BlockBook({
+    records: {
+      load: async () => {
+        this.loads += 1;
+        return this.answer;
+      },
+    },
+    clock: { monotonicMs: () => this.nowMs },
+    onChange: () => void (this.changes += 1),
+  });
+
+  async entries(): Promise<readonly string[]> {
+    const view = await this.book.view(instance);
+    if (view.state === "Unreachable") throw new Error(view.problem);
+    return [...view.judgements.values()].flatMap(({ entries }) => entries.map(({ entry }) => entry));
+  }
+}
+
+test("a new process uses the record, and reads it once", async () => {
+  const bench = new Bench();
+  expect(await bench.entries()).toStrictEqual(["203.0.113.7"]);
+  expect(await bench.book.view(instance)).toBe(await bench.book.view(instance));
+  expect(bench.loads).toBe(1);
+});
+
+test("while the record can't be read, its content is unknown, and it is read again after a delay", async () => {
+  const bench = new Bench();
+  bench.answer = { state: "Unreachable", problem: "No answer." };
+  expect(await bench.book.view(instance)).toMatchObject({ state: "Unreachable", problem: "No answer." });
+  bench.answer = recorded();
+  expect(await bench.book.view(instance)).toMatchObject({ state: "Unreachable" });
+  bench.nowMs += 10_000;
+  expect(await bench.entries()).toStrictEqual(["203.0.113.7"]);
+  expect(bench.loads).toBe(2);
+});
+
+test("changed entries cause a run; more evidence alone does not, and is available to the next run", async () => {
+  const bench = new Bench();
+  await bench.entries();
+  bench.book.publish(instance, published(61));
+  const version = bench.book.version(instance);
+  bench.book.publish(instance, published(62));
+  expect([bench.book.version(instance), bench.changes]).toStrictEqual([version, 0]);
+  const view = await bench.book.view(instance);
+  expect(view.state === "Known" && view.judgements.get("edge/attackers u")?.entries[0]?.requests).toBe(62);
+  bench.book.publish(instance, new Map());
+  expect([bench.book.version(instance) > version, bench.changes]).toStrictEqual([true, 1]);
+  expect(bench.book.version({ ...instance, namespace: "other" })).toBe(0);
+});
+
+test("a report about the reading causes a run if it differs from the last one", async () => {
+  const bench = new Bench();
+  await bench.entries();
+  const report = { status: "True", reason: "Judged", message: "New blocked requests are judged." } as const;
+  for (let time = 0; time < 3; time += 1) bench.book.report(instance, report);
+  expect(bench.changes).toBe(1);
+  bench.book.report(instance, { status: "False", reason: "BadApiKey", message: "The API rejected the API key." });
+  expect(bench.changes).toBe(2);
+});
+
+test.each([null, undefined, unjudged])("a record without judges lists no clients: %j", async (record) => {
+  const bench = new Bench();
+  bench.answer = { state: "Loaded", record, revision: "" };
+  expect(await bench.entries()).toStrictEqual([]);
+});

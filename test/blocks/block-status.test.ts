@@ -1,0 +1,105 @@
+import { blockKey } from "../../src/blocks/judges.ts";
+import { expect, test } from "@jest/globals";
+import type { Condition } from "../../src/api/conditions.ts";
+import { findCondition } from "../../src/api/conditions.ts";
+import type { ConditionType } from "../../src/api/reasons.ts";
+import { isPublished } from "../../src/api/reasons.ts";
+import type { ReadingReport } from "../../src/model/auto-block.ts";
+import type { WafAutoBlockStatus } from "../../src/api/waf-auto-block.ts";
+import { readObservedEntry } from "../../src/address/entry.ts";
+import { compileDesired } from "../../src/plan/instance/desired.ts";
+import { planInstance } from "../../src/plan/instance/plan.ts";
+import { withBlockRules } from "../../src/blocks/block-rules.ts";
+import { factsWithoutRead } from "../../src/reconcile/facts.ts";
+import { blockStatusFrom } from "../../src/blocks/block-status.ts";
+import type { AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
+import { anAutoBlock } from "../support/builders/declare-auto-block.ts";
+import { anInventory, gathered, nowMs, observed } from "../support/builders/gathered.ts";
+
+interface Told {
+  readonly reading?: ReadingReport;
+  readonly leftOut?: number;
+  readonly others?: number;
+  readonly before?: Partial<WafAutoBlockStatus>;
+  readonly atMs?: number;
+}
+
+function statusOf(
+  overrides: AutoBlockOverrides = {},
+  { reading, leftOut = 0, others = 0, before = {}, atMs = nowMs }: Told = {},
+) {
+  const block = anAutoBlock(overrides);
+  const older = Array.from({ length: others }, (_, index) => {
+    return anAutoBlock({ name: `older-${index}`, meta: { createdAtMs: 0 } });
+  });
+  const times = { sinceMs: nowMs, untilMs: nowMs + 60_000, firstMs: nowMs, lastMs: nowMs };
+  const reasons = [{ label: "a\u202e\u001b[31m", requests: 3 }];
+  const entry = { entry: readObservedEntry("203.0.113.7"), ...times, times: 1, requests: 60, reasons };
+  const judgement = { entries: [entry], rows: { matched: 60, late: 0, unreadable: 0 }, lastRowMs: nowMs, leftOut };
+  const judgements = new Map([[blockKey(block.meta), judgement]]);
+  const view = { state: "Known", judgements, reading } as const;
+  const state = withBlockRules(gathered({ autoBlocks: [block, ...older] }), view);
+  const desired = compileDesired(state, nowMs);
+  const [inventory, seen] = [anInventory(), observed({ blocklist: ["203.0.113.7"] })];
+  const plan = planInstance({ desired, observed: seen, inventory, nowMs });
+  const started = factsWithoutRead(
+    { gathered: state, desired },
+    { phase: "Ended", nowMs: atMs, result: { kind: "Done" } },
+  );
+  const rule = desired.rules.find(({ rule: { meta } }) => meta.name === "scanners");
+  if (rule === undefined) throw new Error("the WafAutoBlock is missing");
+  const statusFor = blockStatusFrom({ known: () => view });
+  const status: Partial<WafAutoBlockStatus> =
+    statusFor(before, rule, { ...started, observed: seen, plan, inventory }) ?? {};
+  const conditions = (status.conditions ?? []) as readonly Condition[];
+  for (const { type, reason, status: value } of conditions) {
+    expect([type, reason, value, isPublished(type, reason, value)]).toStrictEqual([type, reason, value, true]);
+  }
+  return { status, of: (type: ConditionType) => conditionText(findCondition(conditions, type)) };
+}
+
+function conditionText(condition: Condition | undefined): string | undefined {
+  return condition === undefined ? undefined : `${condition.status} ${condition.reason}`;
+}
+
+const read = { status: "True", reason: "Judged", message: "New blocked requests are judged." } as const;
+
+test("clients are shown with evidence that cannot control a terminal", () => {
+  const { status, of } = statusOf({}, { reading: read });
+  expect(status).toMatchObject({ listed: 1, synced: "1/1", clients: [{ entry: "203.0.113.7", requests: 60 }] });
+  expect(status.clients?.[0]?.reasons).toStrictEqual([String.raw`a\u202e\u001b[31m: 3`]);
+  expect([of("Ready"), of("LogsJudged"), of("Incomplete")]).toStrictEqual(["True Ready", "True Judged", undefined]);
+});
+
+test("a suggestion is Ready, and blocks no client", () => {
+  const { status, of } = statusOf({ mode: "Suggest" }, { reading: read });
+  expect([status.listed, status.synced, of("Ready")]).toStrictEqual([1, undefined, "True Ready"]);
+});
+
+test("a WafAutoBlock whose logs can't be read is not ready, and says why", () => {
+  const { of } = statusOf({}, { reading: { status: "False", reason: "NoWaf", message: "There is no WAF." } });
+  expect([of("Ready"), of("LogsJudged"), of("Reconciling")]).toStrictEqual([
+    "False NoWaf",
+    "False NoWaf",
+    "True ProgressingWithRetry",
+  ]);
+});
+
+test("while the logs can't be read, no transition time changes", () => {
+  const reading = { status: "False", reason: "NoWaf", message: "There is no WAF." } as const;
+  const { status: before } = statusOf({}, { reading });
+  const { status } = statusOf({}, { reading, before, atMs: nowMs + 10_000 });
+  expect(status.conditions).toStrictEqual(before.conditions);
+});
+
+test.each<[string, AutoBlockOverrides, Told]>([
+  ["Unknown Waiting", {}, {}],
+  ["Unknown Suspended", { suspend: true }, { reading: read }],
+  ["False TooManyAutoBlocks", {}, { others: 8 }],
+])("the log is judged: %s", (expected, overrides, told) => {
+  expect(statusOf(overrides, told).of("LogsJudged")).toBe(expected);
+});
+
+test("clients beyond spec.maxEntries are reported", () => {
+  expect(statusOf({ maxEntries: 1 }, { leftOut: 3 }).of("Incomplete")).toBe("True MaxEntriesReached");
+});

@@ -1,0 +1,511 @@
+// Clock: 2026-03-10 12:00 UTC at the start of each test.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { WafFault } from "../../src/model/waf-result.ts";
+import { ForwardWorld } from "../support/worlds/forward-world.ts";
+
+const hourMs = 3_600_000;
+const unavailable: WafFault = { code: "Unavailable", message: "The WAF can't be reached." };
+
+let world: ForwardWorld;
+
+beforeEach(async () => {
+  world = new ForwardWorld();
+  await world.becomeReady();
+});
+
+afterEach(() => world.checkStatuses());
+
+describe("each entry is forwarded once", () => {
+  test("existing entries are forwarded in the first run, and then new entries", async () => {
+    const first = world.block("2026-03-10T11:00:00Z", 3);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(first);
+    const next = world.block("2026-03-10T12:01:00Z", 2);
+    await world.wait(5 * 60_000);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(next);
+    await world.lookOnTime();
+    expect(world.takeForwarded()).toStrictEqual([]);
+    expect(world.condition()).toBe("True Forwarded");
+    expect(world.status.read(world.instance)?.["logs"]).toStrictEqual({
+      lastEntryTime: "2026-03-10T12:01:00Z",
+      lag: "4m",
+      forwarded: 5,
+    });
+  });
+
+  test("late entries are forwarded when they arrive, even those of yesterday", async () => {
+    const late = world.block("2026-03-09T23:50:00Z", 2, "2026-03-10T13:00:00Z");
+    const onTime = world.block("2026-03-09T23:55:00Z", 2);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(onTime);
+    await world.wait(2 * hourMs);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(late);
+  });
+
+  test("equal entries are different requests, even if one of them is late", async () => {
+    world.block("2026-03-10T11:00:00Z", 2, undefined, "/same");
+    world.block("2026-03-10T11:00:00Z", 1, "2026-03-10T12:30:00Z", "/same");
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(["/same", "/same"]);
+    await world.wait(hourMs);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(["/same"]);
+  });
+
+  test("a run over several pages forwards every entry once, whichever page fails", async () => {
+    world.pageSize = 700;
+    const rows = world.block("2026-03-10T11:00:00Z", 3000).sort();
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(rows);
+    const more = world.block("2026-03-10T11:30:00Z", 3000).sort();
+    world.faults.push(unavailable);
+    await world.wait(hourMs);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(more);
+  });
+
+  test("a run that is not due makes no call", async () => {
+    await world.look();
+    const asked = world.queries.length;
+    await world.wait(60_000);
+    await world.look();
+    expect(world.queries).toHaveLength(asked);
+  });
+
+  test.each([-2 * hourMs, 2 * hourMs])(
+    "a run is due at the same time as before when the wall clock jumps by %i ms",
+    async (jumpMs) => {
+      const outcome = await world.look();
+      const leftMs = (outcome?.wakeAtMs ?? 0) - world.clock.nowMs();
+      world.clock.jumpWallClock(jumpMs);
+      const asked = world.queries.length;
+      const again = await world.look();
+      expect((again?.wakeAtMs ?? 0) - world.clock.nowMs()).toBe(leftMs);
+      expect(world.queries.length).toBe(asked);
+      await world.wait(leftMs);
+      await world.look();
+      expect(world.queries.length).toBeGreaterThan(asked);
+    },
+  );
+
+  test("a run is due immediately when something that it depends on changes", async () => {
+    await world.look();
+    const rows = world.block("2026-03-10T11:00:00Z", 1);
+    world.declare({ intervalMs: 60_000 });
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(rows);
+  });
+});
+
+describe("a new process", () => {
+  test("continues where the former process ended, including the count", async () => {
+    world.block("2026-03-10T11:00:00Z", 4);
+    await world.look();
+    world.takeForwarded();
+    world.restart();
+    const next = world.block("2026-03-10T12:00:00Z", 1);
+    await world.wait(1000);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(next);
+    expect(world.status.read(world.instance)?.["logs"]).toMatchObject({ forwarded: 5 });
+  });
+
+  test("after a crash between output and cursor forwards unrecorded entries again, and misses none", async () => {
+    const before = world.block("2026-03-10T10:00:00Z", 2);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(before);
+    const rows = world.block("2026-03-10T12:00:00Z", 3);
+    await world.wait(6 * 60_000);
+    world.saveFaults.push("CrashBefore");
+    expect(await world.look()).toBeUndefined();
+    expect(world.takeForwarded()).toStrictEqual(rows);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(rows);
+    world.restart();
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual([]);
+  });
+
+  test("after a crash that follows the record forwards nothing twice", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 3);
+    world.saveFaults.push("CrashAfter");
+    expect(await world.look()).toBeUndefined();
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(rows);
+  });
+
+  test("that can't read the record starts from scratch and reports this", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 2);
+    await world.look();
+    world.record = "null";
+    world.restart();
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual([...rows, ...rows].sort());
+    expect(world.status.eventReasons()).toStrictEqual(["LogCursorBroken"]);
+  });
+
+  test("after a long pause catches up on all missed days", async () => {
+    await world.look();
+    // The first of them is the rest of the day on which the former process ended.
+    const days = ["2026-03-10T22", "2026-03-12T08", "2026-03-15T08", "2026-03-19T08"];
+    const missed = days.flatMap((hour) => world.block(`${hour}:00:00Z`, 2));
+    await world.wait(10 * 24 * hourMs);
+    world.restart();
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(missed.sort());
+  });
+});
+
+describe("an output that fails", () => {
+  test("gets no entries, is retried with backoff, and then gets each entry once", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 1700).sort();
+    let writes = 0;
+    // The third write fails, after a thousand entries were accepted.
+    world.onWrite = () => (++writes >= 3 && writes < 6 ? "The reader is gone." : undefined);
+    const pausesMs: number[] = [];
+    for (let looks = 0; looks < 4; looks += 1) {
+      const outcome = await world.look();
+      const delayMs = (outcome?.wakeAtMs ?? 0) - world.clock.nowMs();
+      if (looks < 3) {
+        expect(world.condition()).toBe("False OutputUnavailable");
+        pausesMs.push(delayMs);
+      }
+      await world.wait(delayMs);
+    }
+    expect(world.takeForwarded()).toStrictEqual(rows);
+    expect(pausesMs[0]).toBeGreaterThanOrEqual(2_000);
+    expect(pausesMs[2]).toBeGreaterThan(pausesMs[0] ?? 0);
+    expect(world.condition()).toBe("True Forwarded");
+    expect(world.status.eventReasons()).toStrictEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
+  });
+
+  test("followed by a restart loses nothing and repeats nothing", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 1200).sort();
+    world.onWrite = (entries) => (entries.length < 500 ? "The reader is gone." : undefined);
+    await world.look();
+    world.restart();
+    world.onWrite = () => undefined;
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(rows);
+  });
+});
+
+describe("a failure of the WAF", () => {
+  test("is reported by a condition and an event, and ends with the next successful run", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 2);
+    world.faults.push(...Array.from({ length: 5 }, () => unavailable));
+    await world.look();
+    expect(world.condition()).toBe("False ApiUnavailable");
+    expect(world.failures).toStrictEqual(["ApiUnavailable"]);
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(rows);
+    expect(world.condition()).toBe("True Forwarded");
+    expect(world.status.eventReasons()).toStrictEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
+  });
+
+  test.each([
+    ["BadApiKey", "BadApiKey"],
+    ["NotFound", "NoWaf"],
+    ["Rejected", "Rejected"],
+  ] as const)("with the fault %s results in the reason %s", async (code, reason) => {
+    world.faults.push({ code, message: "The WAF says no." });
+    await world.look();
+    expect(world.condition()).toBe(`False ${reason}`);
+  });
+
+  test("a missing key, a forbidden base URL, or an older instance with the same key causes no call", async () => {
+    world.declare({}, { key: { state: "Missing", problem: "There is no Secret." } });
+    await world.look();
+    expect(world.condition()).toBe("False MissingApiKey");
+    world.declare({}, { sameKey: [{ ...world.instance, name: "older", createdAtMs: 1 }] });
+    await world.look();
+    expect(world.condition()).toBe("False Conflict");
+    world.declare({});
+    world.baseUrlObjection = "This base URL is not allowed.";
+    await world.look();
+    expect(world.condition()).toBe("False BaseUrlNotAllowed");
+    expect(world.queries).toStrictEqual([]);
+  });
+});
+
+describe("a failure of the record", () => {
+  test("stops forwarding while the record can't be written, and nothing is forwarded twice", async () => {
+    const first = world.block("2026-03-10T11:00:00Z", 2);
+    world.saveFaults.push("Failed", "Failed");
+    await world.look();
+    expect(world.condition()).toBe("False CursorUnavailable");
+    expect(world.takeForwarded()).toStrictEqual(first);
+    const next = world.block("2026-03-10T11:30:00Z", 2);
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual([]);
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(next);
+    world.restart();
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual([]);
+  });
+
+  test("causes the record to be read again after another writer has saved it", async () => {
+    world.block("2026-03-10T11:00:00Z", 2);
+    await world.look();
+    world.takeForwarded();
+    const next = world.block("2026-03-10T12:00:00Z", 1);
+    world.saveFaults.push("Conflict");
+    await world.wait(301_000);
+    await world.look();
+    expect(world.condition()).toBe("False CursorUnavailable");
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual([...next, ...next]);
+    expect(world.condition()).toBe("True Forwarded");
+  });
+
+  test("closes the oldest days if the record is too large, and ignores their late entries", async () => {
+    const rows = ["2026-03-08", "2026-03-09", "2026-03-10"].flatMap((day) => world.block(`${day}T09:00:00Z`, 2));
+    world.saveFaults.push("TooLarge");
+    await world.look();
+    world.block("2026-03-08T10:00:00Z", 1, "2026-03-10T12:01:00Z");
+    const onTime = world.block("2026-03-09T10:00:00Z", 1, "2026-03-10T12:01:00Z");
+    world.saveFaults.push("TooLarge");
+    world.block("2026-03-10T11:59:00Z", 1);
+    await world.wait(301_000);
+    await world.look();
+    await world.wait(301_000);
+    await world.look();
+    expect(world.status.eventReasons()).toContain("LogCursorTooLarge");
+    expect(world.takeForwarded()).toStrictEqual(expect.arrayContaining([...rows, ...onTime]));
+    world.restart();
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual([]);
+  });
+});
+
+describe("how far back", () => {
+  test("the first run reaches back as far as the lookback, and no further", async () => {
+    world.block("2026-03-07T23:00:00Z", 1);
+    const rows = world.block("2026-03-08T13:00:00Z", 1);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(rows);
+    expect(world.queries.map((query) => query.slice(0, 10))).toStrictEqual(["2026-03-08", "2026-03-09", "2026-03-10"]);
+  });
+
+  test("with a lookback of an hour, yesterday is read until an hour after its end", async () => {
+    world.declare({ lookbackMs: hourMs });
+    const askedFor = async (): Promise<string[]> => {
+      world.queries.length = 0;
+      await world.look();
+      return [...new Set(world.queries.map((query) => query.slice(0, 10)))];
+    };
+    expect(await askedFor()).toStrictEqual(["2026-03-10"]);
+    await world.wait(12.5 * hourMs);
+    expect(await askedFor()).toStrictEqual(["2026-03-10", "2026-03-11"]);
+    await world.wait(2 * hourMs);
+    expect(await askedFor()).toStrictEqual(["2026-03-10", "2026-03-11"]);
+    await world.wait(2 * hourMs);
+    expect(await askedFor()).toStrictEqual(["2026-03-11"]);
+  });
+
+  test("days that the plan does not keep are not requested, and lost days are reported", async () => {
+    world.declare({ plan: "Basic", lookbackMs: 60 * 24 * hourMs });
+    await world.look();
+    expect(world.queries[0]).toContain("2026-02-09");
+    await world.wait(60 * 24 * hourMs);
+    world.restart();
+    world.queries.length = 0;
+    await world.look();
+    expect(world.queries[0]).toContain("2026-04-10");
+    const lost = world.status.events.find(({ reason }) => reason === "LogEntriesLost");
+    expect(lost?.message).toContain("2026-03-11 to 2026-04-09");
+  });
+
+  test("a day without new entries costs one call for one entry", async () => {
+    world.block("2026-03-09T12:00:00Z", 50);
+    await world.look();
+    world.queries.length = 0;
+    await world.wait(301_000);
+    await world.look();
+    expect(world.queries).toStrictEqual(["2026-03-08 1", "2026-03-09 1", "2026-03-10 1"]);
+  });
+});
+
+describe("a clock that is wrong", () => {
+  test("by 40 days ahead at the first start stops nothing once it is right", async () => {
+    world.clock.jumpWallClock(40 * 24 * hourMs);
+    await world.look();
+    world.clock.jumpWallClock(-40 * 24 * hourMs);
+    const rows = world.block("2026-03-10T11:00:00Z", 6).sort();
+    await world.wait(300_000);
+    await world.look();
+    expect(world.condition()).toBe("True Forwarded");
+    expect(world.takeForwarded()).toStrictEqual(rows);
+  });
+
+  test("from the middle of a run on forwards no row twice once it is right", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 2).sort();
+    world.onWrite = () => {
+      world.clock.jumpWallClock(4 * 24 * hourMs);
+      world.onWrite = () => undefined;
+      return undefined;
+    };
+    await world.look();
+    world.clock.jumpWallClock(-4 * 24 * hourMs);
+    rows.push(...world.block("2026-03-10T11:30:00Z", 2));
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(rows.sort());
+  });
+
+  test("for days loses no row of these days, and forwards none twice", async () => {
+    const before = world.block("2026-03-10T11:00:00Z", 2);
+    await world.look();
+    world.clock.jumpWallClock(40 * 24 * hourMs);
+    await world.wait(300_000);
+    await world.look();
+    await world.wait(6 * 24 * hourMs);
+    const missed = ["11", "13", "16"].flatMap((day) => world.block(`2026-03-${day}T09:00:00Z`, 2));
+    await world.look();
+    world.clock.jumpWallClock(-40 * 24 * hourMs);
+    world.restart();
+    for (let look = 0; look < 3; look += 1) {
+      await world.wait(300_000);
+      await world.look();
+    }
+    expect(world.takeForwarded()).toStrictEqual([...before, ...missed].sort());
+  });
+
+  test("by 40 days behind forwards no row again", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 2);
+    await world.look();
+    world.clock.jumpWallClock(-40 * 24 * hourMs);
+    await world.wait(300_000);
+    await world.look();
+    world.clock.jumpWallClock(40 * 24 * hourMs);
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toStrictEqual(rows);
+    expect(world.condition()).toBe("True Forwarded");
+  });
+});
+
+test("a longer lookback forwards no row of a closed day again", async () => {
+  const rows = world.block("2026-03-09T11:00:00Z", 2);
+  await world.look();
+  world.block("2026-03-14T11:00:00Z", 1).forEach((path) => rows.push(path));
+  for (let day = 0; day < 5; day += 1) {
+    await world.wait(24 * hourMs);
+    await world.look();
+  }
+  world.declare({ lookbackMs: 6 * 24 * hourMs });
+  await world.look();
+  expect(world.takeForwarded()).toStrictEqual(rows.sort());
+});
+
+describe("when it ends", () => {
+  test("a process that may no longer forward forwards and reports nothing", async () => {
+    world.block("2026-03-10T11:00:00Z", 2);
+    world.mayForward = false;
+    const outcome = await world.look();
+    expect(outcome).toStrictEqual({ isOver: false, wakeAtMs: world.clock.nowMs() + 10_000 });
+    expect(world.forwarded).toStrictEqual([]);
+    expect(world.condition()).toBeUndefined();
+    world.stopping.abort();
+    await world.wait(10_000);
+    expect(await world.look()).toStrictEqual({ isOver: false, wakeAtMs: undefined });
+  });
+
+  test("entries that were forwarded before the process stopped are recorded", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 1200).sort();
+    world.onWrite = () => {
+      world.stopping.abort();
+      world.mayForward = false;
+      return undefined;
+    };
+    await world.look();
+    expect(world.forwarded).toHaveLength(500);
+    const next = new ForwardWorld();
+    await next.becomeReady();
+    next.rows.push(...world.rows);
+    next.record = world.record;
+    await next.look();
+    expect([...world.forwarded, ...next.forwarded].sort()).toStrictEqual(rows);
+  });
+
+  test("condition and figures disappear when forwarding is turned off, and reappear with the former count", async () => {
+    world.block("2026-03-10T11:00:00Z", 3);
+    await world.look();
+    world.declare({ enabled: false });
+    await world.look();
+    expect(world.condition()).toBeUndefined();
+    expect(world.status.read(world.instance)).not.toHaveProperty("logs");
+    world.declare({});
+    await world.look();
+    expect(world.status.read(world.instance)?.["logs"]).toMatchObject({ forwarded: 3 });
+    expect(world.forwarded).toHaveLength(3);
+  });
+
+  test("an instance that is deleted or being deleted is ignored", async () => {
+    world.block("2026-03-10T11:00:00Z", 3);
+    const { gathered } = world;
+    if (gathered === undefined) throw new Error("there is no instance");
+    world.gathered = { ...gathered, instance: { ...gathered.instance, meta: { ...world.instance, deleting: true } } };
+    expect(await world.look()).toStrictEqual({ isOver: false, wakeAtMs: undefined });
+    world.gathered = undefined;
+    expect(await world.look()).toStrictEqual({ isOver: true, wakeAtMs: undefined });
+    expect(world.queries).toStrictEqual([]);
+    world.gathered = gathered;
+  });
+});
+
+describe("a new instance", () => {
+  let early: ForwardWorld;
+
+  beforeEach(() => {
+    early = new ForwardWorld();
+    early.block("2026-03-10T11:00:00Z", 1);
+  });
+
+  afterEach(() => early.checkStatuses());
+
+  test("waits for its first reconcile run, which determines the domain", async () => {
+    const outcome = await early.look();
+    expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(15_000);
+    expect(early.queries).toStrictEqual([]);
+    await early.becomeReady();
+    await early.look();
+    expect(early.forwarded).toHaveLength(1);
+    expect([...early.domains]).toStrictEqual(["shop.example"]);
+    expect(early.condition()).toBe("True Forwarded");
+  });
+
+  test("does not wait for it long, and writes the report as soon as the status exists", async () => {
+    await early.look();
+    await early.wait(20_000);
+    const outcome = await early.look();
+    expect(early.forwarded).toHaveLength(1);
+    expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(2_000);
+    await early.becomeReady();
+    await early.look();
+    expect(early.condition()).toBe("True Forwarded");
+    expect(early.forwarded).toHaveLength(1);
+  });
+});
+
+test("a long run reports that it is catching up", async () => {
+  world.pageSize = 1000;
+  world.block("2026-03-09T11:00:00Z", 3000);
+  let writes = 0;
+  world.onWrite = () => {
+    writes += 1;
+    if (writes === 3) world.clock.hold(60_000);
+    return undefined;
+  };
+  await world.look();
+  const reasons = world.status.writes.map(({ status }) => JSON.stringify(status));
+  expect(reasons.some((text) => text.includes("CatchingUp") && text.includes('"forwarded":2000'))).toBe(true);
+  expect(world.condition()).toBe("True Forwarded");
+});

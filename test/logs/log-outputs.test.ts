@@ -1,0 +1,82 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "@jest/globals";
+import type { LogEntry } from "../../src/model/log-entry.ts";
+import { collectorMsMax, createLogOutputs, logLines } from "../../src/logs/log-outputs.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
+
+const origin = { instance: { namespace: "edge", name: "shop" }, domain: "shop.example" };
+
+test("a line begins with the origin of the entry, and contains all of its fields, including undocumented ones", () => {
+  const entry = { ...anEntry(), rule_set: "crs" };
+  expect(logLines(origin, [entry, entry])).toBe(
+    `${JSON.stringify({ waf_instance: "edge/shop", domain: "shop.example", ...entry })}\n`.repeat(2),
+  );
+});
+
+test("rows that cannot be written are a problem only for their instance", async () => {
+  const abandon = new AbortController();
+  const clock = createVirtualClock();
+  const outputs = createLogOutputs({
+    otlpEndpoint: undefined,
+    version: "0",
+    podName: "pod",
+    clock,
+    abandon: abandon.signal,
+  });
+  const endless: unknown = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
+  const failed = await outputs.of("Stdout").write(origin, [{ ...anEntry(), endless } as LogEntry]);
+  expect(failed).toBe("The rows can't be written (RangeError).");
+  // It does not come so far as to write.
+  abandon.abort();
+  expect(await outputs.of("Stdout").write(origin, [anEntry()])).toBe("The operator is stopping.");
+});
+
+test("no string in an entry can fake another origin, start a line or control a terminal", () => {
+  const request_path = "/a\nb\u2028c\u009b31md\u001b[2J\u007f";
+  const entry = { ...anEntry({ request_path }), waf_instance: "other/waf", domain: "elsewhere.example" };
+  const lines = logLines(origin, [entry]);
+  expect(lines.split("\n")).toHaveLength(2);
+  // oxlint-disable-next-line no-control-regex -- the test is about these characters
+  expect(lines.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
+  expect(JSON.parse(lines)).toStrictEqual({ ...entry, waf_instance: "edge/shop", domain: "shop.example" });
+});
+
+test("a collector that never finishes its response costs one deadline, and receives no other requests for a while", async () => {
+  const requests: string[] = [];
+  const asked = Promise.withResolvers<void>();
+  const dropped = Promise.withResolvers<void>();
+  const collector = createServer((request, response) => {
+    requests.push(request.url ?? "");
+    request.resume();
+    response.writeHead(200).write("x");
+    response.once("close", () => dropped.resolve());
+    asked.resolve();
+  });
+  await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
+  const { port } = collector.address() as AddressInfo;
+  const clock = createVirtualClock();
+  const outputs = createLogOutputs({
+    otlpEndpoint: `http://127.0.0.1:${port}`,
+    version: "0",
+    podName: "pod",
+    clock,
+    abandon: new AbortController().signal,
+  });
+  try {
+    const problem = "The OpenTelemetry collector did not finish its response within 20 s.";
+    const writing = outputs.of("OTLP").write(origin, [anEntry()]);
+    await asked.promise;
+    await clock.advance(collectorMsMax);
+    expect(await writing).toBe(problem);
+    await dropped.promise;
+    const other = { ...origin, instance: { namespace: "edge", name: "other" } };
+    expect(await outputs.of("OTLP").write(other, [anEntry()])).toBe(problem);
+    expect(requests).toStrictEqual(["/v1/logs"]);
+  } finally {
+    await outputs.close();
+    collector.closeAllConnections();
+    await new Promise((resolve) => collector.close(resolve));
+  }
+});
