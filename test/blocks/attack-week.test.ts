@@ -27,7 +27,3 @@ test("attackers that return are listed for longer, and every entry ends on time"
   expect(lengths("185.220.2.66")).toStrictEqual([1, 2, 4]);
   expect(lengths("185.220.0.66")).toStrictEqual([1]);
 });
-
-test("restarts throughout the week change nothing", () => {
-  expect(judgeWeek(week, (look) => look % 61 === 3)).toStrictEqual(result);
-});

@@ -96,16 +96,6 @@ describe("judged logs", () => {
     expect(world.reading).toBe("False BadApiKey");
   });
 
-  test("keep the listed clients when a new process judges the WafAutoBlock", async () => {
-    await start();
-    attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
-    await world.look();
-    const before = judgement();
-    world.restart();
-    await world.look();
-    expect(judgement()).toStrictEqual(before);
-  });
-
   test("start from scratch for an object that was deleted and recreated", async () => {
     await start();
     attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");

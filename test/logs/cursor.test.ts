@@ -95,18 +95,6 @@ test("a plan keeps its days, including today", () => {
   expect(logPlans.map((plan) => 1000 - firstKeptDay(plan, 1000) + 1)).toStrictEqual([30, 30, 90, 180, 365, 365]);
 });
 
-describe("rows that could not be forwarded", () => {
-  test("count as unread, as often as they were given back", () => {
-    const cursor = new LogCursor(100, seed);
-    const [one, two] = [identityOf(row("/a")), identityOf(row("/b"))];
-    cursor.markOf(100).forwarded.set(one, 2).set(two, 1);
-    cursor.dayDone(100, 3);
-    cursor.giveBack(100, [row("/a"), row("/b"), row("/never-read")]);
-    expect(cursor.markOf(100).total).toBeUndefined();
-    expect(cursor.markOf(100).forwarded).toStrictEqual(new Map([[one, 1]]));
-  });
-});
-
 describe("closing the oldest day", () => {
   test("ends the wait for its late rows, one day after another, except for the latest", () => {
     const cursor = new LogCursor(100, seed);

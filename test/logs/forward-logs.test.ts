@@ -34,38 +34,6 @@ describe("each entry is forwarded once", () => {
     });
   });
 
-  test("late entries are forwarded when they arrive, even those of yesterday", async () => {
-    const late = world.block("2026-03-09T23:50:00Z", 2, "2026-03-10T13:00:00Z");
-    const onTime = world.block("2026-03-09T23:55:00Z", 2);
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual(onTime);
-    await world.wait(2 * hourMs);
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual(late);
-  });
-
-  test("equal entries are different requests, even if one of them is late", async () => {
-    world.block("2026-03-10T11:00:00Z", 2, undefined, "/same");
-    world.block("2026-03-10T11:00:00Z", 1, "2026-03-10T12:30:00Z", "/same");
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual(["/same", "/same"]);
-    await world.wait(hourMs);
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual(["/same"]);
-  });
-
-  test("a run over several pages forwards every entry once, whichever page fails", async () => {
-    world.pageSize = 700;
-    const rows = world.block("2026-03-10T11:00:00Z", 3000).sort();
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual(rows);
-    const more = world.block("2026-03-10T11:30:00Z", 3000).sort();
-    world.faults.push(unavailable);
-    await world.wait(hourMs);
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual(more);
-  });
-
   test("a run that is not due makes no call", async () => {
     await world.look();
     const asked = world.queries.length;
@@ -100,18 +68,6 @@ describe("each entry is forwarded once", () => {
 });
 
 describe("a new process", () => {
-  test("continues where the former process ended, including the count", async () => {
-    world.block("2026-03-10T11:00:00Z", 4);
-    await world.look();
-    world.takeForwarded();
-    world.restart();
-    const next = world.block("2026-03-10T12:00:00Z", 1);
-    await world.wait(1000);
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual(next);
-    expect(world.status.read(world.instance)?.["logs"]).toMatchObject({ forwarded: 5 });
-  });
-
   test("after a crash between output and cursor forwards unrecorded entries again, and misses none", async () => {
     const before = world.block("2026-03-10T10:00:00Z", 2);
     await world.look();
@@ -179,16 +135,6 @@ describe("an output that fails", () => {
     expect(pausesMs[2]).toBeGreaterThan(pausesMs[0] ?? 0);
     expect(world.condition()).toBe("True Forwarded");
     expect(world.status.eventReasons()).toStrictEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
-  });
-
-  test("followed by a restart loses nothing and repeats nothing", async () => {
-    const rows = world.block("2026-03-10T11:00:00Z", 1200).sort();
-    world.onWrite = (entries) => (entries.length < 500 ? "The reader is gone." : undefined);
-    await world.look();
-    world.restart();
-    world.onWrite = () => undefined;
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual(rows);
   });
 });
 

@@ -274,13 +274,6 @@ describe("repeated reading with a cursor", () => {
     expect(logs.calls.at(-1)).toBe(`query ${date}/1`);
   });
 
-  test("returns a late copy of an existing row", async () => {
-    const cursor = new LogCursor(firstDay, seed);
-    const logs = scriptedLogs({ [date]: [["a"], ["a a"]] });
-    expect(await look(cursor, logs, date)).toStrictEqual(["a", "done 1/1"]);
-    expect(await look(cursor, logs, date)).toStrictEqual(["a", "done 2/2"]);
-  });
-
   test("continues at its position after a restart, even in the middle of a day", async () => {
     const before = new LogCursor(firstDay, seed);
     const logs = scriptedLogs({
@@ -292,29 +285,6 @@ describe("repeated reading with a cursor", () => {
     expect(await look(before, logs, date)).toStrictEqual(["a b", "failed BadApiKey"]);
     const after = LogCursor.load(JSON.parse(JSON.stringify(before.save())));
     expect(after && (await look(after, logs, date))).toStrictEqual(["c", "d", "done 4/4"]);
-  });
-
-  test("reads the missed days, then only days for which rows may still arrive, and forgets the others", async () => {
-    const cursor = new LogCursor(firstDay, seed);
-    const logs = scriptedLogs({ [date]: [["a"]], "2026-06-13": [["b"]] });
-    await look(cursor, logs, date);
-    expect(await look(cursor, logs, "2026-06-13")).toStrictEqual([
-      "unchanged",
-      "done 0/0",
-      "done 0/0",
-      "b",
-      "done 1/1",
-    ]);
-    expect(cursor.daysToRead(day("2026-06-13"), 1)).toStrictEqual({
-      firstDay: day("2026-06-12"),
-      lastDay: day("2026-06-13"),
-    });
-    expect(cursor.save().days.map((one) => one.day)).toStrictEqual([day("2026-06-12"), day("2026-06-13")]);
-  });
-
-  test("never reaches back beyond its first day", () => {
-    const cursor = new LogCursor(firstDay, seed);
-    expect(cursor.daysToRead(firstDay, 30)).toStrictEqual({ firstDay, lastDay: firstDay });
   });
 });
 

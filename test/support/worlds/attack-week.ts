@@ -128,26 +128,19 @@ function rowOf(client: string, timestamp: string, reason: string, index: number)
 export interface WeekResult {
   /** In the order in which they were listed. */
   readonly listed: readonly (JudgedEntry & { readonly by: string })[];
-  /** At the last look. */
-  readonly saved: string;
   /** Entries that were still listed after their expiry. */
   readonly overdue: number;
 }
 
-/** @param restartsAt called at each evaluation; if it returns true, a new process continues with the saved state */
-export function judgeWeek(week: Week, restartsAt: (look: number) => boolean = () => false): WeekResult {
+export function judgeWeek(week: Week): WeekResult {
   const declared = weekGathered();
   const listed: (JudgedEntry & { readonly by: string })[] = [];
   let overdue = 0;
-  let judges = new Judges(undefined);
+  const judges = new Judges();
   judges.use(weekBlocks, 0);
   let next = 0;
   for (let look = 1; look <= (7 * dayMs) / lookMs; look += 1) {
     const nowMs = weekStartMs + look * lookMs;
-    if (restartsAt(look)) {
-      judges = new Judges(JSON.parse(JSON.stringify(judges.save())));
-      judges.use(weekBlocks, 0);
-    }
     const batch: LogEntry[] = [];
     for (; (week.rows[next]?.arrivesMs ?? Infinity) <= nowMs; next += 1) {
       const row = week.rows[next];
@@ -161,7 +154,7 @@ export function judgeWeek(week: Week, restartsAt: (look: number) => boolean = ()
       overdue += entries.filter(({ untilMs }) => untilMs <= nowMs).length;
     }
   }
-  return { listed, saved: JSON.stringify(judges.save()), overdue };
+  return { listed, overdue };
 }
 
 export interface Score {
