@@ -2,6 +2,8 @@
 // steps. Requests count as within one window only if they are, and always if they are within eleven steps. The memory is bounded:
 // beyond `capacity`, the clients with the fewest requests are dropped, those whose last window has passed first. So a client that
 // sends few requests while very many others are active may go unnoticed; no request is counted twice.
+import type { SavedJudge } from "../logs/log-records.ts";
+
 export const stepsPerWindow = 12;
 /** The maximum number of steps with requests per client; the oldest are dropped. */
 const stepsKeptMax = 32;
@@ -39,7 +41,7 @@ export interface WindowCount {
 }
 
 /** A saved client: key, first and last time, steps, reasons, sources. */
-export type SavedCount = readonly [string, number, number, readonly number[], Counted["reasons"], Counted["sources"]];
+type SavedCount = SavedJudge["counts"][number];
 
 export class ClientCounts {
   readonly #stepMs: number;

@@ -6,19 +6,13 @@ import { type Entry, toEntry } from "../address/entry.ts";
 import { isMapped, networkAt, readAddress, unmapped } from "../address/network.ts";
 import { labelOfReason, countryTest, pathTest, reasonTest, statusTest } from "../logs/row-tests.ts";
 import type { RowTest } from "../logs/row-tests.ts";
-import type {
-  DeclaredAutoBlock,
-  JudgedEntry,
-  Judgement,
-  ReasonCount,
-  RowCounts,
-  LogMatch,
-} from "../model/auto-block.ts";
+import type { DeclaredAutoBlock, JudgedEntry, Judgement, ReasonCount, LogMatch } from "../model/auto-block.ts";
 import type { PrefixLengths } from "../model/declared.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { hourMs } from "../model/time-text.ts";
+import type { SavedJudge } from "../logs/log-records.ts";
 import { ClientCounts, requestsOf, sourcesKept } from "./client-counts.ts";
-import type { Counted, SavedCount, WindowCount } from "./client-counts.ts";
+import type { Counted, WindowCount } from "./client-counts.ts";
 
 /** A row that is further in the future has a wrong time. */
 const aheadMsMax = hourMs;
@@ -34,16 +28,7 @@ const labelLengthMax = 64;
  */
 export const sourcesOfNetworkMin = sourcesKept;
 
-interface Listed {
-  entry: Entry;
-  sinceMs: number;
-  untilMs: number;
-  times: number;
-  requests: number;
-  firstMs: number;
-  lastMs: number;
-  reasons: (string | number)[];
-}
+type Listed = SavedJudge["listed"][number];
 
 /** When a former entry ended, and how often the client had been listed until then. */
 interface Former {
@@ -65,17 +50,6 @@ export interface JudgeContext {
   readonly nowMs: number;
   /** Whether an entry must not be blocked. */
   readonly isExempt: (entry: Entry) => boolean;
-}
-
-/** The state as JSON. */
-export interface SavedJudge {
-  readonly shape: string;
-  readonly listed: readonly Listed[];
-  readonly former: readonly (readonly [string, number, number])[];
-  readonly counts: readonly SavedCount[];
-  readonly rows: RowCounts;
-  readonly leftOut: number;
-  readonly lastRowMs?: number;
 }
 
 export class Judge {

@@ -4,7 +4,8 @@ import { decideAttachment } from "../model/attachment.ts";
 import type { DeclaredAutoBlock, JudgedEntry, Judgement } from "../model/auto-block.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ResourceMeta, byAge } from "../model/resource.ts";
-import { Judge, judgementOf, type SavedJudge } from "./judge.ts";
+import type { SavedJudge } from "../logs/log-records.ts";
+import { Judge, judgementOf } from "./judge.ts";
 import type { JudgedRow } from "./judge.ts";
 
 /** The number of clients with counted requests per instance, divided among its WafAutoBlocks. */

@@ -4,6 +4,7 @@
 // Days are whole numbers, counted from 1970.
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import { dayMs } from "../model/time-text.ts";
+import type { SavedLogCursor } from "./log-records.ts";
 import {
   createRowIdentity,
   decodeTally,
@@ -20,25 +21,6 @@ export interface DayMark {
   readonly judged: RowTally;
   /** `total.value` when the day was last read completely: as long as it is the same, there are no new rows. */
   readonly total: number | undefined;
-}
-
-/** A cursor as JSON. */
-export interface SavedLogCursor {
-  readonly seed: IdentitySeed;
-  readonly firstDay: number;
-  readonly nextDay: number;
-  readonly openDay: number;
-  readonly newestDay: number;
-  readonly closedThrough: number;
-  /** The tallies are encoded. */
-  readonly days: readonly SavedDay[];
-}
-
-interface SavedDay {
-  readonly day: number;
-  readonly total?: number;
-  readonly forwarded: string;
-  readonly judged: string;
 }
 
 export interface DayRange {
@@ -172,7 +154,7 @@ export class LogCursor {
   }
 
   save(): SavedLogCursor {
-    const days = [...this.#marks].map(([day, { forwarded, judged, total }]): SavedDay => {
+    const days = [...this.#marks].map(([day, { forwarded, judged, total }]) => {
       const tallies = { forwarded: encodeTally(forwarded), judged: encodeTally(judged) };
       return { day, ...(total !== undefined && { total }), ...tallies };
     });

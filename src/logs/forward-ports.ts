@@ -1,7 +1,7 @@
 // The ports of log forwarding, and what the process remembers about one instance between two runs.
 import type { Clock } from "../async/clock.ts";
 import { Judges } from "../blocks/judges.ts";
-import type { PublishedJudgements, SavedJudges } from "../blocks/judges.ts";
+import type { PublishedJudgements } from "../blocks/judges.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { DeclaredAutoBlock, JudgedEntry, ReadingReport } from "../model/auto-block.ts";
 import type { DeclaredInstance, LogForwarding } from "../model/declared.ts";
@@ -11,18 +11,9 @@ import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { hourMs } from "../model/time-text.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import type { SourcePort, StatusPort } from "../reconcile/ports.ts";
-import type { LogCursor, SavedLogCursor } from "./cursor.ts";
+import type { LogCursor } from "./cursor.ts";
+import type { LogRecord } from "./log-records.ts";
 import type { LogPort } from "./read-logs.ts";
-
-/** The persistent record: the cursor, and the figures of the status. */
-export interface LogRecord {
-  readonly cursor: SavedLogCursor;
-  readonly forwarded: number;
-  /** The time of the newest forwarded entry, in milliseconds since 1970. */
-  readonly lastEntryMs?: number;
-  /** The judgements for WafAutoBlocks from all rows that the cursor includes. */
-  readonly judges?: SavedJudges;
-}
 
 /** `record` is undefined if there is none, and null if it is damaged. */
 export type LoadedLogRecord =

@@ -11,8 +11,9 @@ import { Judges } from "../blocks/judges.ts";
 import { LogCursor } from "./cursor.ts";
 import { defaultLogLimits } from "./forward-ports.ts";
 import type { LogLimits } from "./forward-ports.ts";
+import type { LogRecord } from "./log-records.ts";
 import { daysToRead, firstOfLookback } from "./log-days.ts";
-import type { ForwardLogsPorts, ForwardMemory, LogRecord } from "./forward-ports.ts";
+import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
 import {
   dayDefects,
   dayProblem,

@@ -44,7 +44,12 @@ const format = z.strictObject({
   lastEntryMs: number.exactOptional(),
   judges: z.record(text, judge).exactOptional(),
 });
-type StoredLogRecord = Omit<z.output<typeof format>, "format">;
+/** The cursor, the figures of the status, and the judgements for WafAutoBlocks from all rows that the cursor includes. */
+export type LogRecord = Readonly<Omit<z.output<typeof format>, "format">>;
+/** A cursor as JSON, with encoded tallies. */
+export type SavedLogCursor = z.output<typeof cursor>;
+/** The state of a judge as JSON. */
+export type SavedJudge = z.output<typeof judge>;
 
 /** At about eleven characters per row, this is enough for more than a million rows. */
 export const logTextLengthMax = 12 * 1024 * 1024;
@@ -67,7 +72,7 @@ export class LogRecords {
   }
 
   /** Never rejects. */
-  async save(instance: ObjectName, record: object, revision: string) {
+  async save(instance: ObjectName, record: LogRecord, revision: string) {
     // One value per line, so that a change of one day leaves the parts with other days unchanged.
     const text = `${JSON.stringify({ format: 1, ...record }, undefined, 1)}\n`;
     if (text.length > logTextLengthMax) return { state: "TooLarge" } as const;
@@ -81,7 +86,7 @@ function keyOf({ namespace, name }: ObjectName): RecordKey {
 }
 
 /** Null if it is damaged, or of a newer version. */
-function decode(stored: string): StoredLogRecord | null {
+function decode(stored: string): LogRecord | null {
   try {
     const { format: _, ...record } = format.parse(JSON.parse(stored));
     return record;
