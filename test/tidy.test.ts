@@ -115,7 +115,11 @@ const linted: readonly (readonly [path: string, code: string, rule?: string])[] 
     'import { CacheClears } from "../../clears/clears.ts";',
     "no-restricted-imports",
   ],
-  ["reconcile/converge/knows-logs.ts", 'import type { Log } from "../logs/log-ports.ts";', "no-restricted-imports"],
+  [
+    "reconcile/converge/knows-logs.ts",
+    'import type { Log } from "../../logs/forward-ports.ts";',
+    "no-restricted-imports",
+  ],
   ["app/knows-command.ts", 'import type { Command } from "../cli/program.ts";', "no-restricted-imports"],
   ["cli/simulates.ts", 'import type { Server } from "../simulator/server.ts";', "no-restricted-imports"],
   ["simulator/knows-model.ts", 'import type { Entry } from "../address/entry.ts";', "no-restricted-imports"],
