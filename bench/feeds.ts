@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { readFeed } from "../src/feed/read/read-feed.ts";
+import { readFeed } from "../src/feeds/read-feed.ts";
 import { seededRandom } from "../test/support/builders/seeded-random.ts";
 import type { Bench, BenchOutcome } from "./bench.ts";
 import { inMilliseconds } from "./bench.ts";

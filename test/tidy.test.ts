@@ -102,8 +102,13 @@ const linted: readonly (readonly [path: string, code: string, rule?: string])[] 
   ["plan/lists/knows-plan.ts", 'import type { Plan } from "../instance/plan.ts";', "no-restricted-imports"],
   ["plan/lists/asks-package.ts", 'import "undici";', "no-restricted-imports"],
   ["plan/lists/promises.ts", "export const later = Promise.resolve();", "no-restricted-globals"],
-  ["plan/instance/knows-feeds.ts", 'import type { Feed } from "../feeds/feed-state.ts";', "no-restricted-imports"],
-  ["plan/feeds/knows-lists.ts", 'import type { Order } from "../lists/order.ts";\nexport type Feed = Order;'],
+  [
+    "plan/instance/knows-feeds.ts",
+    'import type { FeedState } from "../../feeds/feed-state.ts";',
+    "no-restricted-imports",
+  ],
+  ["plan/logs/knows-lists.ts", 'import type { Order } from "../lists/order.ts";\nexport type Rows = Order;'],
+  ["feeds/knows-cluster.ts", 'import type { ApiServer } from "../kube/api-server.ts";', "no-restricted-imports"],
   [
     "source/cluster/knows-use-case.ts",
     'import type { Ports } from "../../reconcile/ports.ts";',

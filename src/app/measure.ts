@@ -4,7 +4,7 @@ import type { Clock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
-import type { FeedObserver } from "../reconcile/feeds/feed-ports.ts";
+import type { FeedObserver } from "../feeds/feed-book.ts";
 import type { BlockPublisher } from "../logs/forward-ports.ts";
 import type { ReconcileObserver } from "../reconcile/ports.ts";
 import { isCutOff } from "../reconcile/run-result.ts";

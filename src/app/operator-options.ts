@@ -1,7 +1,8 @@
 // The options of the operator, declared once, and what its page may see of it.
-import type { KubeConfig } from "../kube/credentials.ts";
 import type { Clock } from "../async/clock.ts";
+import type { FeedPolicy } from "../feeds/feed-fetcher.ts";
 import type { ApiServer } from "../kube/api-server.ts";
+import type { KubeConfig } from "../kube/credentials.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { LabelSelector } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
@@ -9,7 +10,6 @@ import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { AnswerLimits } from "../waf/client.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { StoppingControl } from "./stopping.ts";
 import type { CallWaf } from "./waf-clients.ts";
 

@@ -1,22 +1,25 @@
 // The work of the operator, wired up. Every replica watches; only the leader reconciles, writes statuses and emits events.
 import { randomUUID } from "node:crypto";
 import { ChangeSignal } from "../async/change-signal.ts";
-import { CacheClears } from "../clears/clears.ts";
-import type { ApiServer } from "../kube/api-server.ts";
-import type { KubeObject } from "../kube/kube-object.ts";
-import { nameKey, nameOfKey, type ObjectName, type ResourceKind, type ResourceRef } from "../model/resource.ts";
 import { autoBlockPublisher, BlockBook } from "../blocks/block-book.ts";
 import { withAutoBlocks } from "../blocks/block-rules.ts";
 import { blockStatusFrom } from "../blocks/block-status.ts";
-import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
-import { FeedBook } from "../reconcile/feeds/feed-book.ts";
-import { withFeeds } from "../reconcile/feeds/feed-source.ts";
+import { CacheClears } from "../clears/clears.ts";
+import { FeedBook } from "../feeds/feed-book.ts";
+import { FeedFetcher, type FeedFetcherOptions } from "../feeds/feed-fetcher.ts";
+import { FeedLoop } from "../feeds/feed-loop.ts";
+import { FeedRecords } from "../feeds/feed-records.ts";
+import { withFeeds } from "../feeds/feed-source.ts";
+import type { ApiServer } from "../kube/api-server.ts";
+import type { KubeObject } from "../kube/kube-object.ts";
 import type { ForwardLogsPorts } from "../logs/forward-ports.ts";
+import { createLogOutputs, type LogOutputs } from "../logs/log-outputs.ts";
+import { LogRecords } from "../logs/log-records.ts";
+import { nameKey, nameOfKey, type ObjectName, type ResourceKind, type ResourceRef } from "../model/resource.ts";
+import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import type { ReconcilePorts, SourcePort } from "../reconcile/ports.ts";
 import { ClusterRecordStore } from "../records/cluster-record-store.ts";
-import { FeedRecords } from "../records/feed-records.ts";
 import { HistoryRecords } from "../records/history-records.ts";
-import { LogRecords } from "../logs/log-records.ts";
 import { recordOwnerOf } from "../records/record-object.ts";
 import { readSecretValue } from "../source/cluster/api-keys.ts";
 import { type ClusterObject, instanceNameOf } from "../source/cluster/cluster-object.ts";
@@ -26,13 +29,10 @@ import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Permission } from "../waf/client.ts";
 import { baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
-import { createFeedFetcher } from "./feed-fetcher.ts";
-import { FeedLoop } from "./feed-loop.ts";
 import { HistoryKeeper } from "./history-keeper.ts";
 import { InstanceController } from "./instance-controller.ts";
 import { type Leadership, writePermission } from "./leadership.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
-import { createLogOutputs, type LogOutputs } from "../logs/log-outputs.ts";
 import { type LoggedStatus, loggedStatus, ThrottledLog } from "./logged-status.ts";
 import {
   AutoBlockMeasure,
@@ -275,12 +275,12 @@ export class OperatorWork {
       },
       mayWrite: () => leadership.mayWrite(),
     });
+    const readSecret: FeedFetcherOptions["readSecret"] = async (namespace, ref) =>
+      await readSecretValue(api, namespace, ref);
+    const { fetch, forget } = new FeedFetcher({ ...this.options, policy, readSecret });
     return new FeedBook({
-      ...createFeedFetcher({
-        ...this.options,
-        policy,
-        readSecret: async (namespace, ref) => await readSecretValue(api, namespace, ref),
-      }),
+      fetch,
+      forget,
       store: new FeedRecords(store),
       status: this.#statusFor({ log: this.options.log }),
       clock,

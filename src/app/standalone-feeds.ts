@@ -2,13 +2,13 @@
 // first declared feed.
 import type { SecretKeyRef } from "../model/declared-feed.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import { FeedRecords } from "../records/feed-records.ts";
+import { FeedRecords } from "../feeds/feed-records.ts";
 import { FileRecordStore } from "../records/file-record-store.ts";
-import { FeedBook } from "../reconcile/feeds/feed-book.ts";
+import { FeedBook } from "../feeds/feed-book.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
-import { type FeedFetcherOptions, type SecretValue, createFeedFetcher } from "./feed-fetcher.ts";
-import { FeedLoop } from "./feed-loop.ts";
+import { type FeedFetcherOptions, type SecretValue, FeedFetcher } from "../feeds/feed-fetcher.ts";
+import { FeedLoop } from "../feeds/feed-loop.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 
 export interface StandaloneFeeds {
@@ -30,7 +30,7 @@ export function openStandaloneFeeds(
 ): StandaloneFeeds {
   const readSecret = async (namespace: string, ref: SecretKeyRef): Promise<SecretValue> =>
     secretOf(source, namespace, ref);
-  const { fetch, forget } = createFeedFetcher({ policy, readSecret, clock, redactor, version });
+  const { fetch, forget } = new FeedFetcher({ policy, readSecret, clock, redactor, version });
   const records = new FeedRecords(new FileRecordStore(store.state));
   const load = async (feed: ObjectName) => await records.load(feed);
   // A dry run compares fetched content with the stored content, and does not store it.

@@ -3,7 +3,6 @@
 import type { Clock } from "../async/clock.ts";
 import type { ObjectName, ResourceRef } from "../model/resource.ts";
 import { nameKey, resourceKey } from "../model/resource.ts";
-import { feedKey } from "../records/feed-records.ts";
 import { FileRecordStore } from "../records/file-record-store.ts";
 import { createInventoryRecords } from "../records/inventory-records.ts";
 import { SeenRecords } from "../records/seen-records.ts";
@@ -100,7 +99,7 @@ async function removeOtherFeeds(
   const found = await records.list("Feed");
   if (!found.ok) return found.problem;
   for (const feed of found.value.filter((one) => !kept.has(nameKey(one)))) {
-    const problem = await records.remove(feedKey(feed));
+    const problem = await records.remove({ type: "Feed", ...feed });
     if (problem !== undefined) return problem;
   }
   return undefined;

@@ -1,6 +1,7 @@
 // The declaration of a feed in neutral terms: an external list of addresses.
 import type { LabelSelector } from "./declared.ts";
-import type { ResourceMeta } from "./resource.ts";
+import { matchesSelector } from "./label-selector.ts";
+import { nameKey, type ObjectName, type ResourceMeta } from "./resource.ts";
 
 export interface CsvFormat {
   readonly type: "Csv";
@@ -75,4 +76,25 @@ export interface DeclaredFeeds {
   readonly used: readonly DeclaredFeed[];
   /** No rule that may use them is attached to an instance: nothing is fetched or kept of them. */
   readonly unused: readonly DeclaredFeed[];
+}
+
+export interface FeedUser {
+  /** The namespace of the rule. */
+  readonly namespace: string;
+  /** Undefined if they could not be read. */
+  readonly labels: Readonly<Record<string, string>> | undefined;
+}
+
+/** A feed can be used in its own namespace, and in those that it allows. */
+export function mayUseFeed(
+  { meta, allowedNamespaces: { from, selector } }: DeclaredFeed,
+  { namespace, labels }: FeedUser,
+): boolean {
+  if (from === "All" || namespace === meta.namespace) return true;
+  return from === "Selector" && selector !== undefined && labels !== undefined && matchesSelector(selector, labels);
+}
+
+/** The name of a feed as a source of entries. */
+export function feedSourceName(feed: ObjectName): string {
+  return `WafFeed ${nameKey(feed)}`;
 }

@@ -1,13 +1,13 @@
 // Decisions of a real local API of CrowdSec: its changes and its failures.
 // Long: `npm run test:deploy` runs it.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { createFeedFetcher } from "../../src/app/feed-fetcher.ts";
+import { FeedFetcher } from "../../src/feeds/feed-fetcher.ts";
 import { type Clock, realClock } from "../../src/async/clock.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { CrowdsecFeed, DeclaredFeed } from "../../src/model/declared-feed.ts";
 import { Redactor } from "../../src/model/redactor.ts";
-import type { FeedState } from "../../src/plan/feeds/feed-state.ts";
-import { FeedBook } from "../../src/reconcile/feeds/feed-book.ts";
+import type { FeedState } from "../../src/feeds/feed-state.ts";
+import { FeedBook } from "../../src/feeds/feed-book.ts";
 import { aFeed, crowdsecFeed } from "../support/builders/declare-feed.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
@@ -80,7 +80,7 @@ class Installation {
       monotonicMs: () => this.#nowMs(),
       schedule: (delayMs, act) => realClock.schedule(delayMs / this.haste, act),
     };
-    const { fetch, forget } = createFeedFetcher({
+    const { fetch, forget } = new FeedFetcher({
       policy: { allowInsecureHttp: true, allowPrivateFeeds: true },
       readSecret: async () => ({ ok: true, value: new ApiKey(this.#server.key) }),
       clock,

@@ -6,13 +6,15 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
-import { callCrowdsec } from "../../src/feed/crowdsec/crowdsec-source.ts";
-import { fetchFeed } from "../../src/feed/fetch/fetch-feed.ts";
+import { CrowdsecSource } from "../../src/feeds/crowdsec.ts";
+import { fetchFeed } from "../../src/feeds/fetch-feed.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
+import type { CrowdsecFeed } from "../../src/model/declared-feed.ts";
+import { crowdsecFeed } from "../support/builders/declare-feed.ts";
 import { createWafClient } from "../../src/waf/client.ts";
 import type { OpenConnection } from "../../src/net/http-connection.ts";
 import { LaneRegistry, connectTo } from "../../src/waf/lane-registry.ts";
-import type { InTurn } from "../../src/plan/feeds/fetched-text.ts";
+import type { InTurn } from "../../src/feeds/content.ts";
 import { firstCertificate } from "../support/builders/test-certificates.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
@@ -97,8 +99,10 @@ describe("A server with a certificate of an unknown issuer gets no request", () 
   });
 
   test("from the client of CrowdSec", async () => {
-    const call = callCrowdsec({ url: server.url, key, inTurn }, "/v1/decisions", network, new AbortController().signal);
-    expect(await call).toMatchObject({ ok: false, fault: { code: "Unreachable" } });
+    const source = crowdsecFeed({}, server.url).source as CrowdsecFeed;
+    const pull = { source, key, isCurrent: false, inTurn };
+    const outcome = await new CrowdsecSource(network).pull(pull, new AbortController().signal);
+    expect(outcome).toMatchObject({ kind: "Failed", fault: { code: "Unreachable" } });
     expect(server.requests).toStrictEqual([]);
   });
 });

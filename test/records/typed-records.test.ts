@@ -5,10 +5,10 @@ import type { Entry } from "../../src/address/entry.ts";
 import type { HistoryEvent } from "../../src/model/history.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import type { SeenLists } from "../../src/model/observed.ts";
-import { afterFetch, type FeedState, initialFeedState } from "../../src/plan/feeds/feed-state.ts";
+import { afterFetch, type FeedState, initialFeedState } from "../../src/feeds/feed-state.ts";
 import { LogCursor } from "../../src/logs/cursor.ts";
 import { ClusterRecordStore } from "../../src/records/cluster-record-store.ts";
-import { decodeFeed, encodeFeed, FeedRecords } from "../../src/records/feed-records.ts";
+import { decodeFeed, encodeFeed, FeedRecords } from "../../src/feeds/feed-records.ts";
 import { historyLimits, HistoryRecords } from "../../src/records/history-records.ts";
 import { createInventoryRecords } from "../../src/records/inventory-records.ts";
 import { LogRecords, logTextLengthMax } from "../../src/logs/log-records.ts";
@@ -93,7 +93,10 @@ describe("A feed", () => {
   }
 
   test("is restored unchanged, with its content on hold and its failure", () => {
-    for (const state of [held(), initialFeedState(feed)]) expect(decodeFeed(encodeFeed(state))).toStrictEqual(state);
+    for (const state of [held(), initialFeedState(feed)]) {
+      const fields = Object.entries(state).filter(([, value]) => value !== undefined);
+      expect(decodeFeed(encodeFeed(state))).toStrictEqual(Object.fromEntries(fields));
+    }
   });
 
   test("has the expiries of its entries in seconds, rounded up", () => {

@@ -1,7 +1,7 @@
 // Histories that a seed once found, by the number of the seed.
 import { describe, expect, test } from "@jest/globals";
 import { anInstance, anOrigin } from "../support/builders/declare.ts";
-import { initialFeedState } from "../../src/plan/feeds/feed-state.ts";
+import { initialFeedState } from "../../src/feeds/feed-state.ts";
 import { playScenario } from "../support/simulation/crash-points.ts";
 import type { Scenario } from "../support/simulation/scenarios.ts";
 import { simKey, SimWorld } from "../support/simulation/sim-world.ts";

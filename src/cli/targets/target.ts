@@ -1,30 +1,31 @@
 // The target of a command: the instances of a folder or a cluster, each with everything that is known about it.
 import type { Entry } from "../../address/entry.ts";
-import type { CalledWaf, CallWaf, ReadingWaf } from "../../app/waf-clients.ts";
+import type { CallWaf, CalledWaf, ReadingWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
+import { FeedRecords } from "../../feeds/feed-records.ts";
+import { feedTextFor, type FeedView } from "../../feeds/feed-source.ts";
+import { withoutEnded } from "../../feeds/feed-state.ts";
 import type { ApiKey } from "../../model/api-key.ts";
+import { type DeclaredFeed, feedSourceName } from "../../model/declared-feed.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
-import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import { feedSourceName } from "../../model/feed.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Redactor } from "../../model/redactor.ts";
-import type { FieldSetter, ObjectName, ResourceMeta, ResourceRef } from "../../model/resource.ts";
-import { nameKey } from "../../model/resource.ts";
-import type { FeedView } from "../../plan/feeds/feed-access.ts";
-import { feedTextFor } from "../../plan/feeds/feed-access.ts";
-import { withoutEnded } from "../../plan/feeds/feed-state.ts";
-import { FeedRecords } from "../../records/feed-records.ts";
+import {
+  type FieldSetter,
+  nameKey,
+  type ObjectName,
+  type ResourceMeta,
+  type ResourceRef,
+} from "../../model/resource.ts";
 import { HistoryRecords } from "../../records/history-records.ts";
 import { createInventoryRecords } from "../../records/inventory-records.ts";
 import { LogRecords } from "../../logs/log-records.ts";
 import type { RecordStore } from "../../records/record-store.ts";
 import { CommandError } from "../describe-error.ts";
-import type { LiveLists } from "./open-waf.ts";
-import { readLists } from "./open-waf.ts";
-import type { ChangeOutcome, OnHold, RuleChanges, WaitOptions } from "./rule-changes.ts";
-import { isReconciling } from "./rule-changes.ts";
+import { type LiveLists, readLists } from "./open-waf.ts";
+import { type ChangeOutcome, isReconciling, type OnHold, type RuleChanges, type WaitOptions } from "./rule-changes.ts";
 import { busy } from "./target-options.ts";
 
 export interface InstanceSight {

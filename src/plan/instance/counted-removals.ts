@@ -1,9 +1,8 @@
 // Determines which removals count together with those of earlier plans, within `guards.window`.
-import type { ListName } from "../../model/declared.ts";
-import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
-import { readOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../address/entry.ts";
-import { feedSourceName } from "../../model/feed.ts";
+import { feedSourceName } from "../../model/declared-feed.ts";
+import type { ListName } from "../../model/declared.ts";
+import { type EntryOwner, type EntryOwners, readOwners } from "../../model/entry-owners.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { DesiredState } from "./desired.ts";

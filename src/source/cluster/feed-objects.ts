@@ -1,9 +1,8 @@
 // The feeds of a cluster, and which of them are used. Only feeds that an attached rule uses are fetched and kept: anyone who may create
 // feeds could otherwise use all memory and all fetches of the operator.
 import type { ObjectChange } from "../../kube/store.ts";
-import type { DeclaredFeed, DeclaredFeeds } from "../../model/declared-feed.ts";
+import { type DeclaredFeed, type DeclaredFeeds, mayUseFeed } from "../../model/declared-feed.ts";
 import { nameKey } from "../../model/resource.ts";
-import { mayUseFeed } from "../../plan/feeds/feed-access.ts";
 import { watchedLabels } from "./attached-namespaces.ts";
 import { type ClusterObject, feedKeysOf, isMeaningfulChange } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";

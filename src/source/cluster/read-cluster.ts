@@ -1,19 +1,24 @@
 // Reads the objects of an instance once, with the permissions of the user, for commands. Inaccessible objects are omitted and
 // listed, so the result shows what is missing.
-import { feedSourceName } from "../../model/feed.ts";
-import type { Condition } from "../../api/conditions.ts";
-import { findCondition } from "../../api/conditions.ts";
+import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import { getObject, listObjects } from "../../kube/verbs.ts";
+import { type DeclaredFeed, feedSourceName } from "../../model/declared-feed.ts";
 import { type DeclaredInstance, type DeclaredRule, type GuestKind, guestKinds } from "../../model/declared.ts";
-import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import type { FieldSetter, ObjectName, ResourceKind, ResourceMeta, ResourceRef } from "../../model/resource.ts";
-import { nameKey, resourceKey } from "../../model/resource.ts";
+import {
+  type FieldSetter,
+  nameKey,
+  type ObjectName,
+  resourceKey,
+  type ResourceKind,
+  type ResourceMeta,
+  type ResourceRef,
+} from "../../model/resource.ts";
 import { gather, type Labels, type LabelsOf } from "../gather.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { AttachedNamespaces, refusalOf } from "./attached-namespaces.ts";

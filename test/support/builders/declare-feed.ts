@@ -1,9 +1,7 @@
 // Declared feeds and their content, with defaults for all fields that a test does not set.
+import { type Entry, parseDeclaredEntry } from "../../../src/address/entry.ts";
+import type { FeedContent, FeedReading, TextFacts } from "../../../src/feeds/content.ts";
 import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
-import type { Entry } from "../../../src/address/entry.ts";
-import { parseDeclaredEntry } from "../../../src/address/entry.ts";
-import type { FeedContent, FeedReading } from "../../../src/model/feed.ts";
-import type { TextFacts } from "../../../src/plan/feeds/fetched-text.ts";
 
 export function aFeed({
   annotations = {},

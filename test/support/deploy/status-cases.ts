@@ -7,8 +7,8 @@ import { reasonFacts } from "../../../src/api/reasons.ts";
 import { accepted, conditionsOf } from "../../../src/reconcile/status/conditions.ts";
 import type { AcceptedFinding, SyncedFinding } from "../../../src/reconcile/status/conditions.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
-import { afterFetch, type FeedState, initialFeedState } from "../../../src/plan/feeds/feed-state.ts";
-import { feedStatus } from "../../../src/reconcile/feeds/feed-status.ts";
+import { afterFetch, type FeedState, initialFeedState } from "../../../src/feeds/feed-state.ts";
+import { feedStatus } from "../../../src/feeds/feed-status.ts";
 import { aFeed, aReading, textFacts } from "../builders/declare-feed.ts";
 
 export type ArgoHealth = "Progressing" | "Healthy" | "Degraded" | "Suspended";

@@ -3,7 +3,7 @@ import { breaks } from "./breaks.ts";
 import type { Mutation } from "./breaks.ts";
 
 export const featureMutations: readonly Mutation[] = [
-  ...breaks("src/plan/feeds/guards.ts", "simulation", {
+  ...breaks("src/feeds/guards.ts", "simulation", {
     "`minEntries` puts content of a feed on hold":
       "if (valid >= minEntries) return undefined; → if (valid >= 0) return undefined;",
     "`maxEntries` puts content of a feed on hold":
@@ -17,42 +17,42 @@ export const featureMutations: readonly Mutation[] = [
     "an empty response is not accepted as the content of a feed, even with an annotation":
       "if (facts.bytes === 0 && reading.counts.total === 0) { → if (facts.bytes === 0 && reading.counts.total > 0) {",
   }),
-  ...breaks("src/plan/feeds/guards.ts", "test/plan/feeds/guards.test.ts", {
+  ...breaks("src/feeds/guards.ts", "test/feeds/guards.test.ts", {
     "`maxAddresses` puts content of a feed on hold":
       "ipv4 <= maxAddresses && ipv6 <= maxAddresses; → ipv4 + ipv6 < Infinity;",
     "`maxShrinkPercent` compares entries and not only their number":
       "(lastGood?.entries ?? []).filter((entry) => !current.has(entry)).length; → Math.max(0, before - current.size);",
   }),
-  ...breaks("src/plan/feeds/guards.ts", "test/plan/feeds/feed-state.test.ts", {
+  ...breaks("src/feeds/guards.ts", "test/feeds/feed-state.test.ts", {
     "changes of a feed that are reported individually obey `maxEntries` and `maxAddresses`":
       'return tooLarge(reading, guards) ?? { verdict: "Accept" }; → return guards.maxEntries < 0 ? tooLarge(reading, guards)! : { verdict: "Accept" };',
   }),
-  ...breaks("src/plan/feeds/feed-state.ts", "simulation", {
+  ...breaks("src/feeds/feed-state.ts", "simulation", {
     "the last good content survives a failed fetch":
       "return { ...state, failures, fault, nextFetchMs: next }; → return { ...state, good: undefined, failures, fault, nextFetchMs: next };",
     "an acceptance applies only to the content with its hash":
       "return acceptanceOf(feed) === hash && usedAcceptance !== hash; → return acceptanceOf(feed) !== undefined && usedAcceptance !== hash;",
   }),
-  ...breaks("src/plan/feeds/feed-state.ts", "test/plan/feeds/feed-state.test.ts", {
+  ...breaks("src/feeds/feed-state.ts", "test/feeds/feed-state.test.ts", {
     "an acceptance works only once":
       "return acceptanceOf(feed) === hash && usedAcceptance !== hash; → return acceptanceOf(feed) === hash;",
     "entries that have expired do not count for `maxShrinkPercent`":
       "withoutEnded(state.good.content, moment.nowMs); → withoutEnded(state.good.content, 0);",
   }),
-  ...breaks("src/reconcile/feeds/feed-book.ts", "simulation", {
+  ...breaks("src/feeds/feed-book.ts", "simulation", {
     "the last good content is loaded before the first run":
       "state: adapted(state ?? before?.state ?? initialFeedState(feed), feed), → state: adapted(before?.state ?? initialFeedState(feed), feed),",
     "content is stored before it is used": 'if (problem !== undefined) { → if (problem === "") {',
   }),
-  ...breaks("src/feed/crowdsec/crowdsec-source.ts", "test/feed/crowdsec/crowdsec-source.test.ts", {
+  ...breaks("src/feeds/crowdsec.ts", "test/feeds/crowdsec.test.ts", {
     "with filters, CrowdSec reports every decision and not only the longest for each value":
-      'hasFilters(query) && { dedup: "false" }; → hasFilters(query) && {};',
+      'hasFilters(source) && { dedup: "false" }; → hasFilters(source) && {};',
     "the full list is read with the CrowdSec call that fails if the table is missing":
       "const answer = await this.#get(pull, decisionsPath(pull.source), signal); → const answer = await this.#get(pull, `${streamPath(pull.source)}&x=1`, signal);",
     "setting the clock back does not delay the complete read of CrowdSec's decisions":
       "const nowMs = this.#options.clock.monotonicMs(); → const nowMs = this.#options.clock.nowMs();",
   }),
-  ...breaks("src/feed/fetch/feed-request.ts", "test/feed/fetch/fetch-feed.test.ts", {
+  ...breaks("src/feeds/feed-request.ts", "test/feeds/fetch-feed.test.ts", {
     "feeds are fetched only from checked addresses": "keepAliveMs: 0, check: options → keepAliveMs: 0",
   }),
   ...breaks("src/clears/rollouts.ts", "simulation", {
@@ -128,7 +128,7 @@ export const featureMutations: readonly Mutation[] = [
     "log rows that are recorded as forwarded are not forwarded again":
       "memory.cursor = known?.cursor ?? new LogCursor( → memory.cursor = new LogCursor(",
   }),
-  ...breaks("src/reconcile/feeds/feed-book.ts", "test/reconcile/feeds/feed-limits.test.ts", {
+  ...breaks("src/feeds/feed-book.ts", "test/feeds/feed-limits.test.ts", {
     "a namespace leaves reading responses of feeds to the others":
       "{ atOnceMax: 6, ofGroupMax: 3 } → { atOnceMax: 6, ofGroupMax: 6 }",
   }),

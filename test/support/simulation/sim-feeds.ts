@@ -1,15 +1,13 @@
 // The feeds of a simulation: the servers' responses, the declarations, and the stored state. Contents shrink, disappear,
 // turn into HTML pages and arrive late. A separate oracle checks each new last good content when it is stored.
+import type { FeedContent, FetchOutcome } from "../../../src/feeds/content.ts";
+import type { StoredFeed } from "../../../src/feeds/feed-book.ts";
+import { decodeFeed, encodeFeed } from "../../../src/feeds/feed-records.ts";
+import type { FeedState } from "../../../src/feeds/feed-state.ts";
+import { readFeed } from "../../../src/feeds/read-feed.ts";
 import type { DeclaredFeed, FeedGuards } from "../../../src/model/declared-feed.ts";
-import type { FeedContent } from "../../../src/model/feed.ts";
 import type { AddressText, Gathered } from "../../../src/model/gathered.ts";
-import type { ObjectName } from "../../../src/model/resource.ts";
-import { nameKey } from "../../../src/model/resource.ts";
-import { readFeed } from "../../../src/feed/read/read-feed.ts";
-import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
-import type { FeedState } from "../../../src/plan/feeds/feed-state.ts";
-import type { StoredFeed } from "../../../src/reconcile/feeds/feed-ports.ts";
-import { decodeFeed, encodeFeed } from "../../../src/records/feed-records.ts";
+import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import { aFeed, textFacts } from "../builders/declare-feed.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { type Answer, keyOf, objectionTo, type Served, spokenEntries } from "./feed-oracle.ts";

@@ -1,7 +1,7 @@
 // One process of a simulation: the real controller with its queue, the real client with its lanes, and ports to the
 // simulated world. The process may be killed before and after every call of a port: then it never continues.
 import { CacheClears } from "../../../src/clears/clears.ts";
-import { FeedLoop } from "../../../src/app/feed-loop.ts";
+import { FeedLoop } from "../../../src/feeds/feed-loop.ts";
 import { InstanceController } from "../../../src/app/instance-controller.ts";
 import type { LogForwardingController } from "../../../src/app/log-forwarding-controller.ts";
 import type { Clock } from "../../../src/async/clock.ts";
@@ -12,8 +12,8 @@ import { nameKey } from "../../../src/model/resource.ts";
 import { BlockBook } from "../../../src/blocks/block-book.ts";
 import { withAutoBlocks } from "../../../src/blocks/block-rules.ts";
 import { blockStatusFrom } from "../../../src/blocks/block-status.ts";
-import { FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
-import { withFeeds } from "../../../src/reconcile/feeds/feed-source.ts";
+import { FeedBook } from "../../../src/feeds/feed-book.ts";
+import { withFeeds } from "../../../src/feeds/feed-source.ts";
 import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../../../src/reconcile/ports.ts";
 import type { Permission, WafClient } from "../../../src/waf/client.ts";
 import { createWafClient } from "../../../src/waf/client.ts";

@@ -6,7 +6,7 @@ export const surroundingsMutations: readonly Mutation[] = [
   ...breaks("src/cli/rule-session.ts", "test/cli/command-rule.test.ts", {
     "`unblock` changes only rules that a command wrote": "|| !isCommandRule(rule.meta) →",
   }),
-  ...breaks("src/net/http-connection.ts", "test/feed/fetch/fetch-feed.test.ts", {
+  ...breaks("src/net/http-connection.ts", "test/feeds/fetch-feed.test.ts", {
     "a truncated response is not accepted as the content of a feed": "throw faultOf(failed() ?? error); → return;",
     "a reset connection is not the end of a response without a length":
       'if (failed() !== undefined) throw faultOf(failed()); → if (failed() === "") throw faultOf(failed());',
@@ -66,7 +66,7 @@ export const surroundingsMutations: readonly Mutation[] = [
     "a text of a guest that is longer than its grant allows is not kept":
       "if (text.length > lengthMax) → if (text.length < 0)",
   }),
-  ...breaks("src/app/feed-loop.ts", "test/reconcile/feeds/feed-limits.test.ts", {
+  ...breaks("src/feeds/feed-loop.ts", "test/feeds/feed-limits.test.ts", {
     "the feeds of a round do not wait for servers that do not respond":
       "await this.#within(async () => await fetching, fetchWaitMs, signal); → await fetching;",
   }),

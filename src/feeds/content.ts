@@ -1,0 +1,84 @@
+// The vocabulary of feeds: the content that was read, and the content that is used until newer content passes the guards.
+import * as z from "zod";
+import type { Entry } from "../address/entry.ts";
+
+const number = z.int().min(0);
+
+/** Lines, rows or values that were parsed as entries: `total` is the sum of the others, and `valid` counts different entries. */
+export const feedCounts = z.strictObject({ total: number, valid: number, invalid: number, duplicates: number });
+export type FeedCounts = Readonly<z.output<typeof feedCounts>>;
+
+/**
+ * An invalid line, row or value. `line` starts at 1; for JSON, it is the position among the selected values. The text is truncated and
+ * sanitized for one line of output.
+ */
+export const invalidLine = z.strictObject({ line: number, text: z.string(), message: z.string() });
+export type InvalidLine = Readonly<z.output<typeof invalidLine>>;
+
+/** The entries of a feed. */
+export interface FeedContent {
+  /** Canonical, without duplicates, in the order of the feed. */
+  readonly entries: readonly Entry[];
+  /** Entries that expire. */
+  readonly expiresAtMs: ReadonlyMap<Entry, number>;
+  /** Former entries that have expired, with their ends, oldest first: their removal is no loss. Absent if none has. */
+  readonly ended?: ReadonlyMap<Entry, number>;
+}
+
+/** The parsed content of a feed. */
+export interface FeedReading {
+  readonly content: FeedContent;
+  readonly counts: FeedCounts;
+  /** The first few. */
+  readonly invalidLines: readonly InvalidLine[];
+}
+
+export const emptyFeedContent: FeedContent = { entries: [], expiresAtMs: new Map() };
+
+/** The server's metadata of the content, for the next request and for the status. */
+export const textFacts = z.strictObject({
+  etag: z.string().optional(),
+  lastModified: z.string().optional(),
+  /** The hash of the decoded content, in hexadecimal. */
+  sha256: z.string(),
+  /** In lowercase, without parameters; undefined if the server did not declare it. */
+  contentType: z.string().optional(),
+  /** Whether the content starts like HTML or XML. */
+  looksLikeMarkup: z.boolean(),
+  bytes: number,
+});
+export type TextFacts = Readonly<z.output<typeof textFacts>>;
+
+/** Reads a response when it is its turn, because it can fill a lot of memory. Waiting for a response fills none. */
+export type InTurn = <T>(read: () => Promise<T>) => Promise<T>;
+
+export type FetchFaultCode =
+  | "Unreachable"
+  | "UrlNotAllowed"
+  | "Refused"
+  | "TimedOut"
+  | "Truncated"
+  | "TooLarge"
+  | "HttpStatus"
+  | "RateLimited"
+  | "TooManyRedirects"
+  | "NotInFormat"
+  | "TooManyEntries"
+  | "MissingSecret";
+
+/** Why there is no new content. The message is a sentence without secrets. */
+export interface FetchFault {
+  readonly code: FetchFaultCode;
+  readonly message: string;
+  /** The delay that the server requests. */
+  readonly retryAfterMs?: number;
+}
+
+export type FetchOutcome =
+  /** The content matches the validators of the request. */
+  | { readonly kind: "NotModified" }
+  /** CrowdSec decisions have no facts, because they are not text. */
+  | { readonly kind: "Read"; readonly reading: FeedReading; readonly facts: TextFacts | undefined }
+  /** The source reported individual changes, so no entries can be missing by mistake. Only for content that is in use. */
+  | { readonly kind: "Updated"; readonly reading: FeedReading }
+  | { readonly kind: "Failed"; readonly fault: FetchFault };

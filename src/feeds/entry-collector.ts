@@ -1,0 +1,89 @@
+// Collects the results of a reader: distinct entries in order, the counts, and the first invalid lines.
+import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
+import { shortened } from "../model/sentence.ts";
+import { emptyFeedContent, type FeedReading, type InvalidLine } from "./content.ts";
+
+export const invalidLinesMax = 10;
+/** Content with more invalid lines is not a list, and explaining each of them takes time. */
+export const invalidMax = 100_000;
+const textLengthMax = 80;
+const unprintable = /[\p{C}\p{Z}\s]+/gu;
+
+export class EntryCollector {
+  readonly #entries = new Set<Entry>();
+  readonly #invalidLines: InvalidLine[] = [];
+  readonly #entriesMax: number;
+  readonly #redact: (text: string) => string;
+  #invalid = 0;
+  #duplicates = 0;
+
+  /** @param redact makes a string safe to show */
+  constructor(entriesMax: number, redact: (text: string) => string = (text) => text) {
+    this.#entriesMax = entriesMax;
+    this.#redact = redact;
+  }
+
+  /** Whether a limit is exceeded, so that readers can stop. */
+  get isFull(): boolean {
+    return this.#entries.size > this.#entriesMax || this.hasTooManyInvalid;
+  }
+
+  get hasTooManyInvalid(): boolean {
+    return this.#invalid > invalidMax;
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.size + this.#invalid === 0;
+  }
+
+  /** Parses a string as strictly as an entry that a user declares. */
+  addText(text: string, line: number): void {
+    const parsed = parseDeclaredEntry(text);
+    if (parsed.ok) return this.addEntry(parsed.entry);
+    const safe = this.redacted(text);
+    const shown = safe === text ? parsed : parseDeclaredEntry(safe);
+    this.addInvalid(safe, shown.ok ? "" : shown.fault.message, line);
+  }
+
+  /** An invalid string in a form that may be shown; unchanged if no more are shown. Call this before extracting a part of it. */
+  redacted(text: string): string {
+    return this.#invalidLines.length < invalidLinesMax ? this.#redact(text) : text;
+  }
+
+  addEntry(entry: Entry): void {
+    if (this.#entries.has(entry)) this.#duplicates += 1;
+    else this.#entries.add(entry);
+  }
+
+  /** `text` and `message` must be derived from a string that `redacted` returned. */
+  addInvalid(text: string, message: string, line: number): void {
+    this.#invalid += 1;
+    if (this.#invalidLines.length >= invalidLinesMax) return;
+    const shown = shortened(
+      text
+        .slice(0, 4 * textLengthMax)
+        .replaceAll(unprintable, " ")
+        .trim(),
+      textLengthMax,
+    );
+    this.#invalidLines.push({ line, text: shown, message });
+  }
+
+  reading(): FeedReading {
+    const valid = this.#entries.size;
+    const total = valid + this.#invalid + this.#duplicates;
+    return {
+      content: { ...emptyFeedContent, entries: [...this.#entries] },
+      counts: { total, valid, invalid: this.#invalid, duplicates: this.#duplicates },
+      invalidLines: this.#invalidLines,
+    };
+  }
+}
+
+export type ReadFaultCode = "NotInFormat" | "TooManyEntries";
+
+export interface ReadFault {
+  readonly code: ReadFaultCode;
+  /** A sentence that does not quote the content. */
+  readonly message: string;
+}

@@ -1,0 +1,318 @@
+// The state of all declared feeds: loads it, fetches the feeds that are due, stores the results, and provides the content. Only
+// one process at a time may fetch: the leader, or the holder of the state directory.
+import { requestedAtAnnotation } from "../api/kinds.ts";
+import { type Clock, wallTimeOf } from "../async/clock.ts";
+import { FairGate } from "../async/fair-gate.ts";
+import { mapConcurrently } from "../async/map-concurrently.ts";
+import { type DeclaredFeed, feedSourceName } from "../model/declared-feed.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
+import type { StatusPort } from "../reconcile/ports.ts";
+import type { FeedContent, FetchOutcome, InTurn } from "./content.ts";
+import type { FeedView } from "./feed-source.ts";
+import {
+  adaptFeedState,
+  afterFetch,
+  type FeedState,
+  fetchDueMs,
+  firstEndMs,
+  initialFeedState,
+  withoutEnded,
+} from "./feed-state.ts";
+import { emitFeedEvents, type FetchedReason, judgeFeed, staleSinceMs, writeFeedStatus } from "./feed-status.ts";
+
+/** How many stored contents are read at the same time. */
+const storeReadsMax = 4;
+/** The delay before an unreadable store is read again. Until then, nothing is fetched, because the guards need the last good content. */
+const storeRetryMs = 30_000;
+
+/** Each response that is read can fill a lot of memory. Namespaces take turns, and one of them leaves room for the others. */
+const readLimits = { atOnceMax: 6, ofGroupMax: 3 };
+
+interface Known {
+  feed: DeclaredFeed;
+  state: FeedState;
+  /** The content without expired entries. */
+  content: FeedContent | undefined;
+  /** Why the state could not be read or written. */
+  storeProblem: string | undefined;
+  /** By the monotonic clock. */
+  storeRetryAtMs: number;
+}
+
+export class FeedBook {
+  readonly #ports: FeedPorts;
+  readonly #known = new Map<string, Known>();
+  #unused: ReadonlyMap<string, DeclaredFeed> = new Map();
+  readonly #reads = new FairGate(readLimits);
+  /** The fetches in progress, by feed. */
+  readonly #fetching = new Map<string, Promise<void>>();
+  #version = 0;
+  #changed = new Set<string>();
+
+  constructor(ports: FeedPorts) {
+    this.#ports = ports;
+  }
+
+  /** Increases whenever the entries of rules may have changed. */
+  version(): number {
+    return this.#version;
+  }
+
+  /** The feeds (`namespace/name`) of which rules may have seen a change since the last call. */
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    return changed;
+  }
+
+  view(name: ObjectName): FeedView | undefined {
+    const key = nameKey(name);
+    const known = this.#known.get(key);
+    if (known !== undefined) return { feed: known.feed, content: known.content };
+    const unused = this.#unused.get(key);
+    return unused === undefined ? undefined : { feed: unused, content: undefined };
+  }
+
+  /**
+   * Applies the current declarations. Loads the stored state of new feeds, and drops feeds that are no longer declared or used.
+   * @param unused feeds that no rule uses: nothing is fetched or kept of them
+   */
+  async declare(feeds: readonly DeclaredFeed[], unused: readonly DeclaredFeed[] = []): Promise<void> {
+    this.#unused = new Map(unused.map((feed) => [nameKey(feed.meta), feed]));
+    const names = new Set(feeds.map(({ meta }) => nameKey(meta)));
+    for (const [key, { feed }] of this.#known) if (!names.has(key)) this.#forget(key, feed);
+    await mapConcurrently(feeds, storeReadsMax, async (feed) => await this.#declareOne(feed));
+    this.dropEnded();
+  }
+
+  /** Loads what another process fetches and has stored in the meantime. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { store } = this.#ports;
+    await mapConcurrently([...this.#known.values()], storeReadsMax, async ({ feed }) => {
+      if (signal.aborted || this.#isOwn(feed.meta) || (await store.hasChanged?.(feed.meta)) !== true) return;
+      const stored = await store.load(feed.meta);
+      const known = this.#known.get(nameKey(feed.meta));
+      if (!stored.ok || stored.state === undefined || known === undefined) return;
+      known.state = adapted(stored.state, known.feed);
+      known.storeProblem = undefined;
+      if (stored.state.good?.content.entries !== known.content?.entries) this.#use(known, stored.state.good?.content);
+    });
+    this.dropEnded();
+  }
+
+  /**
+   * Starts to fetch all feeds that are due, and resolves when no fetch is in progress: a server that does not respond delays no other
+   * feed. Declarations may change in the meantime. Never rejects.
+   */
+  async refresh(signal: AbortSignal, onFetched: () => void = () => undefined): Promise<void> {
+    for (const known of this.#known.values()) {
+      const { meta } = known.feed;
+      const key = nameKey(meta);
+      if (!this.#isOwn(meta) || this.#fetching.has(key) || !this.#isDue(known)) continue;
+      const fetching = this.#refreshOne(known, signal).finally(() => {
+        this.#fetching.delete(key);
+        onFetched();
+      });
+      this.#fetching.set(key, fetching);
+    }
+    await Promise.all(this.#fetching.values());
+  }
+
+  /** Writes the status of every feed, which also changes with time. */
+  async report(): Promise<void> {
+    const { status, clock, observer } = this.#ports;
+    for (const feed of this.#unused.values()) {
+      if (!this.#isOwn(feed.meta)) continue;
+      const nothing = { state: initialFeedState(feed), content: undefined, storeProblem: undefined };
+      await writeFeedStatus(status, { feed, ...nothing, isUsed: false, nowMs: clock.nowMs() });
+    }
+    for (const { feed, state, content, storeProblem } of this.#known.values()) {
+      if (!this.#isOwn(feed.meta)) continue;
+      const nowMs = clock.nowMs();
+      observer?.seen(feed.meta, {
+        entries: content?.entries.length ?? 0,
+        confirmedAtMs: state.good?.confirmedAtMs,
+        isStale: staleSinceMs(state, feed, nowMs) !== undefined,
+      });
+      await writeFeedStatus(status, { feed, state, content, storeProblem, isUsed: true, nowMs });
+    }
+  }
+
+  /** The problems of each feed, in one or more sentences. */
+  problems(): string[] {
+    return [...this.#known.values()].flatMap(({ feed, state, storeProblem }) => {
+      const { message, next } = judgeFeed(state, feed, this.#ports.clock.nowMs());
+      if (storeProblem !== undefined) return [`${feedSourceName(feed.meta)}: nothing is fetched: ${storeProblem}`];
+      return next === "Retrying" || next === "Person" ? [`${feedSourceName(feed.meta)}: ${message}`] : [];
+    });
+  }
+
+  /** When something is due next: a fetch that is not in progress, or the expiry of an entry. */
+  nextMs(): number | undefined {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const known of this.#known.values()) {
+      const endMs = known.content === undefined ? Number.POSITIVE_INFINITY : firstEndMs(known.content);
+      const { meta } = known.feed;
+      const dueMs = this.#isOwn(meta) && !this.#fetching.has(nameKey(meta)) ? this.#dueMs(known) : undefined;
+      nextMs = Math.min(nextMs, endMs, dueMs ?? Number.POSITIVE_INFINITY);
+    }
+    return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
+  }
+
+  /** Drops expired entries, which needs no response from the source. */
+  dropEnded(): void {
+    const nowMs = this.#ports.clock.nowMs();
+    for (const known of this.#known.values()) {
+      const { good } = known.state;
+      const from = known.content ?? good?.content;
+      const content = from === undefined ? undefined : withoutEnded(from, nowMs);
+      this.#use(known, content);
+    }
+  }
+
+  /** If only the expiry times of entries change, rules are not affected. */
+  #use(known: Known, content: FeedContent | undefined): void {
+    if (content?.entries !== known.content?.entries) this.#changedFor(known.feed.meta);
+    known.content = content;
+  }
+
+  #changedFor(feed: ObjectName): void {
+    this.#version += 1;
+    this.#changed.add(nameKey(feed));
+  }
+
+  #isOwn(feed: ObjectName): boolean {
+    return this.#ports.isOwn?.(feed) !== false;
+  }
+
+  #isDue(known: Known): boolean {
+    const dueMs = this.#dueMs(known);
+    // Read after the due time, which is the current time for a feed that was never fetched.
+    return dueMs !== undefined && dueMs <= this.#ports.clock.nowMs();
+  }
+
+  #dueMs({ feed, state, storeProblem, storeRetryAtMs }: Known): number | undefined {
+    const dueMs = fetchDueMs(state, feed, this.#ports.clock.nowMs());
+    return dueMs === undefined || storeProblem === undefined
+      ? dueMs
+      : Math.max(dueMs, wallTimeOf(this.#ports.clock, storeRetryAtMs));
+  }
+
+  #forget(key: string, feed: DeclaredFeed): void {
+    this.#known.delete(key);
+    this.#ports.forget?.(feed.meta);
+    this.#ports.observer?.forgotten(feed.meta);
+    this.#changedFor(feed.meta);
+  }
+
+  async #declareOne(feed: DeclaredFeed): Promise<void> {
+    const { store, clock } = this.#ports;
+    const key = nameKey(feed.meta);
+    const before = this.#known.get(key);
+    if (before !== undefined && !(before.storeProblem !== undefined && clock.monotonicMs() >= before.storeRetryAtMs)) {
+      if (accessOf(before.feed) !== accessOf(feed)) this.#changedFor(feed.meta);
+      before.feed = feed;
+      before.state = adapted(before.state, feed);
+      return;
+    }
+    const stored = await store.load(feed.meta);
+    const state = stored.ok ? stored.state : undefined;
+    this.#known.set(key, {
+      feed,
+      state: adapted(state ?? before?.state ?? initialFeedState(feed), feed),
+      content: before?.content,
+      storeProblem: stored.ok ? undefined : stored.problem,
+      storeRetryAtMs: clock.monotonicMs() + storeRetryMs,
+    });
+    this.#changedFor(feed.meta);
+  }
+
+  async #refreshOne(known: Known, signal: AbortSignal): Promise<void> {
+    const { clock, random, fetch, store, status, observer } = this.#ports;
+    if (known.storeProblem !== undefined) await this.#declareOne(known.feed);
+    const current = this.#known.get(nameKey(known.feed.meta));
+    if (current === undefined || current.storeProblem !== undefined) return;
+    const isForgotten = (): boolean => this.#known.get(nameKey(feed.meta)) !== current;
+    const { feed, state: before } = current;
+    const { namespace } = feed.meta;
+    const outcome = await fetch(feed, before, signal, async (read) => await this.#reads.run(namespace, read));
+    if (signal.aborted || isForgotten()) return;
+    const state = afterFetch(before, feed, outcome, { nowMs: clock.nowMs(), random: random() });
+    // The content is stored before it is used, so that it is available after a crash.
+    const problem = await store.save(feed.meta, state);
+    if (isForgotten()) return;
+    if (problem !== undefined) {
+      current.storeProblem = problem;
+      current.storeRetryAtMs = clock.monotonicMs() + storeRetryMs;
+      return;
+    }
+    // A new source, request or acceptance may have been declared during the fetch.
+    current.state = adapted(state, current.feed);
+    if (state.good?.content !== before.good?.content) this.#use(current, state.good?.content);
+    this.dropEnded();
+    emitFeedEvents(status, feed, before, state, clock.nowMs());
+    observer?.fetched(feed.meta, judgeFeed(state, feed, clock.nowMs()).reason);
+  }
+}
+
+/** The part of the declaration that rules see. */
+function accessOf({ allowedNamespaces }: DeclaredFeed): string {
+  return JSON.stringify(allowedNamespaces);
+}
+
+function adapted(state: FeedState, feed: DeclaredFeed): FeedState {
+  return adaptFeedState(state, feed, feed.meta.annotations[requestedAtAnnotation]);
+}
+
+/** Persists the state of each feed. */
+export interface FeedStore {
+  /** Undefined if there is none; `problem` if it could not be read. */
+  load(feed: ObjectName): Promise<StoredFeed>;
+  /** Whether another process has stored something since the last `load` or `save`. Absent if there is no other process. Never rejects. */
+  hasChanged?(feed: ObjectName): Promise<boolean>;
+  /** Undefined on success, otherwise the reason. */
+  save(feed: ObjectName, state: FeedState): Promise<string | undefined>;
+}
+
+export type StoredFeed =
+  | { readonly ok: true; readonly state: FeedState | undefined }
+  | { readonly ok: false; readonly problem: string };
+
+/** Fetches a feed once. Never rejects. */
+export type FetchFeed = (
+  feed: DeclaredFeed,
+  state: FeedState,
+  signal: AbortSignal,
+  inTurn: InTurn,
+) => Promise<FetchOutcome>;
+
+/** Observes feeds, for metrics. */
+export interface FeedObserver {
+  fetched(feed: ObjectName, reason: FetchedReason): void;
+  /** The current state of a feed. */
+  seen(feed: ObjectName, figures: FeedFigures): void;
+  /** Called when the feed is no longer declared. */
+  forgotten(feed: ObjectName): void;
+}
+
+export interface FeedFigures {
+  /** The number of entries that rules currently use. */
+  readonly entries: number;
+  /** When the source last confirmed the content. */
+  readonly confirmedAtMs: number | undefined;
+  readonly isStale: boolean;
+}
+
+export interface FeedPorts {
+  readonly store: FeedStore;
+  readonly fetch: FetchFeed;
+  /** Called when the feed is no longer declared, so that the fetcher forgets it. */
+  readonly forget?: (feed: ObjectName) => void;
+  readonly status: StatusPort;
+  readonly clock: Clock;
+  /** A number of at least 0 and less than 1. */
+  readonly random: () => number;
+  readonly observer?: FeedObserver;
+  /** Whether this process fetches the feed and reports on it; others only load what it stores. All, if undefined. */
+  readonly isOwn?: (feed: ObjectName) => boolean;
+}

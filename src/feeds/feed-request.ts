@@ -1,0 +1,261 @@
+// One GET request for a feed: which URLs are allowed, the time limit, and faults in words. Each request has a connection of its own,
+// which goes only to checked addresses. For internal networks, a fault reveals only that they are not allowed: the author of a
+// feed must not be able to scan for open ports.
+import { createHash } from "node:crypto";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import type { Clock } from "../async/clock.ts";
+import { deadlineCode, startDeadline } from "../async/deadline.ts";
+import { addressRefused } from "../net/checked-lookup.ts";
+import {
+  type AddressCheck,
+  bodyTooLargeCode,
+  type HttpResponse,
+  openConnection,
+  withinBytes,
+} from "../net/http-connection.ts";
+import { parseRetryAfter } from "../net/retry-after.ts";
+import type { FetchFault, InTurn } from "./content.ts";
+import { retryAfterMsMax } from "./feed-state.ts";
+
+export const timeoutMs = 30_000;
+
+export interface FeedUrlPolicy {
+  readonly allowInsecureHttp: boolean;
+}
+
+export interface FeedRequestOptions extends AddressCheck, FeedUrlPolicy {
+  readonly clock: Pick<Clock, "schedule" | "nowMs">;
+  /** False if feeds may be on internal networks: messages then contain fewer details. */
+  readonly isPublicOnly: boolean;
+  /** `name/version`. */
+  readonly userAgent: string;
+  /** Removes a feed's secrets from a string, because servers may echo them. */
+  readonly redact: (text: string) => string;
+}
+
+/** The time limit of the wait for a response, or for several together, and of reading it. */
+export interface FeedDeadline {
+  readonly signal: AbortSignal;
+  /** Reads a response with a time limit that begins with its turn. */
+  readonly read: InTurn;
+  end(): void;
+}
+
+export function startFeedDeadline(
+  clock: Pick<Clock, "schedule">,
+  inTurn: InTurn,
+  signal: AbortSignal | undefined,
+): FeedDeadline {
+  const deadline = startDeadline({ clock, timeoutMs, signal });
+  return {
+    signal: deadline.signal,
+    read: async (read) => {
+      deadline.pause();
+      return await inTurn(async () => {
+        deadline.restart();
+        return await read();
+      });
+    },
+    end: () => deadline.end(),
+  };
+}
+
+interface FeedGet {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytesMax: number;
+}
+
+/** Never rejects: `read` may throw the errors of the body. The connection is closed afterwards. */
+export async function getFeed<T>(
+  { url, headers, bytesMax }: FeedGet,
+  options: FeedRequestOptions,
+  signal: AbortSignal,
+  read: (response: HttpResponse) => Promise<T>,
+): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: FetchFault }> {
+  const connection = openConnection(url.origin, { socketsMax: 1, keepAliveMs: 0, check: options });
+  let response: HttpResponse | undefined;
+  try {
+    response = await connection.send({ method: "GET", path: `${url.pathname}${url.search}`, headers }, signal);
+    return { ok: true, value: await read(response) };
+  } catch (error) {
+    const context = { origin: url.origin, bytesMax, isPublicOnly: options.isPublicOnly };
+    return { ok: false, fault: networkFault(error, response !== undefined, context) };
+  } finally {
+    connection.close();
+  }
+}
+
+export type CheckedUrl =
+  | { readonly ok: true; readonly url: URL }
+  /** The predicate of a sentence with the URL as its subject. */
+  | { readonly ok: false; readonly problem: string };
+
+const urlLengthMax = 2048;
+
+/** @param base the redirecting URL, for a relative location */
+export function checkFeedUrl(text: string, { allowInsecureHttp }: FeedUrlPolicy, base?: URL): CheckedUrl {
+  if (text.length > urlLengthMax) return { ok: false, problem: `has more than ${urlLengthMax} characters` };
+  // URL normalizes every spelling of an IPv4 address, such as 2130706433 or 0x7f.1, to four decimal numbers.
+  const url = URL.parse(text, base?.href);
+  if (url === null) return { ok: false, problem: "is not a URL" };
+  if (url.protocol !== "https:" && url.protocol !== "http:") return { ok: false, problem: "is not an https URL" };
+  if (url.username !== "" || url.password !== "") {
+    return { ok: false, problem: "contains a user name or a password: move the credentials to spec.http.headersFrom" };
+  }
+  if (url.protocol === "http:" && !allowInsecureHttp) {
+    return { ok: false, problem: "is not https: use https, or start wafsync with --allow-insecure-http for trials" };
+  }
+  url.hash = "";
+  return { ok: true, url };
+}
+
+/** Without the query, which may contain a token. Secrets are removed before truncation, so that no part of one remains. */
+export function shownUrl({ origin, pathname }: URL, { redact }: { readonly redact: (text: string) => string }): string {
+  const shown = redact(`${origin}${pathname}`);
+  return shown.length > 200 ? `${shown.slice(0, 200)}…` : shown;
+}
+
+/** @param server the responding server, for the message */
+export function statusFault(
+  server: string,
+  { status, headers }: Pick<HttpResponse, "status" | "headers">,
+  nowMs: number,
+): FetchFault {
+  const delay = { retryAfter: headers["retry-after"], date: headers.date };
+  const retryAfterMs = parseRetryAfter(delay, nowMs, retryAfterMsMax);
+  return {
+    code: status === 429 ? "RateLimited" : "HttpStatus",
+    message: `${server} responded with status ${status}.`,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+interface FaultContext {
+  /** `https://host`, for messages. */
+  readonly origin: string;
+  readonly bytesMax: number;
+  /** Whether the connection was made to a public address. */
+  readonly isPublicOnly: boolean;
+}
+
+/** @param hasAnswer whether the status has arrived, so that the failure concerns the body */
+function networkFault(error: unknown, hasAnswer: boolean, context: FaultContext): FetchFault {
+  const code = codeOf(error);
+  if (code === deadlineCode) {
+    const message = `${context.origin} did not send a complete response within ${Math.round(timeoutMs / 1000)} s.`;
+    return { code: "TimedOut", message };
+  }
+  if (code === bodyTooLargeCode) {
+    const limit = `${Math.floor(context.bytesMax / 2 ** 20)} MiB`;
+    return { code: "TooLarge", message: `The response of ${context.origin} is larger than ${limit}.` };
+  }
+  if (hasAnswer || code === bodyTruncated) {
+    const message = `The response of ${context.origin} is incomplete. Rules continue to use the last good content.`;
+    return { code: "Truncated", message };
+  }
+  return unreachable(code, context);
+}
+
+function unreachable(code: string, { origin, isPublicOnly }: FaultContext): FetchFault {
+  if (code === addressRefused || code === "ENOTFOUND" || code === "EAI_AGAIN" || !isPublicOnly) {
+    const reason = isPublicOnly
+      ? "the host has no address, or one that is not on the public Internet, which requires --allow-private-feeds"
+      : "check the URL, the certificate and the network";
+    return { code: "Unreachable", message: `Cannot connect to ${origin}: ${reason}.` };
+  }
+  const hint = /CERT|TLS|SSL/u.test(code) ? "check the certificate of the server" : "check the URL and the network";
+  return { code: "Unreachable", message: `Cannot connect to ${origin} (${code}): ${hint}.` };
+}
+
+function codeOf(error: unknown): string {
+  const code: unknown = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return typeof code === "string" && /^[A-Z0-9_]{1,60}$/u.test(code) ? code : "network error";
+}
+
+export const bodyTruncated = "BODY_TRUNCATED";
+
+const gzipMark = Buffer.from([0x1f, 0x8b]);
+const byteOrderMark = 0xef;
+const lessThan = 0x3c;
+const blanks = new Set([0x09, 0x0a, 0x0c, 0x0d, 0x20, byteOrderMark, 0xbb, 0xbf]);
+
+export class DecodedBody {
+  readonly #body: AsyncIterable<Buffer>;
+  readonly #bytesMax: number;
+  readonly #hash = createHash("sha256");
+  bytes = 0;
+  looksLikeMarkup = false;
+  #isBlank = true;
+
+  constructor(body: AsyncIterable<Buffer>, bytesMax: number) {
+    this.#body = body;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Can be read once. Throws the code `BODY_TRUNCATED`, or an `HttpFault`. */
+  async *chunks(): AsyncGenerator<Buffer> {
+    for await (const chunk of withinBytes(this.#unpacked(), this.#bytesMax)) {
+      this.bytes += chunk.length;
+      this.#hash.update(chunk);
+      this.#lookAt(chunk);
+      yield chunk;
+    }
+  }
+
+  /** Reads the rest, so that the checksum covers the complete content. */
+  async finish(rest: AsyncIterator<Buffer>): Promise<string> {
+    while ((await rest.next()).done !== true);
+    return this.#hash.digest("hex");
+  }
+
+  async *#unpacked(): AsyncGenerator<Buffer> {
+    const source = withinBytes(this.#body, this.#bytesMax);
+    const first = await firstBytes(source);
+    const whole = joined(first, source);
+    yield* first.subarray(0, 2).equals(gzipMark) ? unzipped(whole) : whole;
+  }
+
+  #lookAt(chunk: Buffer): void {
+    if (!this.#isBlank) return;
+    const mark = chunk.find((byte) => !blanks.has(byte));
+    this.#isBlank = mark === undefined;
+    this.looksLikeMarkup = mark === lessThan;
+  }
+}
+
+/** At least two bytes, unless the body is shorter. */
+async function firstBytes(source: AsyncGenerator<Buffer>): Promise<Buffer> {
+  let first = Buffer.alloc(0);
+  while (first.length < 2) {
+    const next = await source.next();
+    if (next.done === true) break;
+    first = Buffer.concat([first, next.value]);
+  }
+  return first;
+}
+
+async function* unzipped(packed: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip();
+  // An error of the source becomes one of gunzip, which the reader sees.
+  const feeding = pipeline(packed, gunzip).catch(() => undefined);
+  try {
+    for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;
+  } catch (error) {
+    throw isZlibError(error) ? Object.assign(new Error("The body is truncated."), { code: bodyTruncated }) : error;
+  } finally {
+    gunzip.destroy();
+    await feeding;
+  }
+}
+
+async function* joined(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  if (first.length > 0) yield first;
+  yield* rest;
+}
+
+function isZlibError(error: unknown): boolean {
+  const code: unknown = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return typeof code === "string" && code.startsWith("Z_");
+}

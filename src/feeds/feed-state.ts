@@ -1,0 +1,347 @@
+// The state of one feed, and how each fetch changes it. The last good content is kept until newer content passes the guards or is
+// accepted by its hash; failures never remove it. The state survives restarts.
+import { createHash } from "node:crypto";
+import type { Entry } from "../address/entry.ts";
+import type { DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
+import { hexDigest } from "../model/hex-digest.ts";
+import { dayMs, hourMs } from "../model/time-text.ts";
+import {
+  type FeedContent,
+  feedCounts,
+  type FeedReading,
+  type FetchFault,
+  type FetchOutcome,
+  invalidLine,
+  textFacts,
+  type TextFacts,
+} from "./content.ts";
+import { type FeedDecision, type HoldReason, judgeChanges, judgeContent } from "./guards.ts";
+import * as z from "zod";
+
+/** Durations are whole seconds, so each response that repeats one gives a slightly different end. */
+const endToleranceMs = 2_000;
+/** Expired entries are known this long, for WAFs that can't be written in the meantime. */
+const endedKeptMs = 7 * dayMs;
+const endedMax = 100_000;
+
+/** The hash by which a user accepts exactly this content. */
+const hashDigits = 16;
+
+export const acceptAnnotation = "wafsync.dev/accept-feed";
+
+export type FeedFault =
+  | FetchFault
+  | { readonly code: "Markup" | "Empty"; readonly message: string; readonly retryAfterMs?: number | undefined };
+
+const timeMs = z.number();
+
+const goodContent = z.strictObject({
+  counts: feedCounts,
+  invalidLines: z.array(invalidLine).max(100).readonly(),
+  hash: z.string(),
+  facts: textFacts.optional(),
+  /** When these entries were first read. */
+  changedAtMs: timeMs,
+  /** When the source last confirmed them. */
+  confirmedAtMs: timeMs,
+});
+
+/** New content that a guard put on hold. */
+const heldContent = z.strictObject({
+  reason: z.string() as unknown as z.ZodType<HoldReason>,
+  message: z.string(),
+  hash: z.string(),
+  counts: feedCounts,
+  sinceMs: timeMs,
+});
+
+/** What is stored of a feed. The codes are not validated: they only affect the status until the next fetch. */
+export const storedFeed = z.strictObject({
+  /** The source of the content. Its validators are not valid for other sources. */
+  sourceKey: z.string(),
+  /** `lines` is the number of lines with entries that follow. */
+  good: goodContent.extend({ lines: z.int().min(0) }).optional(),
+  held: heldContent.optional(),
+  /** Set if the last fetch failed. */
+  fault: z
+    .strictObject({
+      code: z.string() as unknown as z.ZodType<FeedFault["code"]>,
+      message: z.string(),
+      retryAfterMs: z.number().optional(),
+    })
+    .optional(),
+  failures: z.int().min(0),
+  lastFetchMs: timeMs.optional(),
+  /** Undefined if due immediately. */
+  nextFetchMs: timeMs.optional(),
+  /** The last accepted hash, which is not accepted again. */
+  usedAcceptance: z.string().optional(),
+  /** The value of `wafsync.dev/requested-at` that was handled last. */
+  handledRequest: z.string().optional(),
+  /** The value of `wafsync.dev/accept-feed` at the last fetch. */
+  seenAcceptance: z.string().optional(),
+});
+
+export interface GoodContent extends Readonly<z.output<typeof goodContent>> {
+  readonly content: FeedContent;
+}
+
+export type HeldContent = Readonly<z.output<typeof heldContent>>;
+
+export interface FeedState extends Readonly<Omit<z.output<typeof storedFeed>, "good">> {
+  readonly good?: GoodContent | undefined;
+}
+
+export function initialFeedState(feed: DeclaredFeed): FeedState {
+  return { sourceKey: sourceKeyOf(feed), failures: 0 };
+}
+
+/** Identifies the part of the declaration that determines the result of a fetch. A hash, because URLs may contain tokens. */
+function sourceKeyOf({ source }: DeclaredFeed): string {
+  return hexDigest(JSON.stringify(source), 32);
+}
+
+/**
+ * Applies the current declaration to the state. A new source, request or acceptance makes a fetch due. The content is kept: until
+ * the new source has responded, the old entries are the last good content.
+ */
+export function adaptFeedState(state: FeedState, feed: DeclaredFeed, requestedAt: string | undefined): FeedState {
+  const sourceKey = sourceKeyOf(feed);
+  const acceptance = acceptanceOf(feed);
+  const isOther = sourceKey !== state.sourceKey;
+  const isAsked = requestedAt !== undefined && requestedAt !== state.handledRequest;
+  const isAccepted = state.held !== undefined && acceptance !== undefined && acceptance !== state.seenAcceptance;
+  if (!isOther && !isAsked && !isAccepted) return state;
+  const { good } = state;
+  return {
+    ...state,
+    sourceKey,
+    good: isOther && good !== undefined ? { ...good, facts: undefined } : good,
+    held: isOther ? undefined : state.held,
+    failures: isOther ? 0 : state.failures,
+    nextFetchMs: undefined,
+    handledRequest: requestedAt ?? state.handledRequest,
+  };
+}
+
+/** When the feed has to be fetched; undefined while it is suspended. If the clock was set back since the last fetch, it is due. */
+export function fetchDueMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {
+  if (feed.suspend) return undefined;
+  return (state.lastFetchMs ?? 0) > nowMs ? nowMs : (state.nextFetchMs ?? nowMs);
+}
+
+/** The validators for the next request. */
+export function validatorsOf({ good }: FeedState): Pick<TextFacts, "etag" | "lastModified"> {
+  return { etag: good?.facts?.etag, lastModified: good?.facts?.lastModified };
+}
+
+export interface FetchMoment {
+  readonly nowMs: number;
+  readonly random: number;
+}
+
+export function afterFetch(
+  state: FeedState,
+  feed: DeclaredFeed,
+  outcome: FetchOutcome,
+  moment: FetchMoment,
+): FeedState {
+  const acceptance = acceptanceOf(feed);
+  const common = {
+    ...state,
+    lastFetchMs: moment.nowMs,
+    seenAcceptance: acceptance,
+    // After the annotation has changed, the same content can be accepted again.
+    usedAcceptance: acceptance === state.usedAcceptance ? acceptance : undefined,
+  };
+  switch (outcome.kind) {
+    case "NotModified":
+      return succeeded({ ...common, good: confirmed(state.good, moment.nowMs), held: undefined }, feed, moment);
+    case "Failed":
+      return failed(common, feed, outcome.fault, moment);
+    case "Read":
+    case "Updated":
+      return afterReading(common, feed, outcome, moment);
+  }
+}
+
+function afterReading(
+  state: FeedState,
+  feed: DeclaredFeed,
+  outcome: Extract<FetchOutcome, { kind: "Read" | "Updated" }>,
+  moment: FetchMoment,
+): FeedState {
+  const lastGood = state.good && withoutEnded(state.good.content, moment.nowMs);
+  const { reading } = outcome;
+  const facts = outcome.kind === "Read" ? outcome.facts : undefined;
+  const decision =
+    outcome.kind === "Read"
+      ? judgeContent({ reading, facts, format: formatOf(feed) }, lastGood, feed.guards)
+      : judgeChanges(reading, feed.guards);
+  if (decision.verdict === "Refuse") {
+    return failed(state, feed, { code: decision.reason, message: decision.message }, moment);
+  }
+  const hash = contentHash(reading.content);
+  const good = goodOf(reading, facts, hash, state.good, moment.nowMs);
+  if (decision.verdict === "Accept" || hash === state.good?.hash) {
+    return succeeded({ ...state, good, held: undefined }, feed, moment);
+  }
+  if (isAccepted(state, feed, hash))
+    return succeeded({ ...state, good, held: undefined, usedAcceptance: hash }, feed, moment);
+  return succeeded({ ...state, held: heldOf(decision, reading, hash, state.held, moment.nowMs) }, feed, moment);
+}
+
+function isAccepted({ usedAcceptance }: FeedState, feed: DeclaredFeed, hash: string): boolean {
+  return acceptanceOf(feed) === hash && usedAcceptance !== hash;
+}
+
+function acceptanceOf({ meta }: DeclaredFeed): string | undefined {
+  return meta.annotations[acceptAnnotation]?.trim();
+}
+
+function formatOf({ source }: DeclaredFeed): FeedFormat["type"] | "Decisions" {
+  return source.type === "Http" ? source.format.type : "Decisions";
+}
+
+function goodOf(
+  { content, counts, invalidLines }: FeedReading,
+  facts: TextFacts | undefined,
+  hash: string,
+  before: GoodContent | undefined,
+  nowMs: number,
+): GoodContent {
+  const isSame = before?.hash === hash;
+  return {
+    content: isSame ? withEnds(before.content, content.expiresAtMs) : withEnded(content, before?.content, nowMs),
+    counts,
+    invalidLines,
+    hash,
+    facts,
+    changedAtMs: isSame ? before.changedAtMs : nowMs,
+    confirmedAtMs: nowMs,
+  };
+}
+
+/** Returns the same object for the same entries and ends, so that cached results remain valid. */
+function withEnds(known: FeedContent, expiresAtMs: FeedContent["expiresAtMs"]): FeedContent {
+  const isSame = known.entries.every((entry) => areClose(known.expiresAtMs.get(entry), expiresAtMs.get(entry)));
+  return isSame ? known : { ...known, expiresAtMs };
+}
+
+/** The content, with the former entries that have expired instead of being taken off the list. */
+function withEnded(content: FeedContent, before: FeedContent | undefined, nowMs: number): FeedContent {
+  const { ended } = before === undefined ? {} : withoutEnded(before, nowMs + endToleranceMs);
+  if (ended === undefined) return content;
+  const current = new Set(content.entries);
+  const isKept = ([entry, endMs]: readonly [Entry, number]): boolean =>
+    !current.has(entry) && endMs > nowMs - endedKeptMs;
+  return { ...content, ended: new Map([...ended].filter(isKept).slice(-endedMax)) };
+}
+
+function areClose(oneMs: number | undefined, otherMs: number | undefined): boolean {
+  if (oneMs === undefined || otherMs === undefined) return oneMs === otherMs;
+  return Math.abs(oneMs - otherMs) <= endToleranceMs;
+}
+
+function heldOf(
+  { reason, message }: Extract<FeedDecision, { verdict: "Hold" }>,
+  { counts }: FeedReading,
+  hash: string,
+  before: HeldContent | undefined,
+  nowMs: number,
+): HeldContent {
+  return { reason, message, hash, counts, sinceMs: before?.hash === hash ? before.sinceMs : nowMs };
+}
+
+function confirmed(good: GoodContent | undefined, nowMs: number): GoodContent | undefined {
+  return good === undefined ? undefined : { ...good, confirmedAtMs: nowMs };
+}
+
+/** Whether the source responded, even if a guard put the content on hold. */
+function succeeded(state: FeedState, { intervalMs }: DeclaredFeed, { nowMs, random }: FetchMoment): FeedState {
+  const next = nextFetchMs({ nowMs, intervalMs, failures: 0, retryAfterMs: undefined, random });
+  return { ...state, failures: 0, fault: undefined, nextFetchMs: next };
+}
+
+function failed(
+  state: FeedState,
+  { intervalMs }: DeclaredFeed,
+  fault: FeedFault,
+  { nowMs, random }: FetchMoment,
+): FeedState {
+  const failures = state.failures + 1;
+  const next = nextFetchMs({ nowMs, intervalMs, failures, retryAfterMs: fault.retryAfterMs, random });
+  return { ...state, failures, fault, nextFetchMs: next };
+}
+
+const firstEnds = new WeakMap<FeedContent, number>();
+
+/** When the first of the entries ends; infinite if none does. */
+export function firstEndMs(content: FeedContent): number {
+  const known = firstEnds.get(content);
+  if (known !== undefined) return known;
+  let firstMs = Number.POSITIVE_INFINITY;
+  for (const endMs of content.expiresAtMs.values()) firstMs = Math.min(firstMs, endMs);
+  firstEnds.set(content, firstMs);
+  return firstMs;
+}
+
+/** The content without expired entries; the same object if none has expired. */
+export function withoutEnded(content: FeedContent, nowMs: number): FeedContent {
+  if (firstEndMs(content) > nowMs) return content;
+  const { entries, expiresAtMs, ended = [] } = content;
+  const hasEnded = ([, endMs]: readonly [Entry, number]): boolean => endMs <= nowMs;
+  const [now, live] = [[...expiresAtMs].filter(hasEnded), [...expiresAtMs].filter((end) => !hasEnded(end))];
+  const gone = new Map(now);
+  return {
+    entries: entries.filter((entry) => !gone.has(entry)),
+    expiresAtMs: new Map(live),
+    ended: new Map([...ended, ...now]),
+  };
+}
+
+/** Ignores order and comments, because many lists change both at every fetch. */
+export function contentHash({ entries }: FeedContent): string {
+  const hash = createHash("sha256").update("wafsync feed\0");
+  for (const entry of entries.toSorted()) hash.update(entry).update("\n");
+  return hash.digest("hex").slice(0, hashDigits);
+}
+
+/** Feeds with the same interval are spread over this fraction of it. */
+const jitterShare = 0.1;
+const retryBaseMs = 60_000;
+const retryMsMax = hourMs;
+/** The maximum delay that a server can request is one day. */
+export const retryAfterMsMax = dayMs;
+const doublingsMax = 20;
+
+export interface FetchHistory {
+  readonly nowMs: number;
+  readonly intervalMs: number;
+  /** The number of consecutive failures, including this one. */
+  readonly failures: number;
+  /** The delay that the server requested. */
+  readonly retryAfterMs: number | undefined;
+  /** At least 0 and less than 1. */
+  readonly random: number;
+}
+
+/**
+ * After a success: the interval plus up to a tenth of it. After failures: exponential backoff from a minute to an hour, and never
+ * longer than the interval. A delay that the server requests is honored up to a day.
+ */
+export function nextFetchMs({ nowMs, intervalMs, failures, retryAfterMs, random }: FetchHistory): number {
+  const base = failures === 0 ? intervalMs : backOffMs(intervalMs, failures);
+  const delayMs = Math.round(base * (1 + jitterShare * random));
+  return nowMs + Math.max(delayMs, Math.min(retryAfterMs ?? 0, retryAfterMsMax));
+}
+
+function backOffMs(intervalMs: number, failures: number): number {
+  const doubled = retryBaseMs * 2 ** Math.min(failures - 1, doublingsMax);
+  return Math.min(doubled, retryMsMax, Math.max(intervalMs, retryBaseMs));
+}
+
+/** Content is stale this long after its last confirmation, but never before the next fetch is due. */
+export function staleAtMs(confirmedAtMs: number, staleAfterMs: number, intervalMs: number): number {
+  return confirmedAtMs + Math.max(staleAfterMs, Math.round(intervalMs * (1 + jitterShare)));
+}

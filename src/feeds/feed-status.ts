@@ -1,0 +1,276 @@
+// Derives the status and the events of a feed from its state.
+import { networkOf } from "../address/entry.ts";
+import { type Condition, formatTime, removeCondition, setCondition } from "../api/conditions.ts";
+import type { WafFeedStatus } from "../api/waf-feed.ts";
+import type { DeclaredFeed, FeedGuards } from "../model/declared-feed.ts";
+import { counted } from "../model/sentence.ts";
+import { specialPurposeObjection } from "../plan/lists/special-purpose.ts";
+import type { StatusPort } from "../reconcile/ports.ts";
+import { writeStatus } from "../reconcile/status/write-status.ts";
+import type { FeedContent } from "./content.ts";
+import {
+  acceptAnnotation,
+  type FeedFault,
+  type FeedState,
+  type HeldContent,
+  staleAtMs,
+  withoutEnded,
+} from "./feed-state.ts";
+import type { HoldReason } from "./guards.ts";
+
+export interface FeedFacts {
+  readonly feed: DeclaredFeed;
+  readonly state: FeedState;
+  /** The entries that rules currently use. */
+  readonly content: FeedContent | undefined;
+  readonly storeProblem: string | undefined;
+  /** Whether an attached rule uses the feed. */
+  readonly isUsed: boolean;
+  readonly nowMs: number;
+}
+
+export async function writeFeedStatus(status: StatusPort, facts: FeedFacts): Promise<void> {
+  await writeStatus(status, facts.feed.meta, (before) => feedStatus(before, facts));
+}
+
+/** Fields without a value are undefined, and the writer omits them. */
+export function feedStatus(before: Partial<WafFeedStatus>, facts: FeedFacts): object {
+  const { feed, state } = facts;
+  const { good, held } = state;
+  return {
+    observedGeneration: feed.meta.generation,
+    conditions: conditionsOf(before.conditions ?? [], facts),
+    entries: entriesOf(facts),
+    lastFetchTime: timeOf(state.lastFetchMs),
+    lastGoodTime: timeOf(good?.confirmedAtMs),
+    lastChangeTime: timeOf(good?.changedAtMs),
+    nextFetchTime: feed.suspend ? undefined : timeOf(state.nextFetchMs),
+    etag: good?.facts?.etag,
+    sha256: good?.facts?.sha256,
+    held:
+      held === undefined
+        ? undefined
+        : { hash: held.hash, reason: held.reason, entries: held.counts.valid, since: formatTime(held.sinceMs) },
+    invalidLines: good === undefined || good.invalidLines.length === 0 ? undefined : good.invalidLines,
+  };
+}
+
+function entriesOf({ state: { good }, content }: FeedFacts): object | undefined {
+  if (good === undefined) return undefined;
+  return { ...good.counts, specialPurpose: specialPurposeCount(good.content), used: content?.entries.length ?? 0 };
+}
+
+const specialPurposeCounts = new WeakMap<FeedContent, number>();
+
+function specialPurposeCount(content: FeedContent): number {
+  const known = specialPurposeCounts.get(content);
+  if (known !== undefined) return known;
+  const { length } = content.entries.filter((entry) => specialPurposeObjection(entry, networkOf(entry)) !== undefined);
+  specialPurposeCounts.set(content, length);
+  return length;
+}
+
+function timeOf(timeMs: number | undefined): string | undefined {
+  return timeMs === undefined ? undefined : formatTime(timeMs);
+}
+
+function conditionsOf(before: readonly Condition[], facts: FeedFacts): readonly Condition[] {
+  const { feed, nowMs } = facts;
+  const { generation: observedGeneration } = feed.meta;
+  const { next, reason, message } = verdictOf(facts);
+  const { fetched, ready, work } = conditionsFor(next, reason);
+  const set = (
+    conditions: readonly Condition[],
+    type: NewCondition["type"],
+    status: Status,
+    why: Reason,
+  ): readonly Condition[] =>
+    setCondition(conditions, { type, status, reason: why, message, observedGeneration } as NewCondition, nowMs);
+  const accepted = { type: "Accepted", status: "True", reason: "Accepted", message: "The feed is valid." } as const;
+  let conditions = setCondition(before, { ...accepted, observedGeneration }, nowMs);
+  conditions = set(conditions, "Fetched", fetched, reason);
+  conditions = set(conditions, "Ready", ...ready);
+  for (const type of ["Stalled", "Reconciling"] as const) {
+    const why = work?.[type];
+    conditions = why === undefined ? removeCondition(conditions, type) : set(conditions, type, "True", why);
+  }
+  return withStale(conditions, facts);
+}
+
+type NewCondition = Parameters<typeof setCondition>[1];
+type Status = NewCondition["status"];
+type Reason = NewCondition["reason"];
+
+interface Shown {
+  readonly fetched: Status;
+  readonly ready: readonly [status: Status, reason: Reason];
+  /** The reasons of the conditions that are present only while something is to be done. */
+  readonly work?: { readonly Stalled?: Reason; readonly Reconciling?: Reason };
+}
+
+function conditionsFor(next: FeedVerdict["next"], reason: Reason): Shown {
+  switch (next) {
+    case "Settled":
+      return { fetched: "True", ready: ["True", "Ready"] };
+    case "Nothing":
+      return { fetched: "Unknown", ready: ["True", "Ready"] };
+    case "Working":
+      return { fetched: "Unknown", ready: ["Unknown", "Progressing"], work: { Reconciling: "Progressing" } };
+    case "Retrying":
+      return { fetched: "False", ready: ["False", reason], work: { Reconciling: "ProgressingWithRetry" } };
+    case "Person":
+      return { fetched: "False", ready: ["False", reason], work: { Stalled: reason } };
+    case "Paused":
+      return { fetched: "Unknown", ready: ["Unknown", reason] };
+  }
+}
+
+function verdictOf({ feed, state, storeProblem, isUsed, nowMs }: FeedFacts): FeedVerdict {
+  if (!isUsed) return unusedVerdict;
+  if (storeProblem === undefined) return judgeFeed(state, feed, nowMs);
+  return { reason: "Unavailable", next: "Retrying", message: `Nothing is fetched: ${storeProblem}` };
+}
+
+function withStale(conditions: readonly Condition[], { feed, state, nowMs }: FeedFacts): readonly Condition[] {
+  if (staleSinceMs(state, feed, nowMs) === undefined) return removeCondition(conditions, "Stale");
+  const confirmed = formatTime(state.good?.confirmedAtMs ?? 0);
+  const message = `The source last confirmed the content at ${confirmed}. Rules continue to use it.`;
+  const { generation: observedGeneration } = feed.meta;
+  return setCondition(
+    conditions,
+    { type: "Stale", status: "True", reason: "NotConfirmed", message, observedGeneration },
+    nowMs,
+  );
+}
+
+/** Emits each event once: it compares states, so later fetches do not repeat events. */
+export function emitFeedEvents(
+  status: StatusPort,
+  feed: DeclaredFeed,
+  before: FeedState,
+  after: FeedState,
+  nowMs: number,
+): void {
+  const { meta } = feed;
+  const was = judgeFeed(before, feed, nowMs);
+  const is = judgeFeed(after, feed, nowMs);
+  const wasOk = was.next === "Settled" || was.next === "Working";
+  if (is.reason === "ContentOnHold" && isNewlyHeld(feed, before, after)) {
+    status.event(meta, { type: "Warning", reason: "FeedContentOnHold", message: is.message });
+  } else if (is.next === "Retrying" && is.reason !== was.reason) {
+    status.event(meta, { type: "Warning", reason: "FeedFetchFailed", message: is.message });
+  } else if (is.next === "Settled" && !wasOk) {
+    status.event(meta, { type: "Normal", reason: "FeedRecovered", message: is.message });
+  }
+  if (after.usedAcceptance !== undefined && after.usedAcceptance !== before.usedAcceptance) {
+    const message = `The content on hold was accepted with wafsync.dev/accept-feed: "${after.usedAcceptance}".`;
+    status.event(meta, { type: "Normal", reason: "FeedContentAccepted", message });
+  }
+  emitChange(status, feed, before, after);
+}
+
+/** For decisions, only the reason is compared, because the content on hold changes every minute. */
+function isNewlyHeld({ source }: DeclaredFeed, { held: before }: FeedState, { held: after }: FeedState): boolean {
+  return source.type === "Http" ? before?.hash !== after?.hash : before?.reason !== after?.reason;
+}
+
+function emitChange(status: StatusPort, { meta }: DeclaredFeed, before: FeedState, after: FeedState): void {
+  const old = before.good?.content;
+  const next = after.good?.content;
+  if (next === undefined || old?.entries === next.entries) return;
+  const known = new Set(old?.entries);
+  const added = next.entries.filter((entry) => !known.has(entry)).length;
+  const removed = (old?.entries.length ?? 0) - (next.entries.length - added);
+  const message = `The feed has ${counted(next.entries.length, "entry", "entries")}: ${added} new, ${removed} removed.`;
+  status.event(meta, { type: "Normal", reason: "FeedChanged", message });
+}
+
+export type FetchedReason =
+  | "Fetched"
+  | "Pending"
+  | "Suspended"
+  | "Unused"
+  | "Unavailable"
+  | "RateLimited"
+  | "UrlNotAllowed"
+  | "NotAList"
+  | "ContentOnHold"
+  | "MissingSecret"
+  | "BadApiKey";
+
+export interface FeedVerdict {
+  readonly reason: FetchedReason;
+  readonly message: string;
+  /**
+   * Who has to act next: nobody, wafsync (for the first time, or again), a user, or the user who suspended the feed. `Nothing`:
+   * nothing is to be done, because no rule uses the feed.
+   */
+  readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused" | "Nothing";
+}
+
+/** Ready, so that nothing waits for a feed before it creates the rule that uses it. */
+export const unusedVerdict: FeedVerdict = {
+  reason: "Unused",
+  next: "Nothing",
+  message: "No rule that is attached to an instance uses the feed, so wafsync does not fetch it.",
+};
+
+const reasonsOfFaults: Readonly<Record<FeedFault["code"], FetchedReason>> = {
+  Unreachable: "Unavailable",
+  TimedOut: "Unavailable",
+  Truncated: "Unavailable",
+  HttpStatus: "Unavailable",
+  TooManyRedirects: "Unavailable",
+  RateLimited: "RateLimited",
+  UrlNotAllowed: "UrlNotAllowed",
+  TooLarge: "NotAList",
+  NotInFormat: "NotAList",
+  TooManyEntries: "NotAList",
+  Markup: "NotAList",
+  Empty: "NotAList",
+  MissingSecret: "MissingSecret",
+  Refused: "BadApiKey",
+};
+
+export function judgeFeed({ good, held, fault }: FeedState, feed: DeclaredFeed, nowMs: number): FeedVerdict {
+  const used = good && counted(withoutEnded(good.content, nowMs).entries.length, "entry", "entries");
+  const usedContent =
+    used === undefined ? "There is no content yet." : `Rules continue to use the last good content: ${used}.`;
+  if (feed.suspend) return { reason: "Suspended", next: "Paused", message: `The feed is suspended. ${usedContent}` };
+  if (fault !== undefined) {
+    return {
+      reason: reasonsOfFaults[fault.code] ?? "Unavailable",
+      next: "Retrying",
+      message: `${fault.message} ${usedContent}`,
+    };
+  }
+  if (held !== undefined) {
+    const approval = howToApprove(held, feed);
+    return { reason: "ContentOnHold", next: "Person", message: `${held.message} ${usedContent} ${approval}` };
+  }
+  if (used === undefined) return { reason: "Pending", next: "Working", message: "The feed has not been fetched yet." };
+  return { reason: "Fetched", next: "Settled", message: `The feed has ${used}.` };
+}
+
+/** Decisions change every minute, so their hash is valid only for that time. */
+function howToApprove({ hash, reason }: HeldContent, { source }: DeclaredFeed): string {
+  const guard = guardsOfReasons[reason];
+  if (source.type === "Http" || guard === undefined)
+    return `To use it, annotate the feed with ${acceptAnnotation}: "${hash}".`;
+  return `To use the decisions, change spec.guards.${guard}, and restore it after the next fetch.`;
+}
+
+const guardsOfReasons: Readonly<Partial<Record<HoldReason, keyof FeedGuards>>> = {
+  TooFewEntries: "minEntries",
+  TooManyEntries: "maxEntries",
+  TooManyAddresses: "maxAddresses",
+  Shrunk: "maxShrinkPercent",
+  TooManyInvalid: "maxInvalidPercent",
+};
+
+/** The time since which the content is stale; undefined if it is not. A suspended feed, which is not fetched, is never stale. */
+export function staleSinceMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {
+  if (state.good === undefined || feed.suspend) return undefined;
+  const atMs = staleAtMs(state.good.confirmedAtMs, feed.staleAfterMs, feed.intervalMs);
+  return nowMs >= atMs ? atMs : undefined;
+}

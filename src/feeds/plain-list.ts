@@ -1,0 +1,119 @@
+// Reads a plain list chunk by chunk, in the formats of public lists: each line is a comment, or has an entry in its first column.
+import { isUtf8 } from "node:buffer";
+import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
+import { readAddress, readNetwork } from "../address/network.ts";
+import type { EntryCollector } from "./entry-collector.ts";
+
+/** A longer line counts as one invalid entry, and its rest is skipped. */
+export const lineBytesMax = 4096;
+
+const lineFeed = 10;
+const empty = Buffer.alloc(0);
+
+export class PlainReader {
+  readonly #collector: EntryCollector;
+  #rest: Buffer = empty;
+  /** True within a line that is too long. */
+  #isSkipping = false;
+  #line = 1;
+
+  constructor(collector: EntryCollector) {
+    this.#collector = collector;
+  }
+
+  write(chunk: Buffer): void {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const end = bytes.lastIndexOf(lineFeed) + 1;
+    if (end > 0) this.#readLines(bytes.subarray(0, end));
+    this.#rest = bytes.subarray(end);
+    if (this.#rest.length <= lineBytesMax) return;
+    if (!this.#isSkipping) this.#readLine(this.#rest.toString("latin1", 0, lineBytesMax + 1));
+    this.#isSkipping = true;
+    this.#rest = empty;
+  }
+
+  /** The last line needs no line break. */
+  end(): void {
+    if (this.#rest.length > 0) this.write(Buffer.of(lineFeed));
+  }
+
+  /** `block` ends with a line break. */
+  #readLines(block: Buffer): void {
+    const lines = block.toString(isUtf8(block) ? "utf8" : "latin1").split("\n");
+    lines.pop();
+    for (const line of lines) {
+      if (this.#collector.isFull) return;
+      if (!this.#isSkipping) this.#readLine(line);
+      this.#isSkipping = false;
+      this.#line += 1;
+    }
+  }
+
+  #readLine(text: string): void {
+    if (text.startsWith("#") || text.startsWith(";")) return;
+    if (text.length > lineBytesMax) {
+      const message = `the line has more than ${lineBytesMax} bytes: write one entry per line`;
+      this.#collector.addInvalid(this.#collector.redacted(text.slice(0, lineBytesMax)), message, this.#line);
+      return;
+    }
+    const line = readPlainLine(text);
+    if (line.kind === "Blank" || (this.#collector.isEmpty && isTableHead(text))) return;
+    if (line.kind === "Entry") return this.#collector.addEntry(line.entry);
+    const safe = this.#collector.redacted(text);
+    const shown = safe === text ? line : readPlainLine(safe);
+    // Without the secret, a line may be a comment.
+    if (shown.kind === "Invalid") this.#collector.addInvalid(shown.text, shown.message, this.#line);
+    else this.#collector.addInvalid(safe, "the line contains a secret of the feed", this.#line);
+  }
+}
+
+export type PlainLine =
+  | { readonly kind: "Blank" }
+  | { readonly kind: "Entry"; readonly entry: Entry }
+  | { readonly kind: "Invalid"; readonly text: string; readonly message: string };
+
+const blank: PlainLine = { kind: "Blank" };
+
+/** A comment starts at the beginning of the line or after whitespace, so that it can't split an entry. */
+const comment = /(?:^|\s)[#;]/u;
+const separators = /[\t ,]+/u;
+/** `first - last`: its first column alone would block one address of the range. */
+const rangeEnd = /^\S+\s+(?:[-–—]|to\s)\s*([^\s,]+)/iu;
+const columnName = /^[a-z][a-z _-]*$/iu;
+
+export function readPlainLine(line: string): PlainLine {
+  const start = line.search(comment);
+  const text = (start < 0 ? line : line.slice(0, start)).trim();
+  if (text === "") return blank;
+  const [first = "", second, third] = text.split(separators, 3);
+  const end = rangeEnd.exec(text)?.[1];
+  if (end !== undefined && readAddress(end) !== undefined) return twoAddresses(text);
+  if (second !== undefined && readAddress(second) !== undefined) return readRange(first, second, third);
+  return readEntry(first);
+}
+
+/** The header row of a table, as in DShield. */
+export function isTableHead(line: string): boolean {
+  const columns = line.trim().split(/[\t,]/u);
+  return columns.length > 1 && columns.every((column) => columnName.test(column.trim()));
+}
+
+function readEntry(text: string): PlainLine {
+  const parsed = parseDeclaredEntry(text);
+  return parsed.ok ? { kind: "Entry", entry: parsed.entry } : { kind: "Invalid", text, message: parsed.fault.message };
+}
+
+/** `first last prefix`, the DShield format of networks: accepted only if all three are consistent. */
+function readRange(first: string, last: string, prefix: string | undefined): PlainLine {
+  const text = `${first}/${prefix ?? ""}`;
+  const network = readNetwork(text, "strict");
+  const end = readAddress(last);
+  if (network !== undefined && network.last === end?.address) return readEntry(text);
+  return twoAddresses(`${first} ${last}`);
+}
+
+function twoAddresses(text: string): PlainLine {
+  const message =
+    "the line has two addresses that are not the first and last address of one network: write one entry per line, or select a column with `format: Csv`";
+  return { kind: "Invalid", text, message };
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "@jest/globals";
+import { feedTextFor } from "../../src/feeds/feed-source.ts";
+import type { DeclaredFeed, FeedUser } from "../../src/model/declared-feed.ts";
+import { aFeed, feedContent } from "../support/builders/declare-feed.ts";
+import { aRule } from "../support/builders/declare.ts";
+import { desiredOf } from "../support/builders/gathered.ts";
+
+const name = { namespace: "shop", name: "threats" };
+const content = feedContent(["192.0.2.1"]);
+const listed = { state: "Listed", source: "WafFeed shop/threats", entries: content.entries };
+
+function textFor(user: FeedUser, feed: Partial<DeclaredFeed> = {}) {
+  return feedTextFor(name, { feed: aFeed(feed), content }, user);
+}
+
+function selecting(team: string): Partial<DeclaredFeed> {
+  return { allowedNamespaces: { from: "Selector", selector: { matchLabels: { team }, matchExpressions: [] } } };
+}
+
+describe("A rule gets the entries of a feed", () => {
+  test("of its own namespace, always as the same object", () => {
+    const own = { namespace: "shop", labels: undefined };
+    expect(textFor(own)).toStrictEqual(listed);
+    expect(textFor(own)).toBe(textFor(own));
+  });
+
+  test("of another namespace if the feed allows it", () => {
+    const user = { namespace: "blog", labels: { team: "web" } };
+    expect(textFor(user, { allowedNamespaces: { from: "All", selector: undefined } })).toStrictEqual(listed);
+    expect(textFor(user, selecting("web"))).toStrictEqual(listed);
+  });
+
+  test("not otherwise, and with the same message whether or not the feed exists", () => {
+    const problem =
+      "WafFeed shop/threats does not exist, or does not allow rules of namespace blog in its spec.allowedNamespaces.";
+    const refused = { state: "Missing", source: "WafFeed shop/threats", problem };
+    const user = { namespace: "blog", labels: { team: "web" } };
+    expect(textFor(user)).toStrictEqual(refused);
+    expect(textFor(user, selecting("shop"))).toStrictEqual(refused);
+    expect(textFor({ namespace: "blog", labels: undefined }, selecting("web"))).toStrictEqual(refused);
+    expect(feedTextFor(name, undefined, user)).toStrictEqual(refused);
+  });
+
+  test("not before the feed has content, and not if there is none", () => {
+    const user = { namespace: "shop", labels: undefined };
+    expect(feedTextFor(name, { feed: aFeed(), content: undefined }, user)).toMatchObject({
+      problem: "WafFeed shop/threats has no content yet: check its status.",
+    });
+    expect(feedTextFor(name, undefined, user)).toMatchObject({
+      problem: "WafFeed shop/threats does not exist: create it, or correct spec.addressesFrom.",
+    });
+  });
+});
+
+test("A rule whose feed is currently empty is accepted", () => {
+  const empty = feedTextFor(
+    name,
+    { feed: aFeed(), content: feedContent([]) },
+    { namespace: "shop", labels: undefined },
+  );
+  const { rules } = desiredOf({ rules: [aRule("feed", { feeds: [name], texts: [empty] })] });
+  expect(rules[0]).toMatchObject({ verdict: "Accepted" });
+});
+
+test("A rule declares the entries of its feeds and its own, and names the feed as their source", () => {
+  const rule = aRule("feed", {
+    addresses: ["198.51.100.1"],
+    feeds: [name],
+    texts: [textFor({ namespace: "shop", labels: undefined })],
+  });
+  const [compiled] = desiredOf({ rules: [rule] }).rules;
+  expect([...(compiled?.entries ?? [])]).toStrictEqual(["198.51.100.1", "192.0.2.1"]);
+});

@@ -1,0 +1,258 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { FetchOutcome } from "../../src/feeds/content.ts";
+import { FeedBook } from "../../src/feeds/feed-book.ts";
+import type { FeedState } from "../../src/feeds/feed-state.ts";
+import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
+import { aFeed, aReading, crowdsecFeed, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
+import { RecordedStatus } from "../support/fakes/recorded-status.ts";
+import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
+
+const hourMs = 3_600_000;
+const name = { namespace: "shop", name: "threats" };
+const never = new AbortController().signal;
+
+let clock: VirtualClock;
+let status: RecordedStatus;
+let stored: Map<string, FeedState>;
+/** The last state that this book has loaded or saved. */
+let known: FeedState | undefined;
+let storeProblem: string | undefined;
+let outcomes: FetchOutcome[];
+let fetches: number;
+let observed: string[];
+let book: FeedBook;
+
+function read(count: number): FetchOutcome {
+  return { kind: "Read", reading: aReading(someAddresses(count)), facts: textFacts() };
+}
+
+const failed: FetchOutcome = { kind: "Failed", fault: { code: "HttpStatus", message: "It answered 500." } };
+
+function aBook(isOwn = true): FeedBook {
+  return new FeedBook({
+    isOwn: () => isOwn,
+    store: {
+      load: async () => {
+        if (storeProblem !== undefined) return { ok: false, problem: storeProblem };
+        known = stored.get("x");
+        return { ok: true, state: known };
+      },
+      hasChanged: async () => stored.get("x") !== known,
+      save: async (_, state) => {
+        if (storeProblem === undefined) stored.set("x", state);
+        if (storeProblem === undefined) known = state;
+        return storeProblem;
+      },
+    },
+    fetch: async () => {
+      fetches += 1;
+      return outcomes.shift() ?? failed;
+    },
+    status,
+    clock,
+    random: () => 0,
+    observer: {
+      fetched: (feed, reason) => void observed.push(`${feed.name} ${reason}`),
+      seen: (feed, { entries, isStale }) => void observed.push(`${feed.name} ${entries}${isStale ? " stale" : ""}`),
+      forgotten: (feed) => void observed.push(`${feed.name} forgotten`),
+    },
+  });
+}
+
+beforeEach(() => {
+  clock = createVirtualClock();
+  status = new RecordedStatus();
+  stored = new Map();
+  known = undefined;
+  storeProblem = undefined;
+  outcomes = [];
+  fetches = 0;
+  observed = [];
+  book = aBook();
+});
+
+async function round(feed: DeclaredFeed = aFeed()): Promise<void> {
+  await book.declare([feed]);
+  await book.refresh(never);
+  await book.report();
+  expect(status.faults).toStrictEqual([]);
+}
+
+function used(): readonly string[] | undefined {
+  return book.view(name)?.content?.entries;
+}
+
+function conditionsOf(): readonly string[] {
+  const { conditions = [] } = (status.read(aFeed().meta) ?? {}) as {
+    conditions?: { type: string; status: string; reason: string }[];
+  };
+  return conditions.map(({ type, status: is, reason }) => `${type} ${is} ${reason}`);
+}
+
+describe("The feed book", () => {
+  test("uses what another process has fetched, and fetches nothing itself", async () => {
+    const follower = aBook(false);
+    await follower.declare([aFeed()]);
+    outcomes = [read(20)];
+    await round();
+    known = undefined;
+    const version = follower.version();
+    await follower.follow(never);
+    expect(follower.view(name)?.content?.entries).toStrictEqual(used());
+    expect(follower.version()).toBeGreaterThan(version);
+    expect(fetches).toBe(1);
+    const current = follower.version();
+    await follower.follow(never);
+    expect(follower.version()).toBe(current);
+  });
+
+  test("fetches from a source when a fetch is due and not before, and reports the content", async () => {
+    outcomes = [read(20), read(21)];
+    await round();
+    await round();
+    expect(fetches).toBe(1);
+    expect(used()).toHaveLength(20);
+    expect(conditionsOf()).toStrictEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Ready"]);
+    const version = book.version();
+    expect(book.nextMs()).toBe(clock.nowMs() + hourMs);
+    await clock.advance(hourMs);
+    await round();
+    expect(used()).toHaveLength(21);
+    expect(book.version()).toBeGreaterThan(version);
+  });
+
+  test("keeps the last good content across failures and restarts, and reports when it is stale", async () => {
+    outcomes = [read(20)];
+    await round();
+    book = aBook();
+    await clock.advance(25 * hourMs);
+    await round();
+    expect(used()).toHaveLength(20);
+    expect(conditionsOf()).toStrictEqual([
+      "Accepted True Accepted",
+      "Fetched False Unavailable",
+      "Ready False Unavailable",
+      "Reconciling True ProgressingWithRetry",
+      "Stale True NotConfirmed",
+    ]);
+    expect(book.problems()).toStrictEqual([
+      "WafFeed shop/threats: It answered 500. Rules continue to use the last good content: 20 entries.",
+    ]);
+    outcomes = [read(20)];
+    await clock.advance(60_000);
+    await round();
+    expect(conditionsOf()).toStrictEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Ready"]);
+  });
+
+  test("reports content on hold, and that only a person can resolve this", async () => {
+    outcomes = [read(20), read(2)];
+    await round();
+    await clock.advance(hourMs);
+    await round();
+    expect(used()).toHaveLength(20);
+    expect(conditionsOf()).toStrictEqual([
+      "Accepted True Accepted",
+      "Fetched False ContentOnHold",
+      "Ready False ContentOnHold",
+      "Stalled True ContentOnHold",
+    ]);
+    expect(status.read(aFeed().meta)).toMatchObject({ held: { reason: "Shrunk", entries: 2 } });
+  });
+
+  test("fetches nothing while the store cannot be read, because the guards have nothing to compare with", async () => {
+    storeProblem = "The disk is gone.";
+    await round();
+    expect(fetches).toBe(0);
+    expect(conditionsOf()).toContain("Fetched False Unavailable");
+    storeProblem = undefined;
+    outcomes = [read(20)];
+    await clock.advance(30_000);
+    await round();
+    expect(used()).toHaveLength(20);
+  });
+
+  test("uses no content that could not be stored", async () => {
+    outcomes = [read(20), read(21), read(21)];
+    await round();
+    await clock.advance(hourMs);
+    await book.declare([aFeed()]);
+    storeProblem = "The disk is full.";
+    await book.refresh(never);
+    expect(used()).toHaveLength(20);
+    storeProblem = undefined;
+    await clock.advance(30_000);
+    await round();
+    expect(used()).toHaveLength(21);
+  });
+
+  test("fetches nothing while a feed is suspended, and forgets a feed that is no longer declared", async () => {
+    outcomes = [read(20)];
+    await round(aFeed({ suspend: true }));
+    expect(fetches).toBe(0);
+    expect(conditionsOf()).toContain("Ready Unknown Suspended");
+    await round();
+    expect(used()).toHaveLength(20);
+    await book.declare([]);
+    expect(book.view(name)).toBeUndefined();
+  });
+
+  test("fetches on time, and not hours later, if the clock was set back since the last fetch", async () => {
+    outcomes = [read(20), read(20)];
+    await round();
+    clock.jumpWallClock(-5 * hourMs);
+    expect(book.nextMs()).toBe(clock.nowMs());
+    await round();
+    expect(fetches).toBe(2);
+    expect(book.nextMs()).toBeGreaterThan(clock.nowMs());
+  });
+
+  test("notifies an observer of every fetch and every figure", async () => {
+    outcomes = [read(20), failed, read(2)];
+    await round();
+    await clock.advance(25 * hourMs);
+    await round();
+    await clock.advance(hourMs);
+    await round();
+    await round(aFeed({ suspend: true }));
+    await book.declare([]);
+    expect(observed).toStrictEqual([
+      "threats Fetched",
+      "threats 20",
+      "threats Unavailable",
+      "threats 20 stale",
+      "threats ContentOnHold",
+      "threats 20 stale",
+      // A suspended feed is not expected to change.
+      "threats 20",
+      "threats forgotten",
+    ]);
+  });
+
+  test("reports once that decisions are on hold, although they differ at each fetch", async () => {
+    const decisions = (count: number): FetchOutcome => ({
+      kind: "Read",
+      reading: aReading(someAddresses(count)),
+      facts: undefined,
+    });
+    outcomes = [decisions(20), decisions(2), decisions(3), decisions(4)];
+    for (let hour = 0; hour < 4; hour += 1) {
+      await round(crowdsecFeed());
+      await clock.advance(hourMs);
+    }
+    expect(status.eventReasons()).toStrictEqual(["FeedChanged", "FeedContentOnHold"]);
+  });
+
+  test("emits each event once", async () => {
+    outcomes = [read(20), failed, failed, read(20), read(2), read(2)];
+    for (let hour = 0; hour < 6; hour += 1) {
+      await round();
+      await clock.advance(hourMs);
+    }
+    expect(status.eventReasons()).toStrictEqual([
+      "FeedChanged",
+      "FeedFetchFailed",
+      "FeedRecovered",
+      "FeedContentOnHold",
+    ]);
+  });
+});

@@ -1,0 +1,124 @@
+// Feeds over time, with a real server and a clock that the test controls.
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { FeedBook } from "../../src/feeds/feed-book.ts";
+import { FeedFetcher } from "../../src/feeds/feed-fetcher.ts";
+import { initialFeedState } from "../../src/feeds/feed-state.ts";
+import { ApiKey } from "../../src/model/api-key.ts";
+import { Redactor, redactorKeysMax } from "../../src/model/redactor.ts";
+import { aFeed, someAddresses } from "../support/builders/declare-feed.ts";
+import { ScriptedServer } from "../support/fakes/scripted-server.ts";
+import { RecordedStatus } from "../support/fakes/recorded-status.ts";
+import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
+
+const minuteMs = 60_000;
+const list = someAddresses(100);
+const never = new AbortController().signal;
+
+let server: ScriptedServer;
+let clock: VirtualClock;
+let book: FeedBook;
+
+beforeEach(async () => {
+  server = await ScriptedServer.start();
+  clock = createVirtualClock();
+  const { fetch } = new FeedFetcher({
+    policy: { allowInsecureHttp: true, allowPrivateFeeds: true },
+    readSecret: async () => ({ ok: false, problem: "There are no Secrets." }),
+    clock,
+    redactor: new Redactor(),
+    version: "1.2.3",
+  });
+  const store = { load: async () => ({ ok: true, state: undefined }) as const, save: async () => undefined };
+  book = new FeedBook({ store, fetch, status: new RecordedStatus(), clock, random: () => 0 });
+  server.serves(list.join("\n"));
+  const source = { type: "Http", url: server.url(), headersFrom: [], format: { type: "Plain" } } as const;
+  await book.declare([aFeed({ source, intervalMs: 60 * minuteMs })]);
+  await book.refresh(never);
+});
+
+afterEach(async () => await server.stop());
+
+function used(): readonly string[] {
+  return book.view({ namespace: "shop", name: "threats" })?.content?.entries ?? [];
+}
+
+/** Advances to the next fetch. @returns how many minutes this took */
+async function toNextFetch(): Promise<number> {
+  const delayMs = (book.nextMs() ?? Number.NaN) - clock.nowMs();
+  await clock.advance(delayMs);
+  return Math.round(delayMs / minuteMs);
+}
+
+test("A server that responds after a minute times out after 30 seconds, and the next response is used", async () => {
+  const asked = Promise.withResolvers<void>();
+  server.answers((_, response) => {
+    asked.resolve();
+    clock.schedule(minuteMs, () => response.end("192.0.2.1\n"));
+  });
+  await toNextFetch();
+  const refreshing = book.refresh(never);
+  await asked.promise;
+  await clock.advance(30_000);
+  await refreshing;
+  expect(book.problems().join(" ")).toMatch(
+    /did not send a complete response within 30 s\. Rules continue to use the last good content: 100 entries/,
+  );
+  expect(used()).toStrictEqual(list);
+  server.serves(list.slice(1).join("\n"));
+  expect(await toNextFetch()).toBe(1);
+  await book.refresh(never);
+  expect(book.problems()).toStrictEqual([]);
+  expect(used()).toStrictEqual(list.slice(1));
+});
+
+test("A server that is down for an hour is queried with backoff, and its content stays in use", async () => {
+  server.answers((_, { socket }) => socket?.destroy());
+  const start = clock.nowMs();
+  await toNextFetch();
+  const goneMs = clock.nowMs();
+  const delays: number[] = [];
+  while (clock.nowMs() - goneMs < 60 * minuteMs) {
+    await book.refresh(never);
+    expect(book.problems().join(" ")).toContain("Rules continue to use the last good content: 100 entries.");
+    expect(used()).toStrictEqual(list);
+    delays.push(await toNextFetch());
+  }
+  expect(delays).toStrictEqual([1, 2, 4, 8, 16, 32]);
+  expect(goneMs - start).toBe(60 * minuteMs);
+  server.serves([...list, "192.0.9.9"].join("\n"));
+  await book.refresh(never);
+  expect(book.problems()).toStrictEqual([]);
+  expect(used()).toHaveLength(101);
+  expect(await toNextFetch()).toBe(60);
+});
+
+/** Fetches with this value of a header. */
+async function fetchWithHeader(value: string, redactor: Redactor) {
+  const { fetch } = new FeedFetcher({
+    policy: { allowInsecureHttp: true, allowPrivateFeeds: true },
+    readSecret: async () => ({ ok: true, value: new ApiKey(value) }),
+    clock,
+    redactor,
+    version: "1.2.3",
+  });
+  const headersFrom = [{ name: "X-Words", secretKeyRef: { name: "words", key: "words" } }];
+  const feed = aFeed({ source: { type: "Http", url: server.url(), headersFrom, format: { type: "Plain" } } });
+  const state = initialFeedState(feed);
+  return await fetch(feed, state, never, async (read) => await read());
+}
+
+test("Headers with many words do not displace other keys from the redactor", async () => {
+  const redactor = new Redactor();
+  redactor.add(new ApiKey("the-key-of-another-team"), { namespace: "shop", name: "main" });
+  for (let round = 0; round < redactorKeysMax / 16; round += 1) {
+    await fetchWithHeader(Array.from({ length: 20 }, (_, index) => `word-${index}-of-${round}`).join(" "), redactor);
+  }
+  expect(redactor.redact("Not the-key-of-another-team")).toBe("Not [api key]");
+});
+
+test("A Secret of a megabyte is not accepted as a header, and is not redacted", async () => {
+  const before = process.cpuUsage();
+  const outcome = await fetchWithHeader("x1y2z3".repeat(160_000), new Redactor());
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
+  expect(outcome).toMatchObject({ kind: "Failed", fault: { code: "MissingSecret" } });
+});
