@@ -5,7 +5,7 @@ import { ChangeSignal } from "../../src/async/change-signal.ts";
 import type { ResourceKind, ResourceMeta, ResourceRef } from "../../src/model/resource.ts";
 import { nameKey, resourceKey } from "../../src/model/resource.ts";
 import type { ClusterObject } from "../../src/source/cluster/cluster-object.ts";
-import type { Unattached } from "../../src/source/cluster/unattached-objects.ts";
+import type { Unattached } from "../../src/source/cluster/attachment.ts";
 import { aMeta } from "../support/builders/declare.ts";
 import { MemoryLifecycle } from "../support/fakes/memory-lifecycle.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";

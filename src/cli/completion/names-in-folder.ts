@@ -1,8 +1,8 @@
 // Reads the names of instances from the valid files of a folder: sufficient for completion, and much faster than checking the
 // whole folder.
 import { isNameOfNamespace, isNameOfObject } from "../../model/resource.ts";
-import { listSourceFiles } from "../../source/directory/list-files.ts";
-import { readSourceFile } from "../../source/directory/source-file.ts";
+import { listSourceFiles } from "../../source/directory/read-directory.ts";
+import { readSourceFile } from "../../source/directory/read-directory.ts";
 import { readYamlDocuments } from "../../source/directory/yaml-documents.ts";
 
 const kind = "WafInstance";

@@ -1,14 +1,27 @@
 // The objects that the desired state is read from: their resource types, the reduced form in which they are stored, and which
 // changes of them matter. A stored object shares its spec with its former version if the two are equal, so that a spec is
 // parsed only once although status and labels change.
+import type { CustomResource } from "../../api/custom-resource.ts";
 import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, kinds } from "../../api/kinds.ts";
+import { parseMetadata } from "../../api/parse-metadata.ts";
+import { parseResource } from "../../api/parse-resource.ts";
+import type { ResourceFault } from "../../api/resource-fault.ts";
+import { type DeclaredByKind, toDeclared, toResourceMeta } from "../../api/to-declared.ts";
 import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/store.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import { sameJson } from "../../kube/status-writer.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
-import { nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
-import { setterOfAnnotation } from "./managed-fields.ts";
+import type { DeclaredInstance, GuestKind } from "../../model/declared.ts";
+import {
+  type FieldSetter,
+  nameKey,
+  type ObjectName,
+  resourceKey,
+  type ResourceKind,
+  type ResourceMeta,
+} from "../../model/resource.ts";
+import type { AttachedObjects, Parsed } from "../gather.ts";
 
 export interface ClusterObject extends KubeObject {
   readonly spec?: unknown;
@@ -143,4 +156,131 @@ function observedGenerationOf(status: unknown): number {
 
 function hasConditions(status: unknown): boolean {
   return isRecord(status) && Array.isArray(status["conditions"]) && status["conditions"].length > 0;
+}
+
+export type ParsedObject<T> =
+  | { readonly ok: true; readonly declared: T }
+  /** `problem` says, in one or more sentences, which field is wrong, why, and what to write instead. */
+  | { readonly ok: false; readonly problem: string };
+
+type AnyParsed = ParsedObject<DeclaredByKind[ResourceKind]>;
+
+const faultsShownMax = 5;
+
+const parsedObjects = new WeakMap<ClusterObject, AnyParsed>();
+const parsedSpecs = new WeakMap<object, DeclaredByKind[ResourceKind]>();
+
+/** The declaration of the object, with all defaults; or why it is invalid for this version of wafsync. */
+export function parseObject<Kind extends ResourceKind>(
+  kind: Kind,
+  object: ClusterObject,
+): ParsedObject<DeclaredByKind[Kind]> {
+  const known = parsedObjects.get(object);
+  const parsed = known ?? parseAnew(kind, object);
+  if (known === undefined) parsedObjects.set(object, parsed);
+  return parsed as ParsedObject<DeclaredByKind[Kind]>;
+}
+
+/** What the objects of each kind declare. */
+export function attachedObjects(objectsOf: (kind: GuestKind) => readonly ClusterObject[]): AttachedObjects {
+  const parsed = <Kind extends GuestKind>(kind: Kind): Parsed<DeclaredByKind[Kind]>[] =>
+    objectsOf(kind).map((object) => {
+      const one = parseObject(kind, object);
+      if (one.ok) return one;
+      const key = resourceKey(metaOfObject(kind, object));
+      return { ok: false, key, problem: `${key} is invalid: ${one.problem}` };
+    });
+  return {
+    WafIpRule: parsed("WafIpRule"),
+    WafOrigin: parsed("WafOrigin"),
+    WafCacheClear: parsed("WafCacheClear"),
+    WafAutoBlock: parsed("WafAutoBlock"),
+  };
+}
+
+/** The declaration of a WafInstance; undefined if it does not exist or is invalid. */
+export function parseInstance(object: ClusterObject | undefined): DeclaredInstance | undefined {
+  const parsed = object === undefined ? undefined : parseObject("WafInstance", object);
+  return parsed?.ok === true ? parsed.declared : undefined;
+}
+
+/** The metadata of an object, even if its spec is invalid. */
+export function metaOfObject(kind: ResourceKind, object: ClusterObject): ResourceMeta {
+  const parsed = parseMetadata(object.metadata, "");
+  if (parsed.ok) return toResourceMeta({ kind, metadata: parsed.metadata } as CustomResource);
+  const { namespace = "", name, uid, generation = 1, annotations = {}, deletionTimestamp } = object.metadata;
+  const deleting = deletionTimestamp !== undefined;
+  return { kind, namespace, name, uid, generation, annotations, deleting, createdAtMs: undefined, location: "" };
+}
+
+function parseAnew(kind: ResourceKind, object: ClusterObject): AnyParsed {
+  const { spec } = object;
+  const isKeyed = typeof spec === "object" && spec !== null;
+  const former = isKeyed ? parsedSpecs.get(spec) : undefined;
+  if (former !== undefined) {
+    return { ok: true, declared: { ...former, meta: withApprover(metaOfObject(kind, object), object) } };
+  }
+  const parsed = parseResource(object, { defaultNamespace: "" });
+  if (!parsed.ok) return { ok: false, problem: describeFaults(parsed.faults) };
+  const declared = toDeclared(parsed.resource);
+  if (isKeyed) parsedSpecs.set(spec, declared);
+  return { ok: true, declared: { ...declared, meta: withApprover(declared.meta, object) } };
+}
+
+function withApprover(meta: ResourceMeta, { metadata }: ClusterObject): ResourceMeta {
+  const approver = storedSetter(metadata.managedFields);
+  return approver === undefined ? meta : { ...meta, approver };
+}
+
+function describeFaults(faults: readonly ResourceFault[]): string {
+  const shown = faults
+    .slice(0, faultsShownMax)
+    .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+  const more = faults.length > faultsShownMax ? `; and ${faults.length - faultsShownMax} more` : "";
+  return `${shown.join("; ")}${more}`;
+}
+
+// The field manager of an object's field, from `metadata.managedFields`: the program, not the user. Clients can choose any
+// name, so this is only informational, never for decisions.
+const managerLengthMax = 128;
+
+/** The last one that set the annotation; undefined if not recorded. */
+export function setterOfAnnotation(
+  managedFields: readonly unknown[] | undefined,
+  annotation: string,
+): FieldSetter | undefined {
+  return lastSetter(managedFields, (fields) => setsAnnotation(fields, annotation));
+}
+
+function lastSetter(
+  managedFields: readonly unknown[] | undefined,
+  sets: (fields: unknown) => boolean,
+): FieldSetter | undefined {
+  let last: FieldSetter | undefined;
+  for (const entry of managedFields ?? []) {
+    if (!isRecord(entry) || !sets(entry["fieldsV1"])) continue;
+    const { manager, time } = entry;
+    if (typeof manager !== "string" || manager === "" || typeof time !== "string") continue;
+    if (last === undefined || last.time <= time) last = { manager: manager.slice(0, managerLengthMax), time };
+  }
+  return last;
+}
+
+/** For an object in its cached form, which contains only the manager itself. */
+export function storedSetter(managedFields: readonly unknown[] | undefined): FieldSetter | undefined {
+  const [setter] = managedFields ?? [];
+  if (!isRecord(setter)) return undefined;
+  const { manager, time } = setter;
+  return typeof manager === "string" && typeof time === "string" ? { manager, time } : undefined;
+}
+
+function setsAnnotation(fields: unknown, annotation: string): boolean {
+  const metadata = isRecord(fields) ? fields["f:metadata"] : undefined;
+  const annotations = isRecord(metadata) ? metadata["f:annotations"] : undefined;
+  return isRecord(annotations) && Object.hasOwn(annotations, `f:${annotation}`);
+}
+
+/** The last one that set a field of `spec`; undefined if not recorded. */
+export function setterOfSpec(managedFields: readonly unknown[] | undefined): FieldSetter | undefined {
+  return lastSetter(managedFields, (fields) => isRecord(fields) && isRecord(fields["f:spec"]));
 }

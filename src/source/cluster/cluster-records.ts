@@ -3,15 +3,14 @@
 import { apiGroup, instanceFinalizer } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import type { EventNote } from "../../kube/event-recorder.ts";
+import { type EventDropReason, type EventNote, EventRecorder } from "../../kube/event-recorder.ts";
 import { addFinalizer, type FinalizerResult, removeFinalizer } from "../../kube/finalizer.ts";
-import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { createInventoryRecords, inventoryKey, type InventoryRecords } from "../../records/inventory-records.ts";
 import { recordOwnerOf } from "../../records/record-object.ts";
-import type { ClusterSource } from "./cluster-source.ts";
 import { typeOfKind } from "./cluster-object.ts";
+import type { ClusterSource } from "./cluster-source.ts";
 import { type CachedStatus, createClusterStatus } from "./cluster-status.ts";
 
 const sweepIntervalMs = 300_000;

@@ -17,17 +17,13 @@ import {
   type ResourceRef,
 } from "../../model/resource.ts";
 import { ApiKeys } from "./api-keys.ts";
-import { type ClusterObject, hasOtherLabels, instanceNameOf, typeOfKind } from "./cluster-object.ts";
+import { BrokenReferenceIndex, type Unattached, UnattachedLookup } from "./attachment.ts";
+import { type ClusterObject, hasOtherLabels, instanceNameOf, parseInstance, typeOfKind } from "./cluster-object.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
 import { ConfigMaps } from "./config-maps.ts";
-import { findTerminatingCrd } from "./fresh-objects.ts";
-import { FeedObjects } from "./feed-objects.ts";
-import { InstanceChanges } from "./instance-changes.ts";
-import { InstanceGathering } from "./instance-gathering.ts";
-import { InstanceReferences } from "./instance-references.ts";
-import { parseInstance } from "./parse-object.ts";
+import { FeedObjects, InstanceChanges } from "./instance-changes.ts";
+import { findTerminatingCrd, InstanceGathering, InstanceReferences } from "./instance-gathering.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
-import { BrokenReferenceIndex, type Unattached, UnattachedLookup } from "./unattached-objects.ts";
 
 export interface ClusterSourceOptions {
   readonly api: ApiServer;

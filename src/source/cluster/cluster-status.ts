@@ -1,8 +1,7 @@
 // Status and events of the custom resources in a cluster. `read` returns the status that was written last, even before the watch
 // shows it, so a reconcile run never builds on a status that it has itself replaced. A failed write is a result, not an
 // exception: it never fails a reconcile run.
-import type { Condition } from "../../api/conditions.ts";
-import { withTransitionTimesOf } from "../../api/conditions.ts";
+import { type Condition, withTransitionTimesOf } from "../../api/conditions.ts";
 import { apiVersion } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -10,7 +9,7 @@ import type { EventRecorder } from "../../kube/event-recorder.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/store.ts";
 import { StatusWriter } from "../../kube/status-writer.ts";
-import { type ResourceMeta, type ResourceRef, resourceKey } from "../../model/resource.ts";
+import { resourceKey, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
 import { type ClusterObject, typeOfKind } from "./cluster-object.ts";
 
 type Status = Readonly<Record<string, unknown>>;

@@ -1,21 +1,29 @@
 // Maps changes of objects to the affected instances: increases their versions and calls `onChange`, which triggers reconcile
 // runs. Changes in namespaces without access affect no instance. Reads nothing, so that watch handlers return immediately.
 import { requestedAtAnnotation } from "../../api/kinds.ts";
+import { LruMap } from "../../async/lru-map.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/store.ts";
-import { LruMap } from "../../async/lru-map.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { decideAttachment, dependsOnLabels } from "../../model/attachment.ts";
 import { continuedBy } from "../../model/continues.ts";
+import { type DeclaredFeed, type DeclaredFeeds, mayUseFeed } from "../../model/declared-feed.ts";
 import { type DeclaredInstance, type GuestKind, guestKinds } from "../../model/declared.ts";
 import { byAge, nameKey, type ObjectName } from "../../model/resource.ts";
+import type { Labels } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
-import { type ClusterObject, configMapKeysOf, instanceNameOf, isMeaningfulChange } from "./cluster-object.ts";
+import { AttachedNamespaces, watchedLabels } from "./attachment.ts";
+import {
+  type ClusterObject,
+  configMapKeysOf,
+  feedKeysOf,
+  instanceNameOf,
+  isMeaningfulChange,
+  parseInstance,
+  parseObject,
+} from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
 import type { ConfigMaps } from "./config-maps.ts";
-import type { Labels } from "../gather.ts";
-import { AttachedNamespaces, watchedLabels } from "./attached-namespaces.ts";
-import { parseInstance } from "./parse-object.ts";
 
 /** Above this limit, an instance detects an object that was recreated with a broken reference only at its next resync. */
 const formerInstancesMax = 10_000;
@@ -217,4 +225,57 @@ function namespaceOf({ metadata }: KubeObject): string {
 
 function keyOf({ metadata: { namespace = "", name } }: KubeObject): string {
   return nameKey({ namespace, name });
+}
+
+export class FeedObjects {
+  readonly #stores: ClusterStores;
+  readonly #changes: InstanceChanges;
+  readonly #onChange: () => void;
+
+  /** @param onChange called when the declared feeds, or their use, may have changed. Must return immediately. */
+  constructor(stores: ClusterStores, changes: InstanceChanges, onChange: () => void) {
+    this.#stores = stores;
+    this.#changes = changes;
+    this.#onChange = onChange;
+  }
+
+  /** A feed has changed, or an instance, and with it the access to it. */
+  changed(change: ObjectChange<ClusterObject>): void {
+    if (change.type !== "Changed" || isMeaningfulChange(change.old, change.object)) this.#onChange();
+  }
+
+  /** A rule has changed, which may use feeds. */
+  ruleChanged(change: ObjectChange<ClusterObject>): void {
+    const versions = change.type === "Changed" ? [change.old, change.object] : [change.object];
+    if (versions.some((rule) => feedKeysOf(rule).length > 0)) this.changed(change);
+  }
+
+  /** A namespace has other labels, and perhaps other access to instances and feeds. */
+  namespaceChanged(): void {
+    if (this.#stores.byKind.WafFeed.list().length > 0) this.#onChange();
+  }
+
+  /** Call this when rules see other content, or other access, in these feeds (`namespace/name`). */
+  contentChanged(feeds: Iterable<string>): void {
+    this.#changes.touchUsersOfFeeds(feeds);
+  }
+
+  /** All valid feeds that are not being deleted. */
+  declared(): DeclaredFeeds {
+    const feeds = this.#stores.byKind.WafFeed.list().flatMap((object) => {
+      const parsed = parseObject("WafFeed", object);
+      return parsed.ok && !parsed.declared.meta.deleting ? [parsed.declared] : [];
+    });
+    const { used = [], unused = [] } = Object.groupBy(feeds, (feed) => (this.#isUsed(feed) ? "used" : "unused"));
+    return { used, unused };
+  }
+
+  #isUsed(feed: DeclaredFeed): boolean {
+    const labelsOf = watchedLabels(this.#stores);
+    return this.#stores.byKind.WafIpRule.listBy("feed", nameKey(feed.meta)).some((rule) => {
+      const { namespace = "" } = rule.metadata;
+      const isAllowed = mayUseFeed(feed, { namespace, labels: labelsOf(namespace) });
+      return isAllowed && this.#changes.concernedBy("WafIpRule", rule).length > 0;
+    });
+  }
 }

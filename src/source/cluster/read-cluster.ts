@@ -21,13 +21,18 @@ import {
 } from "../../model/resource.ts";
 import { gather, type Labels, type LabelsOf } from "../gather.ts";
 import { ApiKeys } from "./api-keys.ts";
-import { AttachedNamespaces, refusalOf } from "./attached-namespaces.ts";
-import { type ClusterObject, namespaceType, slimObject, typeOfKind } from "./cluster-object.ts";
+import { AttachedNamespaces, refusalOf } from "./attachment.ts";
+import {
+  attachedObjects,
+  type ClusterObject,
+  namespaceType,
+  parseObject,
+  setterOfSpec,
+  slimObject,
+  typeOfKind,
+} from "./cluster-object.ts";
 import { ConfigMaps } from "./config-maps.ts";
-import { listReferring, type ReferringObjects } from "./fresh-objects.ts";
-import { InstanceReferences } from "./instance-references.ts";
-import { setterOfSpec } from "./managed-fields.ts";
-import { attachedObjects, parseObject } from "./parse-object.ts";
+import { InstanceReferences, listReferring, type ReferringObjects } from "./instance-gathering.ts";
 
 const requestTimeoutMs = 10_000;
 const listTimeoutMs = 30_000;

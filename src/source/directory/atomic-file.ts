@@ -1,10 +1,8 @@
 // Writes files so that a reader, or the next start after a crash, sees either the whole old or the whole new content:
 // temporary file, fsync, rename, fsync of the folder. Expected failures have Node's error codes.
 import { randomUUID } from "node:crypto";
-import type { Stats } from "node:fs";
-import { lstatSync } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
-import { lstat, mkdir, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
+import { lstatSync, type Stats } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** Files with this ending are removed at the next start. */

@@ -3,20 +3,12 @@
 import { resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/turns.ts";
-import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../model/gathered.ts";
-import { nameKey } from "../../model/resource.ts";
-import type { ObjectName } from "../../model/resource.ts";
-import type { EnvironmentKey } from "./gather.ts";
-import { gatherInstance } from "./gather.ts";
-import { folderDepthMax } from "./list-files.ts";
-import { hasTransientFault, readDirectory } from "./read-directory.ts";
-import type { FileCache } from "./read-directory.ts";
-import { emptySnapshot } from "./snapshot.ts";
-import type { DirectorySnapshot } from "./snapshot.ts";
-import { faultText } from "./source-fault.ts";
-import type { SourceFault } from "./source-fault.ts";
-import { unattachedOf } from "./gather.ts";
-import type { Unattached } from "./gather.ts";
+import type { ConfirmOptions, ConfirmedGathering, Gathered } from "../../model/gathered.ts";
+import { nameKey, type ObjectName } from "../../model/resource.ts";
+import { type EnvironmentKey, gatherInstance, type Unattached, unattachedOf } from "./gather.ts";
+import { type FileCache, folderDepthMax, hasTransientFault, readDirectory } from "./read-directory.ts";
+import { type DirectorySnapshot, emptySnapshot } from "./snapshot.ts";
+import { faultText, type SourceFault } from "./source-fault.ts";
 
 /** `load` scans again while files change during the scan, at most this many times in total. */
 const scansMax = 8;

@@ -1,15 +1,19 @@
 // Gathers the objects of one instance of a directory, and finds those that refer to an instance that the directory does not declare,
 // usually because of a typo. The same snapshot gives the same objects, so each list of addresses is parsed only once.
 import { nearestName } from "../../api/nearest-name.ts";
-import type { ApiKey, ValidatedApiKey } from "../../model/api-key.ts";
-import { validateApiKey } from "../../model/api-key.ts";
+import { type ApiKey, validateApiKey, type ValidatedApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
 import type { AddressText, BrokenReference, BrokenReferences, Gathered, GatheredKey } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, resourceKey, type ResourceMeta } from "../../model/resource.ts";
 import { listed } from "../../model/sentence.ts";
 import { configMapSource, gather, keysInWords, type Labels, type Parsed } from "../gather.ts";
-import { brokenSourcesOf, placeOfReference } from "./snapshot.ts";
-import type { ConfigMapDocument, DirectorySnapshot, SecretDocument } from "./snapshot.ts";
+import {
+  brokenSourcesOf,
+  type ConfigMapDocument,
+  type DirectorySnapshot,
+  placeOfReference,
+  type SecretDocument,
+} from "./snapshot.ts";
 import type { RemovalScope } from "./source-fault.ts";
 
 /** The API key for the single instance of a folder whose Secret is not in the folder. */

@@ -8,8 +8,8 @@ import {
   fstatSync,
   openSync,
   readFileSync,
-  readSync,
   readlinkSync,
+  readSync,
   rmSync,
   writeSync,
 } from "node:fs";

@@ -1,15 +1,20 @@
 // One complete and immutable snapshot of a directory, with its faults. Pure: the files have been read before.
 import { createHash } from "node:crypto";
 import type { ApiKey } from "../../model/api-key.ts";
-import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
 import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import { nameKey } from "../../model/resource.ts";
-import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
+import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
+import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import { configMapSource } from "../gather.ts";
-import type { DirectoryItem } from "./directory-item.ts";
-import { sourceFault, faultText, blocksRemovalsOf, placeText } from "./source-fault.ts";
-import type { RemovalScope, SourceFault } from "./source-fault.ts";
+import type { DirectoryItem } from "./read-document.ts";
+import {
+  blocksRemovalsOf,
+  faultText,
+  placeText,
+  type RemovalScope,
+  sourceFault,
+  type SourceFault,
+} from "./source-fault.ts";
 
 export interface ConfigMapDocument {
   readonly name: ObjectName;

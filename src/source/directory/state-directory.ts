@@ -1,8 +1,7 @@
 // The folder with inventory and status in directory mode. Only one process at a time may use it. Symbolic links to or in the
 // folder are not followed: it is often inside a repository, whose links must not lead to other files.
-import type { Stats } from "node:fs";
-import { readFileSync, statSync } from "node:fs";
-import { appendFile, readFile, readdir, rename, stat } from "node:fs/promises";
+import { readFileSync, type Stats, statSync } from "node:fs";
+import { appendFile, readdir, readFile, rename, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
 import { visibleText } from "../../model/visible-text.ts";
@@ -15,8 +14,7 @@ import {
   removeLeftOvers,
   writeFileAtomically,
 } from "./atomic-file.ts";
-import type { LockHolder } from "./lock-file.ts";
-import { holderOfLock, LockFile } from "./lock-file.ts";
+import { holderOfLock, LockFile, type LockHolder } from "./lock-file.ts";
 
 const nameLengthMax = 255;
 /** The state belongs to one machine, and its folder is usually under version control. */

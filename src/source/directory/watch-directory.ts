@@ -1,8 +1,8 @@
 // Calls `onHint` when something below a folder may have changed, without saying what: the caller rescans. Events are only
 // hints; the rescan after an interval without any finds what caused no event (network file systems, watch limits, missed renames).
-import { type FSWatcher, watch } from "chokidar";
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, relative, resolve } from "node:path";
+import { type FSWatcher, watch } from "chokidar";
 import { ChangeSignal } from "../../async/change-signal.ts";
 import type { Clock } from "../../async/clock.ts";
 

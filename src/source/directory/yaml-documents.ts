@@ -1,7 +1,19 @@
 // Parses YAML and JSON text into plain values and keeps their lines. An invalid document does not affect the others in its
 // file. Messages are made only from error codes, because those of the parser quote the text, which may be a Secret.
-import { Composer, Lexer, LineCounter, Parser, isAlias, isMap, isPair, isScalar, isSeq, visit } from "yaml";
-import type { Document, Node } from "yaml";
+import {
+  Composer,
+  type Document,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  type Node,
+  Parser,
+  visit,
+} from "yaml";
 
 export const documentsPerFileMax = 10_000;
 const depthMax = 64;

@@ -8,7 +8,7 @@ import type { Gathered } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceKind, ResourceRef } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
-import type { Unattached } from "../../../src/source/cluster/unattached-objects.ts";
+import type { Unattached } from "../../../src/source/cluster/attachment.ts";
 import { apiClient, createAll, deleteManifest, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
 import type { WatchedClient } from "../../support/fakes/api-clients.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";

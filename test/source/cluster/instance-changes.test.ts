@@ -7,7 +7,7 @@ import { nameKey, type ResourceKind } from "../../../src/model/resource.ts";
 import { ApiKeys } from "../../../src/source/cluster/api-keys.ts";
 import type { ClusterObject } from "../../../src/source/cluster/cluster-object.ts";
 import { ClusterWatches } from "../../../src/source/cluster/cluster-watches.ts";
-import { FeedObjects } from "../../../src/source/cluster/feed-objects.ts";
+import { FeedObjects } from "../../../src/source/cluster/instance-changes.ts";
 import { InstanceChanges } from "../../../src/source/cluster/instance-changes.ts";
 import { apiVersion, instance, type Manifest, rule } from "../../support/builders/manifests.ts";
 

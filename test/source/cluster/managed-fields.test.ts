@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { setterOfAnnotation, storedSetter } from "../../../src/source/cluster/managed-fields.ts";
+import { setterOfAnnotation, storedSetter } from "../../../src/source/cluster/cluster-object.ts";
 
 const annotation = "wafsync.dev/approve-removals";
 

@@ -2,7 +2,7 @@ import { chmod, mkdir, rename, rm, symlink, truncate, writeFile } from "node:fs/
 import { getuid } from "node:process";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { listSourceFiles } from "../../../src/source/directory/list-files.ts";
+import { listSourceFiles } from "../../../src/source/directory/read-directory.ts";
 import {
   type FileCache,
   fileTimeStepMs,
@@ -11,7 +11,7 @@ import {
 } from "../../../src/source/directory/read-directory.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { faultText } from "../../../src/source/directory/source-fault.ts";
-import { readSourceFile } from "../../../src/source/directory/source-file.ts";
+import { readSourceFile } from "../../../src/source/directory/read-directory.ts";
 import { tokensPerFileMax } from "../../../src/source/directory/yaml-documents.ts";
 import { createVirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";

@@ -54,7 +54,7 @@ export const surroundingsMutations: readonly Mutation[] = [
     "a former guest's objects concern no instance":
       "names.push(...this.#attaching(kind, namespaceOf(change.object), this.#instanceStore.get(nameKey(former)))); → names.push(former);",
   }),
-  ...breaks("src/source/cluster/feed-objects.ts", "test/source/cluster/instance-changes.test.ts", {
+  ...breaks("src/source/cluster/instance-changes.ts", "test/source/cluster/instance-changes.test.ts", {
     "only feeds that attached rules use are fetched":
       'return isAllowed && this.#changes.concernedBy("WafIpRule", rule).length > 0; → return isAllowed;',
     "only feeds that allow the namespace of the rule are fetched":
@@ -108,7 +108,7 @@ export const surroundingsMutations: readonly Mutation[] = [
   ...breaks("src/cli/targets/folder-files.ts", "test/cli/command-rule.test.ts", {
     "a rule's file with another document is not overwritten": "documents.length === 1 && →",
   }),
-  ...breaks("src/source/directory/list-files.ts", "test/source/directory/read-directory.test.ts", {
+  ...breaks("src/source/directory/read-directory.ts", "test/source/directory/read-directory.test.ts", {
     "a state directory is never read as declarations, however its path is spelled":
       "visited: await identitiesOf(skip), → visited: new Set(),",
   }),
