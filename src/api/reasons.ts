@@ -51,6 +51,12 @@ export const conditionFacts = {
     polarity: "AbnormalTrue",
     meaning: "Removals in the plan are on hold. Additions continue.",
   },
+  SourceBroken: {
+    kinds: ["WafInstance"],
+    polarity: "AbnormalTrue",
+    meaning:
+      "Entries or origins stay only because something can't be read that last declared them. Present only while it applies.",
+  },
   LogsForwarded: {
     kinds: ["WafInstance"],
     polarity: "NormalTrue",
@@ -286,12 +292,17 @@ export const reasonFacts = {
     action:
       "Review the examples in the message. If correct, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
   },
-  SourceBroken: {
+  Unconfirmed: {
     on: { RemovalsHeld: yes },
+    meaning: "The declared objects could not be read again before the removals.",
+    action: "Wait: wafsync retries. If it persists, check the operator's connection to the API server.",
+  },
+  SourceBroken: {
+    on: { Synced: no, SourceBroken: yes },
     meaning:
-      "An object that declares entries or origins can't be read or is not attached to an instance. Only the removals that it could affect are on hold.",
+      "A source, an object or a reference can't be read, and counts as declaring what it last declared. Entries or origins stay only because of that.",
     action:
-      "Fix what the message names. If the removals are correct anyway, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
+      "Fix what the message names. To let the entries go instead, delete the object or the reference, as the message says.",
   },
   InventoryRestored: {
     on: { RemovalsHeld: yes },

@@ -249,7 +249,7 @@ export const listStatus = z.object({
   managed: count.describe("Managed entries, which wafsync added or adopted."),
   foreign: count.describe("Unmanaged entries, which another writer added."),
   pending: count.describe("Writes of the plan that are still pending."),
-  held: count.describe("Removals that await approval, or that are on hold because a source can't be read."),
+  held: count.describe("Removals on hold."),
   overflow: count.optional().describe("Entries that the list has no room for (`maxEntries`)."),
 });
 

@@ -17,6 +17,7 @@ import { findUnmanaged } from "../plan/instance/unmanaged.ts";
 import { faultsIn } from "../plan/lists/compiled-rule.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { unrecordedMessage } from "../reconcile/status/emit-events.ts";
+import { keptMessage } from "../reconcile/status/held-message.ts";
 import { adoptHint } from "../reconcile/status/origin-status.ts";
 import { troubleOf } from "../reconcile/status/trouble.ts";
 import { keyHint } from "./targets/open-waf.ts";
@@ -120,7 +121,7 @@ export function viewInstance(
     added: facts.done.added + facts.done.originsAdded,
     removed: facts.done.removed + facts.done.originsRemoved,
     adopted: facts.done.adopted,
-    warnings: [unrecordedMessage(facts)].filter((warning) => warning !== undefined),
+    warnings: [unrecordedMessage(facts) ?? "", keptMessage(facts)].filter((warning) => warning !== ""),
     lists: facts.lists,
     operations: viewOperations(facts, pendingClears),
     held: viewHeld(facts),
@@ -265,17 +266,27 @@ export function viewHeld({ plan }: RunFacts): OperationView[] {
   const views: OperationView[] = [];
   for (const list of ["blocklist", "allowlist"] as const) {
     for (const removal of plan?.held?.removals[list] ?? []) {
-      views.push({ operation: "RemoveEntry", target: list, value: removal.entry, reason: whyOnHold(removal) });
+      views.push({
+        operation: "RemoveEntry",
+        target: list,
+        value: removal.entry,
+        reason: whyOnHold(removal, plan?.held),
+      });
     }
   }
   for (const removal of plan?.held?.origins ?? []) {
-    views.push({ operation: "RemoveOrigin", target: "origin", value: removal.host, reason: whyOnHold(removal) });
+    views.push({
+      operation: "RemoveOrigin",
+      target: "origin",
+      value: removal.host,
+      reason: whyOnHold(removal, plan?.held),
+    });
   }
   return views;
 }
 
-function whyOnHold({ holds, owners }: Omit<Held["origins"][number], "host">): string {
-  const why = holds[0]?.reason ?? "the guards of the instance allow fewer removals at once";
+function whyOnHold({ owners }: Pick<Held["origins"][number], "owners">, held: Held | undefined): string {
+  const why = held?.obstacle?.reason ?? "the guards of the instance allow fewer removals at once";
   return `${["on hold", lastDeclaredBy(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
 }
 

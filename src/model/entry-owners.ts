@@ -68,13 +68,6 @@ export function lastDeclaredBy(owners: EntryOwners): string {
   return names.size === 0 ? "" : `last declared by ${listed([...names], namesShownMax)}`;
 }
 
-/** The union of both. */
-export function joinOwners(a: EntryOwners, b: EntryOwners): EntryOwners {
-  if (a === b || b === unknownOwners) return a;
-  if (a === unknownOwners) return b;
-  return [...new Set([...a.split(" "), ...b.split(" ")])].toSorted().join(" ") as EntryOwners;
-}
-
 /** The canonical form of stored words; undefined if one of them is invalid. */
 export function parseOwners(words: readonly string[]): EntryOwners | undefined {
   const owners = words.map(readOwner);

@@ -70,10 +70,6 @@ export interface Approval {
   /** The hash of the approved plan. */
   readonly hash: string;
   readonly removals: Readonly<Record<ListName, ReadonlySet<Entry>>>;
-  /** The hosts of origins whose removal was approved. */
-  readonly origins: ReadonlySet<string>;
-  /** The keys of the holds that the approval overrides. Later holds put these removals on hold again. */
-  readonly holds: ReadonlySet<string>;
 }
 
 /** The removals from one list that the guards allowed. */

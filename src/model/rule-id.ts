@@ -31,3 +31,8 @@ export function namespaceOfRule(id: string): string {
   const name = id.startsWith(autoBlockPrefix) ? id.slice(autoBlockPrefix.length) : id;
   return name.slice(0, name.indexOf("/"));
 }
+
+/** The rules that a record names as retaining an entry, separated by commas, which are not part of any name. */
+export function splitRetainers(retainedBy: string | undefined): readonly string[] {
+  return retainedBy?.split(",") ?? [];
+}

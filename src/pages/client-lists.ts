@@ -48,7 +48,7 @@ export interface DeclaredLists {
 }
 
 export function declaredLists({ gathered, inventory, gaps }: InstanceSight, nowMs: number): DeclaredLists {
-  const { rules, lists } = compileDesired(gathered, nowMs, inventory?.entries);
+  const { rules, lists } = compileDesired(gathered, nowMs, inventory);
   // Includes Allow rules that another rule overrides: a person decided that these addresses should not be blocked.
   const allowed = rules
     .filter(({ rule, expired, isAttached }) => rule.action === "Allow" && !expired && isAttached)

@@ -51,7 +51,7 @@ const head = z.strictObject({
   waf: maybe(z.strictObject({ baseUrl: text, keyMark: text })),
   continued: maybe(text),
   approvals: count,
-  approval: maybe(z.strictObject({ hash: text, origins: z.array(text), holds: z.array(text) })),
+  approval: maybe(z.strictObject({ hash: text })),
   allowed: z.strictObject({ blocklist: allowed, allowlist: allowed }),
 });
 const row = z.strictObject({
@@ -115,7 +115,7 @@ export function* inventorySlices(inventory: Inventory): Generator<undefined, str
     waf,
     continued,
     approvals,
-    approval: approval && { hash: approval.hash, origins: [...approval.origins], holds: [...approval.holds] },
+    approval: approval && { hash: approval.hash },
     allowed: { blocklist: countOf(removing.blocklist), allowlist: countOf(removing.allowlist) },
   });
   return [`${first}\n[owners]\n`, ...rows.sorted(), ...sections, "[end]\n"].join("");
@@ -210,8 +210,6 @@ class SectionReader {
       approval: approval && {
         hash: approval.hash,
         removals: this.#approved,
-        origins: new Set(approval.origins),
-        holds: new Set(approval.holds),
       },
       allowed: {
         blocklist: { ...counts.blocklist, pending: this.#removing.blocklist },

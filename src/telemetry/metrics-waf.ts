@@ -103,12 +103,7 @@ function makeSeries(registry: Registry) {
       ["list", "state"],
       listNames.flatMap((list) => listStates.map((state) => ({ list, state }))),
     ),
-    held: gauge(
-      "wafsync_held_removals",
-      "Removals on hold: they await approval or a readable source.",
-      ["list"],
-      byList,
-    ),
+    held: gauge("wafsync_held_removals", "Removals on hold.", ["list"], byList),
     contested: gauge("wafsync_contested_entries", "Entries that another writer keeps reverting.", ["list"], byList),
     plan: gauge(
       "wafsync_plan_operations",

@@ -118,7 +118,7 @@ describe("the declaration of a WafAutoBlock", () => {
     const observed = { blocklist: ["203.0.113.7"] };
     const plan = planOf({ gathered: unknown, observed, inventory: held });
     expect(plan.operations).toStrictEqual([]);
-    expect(plan.held?.removals.blocklist.map((removal) => removal.entry)).toStrictEqual(["203.0.113.7"]);
+    expect(plan.kept.map(({ value }) => value)).toStrictEqual(["203.0.113.7"]);
   });
 
   test("is independent of a rule with the same name", () => {
@@ -160,14 +160,14 @@ describe("exempt from automatic blocks is", () => {
     ["the current primary origin", { primary: "203.0.113.9" }],
   ])("%s, declared or not", (_, shown) => {
     const state = declared([network, judged("198.51.100.7")]);
-    const before = compileDesired(state, nowMs, anInventory(held).entries);
+    const before = compileDesired(state, nowMs, anInventory(held));
     expect([before.lists.blocklist.size, before.dependsOnManaged]).toStrictEqual([2, true]);
-    const { lists, dependsOnManaged } = compileDesired(state, nowMs, anInventory(held).entries, observed(shown));
+    const { lists, dependsOnManaged } = compileDesired(state, nowMs, anInventory(held), observed(shown));
     expect([[...lists.blocklist.keys()], dependsOnManaged]).toStrictEqual([["198.51.100.7"], true]);
   });
 
   test("nothing that only a managed entry of the allowlist allows, because it will be removed", () => {
-    const managed = anInventory({ ...held, allowlist: ["203.0.113.9"] }).entries;
+    const managed = anInventory({ ...held, allowlist: ["203.0.113.9"] });
     const { lists } = compileDesired(declared([network]), nowMs, managed, observed({ allowlist: ["203.0.113.9"] }));
     expect([...lists.blocklist.keys()]).toStrictEqual(["203.0.113.0/24"]);
   });
@@ -226,7 +226,7 @@ describe("the automatic block of a guest", () => {
   test("yields to earlier Allow entries of another guest, but not to later ones", () => {
     const other = aRule("other/partner", { action: "Allow", addresses: ["203.0.113.7"] });
     const state = guest([judged("203.0.113.7")], [other]);
-    const on = (list: "blocklist" | "allowlist") => anInventory({ [list]: ["203.0.113.7"] }).entries;
+    const on = (list: "blocklist" | "allowlist") => anInventory({ [list]: ["203.0.113.7"] });
     const before = compileDesired(state, nowMs, on("allowlist"));
     expect([before.lists.blocklist.size, before.lists.allowlist.size]).toStrictEqual([0, 1]);
     const later = compileDesired(state, nowMs, on("blocklist"));
@@ -243,6 +243,6 @@ test("an owner's block is not affected by a guest's later Allow entry", () => {
     autoBlocks: [anAutoBlock()],
   });
   const state = withBlockRules(plain, viewOf([judged("203.0.113.7")]));
-  const later = compileDesired(state, nowMs, anInventory(held).entries);
+  const later = compileDesired(state, nowMs, anInventory(held));
   expect([later.lists.blocklist.size, later.lists.allowlist.size]).toStrictEqual([1, 0]);
 });

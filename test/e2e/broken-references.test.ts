@@ -62,48 +62,40 @@ test.each([
     "name it in spec.instanceRef.namespace",
   ],
   ["metadata.namespace", "namespace: shop", "namespace: shpo", "shpo/scanners", "It may be WafIpRule shop/scanners"],
-])(
-  "a typo in %s puts the removals of the rule's entries on hold, and says what to correct",
-  async (_, from, to, name, hint) => {
-    await using example = await appliedExample();
-    await example.edit("scanners.yaml", from, to);
-    const planned = await example.run("plan");
-    expect(planned.code).toBe(2);
-    expect(planned.stdout).toContain("3 on hold");
-    const applied = await example.run("apply");
-    expect(applied.code).toBe(2);
-    expect(applied.stdout).toMatch(
-      /3 removals from the blocklist \(.*\) are on hold because of an invalid reference: /,
-    );
-    expect(applied.stdout).toContain(`WafIpRule ${name} (scanners.yaml:`);
-    expect(applied.stdout).toContain(hint);
-    expect(applied.stdout).toContain("They were last declared by WafIpRule shop/scanners.");
-    expectBlocked(example);
+])("a typo in %s keeps the rule's entries, and says what to correct", async (_, from, to, name, hint) => {
+  await using example = await appliedExample();
+  await example.edit("scanners.yaml", from, to);
+  const planned = await example.run("plan");
+  expect(planned.code).toBe(2);
+  expect(planned.stdout).toContain("wafsync keeps 3 entries on the blocklist");
+  const applied = await example.run("apply");
+  expect(applied.code).toBe(2);
+  expect(applied.stdout).toMatch(
+    /keeps 3 entries on the blocklist \(.*\), last declared by WafIpRule shop\/scanners: /,
+  );
+  expect(applied.stdout).toContain(`WafIpRule ${name} (scanners.yaml:`);
+  expect(applied.stdout).toContain(hint);
+  expectBlocked(example);
 
-    await example.edit("scanners.yaml", /namespace: shpo/, "namespace: shop");
-    await example.edit("scanners.yaml", "name: shpo", "name: shop");
-    expect((await example.run("apply")).code).toBe(0);
-    expectBlocked(example);
-  },
-);
+  await example.edit("scanners.yaml", /namespace: shpo/, "namespace: shop");
+  await example.edit("scanners.yaml", "name: shpo", "name: shop");
+  expect((await example.run("apply")).code).toBe(0);
+  expectBlocked(example);
+});
 
-test("removals on hold because of a broken reference happen after an approval, including origins", async () => {
+test("what a broken reference keeps goes when the object is deleted, including origins", async () => {
   await using example = await appliedExample();
   await example.edit("scanners.yaml", /(instanceRef:\n {4}name:) shop/, "$1 shpo");
   await example.edit("origins.yaml", /(instanceRef:\n {4}name:) shop/, "$1 shpo");
-  const planned = await example.run("plan", "-o", "json");
-  const [instance] = (JSON.parse(planned.stdout) as { instances: { approve: string; held: { value: string }[] }[] })
-    .instances;
-  expect(instance?.held.map(({ value }) => value).toSorted()).toStrictEqual(
-    [...scanners, "standby.example.com"].toSorted(),
-  );
-  const applied = await example.run("apply");
-  expect(applied.stdout).toContain("1 removal of an origin (standby.example.com) is on hold");
+  const planned = await example.run("plan");
+  expect(planned.stdout).toContain("1 more stays for 1 other reason.");
+  expect(planned.stdout).toContain("To let them go, delete WafIpRule shop/scanners.");
+  await example.run("apply");
   expect(example.waf.origins).toHaveLength(1);
   expectBlocked(example);
 
-  const annotation = `wafsync.dev/approve-removals: "${instance?.approve ?? ""}"`;
-  await example.edit("waf.yaml", /(kind: WafInstance\nmetadata:\n)/, `$1  annotations: {${annotation}}\n`);
+  await example.edit("scanners.yaml", /[^]*/, "");
+  await example.edit("origins.yaml", /[^]*/, "");
   await example.run("apply");
   expect(example.waf.blocklist).toHaveLength(34);
   expect(example.waf.origins).toStrictEqual([]);

@@ -60,8 +60,8 @@ await describeOperator("an instance under another name", (world) => {
       return former?.reason === "Continued" && former.message.includes(`${target}/front`);
     });
     // Its rules still refer to the former instance: their entries are not removed meanwhile.
-    await world().eventually("the new instance holds removals", async () => {
-      const held = conditionOf(await world().read("WafInstance", target, "front"), "RemovalsHeld");
+    await world().eventually("the new instance keeps their entries", async () => {
+      const held = conditionOf(await world().read("WafInstance", target, "front"), "SourceBroken");
       return held?.message.includes(`continues WafInstance ${namespace}/waf, which the object refers to`) === true;
     });
     await world().apply(...all(target, "front"));

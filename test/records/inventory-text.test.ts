@@ -103,8 +103,6 @@ const anyInventory: fc.Arbitrary<Inventory> = recordOf({
         blocklist: fc.array(anyEntry).map((list) => new Set(list)),
         allowlist: fc.array(anyEntry).map((list) => new Set(list)),
       }),
-      origins: fc.array(anyName).map((hosts) => new Set(hosts)),
-      holds: fc.array(anyName).map((keys) => new Set(keys)),
     }),
   ),
   approvals: fc.nat({ max: 999_999_999 }),
@@ -168,8 +166,6 @@ const sample: Inventory = {
   approval: {
     hash: "f00d",
     removals: { blocklist: new Set([entry("192.0.2.5")]), allowlist: new Set() },
-    origins: new Set(["standby.example"]),
-    holds: new Set(["c0ffee"]),
   },
   approvals: 3,
   version: 7,
@@ -182,7 +178,7 @@ const sample: Inventory = {
 describe("the text of an inventory", () => {
   test("consists of readable lines", () => {
     expect(encodeInventory(sample).split("\n")).toStrictEqual([
-      '{"format":1,"version":7,"domain":"shop.example.com","waf":{"baseUrl":"https://api.example.com","keyMark":"0123456789"},"continued":"shop/edge","approvals":3,"approval":{"hash":"f00d","origins":["standby.example"],"holds":["c0ffee"]},"allowed":{"blocklist":{"count":2,"sinceMs":"1970-01-01T00:00:00.000Z"},"allowlist":{"count":0,"sinceMs":"1970-01-01T00:00:00.000Z"}}}',
+      '{"format":1,"version":7,"domain":"shop.example.com","waf":{"baseUrl":"https://api.example.com","keyMark":"0123456789"},"continued":"shop/edge","approvals":3,"approval":{"hash":"f00d"},"allowed":{"blocklist":{"count":2,"sinceMs":"1970-01-01T00:00:00.000Z"},"allowlist":{"count":0,"sinceMs":"1970-01-01T00:00:00.000Z"}}}',
       "[owners]",
       '079ddef28c {"manner":"Adopted","sinceMs":null,"owners":"WafIpRule:shop/scanners WafIpRule:shop/scanners:ConfigMap%20shop/ipsum,%20key%20list","retainedBy":"shop/partners"}',
       '1740456d97 {"manner":"Added","sinceMs":null,"owners":"","retainedBy":null}',

@@ -4,32 +4,26 @@
 //
 // An entry that is rejected at any of these steps is reported on its rule and affects nothing else.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
-import type { EntryOwners } from "../../model/entry-owners.ts";
-import { readOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../address/entry.ts";
-import type { Inventory } from "../../model/inventory.ts";
-import type { Gathered } from "../../model/gathered.ts";
+import type { BrokenReference, Gathered } from "../../model/gathered.ts";
 import type { Shown } from "../../model/observed.ts";
 import { byAge } from "../../model/resource.ts";
 import { finished } from "../../model/finished.ts";
 import { ruleIdOf } from "../../model/rule-id.ts";
 import { EntryQuota } from "../lists/guest-limits.ts";
-import type { Protection } from "../lists/protect-others.ts";
 import { protectOthers } from "../lists/protect-others.ts";
-import type { Holders } from "../lists/conflicts.ts";
-import { Aggregation, SentAs } from "../lists/aggregation.ts";
+import { Aggregation } from "../lists/aggregation.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import { asksToAdopt } from "../lists/ownership.ts";
-import type { CompiledOrigin, CompiledRule } from "../lists/compiled-rule.ts";
-import { type Drafting, draftRule, isOwnersOf } from "./draft-rule.ts";
+import type { Broken, CompiledOrigin, CompiledRule } from "../lists/compiled-rule.ts";
+import { type AdmittedRule, admitRule, type Drafting, draftRule, draftStandIn, isOwnersOf } from "./draft-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
 import type { EntryGuards } from "../lists/guards.ts";
 import { compileGuards } from "../lists/guards.ts";
-import type { Hold, ObjectHolds } from "../lists/holds.ts";
-import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
+import type { Obstacle } from "../lists/removal-guard.ts";
 import type { WantedEntries } from "../lists/wanted-entries.ts";
 import { WantedLists } from "../lists/wanted-entries.ts";
-import { holdsOfObjects } from "./broken-references.ts";
+import { BrokenObjects, type LastDeclared, type Memory, noMemory, remember } from "./remembered.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
@@ -38,13 +32,19 @@ export interface DesiredState {
   /** By host. */
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly rules: readonly CompiledRule[];
-  /** The former entries of sources that have expired, by the ID of the rule and the source, with a space between them. */
+  /** The former entries of feeds that have expired, by the ID of the rule and the source, with a space between them. */
   readonly ended: ReadonlyMap<string, Pick<ReadonlyMap<Entry, number>, "has">>;
   readonly compiledOrigins: readonly CompiledOrigin[];
-  /** Unreadable sources, and the removals that they put on hold. */
-  readonly holds: readonly Hold[];
-  /** The same for objects that are not attached to an instance by mistake, by their owners. */
-  readonly ofObjects: ObjectHolds;
+  /** Rules that stand in for objects that can't be read. */
+  readonly standIns: readonly CompiledRule[];
+  /** Origins that only the record says are declared, by host, each with what can't be read. */
+  readonly rememberedOrigins: ReadonlyMap<string, Broken>;
+  /** Rules that may seem to be deleted, and may only be unreadable. */
+  readonly unknownRules: ReadonlySet<string>;
+  /** Why an entry that no record assigns to a rule may be declared nevertheless. */
+  readonly unread: Memory["unread"];
+  /** Why nothing may be removed: the declared state could not be read again. */
+  readonly unconfirmed: Obstacle | undefined;
   /** True if the result depends on which entries are managed. */
   readonly dependsOnManaged: boolean;
   /** How many removals a plan may have; undefined if the owner requested all of them. */
@@ -59,84 +59,108 @@ export interface DesiredState {
  * Computes the desired state from the gathered objects. `nowMs` determines which rules have expired. `managed` and `shown`
  * determine which rule wins a conflict, and which entries yield: they matter only if the result `dependsOnManaged`.
  */
-export function compileDesired(
-  gathered: Gathered,
-  nowMs: number,
-  managed?: Inventory["entries"],
-  shown?: Shown,
-): DesiredState {
-  return finished(compileInSlices(gathered, nowMs, managed, shown));
+export function compileDesired(gathered: Gathered, nowMs: number, record?: LastDeclared, shown?: Shown): DesiredState {
+  return finished(compileInSlices(gathered, nowMs, record, shown));
 }
 
 /** The same in slices, because thousands of rules would block the event loop. */
 export function* compileInSlices(
   gathered: Gathered,
   nowMs: number,
-  managed?: Inventory["entries"],
+  record?: LastDeclared,
   shown?: Shown,
 ): Generator<undefined, DesiredState> {
   const { instance } = gathered;
-  const origins = compileOrigins(gathered);
+  const { admitted, origins, memory, isBroken } = yield* rememberInSlices(gathered, nowMs, record);
+  // Each rule by itself.
+  const managed = record?.entries;
   const guards = guardsIn(gathered, origins.compiled);
-  const quota = new EntryQuota();
-  const holds: Hold[] = [...gathered.brokenSources, ...origins.held].map((reason) => ({
-    scope: { kind: "All" },
-    reason,
-  }));
-  if (gathered.unconfirmed !== undefined) holds.push({ scope: { kind: "Unconfirmed" }, reason: gathered.unconfirmed });
-  const drafting = { gathered, guards, quota, nowMs, holds, managed, shown };
-  const drafts = yield* draftsInSlices(gathered, drafting);
-  const holders = { managed, shown: shown?.lists, awaiting: awaitingOf(holds, gathered, managed) };
+  const drafting = { gathered, guards, quota: new EntryQuota(), memory, managed, shown };
+  const drafts = yield* draftsInSlices(admitted, drafting);
   yield;
-  const settled = settleConflicts(drafts, holders);
+  // All rules together.
+  const now = { managed, shown: shown?.lists };
+  const settled = settleConflicts(drafts, now);
   yield;
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
-  const ofObjects = holdsOfObjects(gathered, drafts, nowMs);
-  const held = heldBlocks({ holds, ofObjects }, gathered, managed);
-  yield;
-  const { namespace: home } = instance.meta;
-  const now = { managed, shown: shown?.lists };
-  const protectedRules = protectOthers(settled.rules, { home, ...now, held });
+  const protectedRules = protectOthers(settled.rules, { home: instance.meta.namespace, ...now });
   yield;
   const { aggregation, wanted } = formerly(instance);
-  const rules = aggregation.apply(protectedRules, now);
+  const all = aggregation.apply(protectedRules, now);
   yield;
-  const lists = { blocklist: wanted.on("blocklist", rules), allowlist: wanted.on("allowlist", rules) };
+  const lists = { blocklist: wanted.on("blocklist", all), allowlist: wanted.on("allowlist", all) };
   yield;
   return {
     instance,
     lists,
     origins: origins.wanted,
-    rules,
+    rules: all.filter(({ isStandIn }) => isStandIn !== true),
+    standIns: all.filter(({ isStandIn }) => isStandIn === true),
     ended: endedIn(gathered, nowMs),
     compiledOrigins: origins.compiled,
-    holds,
-    ofObjects,
+    rememberedOrigins: origins.remembered,
+    unknownRules: memory.unknown,
+    unread: memory.unread,
+    unconfirmed:
+      gathered.unconfirmed === undefined
+        ? undefined
+        : { kind: "Unconfirmed", reason: gathered.unconfirmed, hash: undefined },
     dependsOnManaged:
       settled.hasConflicts ||
       guestsAllow ||
-      rules.some(({ widest, rule }) => widest !== undefined && asksToAdopt(rule.meta)) ||
-      holds.some(({ scope }) => scope.kind === "Source") ||
-      rules.some(({ rule, parts }) => rule.yieldsTo !== undefined && parts.length > 0),
+      all.some(({ widest, rule }) => widest !== undefined && asksToAdopt(rule.meta)) ||
+      isBroken ||
+      all.some(({ rule, parts: some }) => rule.yieldsTo !== undefined && some.length > 0),
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
-    nextExpiryMs: nextExpiry(rules, nowMs),
+    nextExpiryMs: nextExpiry(all, nowMs),
   };
 }
 
-/** Evaluates each rule separately, oldest first. Rules that yield come last, because they depend on the Allow entries of the others. */
-function* draftsInSlices({ rules }: Gathered, drafting: Drafting): Generator<undefined, CompiledRule[]> {
-  const oldestFirst = rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
+/** What can be read, and what the record remembers of the rest. */
+function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclared | undefined) {
+  const oldestFirst = gathered.rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
   yield;
-  const [written, yielding] = [false, true].map((yields) =>
-    oldestFirst.filter(({ rule }) => (rule.yieldsTo !== undefined) === yields),
+  const admitted: AdmittedRule[] = [];
+  for (const given of oldestFirst) {
+    admitted.push(admitRule(given, gathered, nowMs));
+    yield;
+  }
+  const objects = new BrokenObjects(gathered, refusedIn(admitted), nowMs);
+  const origins = compileOrigins(gathered, objects, record?.origins);
+  const parts = admitted.flatMap(({ broken }) => broken);
+  const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
+  const memory = record === undefined ? noMemory : remember(record, objects, parts, existing);
+  yield;
+  return { admitted, origins, memory, isBroken: parts.length > 0 || !objects.isEmpty || origins.isUnknown };
+}
+
+/** In a directory, a rule without access may be one whose namespace is mistyped. */
+function refusedIn(admitted: readonly AdmittedRule[]): readonly BrokenReference[] {
+  return admitted.flatMap(({ base: { rule }, refusal }) =>
+    refusal?.verdict === "NotAllowed" ? [{ declared: rule, problem: refusal.message, place: rule.meta.location }] : [],
   );
+}
+
+/**
+ * Evaluates each rule separately: first those that stand in for objects that can't be read, then the others, oldest first. Rules that
+ * yield come last, because they depend on the Allow entries of the others.
+ */
+function* draftsInSlices(admitted: readonly AdmittedRule[], drafting: Drafting): Generator<undefined, CompiledRule[]> {
+  const live = admitted.filter(({ base, read }) => read !== undefined && !base.expired);
+  const joined = new Set(live.map(({ base: { list, id } }) => `${list} ${id}`));
   const drafts: CompiledRule[] = [];
-  for (const rule of written ?? []) {
+  for (const [key, remembered] of drafting.memory.rules) {
+    if (!joined.has(key)) drafts.push(draftStandIn(remembered, drafting));
+  }
+  yield;
+  const yields = ({ base }: AdmittedRule): boolean => base.rule.yieldsTo !== undefined;
+  for (const rule of admitted) {
+    if (yields(rule)) continue;
     drafts.push(draftRule(rule, drafting, []));
     yield;
   }
-  return [...drafts, ...(yielding ?? []).map((rule) => draftRule(rule, drafting, drafts))];
+  return [...drafts, ...admitted.filter(yields).map((rule) => draftRule(rule, drafting, drafts))];
 }
 
 /** The guards on the entries of an instance. */
@@ -164,8 +188,11 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
     rules: [],
     ended: new Map(),
     compiledOrigins: [],
-    holds: [],
-    ofObjects: noObjectHolds,
+    standIns: [],
+    rememberedOrigins: new Map(),
+    unknownRules: new Set(),
+    unread: noMemory.unread,
+    unconfirmed: undefined,
     dependsOnManaged: false,
     removalGuards: undefined,
     instanceFaults: [],
@@ -177,25 +204,6 @@ function withoutExclusive(
   policy: DeclaredInstance["policies"]["blocklist"],
 ): DeclaredInstance["policies"]["blocklist"] {
   return policy === "Exclusive" ? "Additive" : policy;
-}
-
-function awaitingOf(
-  holds: readonly Hold[],
-  gathered: Gathered,
-  managed: Inventory["entries"] | undefined,
-): Holders["awaiting"] {
-  if (managed === undefined || !holds.some(({ scope }) => scope.kind === "Source")) return undefined;
-  const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
-  const index = new HoldIndex({ holds, ofObjects: noObjectHolds }, { entries: managed }, existing);
-  const sentAs = { blocklist: new SentAs(managed.blocklist), allowlist: new SentAs(managed.allowlist) };
-  return (list, entry) => {
-    for (const sent of sentAs[list].of(entry)) {
-      const record = managed[list].get(sent);
-      const [rule] = record === undefined ? [] : index.awaiting(list, record);
-      if (rule !== undefined) return rule;
-    }
-    return undefined;
-  };
 }
 
 function endedIn({ rules }: Gathered, nowMs: number): DesiredState["ended"] {
@@ -214,32 +222,6 @@ function endedIn({ rules }: Gathered, nowMs: number): DesiredState["ended"] {
 /** The IDs of the rules that exist and are not being deleted. */
 export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<string> {
   return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [ruleIdOf(meta)])));
-}
-
-/** The Block entries on hold, with the namespaces for which they are on hold: no Allow entry of another namespace may override them. */
-function heldBlocks(
-  held: Pick<DesiredState, "holds" | "ofObjects">,
-  gathered: Gathered,
-  managed: Inventory["entries"] | undefined,
-): Protection["held"] {
-  if (managed === undefined || (held.holds.length === 0 && held.ofObjects.isEmpty)) return () => [];
-  return () => {
-    const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
-    const index = new HoldIndex(held, { entries: managed }, existing);
-    // Many entries share their owners.
-    const known = new Map<EntryOwners, ReadonlySet<string>>();
-    const namespacesOf = (owners: EntryOwners): ReadonlySet<string> => {
-      const names = readOwners(index.unreadable("blocklist", owners)).map(({ name }) => name);
-      return new Set(names.map((name) => name.slice(0, name.indexOf("/"))));
-    };
-    const blocks: { entry: Entry; namespaces: ReadonlySet<string> }[] = [];
-    for (const [entry, { owners }] of managed.blocklist) {
-      const namespaces = known.get(owners) ?? namespacesOf(owners);
-      known.set(owners, namespaces);
-      if (namespaces.size > 0) blocks.push({ entry, namespaces });
-    }
-    return blocks;
-  };
 }
 
 // The lists of an instance are compiled repeatedly from nearly the same rules. A new status of the instance creates another

@@ -5,96 +5,181 @@ import type { Entry } from "../../address/entry.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Shown } from "../../model/observed.ts";
-import type { ResourceMeta } from "../../model/resource.ts";
-import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
+import { nameOfKey, type ResourceMeta } from "../../model/resource.ts";
+import { asSentence } from "../../model/sentence.ts";
+import { ownerOfRule, ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import { type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "../lists/guest-limits.ts";
-import type { CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
+import type { Broken, CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
 import { describeEmpty, describeRejected, faultsIn, placeOf } from "../lists/compiled-rule.ts";
 import type { EntryGuards } from "../lists/guards.ts";
 import { guardEntries } from "../lists/guards.ts";
-import type { Hold } from "../lists/holds.ts";
-import type { RejectedEntry, RuleEntries } from "../lists/rule-entries.ts";
+import type { RejectedEntry, RuleEntries, RulePart } from "../lists/rule-entries.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
 import { withoutYielded } from "../lists/yielding.ts";
 import { expiryOf } from "./expiry.ts";
+import { type BrokenPart, type Memory, type RememberedRule, standInMeta } from "./remembered.ts";
 
 /** A rule can have 64 sources, and several conditions repeat the message. */
 const problemsShownMax = 8;
+
+/** A rule before its entries are judged: whether it is attached, and what it declares. */
+export interface AdmittedRule {
+  readonly given: GatheredRule;
+  /** With the limits of its grant. */
+  readonly base: Omit<CompiledRule, "verdict" | "message">;
+  /** Undefined if it is of the owner. */
+  readonly grant: Grant | undefined;
+  /** Why it is ignored; undefined if it is attached. */
+  readonly refusal: Pick<CompiledRule, "verdict" | "message"> | undefined;
+  /** Its entries; undefined if it is ignored. */
+  readonly read: RuleEntries | undefined;
+  /** What of it can't be read. */
+  readonly broken: readonly BrokenPart[];
+}
+
+export function admitRule(given: GatheredRule, { instance, namespaceLabels }: Gathered, nowMs: number): AdmittedRule {
+  const { meta } = given.rule;
+  const attachment = decideAttachment(instance, meta.kind, meta.namespace, namespaceLabels.get(meta.namespace));
+  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
+  const rule = grant === undefined ? given.rule : limitedRule(given.rule, grant);
+  const base = withoutEntries(rule, instance, nowMs);
+  const refused = (verdict: RuleVerdict, message: string, broken: readonly BrokenPart[] = []): AdmittedRule => ({
+    given,
+    base: { ...base, isAttached: false, expired: false },
+    grant,
+    refusal: { verdict, message },
+    read: undefined,
+    broken,
+  });
+  if (attachment.state !== "Allowed") {
+    const { id, list, expired } = base;
+    const isUnknown = attachment.state === "Unknown" && !expired;
+    const broken = isUnknown ? [unlabelled(id, list, attachment.message)] : [];
+    return refused(attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed", attachment.message, broken);
+  }
+  const ungranted = grant === undefined ? undefined : ungrantedIn(instance, rule, grant);
+  if (ungranted !== undefined) return refused("NotGranted", ungranted);
+  const read = readRuleEntries(given, nowMs);
+  return { given, base, grant, refusal: undefined, read, broken: base.expired ? [] : brokenIn(base, read) };
+}
 
 export interface Drafting {
   readonly gathered: Gathered;
   readonly guards: EntryGuards;
   readonly quota: EntryQuota;
-  readonly nowMs: number;
-  readonly holds: Hold[];
+  readonly memory: Memory;
   readonly managed?: Inventory["entries"] | undefined;
   readonly shown?: Shown | undefined;
 }
 
 /**
- * Adds its holds to `holds`, and its usage of the namespace's quota to `quota`. @param before the results for the rules that do not yield,
- * if this one yields
+ * Adds its usage of the namespace's quota to `quota`. @param before the results for the rules that do not yield, if this one yields
  */
 export function draftRule(
-  gatheredRule: GatheredRule,
-  { gathered, guards, quota, nowMs, holds, managed, shown }: Drafting,
+  { given, base, grant, refusal, read }: AdmittedRule,
+  drafting: Drafting,
   before: readonly CompiledRule[],
 ): CompiledRule {
-  const { instance } = gathered;
-  const { meta } = gatheredRule.rule;
-  const attachment = decideAttachment(
-    instance,
-    meta.kind,
-    meta.namespace,
-    gathered.namespaceLabels.get(meta.namespace),
-  );
-  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
-  const rule = grant === undefined ? gatheredRule.rule : limitedRule(gatheredRule.rule, grant);
-  const base = withoutEntries(rule, instance);
-  const { id, list, expiresAtMs } = base;
-  if (attachment.state !== "Allowed") {
-    if (attachment.state === "Unknown") {
-      holds.push({ scope: { kind: "Rule", list, rule: id }, reason: `${ruleLabel(id)}: ${attachment.message}` });
-    }
-    const verdict = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
-    return { ...base, isAttached: false, verdict, message: attachment.message };
-  }
-  const ungranted = grant === undefined ? undefined : ungrantedIn(instance, rule, grant);
-  if (ungranted !== undefined) return { ...base, isAttached: false, verdict: "NotGranted", message: ungranted };
-  const read = readRuleEntries(gatheredRule, nowMs);
-  const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
+  if (refusal !== undefined || read === undefined) return { ...base, ...(refusal ?? accepted) };
+  const { gathered, guards, quota, memory, managed, shown } = drafting;
+  const { id, list, rule, expired } = base;
+  const remembered = expired ? undefined : memory.rules.get(`${list} ${id}`);
   const guarded = guardEntries(guards, list, read.entries, {
     except: rule.except,
-    fromFeeds: feedsOf(gatheredRule),
+    fromFeeds: feedsOf(given),
     grant,
   });
-  if (!expired) holds.push(...holdsOf(id, list, read));
-  const sourceOf = (entry: Entry): string => placeOf({ parts: read.parts, cutFrom: guarded.cutFrom }, entry);
+  if (expired) return { ...base, ...accepted, parts: read.parts, ...derivation(rule, read), cutFrom: guarded.cutFrom };
   const basis = { allowing: before, managed, shown };
   const left = rule.yieldsTo === undefined ? guarded.entries : withoutYielded(rule, guarded.entries, basis);
-  const counting = expired ? new Set<Entry>() : left;
-  const wanted = rule.suggests ? new Set<Entry>() : counting;
+  const wanted = rule.suggests ? new Set<Entry>() : left;
+  const kept = remembered && recall(remembered, rule, wanted, grant, drafting);
+  const parts = kept === undefined ? read.parts : [...read.parts, ...kept.parts];
+  const cutFrom = kept === undefined ? guarded.cutFrom : new Map([...kept.cutFrom, ...guarded.cutFrom]);
+  const sourceOf = (entry: Entry): string => placeOf({ parts, cutFrom }, entry);
   const fitting =
-    grant === undefined ? { entries: wanted, rejected: [] } : quota.take(meta.namespace, list, wanted, grant, sourceOf);
-  const partial = grant === undefined ? undefined : ungrantedPart(instance, gatheredRule.rule, grant);
+    grant === undefined
+      ? { entries: wanted, rejected: [] }
+      : quota.take(rule.meta.namespace, list, wanted, grant, sourceOf);
+  const partial = grant === undefined ? undefined : ungrantedPart(gathered.instance, given.rule, grant);
   return {
     ...base,
-    // Invalid entries of an expired rule are irrelevant.
-    ...(expired
-      ? accepted
-      : verdictOf(gatheredRule, read, { guarded: guarded.rejected, tooMany: fitting.rejected, partial })),
-    parts: read.parts,
-    entries: fitting.entries,
-    ...(rule.suggests && { suggested: counting }),
-    rejected: expired ? [] : [...read.invalid, ...guarded.rejected, ...fitting.rejected],
-    cutFrom: guarded.cutFrom,
+    ...verdictOf(given, read, { guarded: guarded.rejected, tooMany: fitting.rejected, partial }),
+    parts,
+    entries: kept === undefined ? fitting.entries : new Set([...kept.remembered.keys(), ...fitting.entries]),
+    ...(rule.suggests && { suggested: left }),
+    rejected: [...read.invalid, ...guarded.rejected, ...fitting.rejected],
+    cutFrom,
     ...derivation(rule, read, widestMerged(guards, list, grant)),
-    expired,
+    ...(kept && { remembered: kept.remembered, lines: kept.lines }),
   };
 }
 
-function withoutEntries(rule: DeclaredRule, instance: DeclaredInstance): Omit<CompiledRule, "verdict" | "message"> {
+/** The rule that stands in for an object that can't be read: it declares what the record says that the object last declared. */
+export function draftStandIn(remembered: RememberedRule, drafting: Drafting): CompiledRule {
+  const { instance, namespaceLabels } = drafting.gathered;
+  const { id, list, retains, expiresAtMs } = remembered;
+  const { kind, name: key } = ownerOfRule(id, undefined);
+  const { namespace, name } = nameOfKey(key);
+  const rule: DeclaredRule = {
+    meta: { ...standInMeta, kind, namespace, name },
+    instance: instance.meta,
+    action: list === "blocklist" ? "Block" : "Allow",
+    addresses: [],
+    addressesFrom: [],
+    feeds: [],
+    except: [],
+    aggregate: false,
+    expiresAtMs,
+    ttlMs: undefined,
+    priority: 0,
+    deletionPolicy: retains ? "Retain" : "Delete",
+  };
+  const attachment = decideAttachment(instance, rule.meta.kind, namespace, namespaceLabels.get(namespace));
+  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
+  const { parts, remembered: kept, lines, cutFrom } = recall(remembered, rule, new Set(), grant, drafting);
+  const base = { ...withoutEntries(rule, instance, 0), ...accepted, parts, lines, cutFrom };
+  return { ...base, entries: new Set(kept.keys()), remembered: kept, isStandIn: true };
+}
+
+/**
+ * The remembered entries that the guards and the grant still accept, apart from those that the rule declares anyway. The width of a
+ * merged network is not judged again: it has exactly the addresses of narrower entries.
+ */
+function recall(
+  { list, parts: recorded, lines }: RememberedRule,
+  { meta, except }: DeclaredRule,
+  declared: ReadonlySet<Entry>,
+  grant: Grant | undefined,
+  { guards, quota }: Pick<Drafting, "guards" | "quota">,
+): Pick<CompiledRule, "parts" | "remembered" | "lines" | "cutFrom"> {
+  const broken = new Map<Entry, Broken>();
+  const parts = [...recorded].map(([source, entries]): RulePart => {
+    for (const [entry, one] of entries) broken.set(entry, one);
+    const place = `the record${source === undefined ? "" : ` of ${source}`}`;
+    return { source, entries: new Map([...entries.keys()].map((entry) => [entry, place])) };
+  });
+  const inOrder = [...broken.keys()].toSorted();
+  const places = new Map(inOrder.map((entry) => [entry, ""]));
+  const { entries, cutFrom } = guardEntries(guards, list, places, { except, grant, merged: lines });
+  const left = new Set([...entries].filter((entry) => !declared.has(entry)));
+  const fitting = grant === undefined ? left : quota.take(meta.namespace, list, left, grant, () => "").entries;
+  const remembered = new Map(
+    [...fitting].flatMap((entry) => {
+      const one = broken.get(cutFrom.get(entry) ?? entry);
+      return one === undefined ? [] : [[entry, one] as const];
+    }),
+  );
+  return { parts, remembered, lines: new Map([...lines].filter(([entry]) => remembered.has(entry))), cutFrom };
+}
+
+function withoutEntries(
+  rule: DeclaredRule,
+  instance: DeclaredInstance,
+  nowMs: number,
+): Omit<CompiledRule, "verdict" | "message"> {
+  const expiresAtMs = expiryOf(rule);
   return {
     rule,
     id: ruleIdOf(rule.meta),
@@ -104,16 +189,16 @@ function withoutEntries(rule: DeclaredRule, instance: DeclaredInstance): Omit<Co
     parts: [],
     rejected: [],
     ...notDerived,
-    expired: false,
+    expired: rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs),
     entries: new Set(),
-    expiresAtMs: expiryOf(rule),
+    expiresAtMs,
   };
 }
 
 function derivation(
   { aggregate, except }: DeclaredRule,
   { entries }: RuleEntries,
-  widest: PrefixLengths,
+  widest?: PrefixLengths,
 ): Pick<CompiledRule, "declared" | "widest"> {
   const declared = aggregate || except.length > 0 ? entries.size : undefined;
   return { declared, widest: aggregate ? widest : undefined };
@@ -126,12 +211,13 @@ function widestMerged({ declared }: EntryGuards, list: ListName, grant: Grant | 
   return { ipv4: Math.max(ipv4, minPrefixLength.ipv4), ipv6: Math.max(ipv6, minPrefixLength.ipv6) };
 }
 
-/** The entries of a rule without `except` and `aggregate` belong on its list as they are written. */
+/** The entries of a rule without `except` and `aggregate` belong on its list as they are written, and those of most can be read. */
 const notDerived = {
   declared: undefined,
   cutFrom: new Map<Entry, Entry>(),
   widest: undefined,
   lines: new Map<Entry, number>(),
+  remembered: new Map<Entry, Broken>(),
 } as const;
 
 function feedsOf({ texts }: GatheredRule): ReadonlySet<string> {
@@ -145,17 +231,31 @@ export function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta
   return meta.namespace === instance.meta.namespace;
 }
 
-/** The holds for the unreadable parts of the rule: one for each missing source, and one for all invalid lines. */
-function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries): Hold[] {
-  const holds = missing.map(({ source, problem }): Hold => ({
-    scope: { kind: "Source", list, rule, source },
-    reason: `${ruleLabel(rule)}: ${problem}`,
+/** The unreadable parts of the rule: each missing source, and the first invalid line. */
+function brokenIn(
+  { id: rule, list }: Pick<CompiledRule, "id" | "list">,
+  { missing, invalid }: Pick<RuleEntries, "missing" | "invalid">,
+): BrokenPart[] {
+  const parts = missing.map(({ source, problem }): BrokenPart => ({
+    list,
+    rule,
+    source,
+    reason: asSentence(`${ruleLabel(rule)}: ${problem}`),
+    letGo: rule.startsWith("WafAutoBlock ")
+      ? "delete the WafAutoBlock"
+      : `remove ${source} from spec.addressesFrom of the rule, or delete the rule`,
   }));
   const first = invalid[0];
-  if (first === undefined) return holds;
+  if (first === undefined) return parts;
   const more = invalid.length === 1 ? "" : ` (and ${invalid.length - 1} more)`;
   const reason = `${ruleLabel(rule)} has an invalid entry, ${first.source}${more}.`;
-  return [...holds, { scope: { kind: "Rule", list, rule }, reason }];
+  return [...parts, { list, rule, source: undefined, reason, letGo: "correct or remove it" }];
+}
+
+/** A rule of a namespace whose labels could not be read. */
+function unlabelled(rule: string, list: ListName, message: string): BrokenPart {
+  const reason = `${ruleLabel(rule)}: ${message}`;
+  return { list, rule, source: undefined, reason, letGo: "delete the rule" };
 }
 
 interface Refused {

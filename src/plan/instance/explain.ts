@@ -21,7 +21,7 @@ export interface ExaminedInput {
   /** The lists of the WAF; undefined if they could not be read. */
   readonly live: Readonly<Record<ListName, readonly string[]>> | undefined;
   /** Undefined if it could not be read. */
-  readonly inventory: Pick<Inventory, "entries" | "refusals"> | undefined;
+  readonly inventory: Pick<Inventory, "entries" | "origins" | "allowed" | "refusals"> | undefined;
   readonly nowMs: number;
 }
 
@@ -92,7 +92,7 @@ export function* examineInSlices(input: ExaminedInput): Generator<undefined, Exa
       ? undefined
       : { blocklist: observeSpellings(live.blocklist), allowlist: observeSpellings(live.allowlist) };
   yield;
-  const desired = yield* compileInSlices(gathered, nowMs, inventory?.entries, lists && { lists });
+  const desired = yield* compileInSlices(gathered, nowMs, inventory, lists && { lists });
   return { gathered, inventory, desired, lists };
 }
 

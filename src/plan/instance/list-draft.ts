@@ -1,23 +1,24 @@
 // The additions and removals of one list, before the guards decide about the removals.
 //
-//   removal    why                                              guards and holds apply
+//   removal    why                                              guards apply
 //   ---------  -----------------------------------------------  ----------------------------------------------------
 //   lost       no rule declares it, or some of its addresses    yes: it counts as the declared entries that it uncovers
 //   evicted    the list has no room for it                      yes
-//   replaced   aggregated networks have all of its addresses    holds only, which postpone it
+//   replaced   aggregated networks have all of its addresses    no
 //
+// On a list with the policy Exclusive, an entry that no record assigns to a rule stays while something can't be read that may declare it.
 // A removal waits while the WAF does not accept an entry that shares addresses with it: until then, it keeps these blocked.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
 import { countWithout } from "../../address/ranges.ts";
 import { NetworkIndex } from "../../address/ranges.ts";
 import { isOpaque } from "../../address/entry.ts";
+import { unknownOwners } from "../../model/entry-owners.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import { leftOutOf } from "../lists/capacity.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { Contested } from "../lists/disputes.ts";
-import type { HoldIndex } from "../lists/holds.ts";
 import { missingKeys } from "../lists/missing-keys.ts";
 import type { WantedAdd } from "../lists/order.ts";
 import { removableEntries } from "../lists/ownership.ts";
@@ -37,6 +38,8 @@ export interface ListDraft {
   readonly weights: ReadonlyMap<Entry, number>;
   /** Replaced entries, each with the entry that covers its addresses. */
   readonly replaced: ReadonlyMap<Entry, Entry>;
+  /** Unrecorded entries that something may declare that can't be read. */
+  readonly kept: readonly Entry[];
   /** Removals that wait for an entry that the WAF does not accept. */
   readonly waiting: readonly Entry[];
   readonly refused: ReadonlyMap<string, Refusal>;
@@ -55,7 +58,6 @@ export interface DraftInput {
   readonly contested: readonly Contested[];
   readonly refusals: ReadonlyMap<string, Refusal>;
   readonly existingRules: ReadonlySet<string>;
-  readonly holds: HoldIndex;
   readonly nowMs: number;
 }
 
@@ -70,20 +72,19 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   const leftOut = leftOutOf({ target: whole, live, owned, maxEntries, exclusive, rules: desired.rules });
   const target = leftOut.size === 0 ? whole : without(whole, leftOut);
   const { adds, stuck, missing } = additionsTo(target, list, live, blockers);
-  const removable = removableEntries({
-    exclusive,
-    owned,
-    undeclared: undeclaredOn(live, target, missing),
-    existingRules,
-  });
+  const { unknownRules, unread } = desired;
+  const undeclared = undeclaredOn(live, target, missing);
+  const all = removableEntries({ exclusive, owned, undeclared, existingRules, unknownRules });
+  const isUnknown = (entry: Entry): boolean => (owned.get(entry)?.owners ?? unknownOwners) === unknownOwners;
+  const kept = unread[list] === undefined ? [] : all.filter(isUnknown);
+  const removable = kept.length === 0 ? all : all.filter((entry) => !isUnknown(entry));
   const rules = desired.rules.filter((rule) => rule.list === list);
   const sorted = sortRemovals(removable, { rules, target, leftOut, owned });
   const waitsFor = stuck.length === 0 ? undefined : new NetworkIndex(stuck);
   const isWaiting = (entry: Entry): boolean => waitsFor?.overlaps(entry) !== undefined;
   const isPossible = (entry: Entry): boolean => !blockers.blocksRemoval(entry, live) && !isWaiting(entry);
   const removals = sorted.lost.filter(isPossible);
-  const isHeld = (entry: Entry): boolean => input.holds.on(list, entry, owned.get(entry)).length > 0;
-  const replaced = new Map([...sorted.replaced].filter(([entry]) => isPossible(entry) && !isHeld(entry)));
+  const replaced = new Map([...sorted.replaced].filter(([entry]) => isPossible(entry)));
   // Only guards on removals ask for the size.
   const sizeWith = (added: Iterable<Entry>): number =>
     sizeOf({ rules: removals.length === 0 ? [] : rules, live, added: new Set(added), sorted });
@@ -96,6 +97,7 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
     removals,
     weights: sorted.weights,
     replaced,
+    kept,
     waiting: [...sorted.lost, ...sorted.replaced.keys()].filter(isWaiting),
     refused: blockers.refused,
     leftOut,

@@ -10,18 +10,19 @@ import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
-import { lastDeclaredBy, unknownOwners } from "../../model/entry-owners.ts";
+import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../../model/entry-owners.ts";
 import { finished } from "../../model/finished.ts";
-import type { Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
+import type { Inventory, Refusal } from "../../model/inventory.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { DesiredState } from "./desired.ts";
 import { existingRulesOf } from "./desired.ts";
 import type { ListSummary } from "./progress.ts";
-import { countAwaited, summarizeLists } from "./progress.ts";
+import { summarizeLists } from "./progress.ts";
 import { countsOverTime } from "./counted-removals.ts";
 import { draftList, type ListDraft } from "./list-draft.ts";
+import type { Broken } from "../lists/compiled-rule.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { contestedNow } from "../lists/disputes.ts";
 import type { Observed } from "../../model/observed.ts";
@@ -35,7 +36,6 @@ import { originRemovals, planOrigins } from "../origins/origin-plan.ts";
 import type { ListOwnership } from "../lists/ownership.ts";
 import { asksToAdopt, ownEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
-import { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
 import { decideRemovals, hasEnded, isSameApproval, restoredInventory } from "../lists/removal-guard.ts";
 
@@ -47,10 +47,10 @@ export interface Plan {
   readonly lists: Readonly<Record<ListName, ListSummary>>;
   /** Entries that become managed without a call, because they are already on the list. */
   readonly adoptions: readonly Adoption[];
-  /** All removals on hold, with their holds and the approving hash; undefined if there are none. */
+  /** All removals on hold, with the approving hash; undefined if there are none. */
   readonly held: HeldRemovals | undefined;
-  /** The number of entries that the missing sources of each rule last declared, by the rule's ID. */
-  readonly awaited: ReadonlyMap<string, number>;
+  /** What stays only because something can't be read. */
+  readonly kept: readonly Kept[];
   /** Refused writes that are not retried yet, by `operationKey`. */
   readonly refusals: ReadonlyMap<string, Refusal>;
   readonly contested: readonly Contested[];
@@ -91,11 +91,10 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const contested = contestedNow(inventory.disputes, nowMs);
   const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
   const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
-  const { hold, isAccepted } = checkVersion(input);
-  const held = hold === undefined ? desired.holds : [...desired.holds, hold.hold];
-  const holds = new HoldIndex({ ...desired, holds: held }, inventory, existingRules);
+  const { restored, isAccepted } = checkVersion(input);
+  const obstacle = desired.unconfirmed ?? restored;
   yield;
-  const drafting = { ...input, contested, refusals, existingRules, holds };
+  const drafting = { ...input, contested, refusals, existingRules };
   const blocklist = draftList("blocklist", drafting);
   yield;
   const drafts = { blocklist, allowlist: draftList("allowlist", drafting) };
@@ -106,23 +105,22 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     observed,
     refusals,
     existing: new Set(desired.compiledOrigins.map(({ origin }) => nameKey(origin.meta))),
-    holdsOn: (record: OwnedOrigin) => holds.onOrigin(record),
     nowMs,
   };
   const decision = decideRemovals(
-    { ...removalRequests(drafts, input, { holds, existingRules }), origins: originRemovals(originsInput) },
+    { ...removalRequests(drafts, input, existingRules), origins: originRemovals(originsInput) },
     desired.removalGuards,
     { windowMs: desired.instance.removalWindowMs, nowMs },
     desired.instance.meta.annotations[approvalAnnotation],
     inventory,
-    hold,
+    obstacle,
   );
   yield;
-  const origins = planOrigins({ ...originsInput, allowed: decision.allowedOrigins });
+  const origins = planOrigins({ ...originsInput, mayRemove: decision.mayRemove });
   const split = splitByPolicy(input, drafts, decision, origins);
   yield;
   const fitting = eachList((list) => withoutRoomFor(split.noRoom, list, drafts[list]));
-  const next = nextInventory(input, fitting, { ...split, decision, origins, holds, existingRules, isAccepted });
+  const next = nextInventory(input, fitting, { ...split, decision, origins, existingRules, isAccepted });
   yield;
   return {
     operations: split.operations,
@@ -135,7 +133,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     waiting: eachList((list) => drafts[list].waiting),
     adoptions: next.adoptions,
     held: decision.held,
-    awaited: countAwaited({ rules: desired.rules, lists: next.inventory.entries }, holds),
+    kept: keptIn(desired, inventory, drafts),
     refusals: new Map([...drafts.allowlist.refused, ...drafts.blocklist.refused]),
     contested,
     origins,
@@ -149,11 +147,10 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
 function removalRequests(
   drafts: Readonly<Record<ListName, ListDraft>>,
   { desired, inventory }: PlanInput,
-  { holds, existingRules }: { readonly holds: HoldIndex; readonly existingRules: ReadonlySet<string> },
+  existingRules: ReadonlySet<string>,
 ) {
   return eachList((list) => ({
     removals: drafts[list].removals,
-    holdsOn: (entry: Entry) => holds.on(list, entry, inventory.entries[list].get(entry)),
     ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
     weightOf: (entry: Entry) => drafts[list].weights.get(entry) ?? 1,
     size: drafts[list].size,
@@ -163,6 +160,39 @@ function removalRequests(
     countsOverTime: countsOverTime(list, desired, inventory),
     before: inventory.allowed[list],
   }));
+}
+
+/** An entry or an origin that stays only because something can't be read. */
+export interface Kept {
+  readonly part: ListName | "origins";
+  readonly value: string;
+  readonly broken: Broken;
+  readonly owners: EntryOwners;
+}
+
+function keptIn(
+  { rules, standIns, lists, rememberedOrigins, unread }: DesiredState,
+  { entries, origins }: Inventory,
+  drafts: Readonly<Record<ListName, ListDraft>>,
+): Kept[] {
+  const kept: Kept[] = [];
+  for (const { list, remembered } of [...standIns, ...rules]) {
+    for (const [entry, broken] of remembered) {
+      const wanting = lists[list].get(entry) ?? [];
+      // Counted once, for the first of the rules.
+      if (wanting[0]?.remembered !== remembered || !wanting.every((rule) => rule.remembered.has(entry))) continue;
+      kept.push({ part: list, value: entry, broken, owners: entries[list].get(entry)?.owners ?? unknownOwners });
+    }
+  }
+  for (const part of listNames) {
+    const broken = unread[part];
+    if (broken === undefined) continue;
+    for (const value of drafts[part].kept) kept.push({ part, value, broken, owners: unknownOwners });
+  }
+  for (const [value, broken] of rememberedOrigins) {
+    kept.push({ part: "origins", value, broken, owners: origins.get(value)?.owners ?? unknownOwners });
+  }
+  return kept;
 }
 
 interface Split {
@@ -184,7 +214,7 @@ function splitByPolicy(
   const writesTo = (part: ListName | "origins"): boolean =>
     policies[part] !== "Observe" && !suspend && desired.instanceFaults.length === 0;
   const removals = listNames.flatMap((list) => removalsOf(list, input, drafts[list], decision));
-  const replaced = listNames.flatMap((list) => replacedOn(list, observed, drafts[list]));
+  const replaced = decision.mayRemove ? listNames.flatMap((list) => replacedOn(list, observed, drafts[list])) : [];
   const basis = { rules: desired.rules, owned: inventory.entries.blocklist };
   const adds = orderAdds([...drafts.allowlist.adds, ...drafts.blocklist.adds], urgencyAmong(removals, basis));
   const rooms = eachList((list) => ({
@@ -254,23 +284,22 @@ function adoptionsOf(list: ListName, adopted: readonly Entry[], desired: Desired
 
 /** A user accepts an inventory that was restored from a backup: then its version continues behind the one in the status. */
 function checkVersion({ desired, inventory, reportedVersion = 0 }: PlanInput) {
-  const hold = restoredInventory(inventory.version, reportedVersion);
-  const isAccepted = hold !== undefined && desired.instance.meta.annotations[approvalAnnotation] === hold.hash;
-  return isAccepted ? { hold: undefined, isAccepted } : { hold, isAccepted };
+  const restored = restoredInventory(inventory.version, reportedVersion);
+  const isAccepted = restored !== undefined && desired.instance.meta.annotations[approvalAnnotation] === restored.hash;
+  return isAccepted ? { restored: undefined, isAccepted } : { restored, isAccepted };
 }
 
 interface Decided extends Pick<Split, "writesTo"> {
   readonly isAccepted: boolean;
   readonly decision: RemovalDecision;
   readonly origins: OriginPlan;
-  readonly holds: HoldIndex;
   readonly existingRules: ReadonlySet<string>;
 }
 
 function nextInventory(
   { desired, observed, inventory, nowMs, countsRemovals = false }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
-  { writesTo, decision, origins, holds, existingRules, isAccepted }: Decided,
+  { writesTo, decision, origins, existingRules, isAccepted }: Decided,
 ): {
   readonly inventory: Inventory;
   readonly change: ListOwnership["change"];
@@ -286,8 +315,8 @@ function nextInventory(
           adds: drafts[list].adds,
           exclusive: desired.instance.policies[list] === "Exclusive",
           existingRules,
-          isHeld: (entry, record) => holds.on(list, entry, record).length > 0,
-          unreadable: (owners) => holds.unreadable(list, owners),
+          unknownRules: desired.unknownRules,
+          mayForget: decision.mayRemove,
           readAtMs: observed.readAtMs[list],
           windowMs: desired.instance.consistencyWindowMs,
           nowMs,

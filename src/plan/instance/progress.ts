@@ -8,7 +8,6 @@ import type { Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";
 import { type CompiledRule, faultsIn } from "../lists/compiled-rule.ts";
-import type { HoldIndex } from "../lists/holds.ts";
 import { missingKeys } from "../lists/missing-keys.ts";
 import type { HeldRemovals } from "../lists/removal-guard.ts";
 
@@ -20,7 +19,7 @@ export interface ListSummary {
   readonly foreign: number;
   /** Writes of this plan that are not done yet. */
   readonly pending: number;
-  /** Removals on hold: they await an approval or an unreadable source. */
+  /** Removals on hold. */
   readonly held: number;
   /** Entries that the list has no room for. */
   readonly overflow: number;
@@ -57,33 +56,12 @@ function countOf(list: ListName, operations: readonly Operation[]): number {
   return count;
 }
 
-/** The number of entries that the missing sources of each rule last declared, in addition to its current entries. By the rule's ID. */
-export function countAwaited(
-  { rules, lists }: { readonly rules: readonly CompiledRule[]; readonly lists: Inventory["entries"] },
-  holds: HoldIndex,
-): ReadonlyMap<string, number> {
-  const awaited = new Map<string, number>();
-  const missing = rules.filter(({ verdict }) => verdict === "SourceMissing");
-  if (missing.length === 0) return awaited;
-  const byId = new Map(missing.map((rule) => [rule.id, rule]));
-  for (const list of ["blocklist", "allowlist"] as const) {
-    for (const [entry, record] of lists[list]) {
-      for (const id of holds.awaiting(list, record)) {
-        if (byId.get(id)?.entries.has(entry) === false) awaited.set(id, (awaited.get(id) ?? 0) + 1);
-      }
-    }
-  }
-  return awaited;
-}
-
 /** The progress of one rule, based on the lists of the WAF. */
 export interface RuleProgress {
-  /** The number of its declared entries, including the last entries of its missing sources. */
+  /** The number of its declared entries, including those that only the record says it declares. */
   readonly desired: number;
   readonly synced: number;
   readonly pending: number;
-  /** The entries that its missing sources last declared: they stay as they are on the WAF, and count as neither synced nor pending. */
-  readonly awaited: number;
   /** Entries that were on the list before a rule declared them: they stay when no rule declares them. Also for expired rules. */
   readonly foreign: number;
   /** Entries that the list has no room for. */
@@ -97,7 +75,6 @@ export function ruleProgress(
   observed: Observed,
   plan: {
     readonly refusals: ReadonlyMap<string, Refusal>;
-    readonly awaited: ReadonlyMap<string, number>;
     readonly lists: Readonly<Record<ListName, ListSummary>>;
     readonly leftOut: Readonly<Record<ListName, ReadonlySet<Entry>>>;
   },
@@ -123,10 +100,9 @@ export function ruleProgress(
     else if (overflow.size > 0 && overflow.has(entry)) leftOut.push(entry);
   }
   for (const entry of hasForeign ? expiredEntries(rule) : []) if (live.has(entry) && !owned.has(entry)) foreign += 1;
-  const awaited = plan.awaited.get(rule.id) ?? 0;
   const wanted = rule.entries.size;
   const pending = wanted - synced - refused.length - leftOut.length;
-  return { desired: wanted + awaited, synced, pending, awaited, foreign, leftOut, refused };
+  return { desired: wanted, synced, pending, foreign, leftOut, refused };
 }
 
 /** `120/10000`, or `expired`. Rejected entries count as declared, unless they come from a feed. */

@@ -3,7 +3,8 @@
 //
 // - those that share addresses with an entry of the other list, because a WAF may let the narrower entry decide;
 // - those that expire by themselves, as in a CrowdSec feed: their neighbors may not expire with them;
-// - those that the rule adopts, because they are on the list already.
+// - those that the rule adopts, because they are on the list already;
+// - those that only the record says it declares: they may be merged networks.
 import { aggregate, networksAround } from "../../address/ranges.ts";
 import type { ListName, PrefixLengths } from "../../model/declared.ts";
 import { NetworkIndex } from "../../address/ranges.ts";
@@ -46,7 +47,7 @@ export class Aggregation {
   }
 
   #resultFor(
-    { id, list, rule, entries, parts }: CompiledRule,
+    { id, list, rule, entries, parts, remembered, lines }: CompiledRule,
     widest: PrefixLengths,
     now: ListsNow,
     others: NetworkIndex,
@@ -63,12 +64,19 @@ export class Aggregation {
     if (isSame) return known.result;
     const ends = parts.flatMap(({ ending }) => ending ?? []);
     const stays = (entry: Entry): boolean =>
-      adopted.has(entry) || ends.some((ending) => ending.has(entry)) || others.overlaps(entry) !== undefined;
+      adopted.has(entry) ||
+      remembered.has(entry) ||
+      ends.some((ending) => ending.has(entry)) ||
+      others.overlaps(entry) !== undefined;
     const { true: kept = [], false: merging = [] } = Object.groupBy(entries, (entry) =>
       stays(entry) ? "true" : "false",
     );
     const merged = aggregate(merging, widest);
-    const made = { entries: new Set([...kept, ...merged.entries]), written: entries, lines: merged.lines };
+    const made = {
+      entries: new Set([...kept, ...merged.entries]),
+      written: entries,
+      lines: joined(lines, merged.lines),
+    };
     this.#done.set(id, { entries, widest, others, adopted, result: made });
     return made;
   }
@@ -82,6 +90,10 @@ export class Aggregation {
     this.#others.set(list, { sets, index });
     return index;
   }
+}
+
+function joined(a: CompiledRule["lines"], b: CompiledRule["lines"]): CompiledRule["lines"] {
+  return a.size === 0 ? b : new Map([...a, ...b]);
 }
 
 const noEntries: ReadonlySet<Entry> = new Set();

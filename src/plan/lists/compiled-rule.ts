@@ -19,6 +19,14 @@ export type RuleVerdict =
   | "Conflict"
   | "NoEntries";
 
+/** Something that can't be read, or that is not attached by mistake. */
+export interface Broken {
+  /** The problem, and how to correct it. */
+  readonly reason: string;
+  /** How to let the remembered entries go, as the rest of a sentence; undefined if only the correction does. */
+  readonly letGo: string | undefined;
+}
+
 export interface CompiledRule {
   readonly rule: DeclaredRule;
   /** The result of `ruleIdOf`. */
@@ -50,6 +58,10 @@ export interface CompiledRule {
   readonly rejected: readonly RejectedEntry[];
   readonly expiresAtMs: number | undefined;
   readonly expired: boolean;
+  /** The entries that only the record says it declares, each with what can't be read. */
+  readonly remembered: ReadonlyMap<Entry, Broken>;
+  /** It stands in for an object that can't be read, or that is not attached by mistake. */
+  readonly isStandIn?: true;
   /** The entries of a rule that only suggests them. */
   readonly suggested?: ReadonlySet<Entry>;
 }

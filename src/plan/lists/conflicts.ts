@@ -10,16 +10,11 @@
 import { networksAround } from "../../address/ranges.ts";
 import { type ListName, listNames } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
-import { namespaceOfRule, ruleLabel } from "../../model/rule-id.ts";
+import { ruleLabel } from "../../model/rule-id.ts";
 import { type ListsNow, SentAs } from "./aggregation.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
-
-export interface Holders extends ListsNow {
-  /** The rule whose missing source last declared the entry for that list: the entry still counts as declared. */
-  readonly awaiting: ((list: ListName, entry: Entry) => string | undefined) | undefined;
-}
 
 export interface SettledConflicts {
   readonly rules: readonly CompiledRule[];
@@ -34,12 +29,12 @@ interface Winner {
 }
 
 /** Removes the losing entries from their rules. `rules` and the result are ordered oldest first. */
-export function settleConflicts(rules: readonly CompiledRule[], holders: Holders): SettledConflicts {
+export function settleConflicts(rules: readonly CompiledRule[], now: ListsNow): SettledConflicts {
   const actions = new Set(rules.map((rule) => rule.list));
-  if (actions.size < 2 && holders.awaiting === undefined) return { rules, hasConflicts: false };
+  if (actions.size < 2) return { rules, hasConflicts: false };
   const disputed = onBothLists(rules);
   const winners = new Map<Entry, Winner>();
-  const sent = new SentEntries(rules, holders);
+  const sent = new SentEntries(rules, now);
   let hasConflicts = false;
   for (const rule of disputed.size === 0 ? [] : rules) {
     const first: Winner = { rule, why: "First" };
@@ -60,8 +55,8 @@ export function settleConflicts(rules: readonly CompiledRule[], holders: Holders
       winners.set(entry, { rule: holding === rule.list ? rule : other.rule, why: "Holder" });
     }
   }
-  if (!hasConflicts && holders.awaiting === undefined) return { rules, hasConflicts };
-  return { rules: rules.map((rule) => withoutLost(rule, winners, holders, sent)), hasConflicts };
+  if (!hasConflicts) return { rules, hasConflicts };
+  return { rules: rules.map((rule) => withoutLost(rule, winners)), hasConflicts };
 }
 
 /** The entries that are declared for both lists. */
@@ -93,17 +88,14 @@ class SentEntries {
     this.#aggregated = rules.filter(({ widest }) => widest !== undefined);
   }
 
-  isRecorded(list: ListName, entry: Entry): boolean {
-    return this.#recorded !== undefined && this.#recorded[list].of(entry).length > 0;
-  }
-
   /**
    * The list that holds a declared entry. It does not matter whether the entry on the list is managed: the record may be lost, or a
    * deleted rule may have retained the entry. A recorded entry need not be on the list: the read may be stale, or it was evicted.
    */
   holderOf(entry: Entry): ListName | undefined {
-    if (this.#recorded === undefined) return undefined;
-    return listNames.find((list) => this.#isShown(list, entry) || this.isRecorded(list, entry));
+    const recorded = this.#recorded;
+    if (recorded === undefined) return undefined;
+    return listNames.find((list) => this.#isShown(list, entry) || recorded[list].of(entry).length > 0);
   }
 
   #isShown(list: ListName, entry: Entry): boolean {
@@ -114,33 +106,14 @@ class SentEntries {
   }
 }
 
-function withoutLost(
-  rule: CompiledRule,
-  winners: ReadonlyMap<Entry, Winner>,
-  holders: Holders,
-  sent: SentEntries,
-): CompiledRule {
-  const opposite: ListName = rule.list === "blocklist" ? "allowlist" : "blocklist";
+function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>): CompiledRule {
   const lost: RejectedEntry[] = [];
-  const lose = (entry: Entry, message: string): void => {
-    lost.push({ entry, source: placeOf(rule, entry), message });
-  };
   for (const entry of rule.entries) {
     const winner = winners.get(entry);
-    if (winner !== undefined && winner.rule.list !== rule.list) {
-      lose(entry, lostTo(entry, winner, rule));
-      continue;
-    }
-    const awaited = awaitedOn(opposite, entry, holders, sent);
-    if (awaited !== undefined) lose(entry, awaitedMessage(rule, opposite, entry, awaited));
+    if (winner === undefined || winner.rule.list === rule.list) continue;
+    lost.push({ entry, source: placeOf(rule, entry), message: lostTo(entry, winner, rule) });
   }
   return withoutEntries(rule, lost);
-}
-
-/** The rule whose missing source last declared the entry for that list, if the list contains it. */
-function awaitedOn(list: ListName, entry: Entry, { awaiting }: Holders, sent: SentEntries): string | undefined {
-  if (awaiting === undefined || !sent.isRecorded(list, entry)) return undefined;
-  return sent.holderOf(entry) === list ? awaiting(list, entry) : undefined;
 }
 
 /** The rule without the losing entries, which it reports as rejected. */
@@ -160,12 +133,6 @@ export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[
 
 function isOfFeed({ parts }: CompiledRule, { source }: RejectedEntry): boolean {
   return parts.some((part) => part.isOfFeed === true && part.source === source);
-}
-
-function awaitedMessage(rule: CompiledRule, list: ListName, entry: Entry, awaited: string): string {
-  const mayName = rule.isOwners || namespaceOfRule(awaited) === rule.rule.meta.namespace;
-  if (!mayName) return `The ${list} already contains ${entry} for another namespace: remove the entry from this rule.`;
-  return `The ${list} already contains ${entry}, which was last declared by a source of ${ruleLabel(awaited)} that is now missing: restore that source, or remove the entry from this rule.`;
 }
 
 function lostTo(entry: Entry, { rule: winner, why }: Winner, loser: CompiledRule): string {

@@ -69,6 +69,8 @@ export interface EntryOrigins {
   readonly except?: readonly string[];
   readonly fromFeeds?: ReadonlySet<string>;
   readonly grant?: Grant | undefined;
+  /** Networks that were merged from narrower entries, whose width was judged: see `recall`. */
+  readonly merged?: ReadonlyMap<Entry, number>;
 }
 
 interface Answered {
@@ -104,7 +106,7 @@ function guardAnew(
   guards: EntryGuards,
   list: ListName,
   declared: ReadonlyMap<Entry, string>,
-  { except = [], fromFeeds = new Set(), grant }: EntryOrigins,
+  { except = [], fromFeeds = new Set(), grant, merged }: EntryOrigins,
 ): GuardedEntries {
   const entries = new Set<Entry>();
   const rejected: RejectedEntry[] = [];
@@ -119,8 +121,10 @@ function guardAnew(
     }
   };
   const check = (entry: Entry, written = entry): void => {
-    const wide = grant === undefined ? undefined : tooWide(entry, grant);
-    const objection = wide === undefined ? objectionTo(guards, list, entry) : { objection: wide, remedy: narrower };
+    const isMerged = merged?.has(written) === true;
+    const wide = grant === undefined || isMerged ? undefined : tooWide(entry, grant);
+    const objection =
+      wide === undefined ? objectionTo(guards, list, entry, isMerged) : { objection: wide, remedy: narrower };
     if (objection !== undefined) reject(entry, objection, written);
     else entries.add(entry);
     if (entry !== written) cutFrom.set(entry, written);
@@ -160,9 +164,14 @@ interface Objection {
 
 const narrower = "write narrower networks";
 
-function objectionTo({ declared, neverBlock }: EntryGuards, list: ListName, entry: Entry): Objection | undefined {
+function objectionTo(
+  { declared, neverBlock }: EntryGuards,
+  list: ListName,
+  entry: Entry,
+  isMerged: boolean,
+): Objection | undefined {
   const network = networkOf(entry);
-  const width = widthObjection(declared, list, entry, network);
+  const width = isMerged ? undefined : widthObjection(declared, list, entry, network);
   if (width !== undefined) return { objection: width, remedy: narrower };
   const purpose = purposeObjection(declared, entry, network);
   if (purpose !== undefined) return { objection: purpose };

@@ -1,8 +1,6 @@
 // Determines which entries are managed. An entry is managed as soon as it is recorded, before the call that adds it. An entry
 // that was on the list before any rule declared it stays unmanaged, unless a rule adopts it. Entries of unknown origin are
 // unmanaged.
-import type { EntryOwners } from "../../model/entry-owners.ts";
-import { joinOwners, unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { Manner, OwnedEntry } from "../../model/inventory.ts";
 import { withChanges } from "../../model/overlaid-map.ts";
@@ -45,22 +43,22 @@ export function ownEntries(input: {
   /** Policy `Exclusive`: undeclared entries are removed, even if a deleted rule retains them. */
   readonly exclusive: boolean;
   readonly existingRules: ReadonlySet<string>;
-  /** A rule that seems to be deleted may only be unreadable at the moment. */
-  readonly isHeld: (entry: Entry, record: OwnedEntry) => boolean;
-  /** The recorded owners that can't be read now, and therefore stay. */
-  readonly unreadable: (owners: EntryOwners) => EntryOwners;
+  /** Rules that seem to be deleted, and may only be unreadable at the moment: they retain nothing yet. */
+  readonly unknownRules: ReadonlySet<string>;
+  /** Whether entries may leave the record: not if what is declared could not be confirmed. */
+  readonly mayForget: boolean;
   /** When the list was read. */
   readonly readAtMs: number;
   /** The minimum time between the two reads. */
   readonly windowMs: number;
   readonly nowMs: number;
 }): ListOwnership {
-  const { owned, wanted, observed, adds, unreadable, readAtMs, windowMs, nowMs } = input;
+  const { owned, wanted, observed, adds, existingRules, unknownRules, mayForget, readAtMs, windowMs, nowMs } = input;
   const lookup = new OwnerLookup();
   // If the clock was set back since, the very read that missed an entry must not count as a second one.
-  const records = new Records(lookup, input, nowMs, Math.max(nowMs, readAtMs));
-  const isLeft = (entry: Entry, record: OwnedEntry, isDeclared: boolean): boolean =>
-    (isDeclared || !input.exclusive) && isRetained(record, input.existingRules) && !input.isHeld(entry, record);
+  const records = new Records(lookup, existingRules, nowMs, Math.max(nowMs, readAtMs));
+  const isLeft = (record: OwnedEntry, isDeclared: boolean): boolean =>
+    mayForget && (isDeclared || !input.exclusive) && isRetained(record, existingRules, unknownRules);
   const changes = new Map<Entry, OwnedEntry | undefined>();
   let change: ListOwnership["change"] = "None";
   let lookAgainMs: number | undefined;
@@ -70,9 +68,8 @@ export function ownEntries(input: {
     const before = owned.get(entry);
     if (before === undefined) continue;
     const rules = wanted.get(entry);
-    // The last entries of an unreadable source stay recorded even if they are not on the list: nothing else records them.
-    const isMissing = rules === undefined && !observed.has(entry) && unreadable(before.owners) === unknownOwners;
-    if (isLeft(entry, before, rules !== undefined) || (isMissing && wasMissing(before))) {
+    const isMissing = rules === undefined && !observed.has(entry) && mayForget;
+    if (isLeft(before, rules !== undefined) || (isMissing && wasMissing(before))) {
       change = "Entries";
       changes.set(entry, undefined);
       continue;
@@ -110,7 +107,7 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
 
 /** Creates the records of entries: one shared object for all entries with the same record. */
 class Records {
-  readonly #input: RecordsInput;
+  readonly #existingRules: ReadonlySet<string>;
   readonly #nowMs: number;
   readonly #missedAtMs: number;
   readonly #owners: OwnerLookup;
@@ -121,9 +118,9 @@ class Records {
   readonly #missing = new Map<OwnedEntry, OwnedEntry>();
   readonly #found = new Map<OwnedEntry, OwnedEntry>();
 
-  constructor(owners: OwnerLookup, input: RecordsInput, nowMs: number, missedAtMs: number) {
+  constructor(owners: OwnerLookup, existingRules: ReadonlySet<string>, nowMs: number, missedAtMs: number) {
     this.#owners = owners;
-    this.#input = input;
+    this.#existingRules = existingRules;
     this.#nowMs = nowMs;
     this.#missedAtMs = missedAtMs;
   }
@@ -150,10 +147,8 @@ class Records {
     if (before.missingSinceMs !== undefined && !isShown) return this.fresh(rules, entry, "Added");
     const wanted = this.#owners.of(rules, entry);
     if (isOf(before, wanted)) return before;
-    const gone = goneRetainers(before, this.#input.existingRules);
-    const wantedBy = gone === undefined ? wanted : { ...wanted, retainedBy: joinRetainers([wanted.retainedBy, gone]) };
-    const owners = joinOwners(wantedBy.owners, this.#input.unreadable(before.owners));
-    const next = owners === wantedBy.owners ? wantedBy : { ...wantedBy, owners };
+    const gone = goneRetainers(before, this.#existingRules);
+    const next = gone === undefined ? wanted : { ...wanted, retainedBy: joinRetainers([wanted.retainedBy, gone]) };
     if (isOf(before, next)) return before;
     const known = this.#successors.get(before);
     if (known !== undefined && isOf(known, next)) return known;
@@ -172,11 +167,6 @@ class Records {
     this.#fresh[manner].set(wantedBy, record);
     return record;
   }
-}
-
-interface RecordsInput {
-  readonly existingRules: ReadonlySet<string>;
-  readonly unreadable: (owners: EntryOwners) => EntryOwners;
 }
 
 /** The record of an entry that is not missing. */
@@ -210,9 +200,10 @@ export function removableEntries(input: {
   /** The entries on the list that no rule declares. */
   readonly undeclared: Iterable<Entry>;
   readonly existingRules: ReadonlySet<string>;
+  readonly unknownRules: ReadonlySet<string>;
 }): readonly Entry[] {
-  const { exclusive, owned, existingRules } = input;
+  const { exclusive, owned, existingRules, unknownRules } = input;
   const isRemovable = (record: OwnedEntry | undefined): boolean =>
-    record !== undefined && !isRetained(record, existingRules);
+    record !== undefined && !isRetained(record, existingRules, unknownRules);
   return [...input.undeclared].filter((entry) => exclusive || isRemovable(owned.get(entry)));
 }

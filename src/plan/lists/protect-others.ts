@@ -20,8 +20,6 @@ export interface Protection {
   readonly managed: Inventory["entries"] | undefined;
   /** The entries on the lists, if known. */
   readonly shown: Observed["lists"] | undefined;
-  /** Managed Block entries on hold, with the namespaces of their objects. Called at most once. */
-  readonly held: () => readonly { readonly entry: Entry; readonly namespaces: ReadonlySet<string> }[];
 }
 
 /** Removes rejected entries from guests' rules. The rules are ordered oldest first, without conflicts about the same entry. */
@@ -55,7 +53,7 @@ interface Blocked {
 }
 
 /** Block entries that overlap Allow entries of guests: few, regardless of the size of the lists. */
-function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[], { home, held }: Protection): Blocked {
+function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[], { home }: Protection): Blocked {
   const near = new NetworkIndex(allowed);
   const ofOwner: Entry[] = [];
   const ofGuests: { entry: Entry; namespace: string }[] = [];
@@ -68,7 +66,6 @@ function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[], 
     if (list !== "blocklist") continue;
     for (const entry of entries) add(entry, rule.meta.namespace);
   }
-  for (const { entry, namespaces } of held()) for (const namespace of namespaces) add(entry, namespace);
   return { ofOwner: new NetworkIndex(ofOwner), ofGuests: new OthersIndex(ofGuests) };
 }
 

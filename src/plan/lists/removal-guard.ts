@@ -1,6 +1,6 @@
 // Decides which removals of a plan are allowed. If there are more than the instance allows, they are on hold until a user
-// approves exactly these. The same applies to removals of entries that an unreadable source may still declare. One hash
-// identifies all removals on hold.
+// approves exactly these; one hash identifies them. All are on hold without a fresh read of what is declared, and until a user accepts
+// an inventory that was restored.
 import { hexDigest } from "../../model/hex-digest.ts";
 import type { Guards, ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
@@ -9,15 +9,12 @@ import { readOwners, unknownOwners } from "../../model/entry-owners.ts";
 import { ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { Entry } from "../../address/entry.ts";
 import { type AllowedRemovals, type Approval, emptyInventory, type Inventory } from "../../model/inventory.ts";
-import type { Hold } from "./holds.ts";
-import { holdKey } from "./holds.ts";
 
 /** The percentage guard applies to lists of at least this size: one of three entries is 33 %. */
 const shareCountsFrom = 10;
 
 export interface RemovalRequest {
   readonly removals: readonly Entry[];
-  readonly holdsOn: (entry: Entry) => readonly Hold[];
   readonly ownersOf: (entry: Entry) => EntryOwners;
   /** How many declared entries the removal affects: a merged entry represents several. */
   readonly weightOf: (entry: Entry) => number;
@@ -39,8 +36,6 @@ export interface RemovalRequest {
 /** A removal on hold. */
 export interface HeldRemoval {
   readonly entry: Entry;
-  /** Its holds; empty if the guards put it on hold. */
-  readonly holds: readonly Hold[];
   /** The last owners of the entry. */
   readonly owners: EntryOwners;
 }
@@ -48,28 +43,37 @@ export interface HeldRemoval {
 /** An origin to remove. */
 export interface OriginRemoval {
   readonly host: string;
-  readonly holds: readonly Hold[];
   /** Its last owner. */
   readonly owners: EntryOwners;
 }
 
+/** Why nothing may be removed. */
+export interface Obstacle {
+  readonly kind: "Unconfirmed" | "Restored";
+  /** In one sentence. */
+  readonly reason: string;
+  /** The hash with which a user overrides it; undefined if no one can. */
+  readonly hash: string | undefined;
+}
+
 export interface HeldRemovals {
   readonly removals: Readonly<Record<ListName, readonly HeldRemoval[]>>;
+  /** Only an obstacle puts them on hold: there are few, so the guards do not count them. */
   readonly origins: readonly OriginRemoval[];
-  /** Approves all removals on both lists and of origins; undefined while they can't be approved. */
+  /** Approves all removals on hold; undefined while they can't be approved. */
   readonly hash: string | undefined;
   /** The approval on the instance if it does not match: stale, or mistyped. */
   readonly mismatch: string | undefined;
-  /** Why all removals are on hold until the inventory is accepted; undefined unless it is older than the status. */
-  readonly restored: string | undefined;
+  /** Undefined if the guards put the removals on hold. */
+  readonly obstacle: Obstacle | undefined;
   /** The number of entries that were removed within the guards' time window. */
   readonly recent: Readonly<Record<ListName, number>>;
 }
 
 export interface RemovalDecision {
   readonly allowed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
-  /** By host. */
-  readonly allowedOrigins: ReadonlySet<string>;
+  /** Whether no obstacle prevents all removals. */
+  readonly mayRemove: boolean;
   /** Undefined if nothing is on hold. */
   readonly held: HeldRemovals | undefined;
   /** The approved removals that are not done yet. */
@@ -85,9 +89,8 @@ export interface RemovalDecision {
 type ByList<T> = Record<ListName, T>;
 
 /**
- * Decides which planned removals are allowed. Previously approved removals are allowed and do not count, unless there is a new
- * hold on them. Without `guards`, none count. `annotation` is a user's approval. There are few origins, so the guards do not
- * count them.
+ * Decides which planned removals are allowed. Previously approved removals are allowed and do not count. Without `guards`, none
+ * count. `annotation` is a user's approval.
  */
 export function decideRemovals(
   requests: Readonly<ByList<RemovalRequest>> & { readonly origins: readonly OriginRemoval[] },
@@ -95,55 +98,50 @@ export function decideRemovals(
   time: { readonly windowMs: number; readonly nowMs: number },
   annotation: string | undefined,
   { approval, approvals }: Pick<Inventory, "approval" | "approvals">,
-  restored?: RestoredInventory,
+  obstacle?: Obstacle,
 ): RemovalDecision {
   const allowed: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
-  const removals: ByList<HeldRemoval[]> = { blocklist: [], allowlist: [] };
+  const removals: ByList<readonly HeldRemoval[]> = { blocklist: [], allowlist: [] };
   const approved: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   const guarded: ByList<Guarded> = { blocklist: nothingGuarded, allowlist: nothingGuarded };
   for (const list of listNames) {
-    const { holdsOn, ownersOf, endsByItself, before } = requests[list];
+    const { ownersOf, endsByItself, before } = requests[list];
     const fresh: HeldRemoval[] = [];
     for (const entry of requests[list].removals) {
       const isApproved = approval?.removals[list].has(entry) === true;
       if (isApproved) approved[list].add(entry);
-      const holds = isApproved ? holdsOn(entry).filter((hold) => isUncovered(hold, approval)) : holdsOn(entry);
-      if (holds.length > 0) removals[list].push({ entry, holds, owners: ownersOf(entry) });
-      else if (isApproved || before.pending.has(entry) || endsByItself?.(entry) === true) allowed[list].add(entry);
-      else fresh.push({ entry, holds, owners: ownersOf(entry) });
+      const isAllowed = isApproved || before.pending.has(entry) || endsByItself?.(entry) === true;
+      if (isAllowed && obstacle === undefined) allowed[list].add(entry);
+      else fresh.push({ entry, owners: ownersOf(entry) });
     }
-    guarded[list] = guardRemovals(fresh, requests[list], guards, time);
-    removals[list] = [...guarded[list].held, ...removals[list]];
+    const judged = obstacle === undefined ? fresh : [];
+    guarded[list] = guardRemovals(judged, requests[list], guards, time);
+    removals[list] = obstacle === undefined ? guarded[list].held : fresh;
     for (const entry of guarded[list].allowed) allowed[list].add(entry);
   }
   const { blocklist, allowlist } = guarded;
-  const recent = { blocklist: blocklist.recent, allowlist: allowlist.recent };
-  const record = { blocklist: blocklist.record, allowlist: allowlist.record };
-  const approvedOrigins = new Set(requests.origins.flatMap(({ host }) => (approval?.origins.has(host) ? host : [])));
-  const origins = requests.origins.filter(({ host, holds }) =>
-    holds.some((hold) => !approvedOrigins.has(host) || isUncovered(hold, approval)),
-  );
-  const held = { removals, origins, restored: restored?.hold.reason, recent };
-  const hash = restored?.hash ?? hashRemovals(held, approvals);
-  const isGranted = hash !== undefined && hash === annotation;
-  const isHeld = (host: string): boolean => !isGranted && origins.some((origin) => origin.host === host);
-  const allowedOrigins = new Set(requests.origins.flatMap(({ host }) => (isHeld(host) ? [] : host)));
-  if (isGranted) {
-    const holds = new Set([...(approval?.holds ?? []), ...[...holdsOf(held)].map(holdKey)]);
+  const held = {
+    removals,
+    origins: obstacle === undefined ? [] : requests.origins,
+    obstacle,
+    recent: { blocklist: blocklist.recent, allowlist: allowlist.recent },
+  };
+  const hash = obstacle === undefined ? hashRemovals(held, approvals) : obstacle.hash;
+  const common = { allowed, record: { blocklist: blocklist.record, allowlist: allowlist.record } };
+  if (hash !== undefined && hash === annotation) {
     for (const list of listNames) {
       for (const { entry } of removals[list]) {
         allowed[list].add(entry);
         approved[list].add(entry);
       }
     }
-    for (const { host } of origins) approvedOrigins.add(host);
-    const given = { hash, removals: approved, origins: approvedOrigins, holds };
-    return { allowed, allowedOrigins, held: undefined, approval: given, record, approvals: approvals + 1 };
+    const given = { hash, removals: approved };
+    return { ...common, mayRemove: true, held: undefined, approval: given, approvals: approvals + 1 };
   }
-  const isLeft = approved.blocklist.size + approved.allowlist.size + approvedOrigins.size > 0;
-  const left = isLeft && approval ? { ...approval, removals: approved, origins: approvedOrigins } : undefined;
+  const left =
+    approval && approved.blocklist.size + approved.allowlist.size > 0 ? { ...approval, removals: approved } : undefined;
   const stillHeld = heldRemovals(held, hash, annotation);
-  return { allowed, allowedOrigins, held: stillHeld, approval: left, approvals, record };
+  return { ...common, mayRemove: obstacle === undefined, held: stillHeld, approval: left, approvals };
 }
 
 /** Whether the entry has ended for all of its last owners, which still exist. @param ended as in `DesiredState` */
@@ -164,25 +162,17 @@ export function hasEnded(
   );
 }
 
-/** An inventory that is older than the one that the status of the instance describes. */
-export interface RestoredInventory {
-  /** Accepts it. */
-  readonly hash: string;
-  readonly hold: Hold;
-}
-
-/** Undefined unless the inventory is older than `reported`, the version that the status describes. */
-export function restoredInventory(version: number, reported: number): RestoredInventory | undefined {
+/** Undefined unless the inventory is older than `reported`, the version that the status describes. The hash accepts it. */
+export function restoredInventory(version: number, reported: number): Obstacle | undefined {
   if (version >= reported) return undefined;
   const reason = `The inventory has version ${version}, but the status describes version ${reported}: it was probably restored from a backup, and may contain entries that wafsync has removed since then, and lack those that it has added.`;
-  return { hash: hexDigest(`inventory ${version} for ${reported}`, 12), hold: { scope: { kind: "Restored" }, reason } };
+  return { kind: "Restored", reason, hash: hexDigest(`inventory ${version} for ${reported}`, 12) };
 }
 
 /** Also false if the approval contains fewer removals: entries that were removed or are wanted again are no longer approved. */
 export function isSameApproval(next: Approval | undefined, before: Approval | undefined): boolean {
   if (next === undefined || before === undefined) return next === before;
-  const sizeOf = ({ removals, origins }: Approval): number =>
-    removals.blocklist.size + removals.allowlist.size + origins.size;
+  const sizeOf = ({ removals }: Approval): number => removals.blocklist.size + removals.allowlist.size;
   return next.hash === before.hash && sizeOf(next) === sizeOf(before);
 }
 
@@ -191,21 +181,11 @@ function heldRemovals(
   hash: string | undefined,
   annotation: string | undefined,
 ): HeldRemovals | undefined {
-  const { removals, origins, restored } = held;
+  const { removals, origins, obstacle } = held;
   const isEmpty = removals.blocklist.length + removals.allowlist.length + origins.length === 0;
-  if (isEmpty && restored === undefined) return undefined;
+  if (isEmpty && obstacle?.kind !== "Restored") return undefined;
   const isGiven = annotation !== undefined && annotation !== "" && hash !== undefined;
   return { ...held, hash, mismatch: isGiven ? annotation : undefined };
-}
-
-/** The distinct holds of these removals. */
-function holdsOf({ removals, origins }: Pick<HeldRemovals, "removals" | "origins">): ReadonlySet<Hold> {
-  return new Set([...removals.blocklist, ...removals.allowlist, ...origins].flatMap(({ holds }) => holds));
-}
-
-function isUncovered(hold: Hold, approval: Approval | undefined): boolean {
-  const { kind } = hold.scope;
-  return kind === "Unconfirmed" || kind === "Restored" || approval?.holds.has(holdKey(hold)) !== true;
 }
 
 interface Guarded {
@@ -262,14 +242,11 @@ function exceeds(
 }
 
 /**
- * Twelve hexadecimal digits that identify a set of removals and their holds, in any order. They depend on the number of used
- * approvals, so no hash matches twice. Undefined if there are no removals, or if they can't be approved.
+ * Twelve hexadecimal digits that identify a set of removals, in any order. They depend on the number of used approvals, so no hash
+ * matches twice. Undefined if there are no removals.
  */
-export function hashRemovals(held: Pick<HeldRemovals, "removals" | "origins">, approvals: number): string | undefined {
-  const entries = listNames.flatMap((list) => held.removals[list].map(({ entry }) => `${list} ${entry}`));
-  const lines = [...entries, ...held.origins.map(({ host }) => `origins ${host}`)];
-  const holds = holdsOf(held);
-  if (lines.length === 0 || [...holds].some(({ scope }) => scope.kind === "Unconfirmed")) return undefined;
-  const all = [`approval ${approvals}`, ...lines.toSorted(), ...[...holds].map(holdKey).toSorted()];
-  return hexDigest(all.join("\n"), 12);
+export function hashRemovals({ removals }: Pick<HeldRemovals, "removals">, approvals: number): string | undefined {
+  const lines = listNames.flatMap((list) => removals[list].map(({ entry }) => `${list} ${entry}`));
+  if (lines.length === 0) return undefined;
+  return hexDigest([`approval ${approvals}`, ...lines.toSorted()].join("\n"), 12);
 }

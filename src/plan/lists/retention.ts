@@ -1,10 +1,8 @@
 // `deletionPolicy: Retain` of rules. A record names all rules that retain its entry. When one of them is deleted, its entries become
 // unmanaged, even if other rules declare them: otherwise, they would be removed together with the last of these.
 import type { OwnedEntry } from "../../model/inventory.ts";
+import { splitRetainers } from "../../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-
-/** Not part of any name. */
-const separator = ",";
 
 /** The retaining rules among these, as in a record; undefined if there are none. */
 export function retainersIn(rules: readonly CompiledRule[]): OwnedEntry["retainedBy"] {
@@ -12,7 +10,7 @@ export function retainersIn(rules: readonly CompiledRule[]): OwnedEntry["retaine
 }
 
 export function joinRetainers(all: Iterable<OwnedEntry["retainedBy"]>): OwnedEntry["retainedBy"] {
-  return joined([...all].flatMap(split));
+  return joined([...all].flatMap(splitRetainers));
 }
 
 /** The retaining rules that were deleted. */
@@ -20,21 +18,20 @@ export function goneRetainers(
   { retainedBy }: Pick<OwnedEntry, "retainedBy">,
   existingRules: ReadonlySet<string>,
 ): OwnedEntry["retainedBy"] {
-  return retainedBy === undefined ? undefined : joined(split(retainedBy).filter((id) => !existingRules.has(id)));
+  return retainedBy === undefined
+    ? undefined
+    : joined(splitRetainers(retainedBy).filter((id) => !existingRules.has(id)));
 }
 
-/** Whether a deleted rule retains the entry. */
+/** Whether a deleted rule retains the entry. One that can't be read may still exist. */
 export function isRetained(
-  record: Pick<OwnedEntry, "retainedBy"> | undefined,
+  { retainedBy }: Pick<OwnedEntry, "retainedBy">,
   existingRules: ReadonlySet<string>,
+  unknownRules: ReadonlySet<string>,
 ): boolean {
-  return record !== undefined && goneRetainers(record, existingRules) !== undefined;
-}
-
-function split(retainedBy: OwnedEntry["retainedBy"]): readonly string[] {
-  return retainedBy?.split(separator) ?? [];
+  return splitRetainers(retainedBy).some((id) => !existingRules.has(id) && !unknownRules.has(id));
 }
 
 function joined(ids: readonly string[]): OwnedEntry["retainedBy"] {
-  return ids.length === 0 ? undefined : [...new Set(ids)].toSorted().join(separator);
+  return ids.length === 0 ? undefined : [...new Set(ids)].toSorted().join(",");
 }

@@ -1,24 +1,32 @@
 // The desired origins of an instance. A host has one type: if there are two WafOrigins for a host, the owner's takes precedence,
 // then the older one.
 import type { DeclaredOrigin } from "../../model/declared.ts";
+import type { EntryOwner } from "../../model/entry-owners.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import { limitedOrigin, ungrantedPart } from "../lists/guest-limits.ts";
-import type { CompiledOrigin } from "../lists/compiled-rule.ts";
+import type { Broken, CompiledOrigin } from "../lists/compiled-rule.ts";
+import { type BrokenObjects, type LastDeclared, rememberOrigins } from "../instance/remembered.ts";
 
 export interface DesiredOrigins {
   /** By host. */
   readonly wanted: ReadonlyMap<string, DeclaredOrigin>;
   readonly compiled: readonly CompiledOrigin[];
-  /** Why removals are on hold. */
-  readonly held: readonly string[];
+  /** Those that only the record says are declared, each with what can't be read. */
+  readonly remembered: ReadonlyMap<string, Broken>;
+  /** Whether it is unknown if some WafOrigin is attached. */
+  readonly isUnknown: boolean;
 }
 
-export function compileOrigins(gathered: Gathered): DesiredOrigins {
+export function compileOrigins(
+  gathered: Gathered,
+  objects?: Pick<BrokenObjects, "of">,
+  recorded: LastDeclared["origins"] = new Map(),
+): DesiredOrigins {
   const wanted = new Map<string, DeclaredOrigin>();
   const compiled: CompiledOrigin[] = [];
-  const held: string[] = [];
+  const unknown = new Map<string, Broken>();
   const home = gathered.instance.meta.namespace;
   const isOwners = ({ meta }: DeclaredOrigin): boolean => meta.namespace === home;
   const byRank = (a: DeclaredOrigin, b: DeclaredOrigin): number =>
@@ -32,7 +40,10 @@ export function compileOrigins(gathered: Gathered): DesiredOrigins {
       namespace,
       gathered.namespaceLabels.get(namespace),
     );
-    if (attachment.state === "Unknown") held.push(`WafOrigin ${nameKey(declared.meta)}: ${attachment.message}`);
+    if (attachment.state === "Unknown") {
+      const name = nameKey(declared.meta);
+      unknown.set(name, { reason: `WafOrigin ${name}: ${attachment.message}`, letGo: "delete the WafOrigin" });
+    }
     if (attachment.state !== "Allowed") {
       const verdict = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
       compiled.push({ origin: declared, isAttached: false, verdict, message: attachment.message });
@@ -55,5 +66,9 @@ export function compileOrigins(gathered: Gathered): DesiredOrigins {
     const verdict = ungranted === undefined ? "Accepted" : "NotGranted";
     compiled.push({ origin, isAttached: true, verdict, message: ungranted ?? "" });
   }
-  return { wanted, compiled, held };
+  const brokenOf = (owner: EntryOwner): Broken | undefined => objects?.of(owner) ?? unknown.get(owner.name);
+  const recalled = rememberOrigins(gathered, recorded, brokenOf, wanted);
+  for (const [host, { origin }] of recalled) wanted.set(host, origin);
+  const remembered = new Map([...recalled].map(([host, { broken }]) => [host, broken]));
+  return { wanted, compiled, remembered, isUnknown: unknown.size > 0 };
 }

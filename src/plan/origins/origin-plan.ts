@@ -9,7 +9,7 @@
 // –               any                  no         remove (recorded as unknown before the call)
 // any             any                  yes        never removed or added again: waits
 //
-// A removal on hold also waits, unless it is approved.
+// An origin whose WafOrigin can't be read counts as declared. A removal on hold waits.
 import type { DeclaredOrigin, OriginType } from "../../model/declared.ts";
 import { unknownOwners, writeOwners } from "../../model/entry-owners.ts";
 import type { OwnedOrigin, Refusal } from "../../model/inventory.ts";
@@ -17,7 +17,6 @@ import type { Operation } from "../../model/operation.ts";
 import { operationKey } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { Observed } from "../../model/observed.ts";
-import type { Hold } from "../lists/holds.ts";
 import { asksToAdopt } from "../lists/ownership.ts";
 import { standingRefusal, versionOf } from "../lists/refusals.ts";
 import type { OriginRemoval } from "../lists/removal-guard.ts";
@@ -43,13 +42,12 @@ interface OriginsInput {
   readonly refusals: ReadonlyMap<string, Refusal>;
   /** `namespace/name` of every WafOrigin that exists. */
   readonly existing: ReadonlySet<string>;
-  readonly holdsOn: (record: OwnedOrigin) => readonly Hold[];
   readonly nowMs: number;
 }
 
-/** The origins to remove, each with its holds. */
+/** The origins to remove. */
 export function originRemovals(input: OriginsInput): OriginRemoval[] {
-  const { wanted, observed, holdsOn } = input;
+  const { wanted, observed } = input;
   const removals: OriginRemoval[] = [];
   for (const [host, record] of sortedByHost(input.owned)) {
     const declared = wanted.get(host);
@@ -58,13 +56,13 @@ export function originRemovals(input: OriginsInput): OriginRemoval[] {
     const key = operationKey(removeOrigin(host, record.type, declared));
     const version = declared === undefined ? "" : versionOf(declared);
     if (standingRefusal(input.refusals, key, () => version, input.nowMs) !== undefined) continue;
-    removals.push({ host, holds: holdsOn(record), owners: record.owners });
+    removals.push({ host, owners: record.owners });
   }
   return removals;
 }
 
-/** @param input.allowed the hosts whose removal is allowed */
-export function planOrigins(input: OriginsInput & { readonly allowed: ReadonlySet<string> }): OriginPlan {
+/** @param input.mayRemove whether no removal is on hold */
+export function planOrigins(input: OriginsInput & { readonly mayRemove: boolean }): OriginPlan {
   const { observed, wanted } = input;
   const isPrimary = (host: string): boolean => sameHost(host, observed.primaryOrigin);
   const removals: OriginOperation[] = [];
@@ -81,10 +79,9 @@ export function planOrigins(input: OriginsInput & { readonly allowed: ReadonlySe
   for (const [host, record] of sortedByHost(input.owned)) {
     const declared = wanted.get(host);
     if (declared?.type === record.type) continue;
-    const isHeld = !input.allowed.has(host) && input.holdsOn(record).length > 0;
-    if (declared === undefined && !isHeld && isLeftBehind(record, input.existing)) continue;
+    if (declared === undefined && input.mayRemove && isLeftBehind(record, input.existing)) continue;
     owned.set(host, record);
-    if (isHeld) continue;
+    if (!input.mayRemove) continue;
     if (isPrimary(host)) {
       waiting.push(host);
       continue;

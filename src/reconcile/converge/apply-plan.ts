@@ -44,8 +44,9 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
     const stopped = await run.memory.hooks?.beforeWrite(run);
     if (stopped !== undefined) return stopped;
     const { operation } = run;
-    // Removals on hold may belong to an incomplete change: they are reported when the change is complete.
-    if (operation === undefined && !(run.isUnsettled && run.plan.held !== undefined)) return undefined;
+    // Removals on hold, or what can't be read, may belong to an incomplete change: they are reported when the change is complete.
+    const isOdd = run.plan.held !== undefined || run.plan.kept.length > 0;
+    if (operation === undefined && !(run.isUnsettled && isOdd)) return undefined;
     // Confirm the declared state before a removal, and before the first write of this process.
     if (operation === undefined || !run.isConfirmedFor(operation)) {
       const beforeRemovals = operation === undefined || isRemoval(operation);

@@ -1,5 +1,5 @@
 // A renamed or moved instance and its rules arrive one object after another. A rule that is missing right after the start may
-// still arrive, so removals are on hold briefly. In directory mode, removals already wait for a quiet folder.
+// still arrive, so nothing is removed for a moment. In directory mode, removals already wait for a quiet folder.
 import { wallTimeOf } from "../../async/clock.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -7,10 +7,10 @@ import { continuesOf } from "../../model/continues.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 
-/** How long removals are on hold after this process first saw an instance that continues another one. */
+/** How long nothing is removed after this process first saw an instance that continues another one. */
 export const arrivalMs = 30_000;
 
-/** The ports of a run, with a source that puts removals on hold while the objects of the instance are arriving. */
+/** The ports of a run, with a source that counts as incomplete while the objects of the instance are arriving. */
 export function holdDuringArrival(ports: ReconcilePorts, memory: InstanceMemory): ReconcilePorts {
   const { source, clock } = ports;
   if (source.isSettled !== undefined) return ports;
@@ -20,7 +20,7 @@ export function holdDuringArrival(ports: ReconcilePorts, memory: InstanceMemory)
     memory.arrivedAtMs ??= clock.monotonicMs() + arrivalMs;
     if (clock.monotonicMs() >= memory.arrivedAtMs) return gathered;
     const until = new Date(wallTimeOf(clock, memory.arrivedAtMs)).toISOString();
-    const reason = `The instance continues WafInstance ${nameKey(continues.former)}: removals are on hold until ${until}, in case some of its rules have not arrived yet.`;
+    const reason = `The instance continues WafInstance ${nameKey(continues.former)}: wafsync removes nothing until ${until}, in case some of its rules have not arrived yet.`;
     return { ...gathered, brokenSources: [...gathered.brokenSources, reason] };
   };
   return {

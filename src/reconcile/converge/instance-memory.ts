@@ -52,8 +52,8 @@ export interface InstanceMemory {
   readonly olderRefusals: Map<string, Refusal>;
   lastObserved: Observed | undefined;
   lastSyncMs: number | undefined;
-  /** The managed entries when they last affected the desired state, so that a run that can't load them reports the same result. */
-  managed: Inventory["entries"] | undefined;
+  /** The record when it last affected the desired state, so that a run that can't load it reports the same result. */
+  record: Inventory | undefined;
   /** `namespace/name` of the instance whose record was taken over or no longer exists. */
   continued: string | undefined;
   /** Until when (monotonic) removals are on hold while the objects of an instance that continues another one arrive. */
@@ -81,7 +81,7 @@ export function newInstanceMemory(): InstanceMemory {
     olderRefusals: new Map(),
     lastObserved: undefined,
     lastSyncMs: undefined,
-    managed: undefined,
+    record: undefined,
     continued: undefined,
     arrivedAtMs: undefined,
     key: undefined,

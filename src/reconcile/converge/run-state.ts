@@ -132,7 +132,7 @@ export class Run {
   *#compileInSlices(learned: Learned, nowMs: number): Generator<undefined, DesiredState> {
     const { desired, gathered, inventory, observed } = { ...this.#view, ...learned };
     if (learned.gathered === undefined && !desired.dependsOnManaged) return desired;
-    return yield* compileInSlices(gathered, nowMs, inventory.entries, this.ledger.shown(observed));
+    return yield* compileInSlices(gathered, nowMs, inventory, this.ledger.shown(observed));
   }
 
   /** True if the declared state may be newer than the view, or a rule has expired since. */
@@ -271,7 +271,8 @@ export class Run {
     const { inventory: before, observed, reportedVersion } = this.#view;
     const { inventory, held } = this.#plan;
     // A restored inventory stays recognizable until it is accepted.
-    const version = held?.restored === undefined ? Math.max(inventory.version, reportedVersion) + 1 : inventory.version;
+    const version =
+      held?.obstacle?.kind !== "Restored" ? Math.max(inventory.version, reportedVersion) + 1 : inventory.version;
     const next = { ...inventory, version };
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
     if (saved.state === "Conflict") return { kind: "Blocked", blocker: "InventoryConflict", message: saved.problem };

@@ -118,7 +118,7 @@ async function compiled(
   version: number,
   gathered: Gathered,
 ): Promise<Declared> {
-  const compiling = compileInSlices(gathered, ports.clock.nowMs(), memory.managed, memory.lastObserved);
+  const compiling = compileInSlices(gathered, ports.clock.nowMs(), memory.record, memory.lastObserved);
   return { version, gathered, desired: await inSlices(ports.clock, compiling) };
 }
 
@@ -185,15 +185,15 @@ async function begin(
   let declared = gathered;
   const { instance } = declared.gathered;
   const ended = (result: RunResult): Begun => ({ kind: "Ended", result, declared });
-  /** Managed and listed entries decide conflicts: if there are conflicts, the desired state is compiled again. */
+  /** The record and the lists decide conflicts, and what is remembered: then the desired state is compiled again. */
   const compiledFor = async (
     before: Declared,
-    managed: Inventory["entries"],
+    record: Inventory,
     observed: Observed | undefined,
   ): Promise<Declared> => {
-    memory.managed = before.desired.dependsOnManaged ? managed : undefined;
-    if (memory.managed === undefined) return before;
-    const compiling = compileInSlices(before.gathered, startedMs, managed, observed);
+    memory.record = before.desired.dependsOnManaged ? record : undefined;
+    if (memory.record === undefined) return before;
+    const compiling = compileInSlices(before.gathered, startedMs, record, observed);
     return { ...before, desired: await inSlices(ports.clock, compiling) };
   };
   // Check that the WAF may be called at all.
@@ -210,7 +210,7 @@ async function begin(
   const stored = await ports.inventory.load(name);
   if (stored.state === "Unreachable") return ended(blocked("InventoryUnwritable", stored.problem));
   if (stored.state === "Unreadable") return ended(blocked("InventoryUnreadable", stored.problem));
-  declared = await compiledFor(declared, stored.inventory.entries, memory.lastObserved);
+  declared = await compiledFor(declared, stored.inventory, memory.lastObserved);
   const problem = followsSource ? await ports.lifecycle.ensureFinalizer(instance.meta) : undefined;
   if (problem !== undefined) return ended(blocked("InventoryUnwritable", problem));
   opening.begin(factsWithoutRead(declared, { phase: "Started", nowMs: startedMs }));
@@ -224,7 +224,7 @@ async function begin(
   const domain = decideDomain(instance, stored.inventory, read.value.domain, admission.key);
   if (domain.state === "Changed") return ended(blocked("DomainChanged", domain.message));
   emitDomainMove(ports.status, memory.emitted, instance.meta, domain.told);
-  declared = await compiledFor(declared, domain.inventory.entries, read.value);
+  declared = await compiledFor(declared, domain.inventory, read.value);
   // Plan, with drift taken into account.
   // An inventory that was restored from a backup is older than the status. A missing one is not, and neither matters in a deletion.
   const reported = ports.status.read(instance.meta)?.["inventoryVersion"];

@@ -27,7 +27,7 @@ export function assessRule(rule: CompiledRule, progress: RuleProgress | undefine
 
 function assessWritten(rule: CompiledRule, progress: RuleProgress, facts: RunFacts): SyncedFinding {
   const { list } = rule;
-  const { desired, synced, awaited, refused, leftOut } = progress;
+  const { desired, synced, refused, leftOut } = progress;
   const [first] = refused;
   if (first !== undefined) {
     const message = `${synced} of ${desired} entries are on the ${list}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}${suggestionFor(rule, facts)}`;
@@ -38,10 +38,6 @@ function assessWritten(rule: CompiledRule, progress: RuleProgress, facts: RunFac
     return { status: "False", reason: "CapacityExceeded", message, next: "Person" };
   }
   const foreign = `${derivedSentence(rule)}${foreignSentence(progress, facts, list)}`;
-  if (awaited > 0) {
-    const kept = `${counted(awaited, "entry", "entries")} from missing sources ${awaited === 1 ? "stays" : "stay"} as before`;
-    return { status: "True", reason: "Synced", message: `${allOn(list, synced)} ${kept}.${foreign}`, next: "Settled" };
-  }
   return { status: "True", reason: "Synced", message: `${allOn(list, desired)}${foreign}`, next: "Settled" };
 }
 

@@ -10,7 +10,7 @@ import type { Approval } from "../../model/inventory.ts";
 import { asSentence, counted } from "../../model/sentence.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { overflowOfInstance } from "./capacity-message.ts";
-import { heldMessage, mismatchSentence } from "./held-message.ts";
+import { heldMessage, keptMessage, mismatchSentence } from "./held-message.ts";
 import { troubleOf } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
 import type { StatusPort } from "../ports.ts";
@@ -54,8 +54,8 @@ export function emitApproval(
 ): void {
   if (approval === undefined) return;
   emitted.isNew("held", undefined);
-  const { hash, removals, origins } = approval;
-  const count = removals.blocklist.size + removals.allowlist.size + origins.size;
+  const { hash, removals } = approval;
+  const count = removals.blocklist.size + removals.allowlist.size;
   const what = count === 1 ? "1 removal is" : `${count} removals are`;
   status.event(instance, {
     type: "Normal",
@@ -99,6 +99,7 @@ export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: R
   // Without a plan, the other subjects are unknown: they are neither new nor resolved.
   if (facts.plan !== undefined) {
     emitHeld(status, emitted, facts, meta);
+    emitKept(status, emitted, facts, meta);
     emitContested(status, emitted, facts.plan, meta);
     emitOverflow(status, emitted, facts, meta);
   }
@@ -122,6 +123,13 @@ function emitHeld(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, m
   if (emitted.isNew("mismatch", mismatch === "" ? undefined : mismatch) && mismatch !== "") {
     status.event(meta, { type: "Warning", reason: "ApprovalMismatch", message: mismatch });
   }
+}
+
+function emitKept(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, meta: ResourceMeta): void {
+  const message = keptMessage(facts);
+  if (!emitted.isNew("kept", message === "" ? undefined : message)) return;
+  const readable = { type: "Normal", reason: "SourceReadable", message: "Everything can be read again." } as const;
+  status.event(meta, message === "" ? readable : { type: "Warning", reason: "SourceBroken", message });
 }
 
 function emitContested(status: StatusPort, emitted: EmittedEvents, plan: Plan, meta: ResourceMeta): void {

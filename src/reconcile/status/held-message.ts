@@ -1,4 +1,4 @@
-// The message about removals on hold: their number, the reasons, the last owners of the entries, and how to approve them.
+// The messages about removals on hold, and how to approve them, and about what stays because something can't be read.
 import type { HeldGroup } from "../../api/waf-instance.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
@@ -6,8 +6,8 @@ import { listNames } from "../../model/declared.ts";
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
 import { nameKey } from "../../model/resource.ts";
-import { asSentence, inThousands, listed, shortened } from "../../model/sentence.ts";
-import type { HeldRemoval, HeldRemovals, OriginRemoval } from "../../plan/lists/removal-guard.ts";
+import { asSentence, counted, inThousands, listed, shortened } from "../../model/sentence.ts";
+import type { HeldRemoval, HeldRemovals, Obstacle, OriginRemoval } from "../../plan/lists/removal-guard.ts";
 import type { RunFacts } from "../facts.ts";
 
 const examplesMax = 5;
@@ -19,27 +19,22 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
   const held = facts.plan?.held;
   if (held === undefined) return "";
   const { guards } = facts.gathered.instance;
-  const isRestored = held.restored !== undefined;
-  const untilAccepted = "wafsync removes nothing until you restore the newer inventory, or accept this one.";
-  const parts = [isRestored ? `${held.restored} ${untilAccepted}` : mismatchSentence(held)];
+  const parts = [held.obstacle === undefined ? mismatchSentence(held) : obstacleSentence(held.obstacle)];
   for (const list of listNames) {
-    const byGuards = held.removals[list].filter(({ holds }) => holds.length === 0);
-    const bySources = held.removals[list].filter(({ holds }) => holds.length > 0);
-    if (byGuards.length > 0) {
-      const limits = `at most ${guards.maxRemovals} removals and ${guards.maxRemovalPercent}% of a list ${spanOf(held.recent[list], guards.window)}`;
-      parts.push(`${countAndExamples(byGuards, list)} on hold: guards allow ${limits}.${ownersSentence(byGuards)}`);
-    }
-    if (bySources.length > 0) {
-      const what = `${countAndExamples(bySources, list)} on hold ${occasionOf(bySources)}`;
-      parts.push(
-        isRestored
-          ? `${countAndExamples(bySources, list)} on hold.`
-          : `${what}: ${reasonsOf(bySources)}${ownersSentence(bySources)}`,
-      );
-    }
+    const removals = held.removals[list];
+    if (removals.length === 0) continue;
+    const limits = `: guards allow at most ${guards.maxRemovals} removals and ${guards.maxRemovalPercent}% of a list ${spanOf(held.recent[list], guards.window)}`;
+    const why = held.obstacle === undefined ? limits : "";
+    parts.push(`${countAndExamples(removals, list)} on hold${why}.${ownersSentence(removals)}`);
   }
-  if (held.origins.length > 0 && !isRestored) parts.push(originsSentence(held.origins));
+  if (held.origins.length > 0) parts.push(originsSentence(held.origins));
   return [...parts, approvalSentence(facts, held)].filter((part) => part !== "").join(" ");
+}
+
+function obstacleSentence({ kind, reason }: Obstacle): string {
+  if (kind === "Restored")
+    return `${reason} wafsync removes nothing until you restore the newer inventory, or accept this one.`;
+  return `${asSentence(reason)} wafsync removes nothing until it has read what is declared again.`;
 }
 
 /** Earlier removals matter only if there are any. */
@@ -64,12 +59,7 @@ function originsSentence(origins: readonly OriginRemoval[]): string {
     origins.length === 1
       ? `1 removal of an origin (${hosts}) is`
       : `${origins.length} removals of origins (${hosts}) are`;
-  return `${what} on hold ${occasionOf(origins)}: ${reasonsOf(origins)}${ownersSentence(origins)}`;
-}
-
-function occasionOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
-  const isReference = removals.every(({ holds }) => holds.every(({ scope }) => scope.kind === "Object"));
-  return isReference ? "because of an invalid reference" : "because a source can't be read";
+  return `${what} on hold.${ownersSentence(origins)}`;
 }
 
 function ownersSentence(removals: readonly Pick<HeldRemoval, "owners">[]): string {
@@ -84,18 +74,10 @@ function ownerNames(owners: Iterable<EntryOwners>): string[] {
   return [...names];
 }
 
-function reasonsOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
-  const reasons = [...new Set(removals.flatMap(({ holds }) => holds.map(({ reason }) => reason)))];
-  const others = reasons.length - 1;
-  const more =
-    others > 0 ? ` There ${others === 1 ? "is 1 more such reason" : `are ${others} more such reasons`}.` : "";
-  return `${asSentence(reasons[0] ?? "")}${more}`;
-}
-
 /** How to approve the removals: with a command or, in a directory, also with a change to a file, for a pull request. */
-function approvalSentence({ gathered }: Pick<RunFacts, "gathered">, { hash, restored }: HeldRemovals): string {
+function approvalSentence({ gathered }: Pick<RunFacts, "gathered">, { hash, obstacle }: HeldRemovals): string {
   if (hash === undefined) return "";
-  const goal = restored === undefined ? "approve exactly these removals" : "accept this inventory";
+  const goal = obstacle === undefined ? "approve exactly these removals" : "accept this inventory";
   const { meta } = gathered.instance;
   if (meta.location !== "") {
     return `To ${goal}, run \`wafsync approve\`, or add to metadata.annotations of WafInstance ${nameKey(meta)} (${meta.location}): ${approvalAnnotation}: "${hash}"`;
@@ -114,11 +96,11 @@ const textLengthMax = 1024;
 const byGuards = "The guards of the instance allow fewer removals at once.";
 
 /** Groups removals on hold by list, last owners and reason, so that a person can decide about each group. The largest first. */
-export function heldGroups({ removals }: Pick<HeldRemovals, "removals">, entriesMax = examplesMax): HeldGroup[] {
+export function heldGroups({ removals, obstacle }: HeldRemovals, entriesMax = examplesMax): HeldGroup[] {
   const groups = new Map<string, { group: HeldGroup; examples: string[] }>();
   for (const list of listNames) {
-    for (const { entry, holds, owners } of removals[list]) {
-      const reason = asSentence(holds[0]?.reason ?? byGuards);
+    for (const { entry, owners } of removals[list]) {
+      const reason = asSentence(obstacle?.reason ?? byGuards);
       const key = JSON.stringify([list, owners, reason]);
       const known = groups.get(key) ?? { group: emptyGroup(list, owners, reason), examples: [] };
       groups.set(key, known);
@@ -139,4 +121,29 @@ function emptyGroup(list: HeldGroup["list"], owners: EntryOwners, reason: string
     reason: shortened(reason, textLengthMax),
     examples: [],
   };
+}
+
+/** What stays because something can't be read: how much, what is broken, and how to let it go. Empty if nothing does. */
+export function keptMessage({ plan }: Pick<RunFacts, "plan">): string {
+  const byReason = [...Map.groupBy(plan?.kept ?? [], ({ broken }) => broken.reason).values()];
+  const [largest, ...others] = byReason.toSorted((a, b) => b.length - a.length);
+  const [first] = largest ?? [];
+  if (largest === undefined || first === undefined) return "";
+  const parts = ([...listNames, "origins"] as const).flatMap((part) => {
+    const values = largest.flatMap((kept) => (kept.part === part ? [kept.value] : []));
+    if (values.length === 0) return [];
+    const what =
+      part === "origins" ? counted(values.length, "origin", "origins") : counted(values.length, "entry", "entries");
+    return [`${what}${part === "origins" ? "" : ` on the ${part}`} (${listed(values, examplesMax)})`];
+  });
+  const owners = ownerNames(new Set(largest.map((one) => one.owners)));
+  const by = owners.length === 0 ? "may still be declared" : `last declared by ${listed(owners, namesShownMax)}`;
+  const { reason, letGo } = first.broken;
+  const left = (plan?.kept.length ?? 0) - largest.length;
+  const more =
+    left === 0
+      ? ""
+      : ` ${left} more ${left === 1 ? "stays" : "stay"} for ${counted(others.length, "other reason", "other reasons")}.`;
+  const way = letGo === undefined ? "" : ` To let ${largest.length === 1 ? "it" : "them"} go, ${letGo}.`;
+  return `wafsync keeps ${parts.join(" and ")}, ${by}: ${asSentence(reason)}${way}${more}`;
 }

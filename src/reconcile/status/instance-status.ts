@@ -4,7 +4,6 @@ import { formatTime, removeCondition, setCondition } from "../../api/conditions.
 import { heldGroupsMax } from "../../api/waf-instance.ts";
 import type { WafInstanceStatus } from "../../api/waf-instance.ts";
 import type { ListName } from "../../model/declared.ts";
-import { listNames } from "../../model/declared.ts";
 import { operationKey } from "../../model/operation.ts";
 import { asSentence, counted, inThousands } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
@@ -13,7 +12,7 @@ import type { ListSummary } from "../../plan/instance/progress.ts";
 import { isFull } from "../../plan/lists/disputes.ts";
 import { limitSuggestion, overflowOfInstance, waitingRemovals } from "./capacity-message.ts";
 import { heldGroups } from "./held-message.ts";
-import { heldMessage } from "./held-message.ts";
+import { heldMessage, keptMessage } from "./held-message.ts";
 import { paceInWords, troubleOf } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
 
@@ -34,7 +33,7 @@ export function instanceStatus(
     meta.generation,
     facts.nowMs,
   );
-  conditions = withRemovalsHeld(conditions, facts);
+  conditions = withSourceBroken(withRemovalsHeld(conditions, facts), facts);
   return {
     ...before,
     observedGeneration: meta.generation,
@@ -107,6 +106,9 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
   if (plan.held !== undefined) {
     return { status: "False", reason: "Held", message: heldMessage(facts), next: "Person" };
   }
+  if (plan.kept.length > 0) {
+    return { status: "False", reason: "SourceBroken", message: keptMessage(facts), next: "Person" };
+  }
   if (plan.contested.length > 0) return contestedFinding(facts);
   const { refusals, origins } = plan;
   if (refusals.size + origins.refused.size > 0) return refusedFinding(facts);
@@ -169,9 +171,19 @@ function withRemovalsHeld(conditions: readonly Condition[], facts: RunFacts): re
   if (plan === undefined) return conditions;
   const { held } = plan;
   if (held === undefined) return removeCondition(conditions, "RemovalsHeld");
-  const isByGuards = listNames.some((list) => held.removals[list].some(({ holds }) => holds.length === 0));
-  const isRestored = held.restored !== undefined;
-  const reason = isRestored ? "InventoryRestored" : isByGuards ? "TooManyRemovals" : "SourceBroken";
-  const shown = held.mismatch === undefined || isRestored ? reason : "ApprovalMismatch";
-  return setCondition(conditions, { ...common, reason: shown, message: heldMessage(facts) }, facts.nowMs);
+  const byGuards = held.mismatch === undefined ? "TooManyRemovals" : "ApprovalMismatch";
+  const reason = held.obstacle === undefined ? byGuards : obstacleReasons[held.obstacle.kind];
+  return setCondition(conditions, { ...common, reason, message: heldMessage(facts) }, facts.nowMs);
+}
+
+const obstacleReasons = { Unconfirmed: "Unconfirmed", Restored: "InventoryRestored" } as const;
+
+function withSourceBroken(conditions: readonly Condition[], facts: RunFacts): readonly Condition[] {
+  const { plan } = facts;
+  if (plan === undefined) return conditions;
+  const message = keptMessage(facts);
+  if (message === "") return removeCondition(conditions, "SourceBroken");
+  const { generation } = facts.gathered.instance.meta;
+  const common = { type: "SourceBroken", status: "True", observedGeneration: generation } as const;
+  return setCondition(conditions, { ...common, reason: "SourceBroken", message }, facts.nowMs);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { LabelSelector } from "../../../src/model/declared.ts";
 import { matchesSelector } from "../../../src/model/label-selector.ts";
+import { compileDesired } from "../../../src/plan/instance/desired.ts";
 import { readAddressLines } from "../../../src/plan/lists/address-lines.ts";
 import {
   allowing,
@@ -11,7 +12,7 @@ import {
   createdMs,
   openGrant,
 } from "../../support/builders/declare.ts";
-import { desiredOf, entry, nowMs } from "../../support/builders/gathered.ts";
+import { anInventory, desiredOf, entry, gathered, nowMs } from "../../support/builders/gathered.ts";
 
 const missing = {
   state: "Missing",
@@ -32,7 +33,7 @@ describe("A compiled rule", () => {
 
   test("keeps its valid entries if others are invalid, and reports the positions of the invalid ones", () => {
     const rule = aRule("feed", { addresses: ["192.0.2.1", "198.51.100.7/24"], texts: ["192.0.2.2\nnonsense\n"] });
-    const { rules, holds } = desiredOf({ rules: [rule] });
+    const { rules } = desiredOf({ rules: [rule] });
     expect(rules[0]).toMatchObject({ verdict: "InvalidEntries" });
     expect([...(rules[0]?.entries ?? [])]).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
     expect(rules[0]?.rejected.map(({ source }) => source)).toStrictEqual([
@@ -40,7 +41,6 @@ describe("A compiled rule", () => {
       "ConfigMap edge/list-0, key list, line 2",
     ]);
     expect(rules[0]?.message).toMatch(/^2 entries are not applied\. spec\.addresses\[1\]: .*\.$/u);
-    expect(holds.map(({ scope }) => scope)).toStrictEqual([{ kind: "Rule", list: "blocklist", rule: "edge/feed" }]);
   });
 
   test("with many missing ConfigMaps names the first of them", () => {
@@ -52,24 +52,17 @@ describe("A compiled rule", () => {
     expect(rule?.message).toMatch(/^There is no ConfigMap 0\. .* There is no ConfigMap 7\. 56 more are missing\.$/u);
   });
 
-  test("with a missing ConfigMap keeps its other entries, and puts removals on hold", () => {
-    const { rules, holds } = desiredOf({
+  test("with a missing ConfigMap keeps its other entries", () => {
+    const { rules } = desiredOf({
       rules: [aRule("feed", { action: "Allow", addresses: ["192.0.2.1"], texts: [missing] })],
     });
     expect(rules[0]).toMatchObject({ verdict: "SourceMissing", message: "ConfigMap edge/feed does not exist." });
     expect(rules[0]?.entries.size).toBe(1);
-    const { source } = missing;
-    expect(holds).toStrictEqual([
-      {
-        scope: { kind: "Source", list: "allowlist", rule: "edge/feed", source },
-        reason: "WafIpRule edge/feed: ConfigMap edge/feed does not exist.",
-      },
-    ]);
   });
 
-  test("in a namespace without access declares nothing and puts nothing on hold", () => {
+  test("in a namespace without access declares nothing", () => {
     const instance = anInstance({ access: [] });
-    const { rules, holds, nextExpiryMs } = desiredOf({
+    const { rules, nextExpiryMs } = desiredOf({
       instance,
       rules: [blocking("other/feed", ["192.0.2.1"], { expiresAtMs: nowMs + 1, texts: [missing] })],
     });
@@ -78,32 +71,30 @@ describe("A compiled rule", () => {
     expect(rules[0]?.message).toContain(
       "does not grant access to namespace other: ask its owner to add the namespace to spec.access",
     );
-    expect(holds).toStrictEqual([]);
     expect(nextExpiryMs).toBeUndefined();
   });
 
-  test("in a namespace with unknown labels declares nothing, and puts removals on hold", () => {
+  test("in a namespace with unknown labels declares nothing", () => {
     const selector = { matchLabels: { team: "shop" }, matchExpressions: [] };
     const instance = anInstance({ access: [{ ...openGrant, namespaces: { from: "Selector", selector } }] });
     const rules = [blocking("other/feed", ["192.0.2.1"])];
     const unknown = desiredOf({ instance, rules });
     expect(unknown.rules[0]?.verdict).toBe("NotAllowed");
-    expect(unknown.holds.map(({ scope }) => scope)).toStrictEqual([
-      { kind: "Rule", list: "blocklist", rule: "other/feed" },
-    ]);
     const known = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "shop" }]]) });
     expect(known.rules[0]?.verdict).toBe("Accepted");
     const another = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "news" }]]) });
     // The guest must not learn the labels that the owner requires.
     expect(another.rules[0]?.message).not.toContain("team=shop");
-    expect(another.holds).toStrictEqual([]);
   });
 
-  test("with ten thousand invalid lines puts removals on hold with one sentence", () => {
+  test("with ten thousand invalid lines says so in one sentence", () => {
     const text = Array.from({ length: 10_000 }, (_, index) => `nonsense-${index}`).join("\n");
-    const { holds, rules } = desiredOf({ rules: [aRule("feed", { texts: [text] })] });
-    expect(holds).toHaveLength(1);
-    expect(holds[0]?.reason).toContain("line 1 (and 9999 more)");
+    const { rules, unread } = compileDesired(
+      gathered({ rules: [aRule("feed", { texts: [text] })] }),
+      nowMs,
+      anInventory(),
+    );
+    expect(unread.blocklist?.reason).toContain("line 1 (and 9999 more)");
     expect(rules[0]?.message.length).toBeLessThan(300);
   });
 });
@@ -121,11 +112,6 @@ describe("The expiry of a rule", () => {
     expect(desired.rules[0]).toMatchObject({ expired, expiresAtMs });
     expect(desired.rules[0]?.entries.size).toBe(expired ? 0 : 1);
     expect(desired.nextExpiryMs).toBe(expired ? undefined : expiresAtMs);
-  });
-
-  test("also ends its faults: removals are no longer on hold", () => {
-    const rule = blocking("old", ["nonsense"], { expiresAtMs: nowMs - 1, texts: [missing] });
-    expect(desiredOf({ rules: [rule] }).holds).toStrictEqual([]);
   });
 
   test("with the earliest time determines the next run", () => {
@@ -278,22 +264,6 @@ describe("Origins", () => {
       ["same", "Accepted"],
       ["young", "Conflict"],
     ]);
-  });
-
-  test("put all removals on hold while the labels of their namespace are unknown", () => {
-    const instance = anInstance({
-      access: [{ ...openGrant, namespaces: { from: "Selector", selector: { matchLabels: {}, matchExpressions: [] } } }],
-    });
-    const desired = desiredOf({ instance, origins: [anOrigin("a.example", { name: "other/a" })] });
-    expect(desired.holds.map(({ scope }) => scope)).toStrictEqual([{ kind: "All" }]);
-    expect(desired.origins.size).toBe(0);
-  });
-});
-
-describe("A broken source", () => {
-  test("puts the removals of both lists on hold", () => {
-    const desired = desiredOf({ brokenSources: ["rules/a.yaml can't be read."] });
-    expect(desired.holds).toStrictEqual([{ scope: { kind: "All" }, reason: "rules/a.yaml can't be read." }]);
   });
 });
 

@@ -8,7 +8,7 @@ import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory, OwnedOrigin } from "../../../src/model/inventory.ts";
 import type { Operation } from "../../../src/model/operation.ts";
 import { operationKey } from "../../../src/model/operation.ts";
-import { compileDesired } from "../../../src/plan/instance/desired.ts";
+import { compileDesired, type DesiredState } from "../../../src/plan/instance/desired.ts";
 import type { Observed } from "../../../src/model/observed.ts";
 import type { Plan } from "../../../src/plan/instance/plan.ts";
 import { planInstance } from "../../../src/plan/instance/plan.ts";
@@ -121,8 +121,13 @@ function worlds(policies: readonly ListPolicy[], brokenSources = false): fc.Arbi
 
 const writing = ["Additive", "Exclusive"] as const;
 
-function planned({ gathered, observed, inventory }: World): Plan {
-  return planInstance({ desired: compileDesired(gathered, nowMs), observed, inventory, nowMs });
+/** The record and the lists also decide conflicts, so a plan that changes them may be followed by another: only what is broken needs them. */
+function desiredIn({ gathered, inventory }: World): DesiredState {
+  return compileDesired(gathered, nowMs, gathered.brokenSources.length > 0 ? inventory : undefined);
+}
+
+function planned(world: World): Plan {
+  return planInstance({ ...world, desired: desiredIn(world), nowMs });
 }
 
 /** The state after all operations of its plan. */
@@ -185,12 +190,12 @@ describe("A plan, whatever is declared, shown and owned,", () => {
   test("results in lists of the declared, foreign and retained entries", () => {
     fc.assert(
       fc.property(worlds(writing), (world) => {
-        const desired = compileDesired(world.gathered, nowMs);
+        const desired = desiredIn(world);
         const after = carriedOut(world, planned(world)).observed;
         for (const list of listNames) {
           for (const wanted of desired.lists[list].keys()) expect(after.lists[list].has(wanted)).toBe(true);
           const isWhole = world.gathered.instance.policies[list] === "Exclusive";
-          if (!isWhole || desired.holds.length > 0) continue;
+          if (!isWhole || desired.unread[list] !== undefined) continue;
           expect(new Set(after.lists[list].keys())).toStrictEqual(new Set(desired.lists[list].keys()));
         }
       }),
@@ -201,7 +206,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
   test("never removes declared entries or, with Additive, unmanaged ones", () => {
     fc.assert(
       fc.property(worlds(["Additive", "Exclusive", "Observe"], true), (world) => {
-        const desired = compileDesired(world.gathered, nowMs);
+        const desired = desiredIn(world);
         for (const operation of planned(world).operations) {
           if (operation.kind === "RemoveOrigin") expect(operation.host).not.toBe(world.observed.primaryOrigin);
           if (operation.kind !== "RemoveEntry") continue;
@@ -221,7 +226,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
     fc.assert(
       fc.property(worlds(["Additive", "Exclusive", "Observe"], true), (world) => {
         const plan = planned(world);
-        const adopting = compileDesired(world.gathered, nowMs).rules.filter(
+        const adopting = desiredIn(world).rules.filter(
           ({ rule }) => rule.meta.annotations["wafsync.dev/adopt"] === "true",
         );
         const adopted = new Set(adopting.flatMap(({ entries }) => [...entries]));
@@ -302,7 +307,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
   test("never uncovers a declared entry that the list covered before", () => {
     fc.assert(
       fc.property(worlds(writing), (world) => {
-        const { lists } = compileDesired(world.gathered, nowMs);
+        const { lists } = desiredIn(world);
         const plan = planned(world);
         const seen = {
           blocklist: new Map(world.observed.lists.blocklist),

@@ -6,10 +6,9 @@ import { anInventory, entry, gathered, nowMs, observed, ownedBy } from "../../su
 
 const one = "192.0.2.1";
 const older = { meta: { createdAtMs: createdMs - 1 } };
-const list = "ConfigMap edge/list, key list";
 
 function desiredWith(rules: Parameters<typeof gathered>[0], managed: InventoryOverrides, shown?: ObservedOverrides) {
-  return compileDesired(gathered(rules), nowMs, anInventory(managed).entries, shown && observed(shown));
+  return compileDesired(gathered(rules), nowMs, anInventory(managed), shown && observed(shown));
 }
 
 describe("An entry in Block and in Allow", () => {
@@ -73,24 +72,13 @@ describe("An entry in Block and in Allow", () => {
     const isRecorded = how === "recorded";
     const owned = { blocklist: isRecorded ? merged : new Map(), allowlist: new Map() };
     const shown = observed({ blocklist: isRecorded ? [] : [network] });
-    const desired = compileDesired(gathered({ rules }), nowMs, owned, shown);
+    const desired = compileDesired(gathered({ rules }), nowMs, { ...anInventory(), entries: owned }, shown);
     expect(desired.rules.map(({ verdict }) => verdict)).toStrictEqual(["Conflict", "Accepted"]);
   });
 
   test("does not require the managed entries unless there is a conflict or a missing source", () => {
     expect(desiredWith({ rules: [blocking("a", [one]), allowing("b", ["192.0.2.2"])] }, {}).dependsOnManaged).toBe(
       false,
-    );
-  });
-
-  test("is not overridden by an Allow rule while its missing source keeps the block on hold", () => {
-    const missing = { state: "Missing", source: list, problem: `${list} does not exist.` } as const;
-    const rules = [aRule("feed", { texts: [missing] }), allowing("partner", [one, "192.0.2.2"])];
-    const owned = [ownedBy(one, ["edge/feed"], list), ownedBy("192.0.2.2", ["edge/former"])];
-    const desired = desiredWith({ rules }, { blocklist: owned });
-    expect([...desired.lists.allowlist.keys()]).toStrictEqual(["192.0.2.2"]);
-    expect(desired.rules.find(({ id }) => id === "edge/partner")?.message).toContain(
-      `The blocklist already contains ${one}, which was last declared by a source of WafIpRule edge/feed that is now missing`,
     );
   });
 

@@ -21,10 +21,6 @@ describe("An entry of a special-purpose network", () => {
     const desired = desiredOf({ instance, rules });
     expect(desired.rules.map(({ verdict }) => verdict)).toStrictEqual(["Accepted", "Accepted"]);
   });
-
-  test("puts no removals on hold, because it is readable", () => {
-    expect(desiredOf({ rules: [blocking("a", ["10.0.0.1"])] }).holds).toStrictEqual([]);
-  });
 });
 
 const feed = "WafFeed edge/threats";

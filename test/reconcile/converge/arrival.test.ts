@@ -29,18 +29,18 @@ async function holds({ source }: ReconcilePorts): Promise<readonly (readonly str
 }
 
 describe("An instance that continues another one", () => {
-  test("puts removals on hold for half a minute after it was first seen, in the cache and in fresh reads", async () => {
+  test("counts as incomplete for half a minute after it was first seen, in the cache and in fresh reads", async () => {
     const { ports, clock } = portsOf(continuing);
     const [reason] = (await ports.source.gather(name))?.brokenSources ?? [];
     expect(reason).toContain(
-      "The instance continues WafInstance old/shop: removals are on hold until 2026-01-01T00:00:30.000Z",
+      "The instance continues WafInstance old/shop: wafsync removes nothing until 2026-01-01T00:00:30.000Z",
     );
     expect(await holds(ports)).toStrictEqual([[reason], [reason]]);
     await clock.advance(arrivalMs);
     expect(await holds(ports)).toStrictEqual([[], []]);
   });
 
-  test("puts them on hold for the same time if the wall clock jumps", async () => {
+  test("counts as incomplete for the same time if the wall clock jumps", async () => {
     const { ports, clock } = portsOf(continuing);
     await ports.source.gather(name);
     clock.jumpWallClock(7_200_000);
@@ -50,12 +50,12 @@ describe("An instance that continues another one", () => {
     expect(await holds(ports)).toStrictEqual([[], []]);
   });
 
-  test("puts none on hold if files are the source, because removals already wait until these are unchanged", async () => {
+  test("is complete if files are the source, because removals already wait until these are unchanged", async () => {
     const { ports } = portsOf(continuing, { isSettled: () => true });
     expect(await holds(ports)).toStrictEqual([[], []]);
   });
 
-  test("is the only one that puts removals on hold", async () => {
+  test("is the only one that counts as incomplete", async () => {
     expect(await holds(portsOf(gathered()).ports)).toStrictEqual([[], []]);
   });
 });

@@ -208,7 +208,7 @@ describe("Before removals", () => {
     const { result } = await world.pass();
     expect(result).toStrictEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toStrictEqual([...addresses(3), "192.0.2.1"]);
-    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True SourceBroken");
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True Unconfirmed");
     expect(world.status.message(world.instance, "RemovalsHeld")).toContain("The API server does not answer.");
     expect(world.status.condition(world.instance, "Ready")).toBe("False Held");
     world.source.failConfirm(undefined);
@@ -247,14 +247,23 @@ describe("Before removals", () => {
       },
     ],
     ["an invalid line", { rules: [aRule("feed", { texts: ["192.0.2.1\nnonsense"] })] }],
-  ])("%s holds them", async (_what, broken) => {
+  ])("%s keeps the entries, before and after a restart", async (_what, broken) => {
     const world = await worldAfter(3);
     world.declare(broken);
     await world.pass();
     expect(world.waf.count("RemoveEntry")).toBe(0);
     expect(world.source.confirmCount).toBe(0);
-    expect(world.status.read(world.instance)).toMatchObject({ blocklist: { held: 3 } });
-    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True SourceBroken");
+    expect(world.status.condition(world.instance, "SourceBroken")).toBe("True SourceBroken");
+    expect(world.status.condition(world.instance, "Ready")).toBe("False SourceBroken");
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
+    world.restart();
+    await world.pass();
+    expect(world.waf.count("RemoveEntry")).toBe(0);
+    // The way out: the object, or the reference, is deleted.
+    world.declare({ rules: [], brokenSources: [] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
+    expect(world.status.condition(world.instance, "SourceBroken")).toBeUndefined();
   });
 });
 

@@ -181,13 +181,13 @@ describe("The sources of a rule", () => {
   });
 });
 
-test("The message about removals on hold consists of sentences, regardless of the reasons", async () => {
+test("The message about what is kept consists of sentences, regardless of the reasons", async () => {
   const world = await converged({ rules: [blocking("a", ["192.0.2.1"])] });
   world.declare({ rules: [], brokenSources: ["b.yaml:3: spec: is missing", "c.yaml:1: is no YAML"] });
   await world.pass();
-  const told = world.status.events.find(({ reason }) => reason === "RemovalsHeld");
+  const told = world.status.events.find(({ reason }) => reason === "SourceBroken");
   expect(told?.message).toContain(
-    "on hold because a source can't be read: b.yaml:3: spec: is missing. There is 1 more such reason. It was last declared",
+    "wafsync keeps 1 entry on the blocklist (192.0.2.1), last declared by WafIpRule edge/a: b.yaml:3: spec: is missing. There is 1 more such problem.",
   );
   expect(messageFaults(told?.message ?? "")).toStrictEqual([]);
 });

@@ -318,7 +318,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     }
   });
 
-  test("an object that only a newer wafsync understands puts its entries on hold, and reports this", async () => {
+  test("an object that only a newer wafsync understands is not taken for a deleted one, and reports this", async () => {
     const path = `${definition}/wafiprules.wafsync.dev`;
     const field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/reputation";
     const body = [{ op: "add", path: field, value: { type: "integer" } }];

@@ -359,7 +359,7 @@ describe("a confirmation before removals", () => {
     expect((await source.gather(main))?.rules).toHaveLength(2);
   });
 
-  test("puts removals on hold with a message if the files change for a minute, and ends at a signal", async () => {
+  test("counts as incomplete with a message if the files change for a minute, and ends at a signal", async () => {
     await using scratch = await scratchDirectory(files);
     const { source, clock } = await unsettled(scratch.path);
     const confirming = source.confirm(main, { beforeRemovals: true });

@@ -115,10 +115,12 @@ export interface Situation {
 /** The plan of a situation. */
 export function planOf(situation: Situation): Plan {
   const atMs = situation.nowMs ?? nowMs;
+  const inventory = anInventory(situation.inventory);
+  const shown = observed(situation.observed);
   return planInstance({
-    desired: desiredOf(situation.gathered, atMs),
-    observed: observed(situation.observed),
-    inventory: anInventory(situation.inventory),
+    desired: compileDesired(gathered(situation.gathered), atMs, inventory, shown),
+    observed: shown,
+    inventory,
     countsRemovals: situation.countsRemovals ?? false,
     nowMs: atMs,
   });

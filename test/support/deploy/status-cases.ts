@@ -58,6 +58,7 @@ const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next
   InventoryUnreadable: { Person: failed },
   Contested: { Person: failed, Retrying: working },
   Held: { Person: held },
+  SourceBroken: { Person: failed },
   Suspended: { Paused: paused },
 };
 
@@ -84,7 +85,7 @@ const acceptedVerdicts: Readonly<Record<Exclude<AcceptedReason, "Accepted" | "Pe
 type HeldCase = readonly [SyncedReason, Next, Verdict];
 const removalsHeldVerdicts: Readonly<Record<ReasonOf<"RemovalsHeld">, HeldCase>> = {
   TooManyRemovals: ["Held", "Person", held],
-  SourceBroken: ["Held", "Person", held],
+  Unconfirmed: ["Held", "Person", held],
   InventoryRestored: ["Held", "Person", held],
   ApprovalMismatch: ["Held", "Person", held],
   InventoryUnreadable: ["InventoryUnreadable", "Person", failed],

@@ -14,8 +14,9 @@ import type { Memory, Recorded } from "./oracle.ts";
 import {
   aggregates,
   isForbidden,
+  isRemembered,
+  mayBeDeclared,
   originRemovalForbidden,
-  removalForbidden,
   wantedEntries,
   wantedOrigins,
   writtenForRule,
@@ -69,7 +70,6 @@ export class Ledger {
   readonly #owners: Record<ListName, Map<Entry, Owner>> = { blocklist: new Map(), allowlist: new Map() };
   readonly #ownOrigins = new Set<string>();
   readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
-  readonly #approvedOrigins = new Set<string>();
   readonly #counts = new RemovalCounts();
   /** The time at which an inventory was last deleted with its instance. */
   #forgottenMs = 0;
@@ -101,13 +101,14 @@ export class Ledger {
   readonly memory: Memory = {
     shown: (list) => this.#owners[list],
     isRecorded: (list, entry) => recordedAs(this.#inventory(), list, entry).length > 0,
-    allowed: (entry) => {
-      const inventory = this.#inventory();
-      return recordedAs(inventory, "allowlist", entry).map((sent) => recordedOf(inventory, "allowlist", sent));
-    },
-    blocked: () => {
-      const inventory = this.#inventory();
-      return [...inventory.entries.blocklist.keys()].map((entry) => [entry, recordedOf(inventory, "blocklist", entry)]);
+    isAllowedAlready: (entry, shown) =>
+      recordedAs(this.#inventory(), "allowlist", entry).some((sent) => shown.has(sent)),
+    // What another instance recorded is unmanaged for this one, even if it left the entry behind.
+    recorded: (instance) => {
+      const inventory = this.#inventory(instance);
+      const on = (list: ListName) =>
+        [...inventory.entries[list].keys()].map((entry) => recordedOf(inventory, list, entry));
+      return { blocklist: on("blocklist"), allowlist: on("allowlist") };
     },
   };
 
@@ -291,16 +292,9 @@ export class Ledger {
     const before = new Set([...live, removed]);
     const after = new Set([...live, ...[...seen].filter((entry) => !own.has(entry))]);
     const [first, ...others] = moments.flatMap((atMs) => this.#bothWanted(confirmed, atMs, knowledge.seen, list));
-    // If a missing source may still declare the entry for the other list, this is a conflict: the rule for this list must wait.
-    const opposite = list === "blocklist" ? "allowlist" : "blocklist";
-    const isAwaited = (entry: Entry): boolean =>
-      recordedAs(this.#inventory(), opposite, entry).some(
-        (sent) => this.#forbidden(opposite, sent, { confirmed, moments }) !== undefined,
-      );
     return [...(first ?? [])].find(
       (entry) =>
         sharesAddress(entry, removed) &&
-        !isAwaited(entry) &&
         others.every((wanted) => wanted.has(entry)) &&
         isCoveredBy(entry, before) &&
         !isCoveredBy(entry, after),
@@ -384,9 +378,11 @@ export class Ledger {
     const { host, type, kind } = change;
     if (gathered?.instance.policies.origins === "Observe") complain("the policy is Observe");
     if (kind === "OriginAdded") {
-      if (gathered !== undefined && wantedOrigins(gathered).get(host) !== type) complain("no WafOrigin wants it");
-      else if (!declared.some((one) => wantedOrigins(one).get(host) === type))
-        complain("no WafOrigin that was declared since the process began wants it");
+      // Whether it was added is unknown, and its WafOrigin can't be read.
+      const mayWant = (one: Gathered): boolean =>
+        wantedOrigins(one).get(host) === type || this.#isRememberedOrigin(one, host, type, wall);
+      if (gathered !== undefined && !mayWant(gathered)) complain("no WafOrigin wants it");
+      else if (!declared.some(mayWant)) complain("no WafOrigin that was declared since the process began wants it");
       if (!this.#inventory().origins.has(host)) complain("the inventory does not say that it is managed");
       this.#ownOrigins.add(host);
       return;
@@ -400,10 +396,18 @@ export class Ledger {
     if (confirmed === undefined) return complain("no fresh read came before");
     if (this.#nowMs() - confirmedAtMs > confirmedForMs + callMsMax) complain("the last fresh read is too old");
     if (wantedOrigins(confirmed).get(host) === type) complain("a WafOrigin wants it");
-    if (this.#approvedOrigins.delete(host)) return;
     const owners = this.#ownersOfOrigin(host);
     const all = wall.shownSince(confirmedAtMs).map((atMs) => originRemovalForbidden(confirmed, owners, atMs));
     if (all[0] !== undefined && !all.includes(undefined)) complain(all[0]);
+  }
+
+  #isRememberedOrigin(gathered: Gathered, host: string, type: OriginChange["type"], wall: SimWall): boolean {
+    const record = this.#inventory().origins.get(host);
+    const moments = wall.shownSince(this.#nowMs() - callMsMax);
+    return (
+      record?.type.toLowerCase() === type &&
+      moments.some((atMs) => originRemovalForbidden(gathered, this.#ownersOfOrigin(host), atMs) !== undefined)
+    );
   }
 
   #ownersOfOrigin(host: string): readonly EntryOwner[] {
@@ -428,28 +432,25 @@ export class Ledger {
 
   /** A run has ended: only removals that may be on hold are reported as such, and a person can approve them by their hash. */
   reported({ plan, gathered, inventory, nowMs }: RunFacts, wall: SimWall): void {
-    const held = plan?.held;
-    if (held === undefined || inventory === undefined) return;
+    if (plan === undefined || inventory === undefined) return;
+    const { held, kept } = plan;
     const moments = [nowMs, ...wall.shownSince(this.#nowMs() - runMsMax)];
+    for (const { part, value, owners } of kept) {
+      // The plan was made with the previous record, and a rule may have expired since then.
+      const records = [inventory, this.#formerInventory ?? inventory];
+      const isJustified = moments.some((atMs) =>
+        part === "origins"
+          ? originRemovalForbidden(gathered, readOwners(owners), atMs) !== undefined
+          : records.some((one) => isRemembered(gathered, part, recordedOf(one, part, value as Entry), atMs)),
+      );
+      if (!isJustified) this.violation(`${value} is kept (${part}), though nothing that can't be read may want it`);
+    }
+    if (held === undefined) return;
     const entries: Record<ListName | "origins", string[]> = { blocklist: [], allowlist: [], origins: [] };
-    for (const { host, owners } of held.origins) {
-      entries.origins.push(host);
-      if (gathered.unconfirmed !== undefined) continue;
-      if (moments.every((atMs) => originRemovalForbidden(gathered, readOwners(owners), atMs) === undefined))
-        this.violation(`${host} is kept as an origin, though nothing that can't be read may want it`);
-    }
-    for (const list of listNames) {
-      for (const { entry, holds } of held.removals[list]) {
-        entries[list].push(entry);
-        if (holds.length === 0 || gathered.unconfirmed !== undefined) continue;
-        // The plan was made with the previous record, and a rule may have expired since then.
-        const records = [inventory, this.#formerInventory ?? inventory].map((one) => recordedOf(one, list, entry));
-        const isDue = moments.every((atMs) =>
-          records.every((recorded) => removalForbidden(gathered, list, recorded, atMs) === undefined),
-        );
-        if (isDue) this.violation(`${entry} is kept on the ${list}, though nothing that can't be read may want it`);
-      }
-    }
+    for (const { host } of held.origins) entries.origins.push(host);
+    for (const list of listNames) for (const { entry } of held.removals[list]) entries[list].push(entry);
+    if (held.obstacle?.kind === "Unconfirmed" && gathered.unconfirmed === undefined)
+      this.violation("Removals are on hold, though a fresh read confirmed what is declared");
     if (held.hash !== undefined) this.#reported.set(held.hash, entries);
   }
 
@@ -480,19 +481,13 @@ export class Ledger {
           this.violation(`No person approved the removal of ${entry}`);
       }
     }
-    for (const host of approval.origins) {
-      const isKnown = reported?.origins.includes(host) === true && this.#given.has(hash);
-      if (isKnown || before.approval?.origins.has(host) === true) this.#approvedOrigins.add(host);
-      else if (reported !== undefined || !this.#given.has(hash))
-        this.violation(`No person approved the removal of origin ${host}`);
-    }
   }
 
-  /** At each of the moments: a rule that has expired at one of them puts nothing on hold. */
+  /** An entry that no record assigns to a rule stays while something can't be read that may declare it. */
   #forbidden(list: ListName, entry: Entry, { confirmed, moments }: Basis): string | undefined {
-    // What another instance recorded is unmanaged for this one, even if it left the entry behind.
     const recorded = recordedOf(this.#inventory(confirmed.instance.meta), list, entry);
-    const all = moments.map((atMs) => removalForbidden(confirmed, list, recorded, atMs));
+    if (recorded.owners.length > 0) return undefined;
+    const all = moments.map((atMs) => mayBeDeclared(confirmed, list, atMs));
     return all.includes(undefined) ? undefined : all[0];
   }
 
@@ -573,6 +568,8 @@ function recordedOf(inventory: Inventory, list: ListName, entry: Entry): Recorde
   return {
     entry,
     owners: record === undefined ? [] : readOwners(record.owners),
+    isLeaving: record?.missingSinceMs !== undefined || inventory.allowed[list].pending.has(entry),
+    isMerged: record?.lines !== undefined,
     hasEntriesOf: (source) => all.some(({ owners }) => readOwners(owners).some((owner) => owner.source === source)),
   };
 }

@@ -18,7 +18,7 @@ export const listMutations: readonly Mutation[] = [
     "a removal is no longer approved after its entry is declared again":
       "return next.hash === before.hash && sizeOf(next) === sizeOf(before); → return next.hash === before.hash;",
     "an approval applies to exactly the named removals":
-      'const isGranted = hash !== undefined && hash === annotation; → const isGranted = hash !== undefined && (annotation ?? "") !== "";',
+      'if (hash !== undefined && hash === annotation) { → if (hash !== undefined && (annotation ?? "") !== "") {',
     "an approval survives a crash":
       "const isApproved = approval?.removals[list].has(entry) === true; → const isApproved = approval !== undefined && requests === undefined;",
     "a list that may have ten entries is treated as a list of ten":
@@ -34,9 +34,9 @@ export const listMutations: readonly Mutation[] = [
     "an inventory that is older than the status puts removals on hold":
       "if (version >= reported) return undefined; → if (version >= 0) return undefined;",
   }),
-  ...breaks("src/plan/lists/removal-guard.ts", "test/plan/lists/holds.test.ts", {
-    "approvals do not apply to unconfirmed removals":
-      'return kind === "Unconfirmed" || kind === "Restored" || approval → return kind === "Restored" || approval',
+  ...breaks("src/plan/lists/removal-guard.ts", "test/plan/instance/remembered.test.ts", {
+    "a failed fresh read puts all removals on hold, approved or not":
+      "removals[list] = obstacle === undefined ? guarded[list].held : fresh; → removals[list] = guarded[list].held;",
   }),
   ...breaks("src/plan/lists/removal-guard.ts", "test/reconcile/converge/aggregate.test.ts", {
     "the guards count the declared entries that a removal uncovers":
@@ -44,7 +44,7 @@ export const listMutations: readonly Mutation[] = [
   }),
   ...breaks("src/reconcile/converge/run-state.ts", "test/reconcile/converge/safety.test.ts", {
     "a restored inventory stays recognizable until it is accepted":
-      "const version = held?.restored === undefined ? Math.max → const version = held?.restored !== null ? Math.max",
+      'held?.obstacle?.kind !== "Restored" ? Math.max → held?.obstacle?.kind !== "Unconfirmed" ? Math.max',
     "a fresh read is valid for 30 s":
       "this.ports.clock.monotonicMs() - this.#confirmedMs < confirmedForMs; → this.#confirmedMs < Infinity;",
     "a stale cache does not remove retained entries from the inventory":
@@ -129,10 +129,6 @@ export const listMutations: readonly Mutation[] = [
   ...breaks("src/reconcile/converge/observe-waf.ts", "test/reconcile/converge/safety.test.ts", {
     "lists of another WAF do not change the record": "return moved; → return undefined;",
   }),
-  ...breaks("src/plan/instance/desired.ts", "simulation", {
-    "a broken source puts removals on hold":
-      "const holds: Hold[] = [...gathered.brokenSources, ...origins.held].map( → const holds: Hold[] = [...origins.held].map(",
-  }),
   ...breaks("src/plan/instance/desired.ts", "test/plan/instance/guests.test.ts", {
     "a guest's origin is not protected from blocks":
       'verdict === "Accepted" && isOwnersOf(instance, origin) → verdict === "Accepted" && (isOwnersOf(instance, origin) || origin.host !== "")',
@@ -141,41 +137,44 @@ export const listMutations: readonly Mutation[] = [
     "unmanaged entries stay when an `Exclusive` instance is deleted":
       'return policy === "Exclusive" ? "Additive" : policy; → return policy;',
   }),
-  ...breaks("src/plan/instance/draft-rule.ts", "simulation", {
-    "a missing ConfigMap or an invalid line puts removals on hold":
-      "if (!expired) holds.push( → if (expired && !expired) holds.push(",
+  ...breaks("src/plan/instance/remembered.ts", "simulation", {
+    "a file that can't be read counts as declaring what the record says":
+      "if (this.everything !== undefined) return this.everything;\n    const { invalidObjects, brokenReferences } → const { invalidObjects, brokenReferences }",
+    "a broken reference counts as declaring what its object last declared":
+      "if (broken !== undefined) return [{ ...broken, id, source }]; →",
+    "an invalid line counts as declaring what its rule last declared": "else push(this.#byRule, rule, part); →",
+    "an entry whose removal has begun is not declared again because a source breaks":
+      "return record.missingSinceMs !== undefined || pending.has(entry); → return record.sinceMs === -1 && pending.has(entry);",
   }),
-  ...breaks("src/plan/lists/holds.ts", "simulation", {
-    "removals of unrelated entries are not on hold":
-      "if (this.#isEmpty || owners === unknownOwners) return this.#all;\n    const known → if (this.#all.length >= 0) return this.#all;\n    const known",
-    "an invalid line puts removals of the entries that its rule last declared on hold":
-      'if (scope.kind === "Rule") push(byRule, scope.rule, hold); →',
-    "a broken reference puts removals of its object's entries on hold":
-      "...ofNamespace, ...this.#ofObjects.on(owner)]; → ...ofNamespace];",
+  ...breaks("src/plan/instance/remembered.ts", "test/plan/instance/remembered.test.ts", {
+    "a missing source counts as declaring what it last declared":
+      "if (source !== undefined && recorded.has(source)) push(this.#bySource, source, part); → if (source !== undefined && recorded.has(source)) void part;",
+    "an unknown source counts as declaring what a possibly renamed rule last declared":
+      "if (source !== undefined && !recorded.has(source)) push(this.#byNamespace, namespaceOfRule(rule), part); →",
+    "a typo in `metadata.namespace` in a file does not delete the object's entries":
+      "(existing?.has(key) === false ? this.#renamed.get(plainKey(ref)) : undefined) → (existing?.has(key) === null ? this.#renamed.get(plainKey(ref)) : undefined)",
+    "a rule that can't be read retains its entries in the record":
+      "if (id !== undefined && found.length > 0) this.#unknown.add(id); →",
   }),
-  ...breaks("src/plan/lists/holds.ts", "test/plan/lists/holds.test.ts", {
-    "a missing source puts removals of the entries that it last declared on hold":
-      "const ofSource = source === undefined ? [] : (bySource.get(source) ?? []); → const ofSource = source === undefined ? [] : [];",
-    "an unknown source puts removals of the entries of a possibly renamed rule on hold":
-      "push(byNamespace, namespaceOfRule(scope.rule), hold); →",
+  ...breaks("src/plan/instance/draft-rule.ts", "test/plan/instance/remembered.test.ts", {
+    "remembered entries are guarded":
+      "guardEntries(guards, list, places, { except, grant, merged: lines }) → { entries: new Set(inOrder), cutFrom: new Map<Entry, Entry>(), places, except, guards, list }",
+    "remembered entries count for the grant of a guest":
+      "const fitting = grant === undefined ? left : quota → const fitting = grant !== null ? left : quota",
   }),
-  ...breaks("src/plan/lists/holds.ts", "test/plan/instance/broken-references.test.ts", {
-    "a broken reference of a `WafOrigin` puts the removal of its origin on hold":
-      "return [...this.#everything, ...readOwners(owners).flatMap((owner) => this.#ofObjects.on(owner))]; → return owners === null ? [] : this.#everything;",
+  ...breaks("src/plan/origins/desired-origins.ts", "test/plan/instance/remembered.test.ts", {
+    "a broken reference of a `WafOrigin` keeps its origin":
+      "for (const [host, { origin }] of recalled) wanted.set(host, origin); →",
   }),
-  ...breaks("src/plan/instance/broken-references.ts", "test/plan/instance/broken-references.test.ts", {
-    "a typo in `metadata.namespace` in a file puts removals of the object's entries on hold":
-      "(existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined) → (existing?.has(key) === null ? renamed.get(plainKey(ref)) : undefined)",
-  }),
-  ...breaks("src/plan/lists/ownership.ts", "test/plan/lists/holds.test.ts", {
-    "owners that can't be read stay recorded as owners, even if other rules declare the entry":
-      "const owners = joinOwners(wantedBy.owners, this.#input.unreadable(before.owners)); → const { owners } = wantedBy;",
+  ...breaks("src/plan/instance/list-draft.ts", "test/plan/instance/remembered.test.ts", {
+    "unrecorded entries stay on an Exclusive list while something can't be read":
+      "const kept = unread[list] === undefined ? [] : all.filter(isUnknown); → const kept = unread[list] === null ? all.filter(isUnknown) : [];",
   }),
   ...breaks("src/plan/lists/ownership.ts", "simulation", {
     "`Additive` removes only managed entries":
-      "record !== undefined && !isRetained(record, existingRules); → !isRetained(record, existingRules);",
+      "record !== undefined && !isRetained(record, existingRules, unknownRules); → record?.retainedBy === undefined;",
     "only entries that are missing from the list are deleted from the record":
-      "if (isLeft(entry, before, rules !== undefined) || (isMissing && wasMissing(before))) { → if (isLeft(entry, before, rules !== undefined) || rules === undefined) {",
+      "if (isLeft(before, rules !== undefined) || (isMissing && wasMissing(before))) { → if (isLeft(before, rules !== undefined) || rules === undefined) {",
     "an entry that is missing from only one read stays in the record":
       "windowMs === 0 || (missingSinceMs → windowMs >= 0 || (missingSinceMs",
     "only an annotated rule adopts entries":
@@ -185,14 +184,11 @@ export const listMutations: readonly Mutation[] = [
     "a read that missed an entry is not its own confirmation, even if the clock was set back":
       "Math.max(nowMs, readAtMs)); → nowMs);",
     "entries that a deleted rule retains stay on the list":
-      "record !== undefined && !isRetained(record, existingRules); → record !== undefined;",
+      "record !== undefined && !isRetained(record, existingRules, unknownRules); → record !== undefined;",
     "entries that a deleted rule retains become unmanaged, even if another rule declares them":
-      "(isDeclared || !input.exclusive) && isRetained( → !isDeclared && !input.exclusive && isRetained(",
+      "mayForget && (isDeclared || !input.exclusive) && isRetained( → mayForget && !isDeclared && !input.exclusive && isRetained(",
     "an entry is deleted from the record only by a read after `consistencyWindow`":
       "readAtMs - missingSinceMs >= windowMs → readAtMs - missingSinceMs >= 0",
-  }),
-  ...breaks("src/plan/origins/origin-plan.ts", "simulation", {
-    "broken sources put removals of origins on hold": "if (isHeld) continue; →",
   }),
   ...breaks("src/plan/origins/origin-plan.ts", "test/reconcile/converge/adoption.test.ts", {
     "a former refusal does not prevent the adoption of an origin":
@@ -220,7 +216,7 @@ export const listMutations: readonly Mutation[] = [
     "of two rules with the same entry, the older one takes precedence":
       "if (other === undefined) winners.set(entry, first); → if (other?.rule.list !== rule.list) winners.set(entry, first);",
     "a list that shows an unmanaged entry holds it in a conflict":
-      "this.#isShown(list, entry) || this.isRecorded(list, entry) → this.isRecorded(list, entry)",
+      "this.#isShown(list, entry) || recorded[list].of(entry).length > 0 → recorded[list].of(entry).length > 0",
     "a block that the record has holds a conflict, whatever the lists show":
       "return listNames.find((list) => → return listNames.findLast((list) =>",
     "a merged Block entry that nobody recorded takes precedence, too":
@@ -237,8 +233,6 @@ export const listMutations: readonly Mutation[] = [
   ...breaks("src/plan/lists/protect-others.ts", "test/plan/instance/guests.test.ts", {
     "an Allow entry of a guest that is no longer on the list lifts no block":
       "sentAs?.of(entry).some((sent) => shown?.allowlist.has(sent) !== false) === true; → sentAs?.of(entry).some(() => shown !== null) === true;",
-    "a guest's Allow entry does not unblock an entry whose removal is on hold":
-      "for (const { entry, namespaces } of held()) for (const namespace of namespaces) add(entry, namespace); →",
   }),
   ...breaks("src/plan/lists/protect-others.ts", "simulation", {
     "a guest's Allow entry does not unblock addresses of other namespaces":

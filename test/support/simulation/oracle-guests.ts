@@ -27,8 +27,12 @@ export class Granted {
     return grant !== undefined && grant.kinds.includes("WafIpRule") && grant.actions.includes(action);
   }
 
-  /** The entries that count. */
-  of({ rule: { meta, action } }: GatheredRule, entries: readonly Entry[]): readonly Entry[] {
+  /** The entries that count. @param merged networks whose width was judged before they were merged */
+  of(
+    { rule: { meta, action } }: GatheredRule,
+    entries: readonly Entry[],
+    merged: ReadonlySet<Entry>,
+  ): readonly Entry[] {
     const grant = this.#instance.access[0];
     if (meta.namespace === this.#instance.meta.namespace || grant === undefined) return entries;
     const used = this.#used.get(meta.namespace) ?? new Set<string>();
@@ -37,26 +41,18 @@ export class Granted {
       const key = `${action} ${entry}`;
       const { ipv4, ipv6 } = grant.minPrefixLength;
       const isTooWide = isIpv6(entry) ? lengthOf(entry, 128) < ipv6 : lengthOf(entry, 32) < ipv4;
-      if (isTooWide || (!used.has(key) && used.size >= grant.maxEntries)) return false;
+      if ((isTooWide && !merged.has(entry)) || (!used.has(key) && used.size >= grant.maxEntries)) return false;
       used.add(key);
       return true;
     });
   }
 }
 
-/** Only the owner unblocks entries that another namespace declares, or may declare in a source that currently can't be read. */
-export function withoutLifted(
-  declared: readonly Claim[],
-  held: readonly Claim[],
-  isAllowedAlready: (entry: Entry) => boolean,
-  loses: (claim: Claim) => boolean,
-): readonly Claim[] {
-  const claims = [...declared, ...held];
-  return declared.filter((claim) => {
+/** Only the owner unblocks entries that another namespace declares. */
+export function withoutLifted(claims: readonly Claim[], isAllowedAlready: (entry: Entry) => boolean): readonly Claim[] {
+  return claims.filter((claim) => {
     if (claim.isOwners) return true;
-    const others = claims.filter(
-      (other) => other.list !== claim.list && other.namespace !== claim.namespace && !loses(other),
-    );
+    const others = claims.filter((other) => other.list !== claim.list && other.namespace !== claim.namespace);
     if (claim.list === "blocklist") {
       return !others.some(({ isOwners, entry }) => isOwners && isCoveredBy(claim.entry, [entry]));
     }

@@ -5,6 +5,8 @@ import type { EntryOwner } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/address/entry.ts";
 import { parseDeclaredEntry } from "../../../src/address/entry.ts";
 import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
+import type { ObjectName } from "../../../src/model/resource.ts";
+import { aRule } from "../builders/declare.ts";
 import { type Claim, Granted, withoutLifted } from "./oracle-guests.ts";
 import { isCoveredBy, isIpv6, lengthOf, sharesAddress, without } from "./oracle-networks.ts";
 
@@ -18,10 +20,10 @@ export interface Memory {
   readonly shown: (list: ListName) => ReadonlyMap<Entry, unknown>;
   /** As itself, or merged into others. */
   readonly isRecorded: (list: ListName, entry: Entry) => boolean;
-  /** How the entry is recorded for the allowlist: as itself, or merged into others. */
-  readonly allowed: (entry: Entry) => readonly Recorded[];
-  /** The recorded entries of the blocklist, with the rules that last declared each. */
-  readonly blocked: () => Iterable<readonly [Entry, Recorded]>;
+  /** Whether an entry of the allowlist is on it, as itself, or merged into others that are. */
+  readonly isAllowedAlready: (entry: Entry, shown: ReadonlyMap<Entry, unknown>) => boolean;
+  /** What is recorded for an instance, by list. */
+  readonly recorded: (instance: ObjectName) => Readonly<Record<ListName, readonly Recorded[]>>;
 }
 
 /**
@@ -30,7 +32,6 @@ export interface Memory {
  */
 export function wantedEntries(declared: Gathered, nowMs: number, memory: Memory): Wanted {
   const gathered = withJudgedClients(declared, nowMs);
-  const { allowed, blocked } = memory;
   const merged = { blocklist: new Set<Entry>(), allowlist: new Set<Entry>() };
   const holds = (list: ListName, entry: Entry): boolean => {
     const shown = memory.shown(list);
@@ -39,11 +40,26 @@ export function wantedEntries(declared: Gathered, nowMs: number, memory: Memory)
   };
   const claims: Claim[] = [];
   const granted = new Granted(gathered.instance);
+  const remembered = rememberedIn(gathered, granted, memory, nowMs);
+  for (const { rule, entries, merged: sent } of remembered.values()) {
+    if (gathered.rules.includes(rule)) continue;
+    const { namespace } = rule.rule.meta;
+    for (const entry of granted.of(rule, entries, sent))
+      claims.push({
+        entry,
+        list: listOfRule(rule),
+        namespace,
+        isOwners: namespace === gathered.instance.meta.namespace,
+      });
+  }
   for (const rule of oldestFirst(gathered.rules)) {
     if (isOver(rule, nowMs) || !granted.admits(rule)) continue;
     const list = listOfRule(rule);
     const { namespace } = rule.rule.meta;
-    for (const entry of granted.of(rule, [...writtenForRule(gathered, rule)])) {
+    const written = writtenForRule(gathered, rule);
+    const { entries = [], merged: sent = new Set<Entry>() } = remembered.get(keyOf(list, rule.rule.meta)) ?? {};
+    const kept = entries.filter((entry) => !written.has(entry));
+    for (const entry of granted.of(rule, [...kept, ...written], sent)) {
       if (rule.rule.aggregate) merged[list].add(entry);
       claims.push({ entry, list, namespace, isOwners: namespace === gathered.instance.meta.namespace });
     }
@@ -57,21 +73,9 @@ export function wantedEntries(declared: Gathered, nowMs: number, memory: Memory)
     if (holds("blocklist", entry)) return "blocklist";
     return holds("allowlist", entry) ? "allowlist" : lists[0];
   };
-  const withReadableFiles = { ...gathered, brokenSources: [] };
-  const isSourceMissing = gathered.rules.some(({ texts }) => texts.some(({ state }) => state === "Missing"));
   const kept = withoutLifted(
     claims.filter(({ entry, list }) => winnerOf(entry) === list),
-    claims.some(({ isOwners, list }) => !isOwners && list === "allowlist")
-      ? heldBlocks(gathered, blocked(), nowMs)
-      : [],
-    (entry) => allowed(entry).some((recorded) => memory.shown("allowlist").has(recorded.entry)),
-    // If a missing source may still declare an entry for the allowlist, a Block entry loses this conflict.
-    ({ list, entry }) =>
-      list === "blocklist" &&
-      isSourceMissing &&
-      allowed(entry).some(
-        (recorded) => removalForbidden(withReadableFiles, "allowlist", recorded, nowMs) !== undefined,
-      ),
+    (entry) => memory.isAllowedAlready(entry, memory.shown("allowlist")),
   );
   const on = (list: ListName) => new Set(kept.flatMap((claim) => (claim.list === list ? [claim.entry] : [])));
   return { blocklist: on("blocklist"), allowlist: on("allowlist") };
@@ -102,15 +106,100 @@ function withJudgedClients(gathered: Gathered, nowMs: number): Gathered {
   return { ...gathered, rules };
 }
 
-/** Recorded Block entries that an unreadable source may still declare, as claims of the namespaces that last declared them. */
-function heldBlocks(gathered: Gathered, blocked: Iterable<readonly [Entry, Recorded]>, nowMs: number): Claim[] {
-  return [...blocked].flatMap(([entry, recorded]) =>
-    recorded.owners.flatMap((owner): Claim[] => {
-      if (removalForbidden(gathered, "blocklist", { ...recorded, owners: [owner] }, nowMs) === undefined) return [];
-      const namespace = owner.name.slice(0, owner.name.indexOf("/"));
-      return [{ entry, list: "blocklist", namespace, isOwners: namespace === gathered.instance.meta.namespace }];
-    }),
-  );
+/** What a rule counts as declaring, because the record says so. */
+interface Remembered {
+  /** The rule, or one that stands in for an object that can't be read. */
+  readonly rule: GatheredRule;
+  /** Ordered by their text. */
+  readonly entries: Entry[];
+  /** Those that are merged networks. */
+  readonly merged: Set<Entry>;
+}
+
+/** What broken sources, objects and references last declared, apart from entries whose removal has begun. */
+function rememberedIn(
+  gathered: Gathered,
+  granted: Granted,
+  memory: Pick<Memory, "recorded">,
+  nowMs: number,
+): ReadonlyMap<string, Remembered> {
+  const found = new Map<string, Remembered>();
+  if (!isAnythingBroken(gathered)) return found;
+  const recorded = memory.recorded(gathered.instance.meta);
+  for (const list of ["blocklist", "allowlist"] as const) {
+    const rules = gathered.rules.filter(
+      (rule) => !isOver(rule, nowMs) && granted.admits(rule) && listOfRule(rule) === list,
+    );
+    for (const one of recorded[list].toSorted((a, b) => (a.entry < b.entry ? -1 : 1))) {
+      if (one.isLeaving) continue;
+      for (const meta of one.owners.flatMap((owner) => rememberersOf(gathered, rules, one, owner, nowMs))) {
+        const key = keyOf(list, meta);
+        const rule = rules.find((other) => keyOf(list, other.rule.meta) === key) ?? standIn(gathered, list, meta);
+        const of = found.get(key) ?? { rule, entries: [], merged: new Set() };
+        found.set(key, of);
+        for (const entry of withoutExcepted(rule, one.entry)) {
+          if (isForbidden(gathered, list, entry, one.isMerged) || of.entries.includes(entry)) continue;
+          of.entries.push(entry);
+          if (one.isMerged) of.merged.add(entry);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+function isAnythingBroken({ brokenSources, brokenReferences, rules }: Gathered): boolean {
+  return brokenSources.length > 0 || (brokenReferences?.objects.size ?? 0) > 0 || rules.some(isBroken);
+}
+
+function isBroken(rule: GatheredRule): boolean {
+  const isMissing = rule.texts.some(({ state }) => state === "Missing");
+  return isMissing || textsOf(rule).some((text) => !parseDeclaredEntry(text).ok);
+}
+
+/** The rules that count as declaring what this owner last declared: the owner itself, or the rules that have its source now. */
+function rememberersOf(
+  gathered: Gathered,
+  rules: readonly GatheredRule[],
+  { hasEntriesOf }: Recorded,
+  owner: EntryOwner,
+  nowMs: number,
+): readonly Named[] {
+  const [namespace = "", name = ""] = owner.name.split("/");
+  if (gathered.brokenSources.length > 0 || isMisplaced(gathered, owner, nowMs))
+    return [{ kind: owner.kind, namespace, name }];
+  const isOwn = ({ rule: { meta } }: GatheredRule): boolean =>
+    meta.kind === owner.kind && fullName(meta) === owner.name;
+  const lacks = ({ texts }: GatheredRule, isRecorded: boolean): boolean =>
+    texts.some(
+      ({ state, source }) =>
+        state === "Missing" && (isRecorded ? hasEntriesOf(source) && source === owner.source : !hasEntriesOf(source)),
+    );
+  const isWholeBroken = (rule: GatheredRule): boolean =>
+    lacks(rule, false) || textsOf(rule).some((text) => !parseDeclaredEntry(text).ok);
+  const metas = (some: readonly GatheredRule[]): Named[] => some.map(({ rule }) => rule.meta);
+  const own = rules.filter((rule) => isOwn(rule) && (isWholeBroken(rule) || lacks(rule, true)));
+  if (own.length > 0) return metas(own);
+  const ofSource = rules.filter((rule) => lacks(rule, true));
+  if (ofSource.length > 0 || gathered.rules.some((rule) => isOwn(rule) && !rule.rule.meta.deleting))
+    return metas(ofSource);
+  return metas(rules.filter((rule) => rule.rule.meta.namespace === namespace && lacks(rule, false)));
+}
+
+interface Named {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function keyOf(list: ListName, { kind, namespace, name }: Named): string {
+  return `${list} ${kind} ${namespace}/${name}`;
+}
+
+/** Nothing else is known of it. */
+function standIn({ instance }: Gathered, list: ListName, { namespace, name }: Named): GatheredRule {
+  const { rule } = aRule(`${namespace}/${name}`, { action: list === "blocklist" ? "Block" : "Allow" });
+  return { rule: { ...rule, instance: instance.meta }, texts: [] };
 }
 
 /** The entries that a rule may add to its list, independent of other rules. */
@@ -130,12 +219,13 @@ function listOfRule({ rule }: GatheredRule): ListName {
 function entriesOf(rule: GatheredRule): Entry[] {
   return textsOf(rule).flatMap((text) => {
     const parsed = parseDeclaredEntry(text);
-    if (!parsed.ok) return [];
-    const except = isIpv6(parsed.entry)
-      ? []
-      : rule.rule.except.filter((network) => sharesAddress(network, parsed.entry));
-    return except.length === 0 ? [parsed.entry] : without(parsed.entry, except);
+    return parsed.ok ? withoutExcepted(rule, parsed.entry) : [];
   });
+}
+
+function withoutExcepted({ rule }: GatheredRule, entry: Entry): readonly Entry[] {
+  const except = isIpv6(entry) ? [] : rule.except.filter((network) => sharesAddress(network, entry));
+  return except.length === 0 ? [entry] : without(entry, except);
 }
 
 /** The parts of the record that show which entries an unreadable source may still declare. */
@@ -145,37 +235,33 @@ export interface Recorded {
   readonly owners: readonly EntryOwner[];
   /** Whether the record contains an entry of this source. */
   readonly hasEntriesOf: (source: string) => boolean;
+  /** Its removal was allowed after a fresh read, and perhaps done. */
+  readonly isLeaving: boolean;
+  /** Several declared entries were merged into it. */
+  readonly isMerged: boolean;
 }
 
-/** Why this entry must not be removed without an approval, if there is a reason. */
-export function removalForbidden(
-  gathered: Gathered,
-  list: ListName,
-  { entry, owners, hasEntriesOf }: Recorded,
-  nowMs: number,
-): string | undefined {
+/** Why something may declare an entry that the record assigns to no rule, if there is a reason. */
+export function mayBeDeclared(gathered: Gathered, list: ListName, nowMs: number): string | undefined {
   if (gathered.brokenSources.length > 0) return "a source is broken";
-  const lost = owners.find((owner) => isMisplaced(gathered, owner, nowMs));
-  if (lost !== undefined) return `the reference of ${lost.name} is broken`;
-  const stray = owners.length === 0 ? unattachedFor(gathered, list, entry, nowMs) : undefined;
-  if (stray !== undefined) return `${stray} is unattached, and declares it`;
-  const existing = new Set(gathered.rules.flatMap(({ rule: { meta } }) => (meta.deleting ? [] : [fullName(meta)])));
-  for (const rule of gathered.rules) {
-    const { meta } = rule.rule;
-    if (isOver(rule, nowMs) || listOfRule(rule) !== list) continue;
-    const isOwner = owners.length === 0 || owners.some(({ name }) => name === fullName(meta));
-    if (isOwner && textsOf(rule).some((text) => !parseDeclaredEntry(text).ok))
-      return `${meta.name} has an invalid entry`;
-    for (const { state, source } of rule.texts) {
-      if (state !== "Missing") continue;
-      const isRenamed = owners.some(({ name }) => !existing.has(name) && name.startsWith(`${meta.namespace}/`));
-      const mayWant = hasEntriesOf(source)
-        ? owners.length === 0 || owners.some((owner) => owner.source === source)
-        : isOwner || isRenamed;
-      if (mayWant) return `${source} of ${meta.name} is missing`;
-    }
-  }
-  return undefined;
+  const stray = [...(gathered.brokenReferences?.objects.values() ?? [])].find(({ declared }) => {
+    if (!("action" in declared)) return false;
+    const rule: GatheredRule = { rule: declared, texts: [] };
+    return !isOver(rule, nowMs) && listOfRule(rule) === list;
+  });
+  if (stray !== undefined) return `${stray.declared.meta.name} is unattached`;
+  const granted = new Granted(gathered.instance);
+  const broken = gathered.rules.find(
+    (rule) => !isOver(rule, nowMs) && granted.admits(rule) && listOfRule(rule) === list && isBroken(rule),
+  );
+  return broken && `${broken.rule.meta.name} is broken`;
+}
+
+/** Whether a rule counts as declaring the entry because something can't be read. */
+export function isRemembered(gathered: Gathered, list: ListName, recorded: Recorded, nowMs: number): boolean {
+  if (recorded.owners.length === 0) return mayBeDeclared(gathered, list, nowMs) !== undefined;
+  const only = { blocklist: [], allowlist: [], [list]: [{ ...recorded, isLeaving: false }] };
+  return rememberedIn(gathered, new Granted(gathered.instance), { recorded: () => only }, nowMs).size > 0;
 }
 
 /** Why this origin must not be removed without an approval, if there is a reason. */
@@ -187,23 +273,6 @@ export function originRemovalForbidden(
   if (gathered.brokenSources.length > 0) return "a source is broken";
   const lost = owners.find((owner) => isMisplaced(gathered, owner, nowMs));
   return lost === undefined ? undefined : `the reference of ${lost.name} is broken`;
-}
-
-/** The name of a rule without an instance that may declare the entry, or addresses of it. */
-function unattachedFor(
-  { brokenReferences }: Gathered,
-  list: ListName,
-  entry: Entry,
-  nowMs: number,
-): string | undefined {
-  for (const { declared } of brokenReferences?.objects.values() ?? []) {
-    if (!("action" in declared)) continue;
-    const rule: GatheredRule = { rule: declared, texts: [] };
-    if (isOver(rule, nowMs) || listOfRule(rule) !== list) continue;
-    const isUnread = declared.addressesFrom.length + declared.feeds.length > 0;
-    if (isUnread || declared.addresses.some((text) => sharesAddress(text, entry))) return fullName(declared.meta);
-  }
-  return undefined;
 }
 
 /** Whether the object exists, with this name or, in a directory, in another namespace, while its instance does not exist. */
@@ -266,8 +335,8 @@ function ageOf(a: Aged, b: Aged): number {
 }
 
 /** Whether a guard of the instance forbids the entry on this list. */
-export function isForbidden(gathered: Gathered, list: ListName, entry: Entry): boolean {
-  if (isTooWide(gathered, list, entry) || isSpecial(gathered, entry)) return true;
+export function isForbidden(gathered: Gathered, list: ListName, entry: Entry, isMerged = false): boolean {
+  if ((!isMerged && isTooWide(gathered, list, entry)) || isSpecial(gathered, entry)) return true;
   if (list === "allowlist" || isIpv6(entry)) return false;
   return protectedNetworks(gathered).some((network) => sharesAddress(network, entry));
 }

@@ -4,24 +4,27 @@ import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts
 
 const annotation = "wafsync.dev/approve-removals";
 
-async function syncedWorld(): Promise<ConvergeWorld> {
-  return await converged({ rules: [blocking("first", addresses(3))] });
+/** Removes more entries than the guards allow. */
+async function heldWorld(): Promise<ConvergeWorld> {
+  const world = await converged({ rules: [blocking("first", addresses(3))] });
+  approve(world, "");
+  world.declare({ rules: [] });
+  await world.pass();
+  return world;
 }
 
 function approve(world: ConvergeWorld, hash: string, location = ""): void {
-  world.declare({ instance: anInstance({ meta: { annotations: { [annotation]: hash }, location } }) });
+  const meta = { annotations: { [annotation]: hash }, location };
+  world.declare({ instance: anInstance({ meta, guards: { maxRemovals: 0 } }) });
 }
 
 function heldPlan(world: ConvergeWorld): string {
   return (world.status.read(world.instance) as { heldPlan: string }).heldPlan;
 }
 
-describe("One invalid line in a rule", () => {
-  test("is overridden by an approval of exactly these removals, once", async () => {
-    const world = await syncedWorld();
-    const odd = blocking("first", ["nonsense"]);
-    world.declare({ rules: [odd] });
-    await world.pass();
+describe("Removals on hold", () => {
+  test("continue after an approval of exactly these removals, once", async () => {
+    const world = await heldWorld();
     const hash = heldPlan(world);
     approve(world, hash);
     await world.pass();
@@ -34,7 +37,7 @@ describe("One invalid line in a rule", () => {
 
     world.declare({ rules: [blocking("first", addresses(3))] });
     await world.pass();
-    world.declare({ rules: [odd] });
+    world.declare({ rules: [] });
     await world.pass();
     expect(world.waf.lists.blocklist).toHaveLength(3);
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True ApprovalMismatch");
@@ -46,9 +49,8 @@ describe("One invalid line in a rule", () => {
     expect(heldPlan(world)).not.toBe(hash);
   });
 
-  test("in a directory, reports the file for the approval and no kubectl command", async () => {
-    const world = await syncedWorld();
-    world.declare({ rules: [blocking("first", ["nonsense"])] });
+  test("in a directory, name the file for the approval and no kubectl command", async () => {
+    const world = await heldWorld();
     approve(world, "", "waf/shop.yaml:1");
     await world.pass();
     const message = world.status.message(world.instance, "RemovalsHeld");
