@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { apiKey, domain, withSimulator } from "../support/processes/call-simulator.ts";
+import { apiKey, domain, startSimulated } from "../support/processes/call-simulator.ts";
 
 const wrongKey = { success: false, message: "Bad API Key Value" };
 const missingKey = { success: false, message: "Missing parameter api_key" };
@@ -23,37 +23,33 @@ describe("keys", () => {
     ["GET", "/api/logs/scroll"],
   ] as const;
 
-  test.each(endpoints)("%s %s without a key is a 403 that says so", async (method, path) => {
-    await withSimulator({}, async ({ call }) => {
-      for (const slash of ["", "/"]) {
-        const reply = await call(method, path + slash, method === "GET" ? {} : { form: { ip: "192.0.2.1" } });
+  test.each(endpoints)(
+    "%s %s is a 403 without the domain if the key is missing or wrong, and says which",
+    async (method, path) => {
+      const { call } = await startSimulated();
+      for (const target of [path, `${path}/`]) {
+        const reply = await call(method, target, method === "GET" ? {} : { form: { ip: "192.0.2.1" } });
         expect([reply.status, reply.json]).toStrictEqual([403, missingKey]);
       }
-    });
-  });
-
-  test.each(endpoints)("%s %s with a wrong key is a 403 without the domain", async (method, path) => {
-    await withSimulator({}, async ({ call }) => {
-      const target = method === "GET" ? `${path}?api_key=wrong` : path;
-      const reply = await call(method, target, method === "GET" ? {} : { form: { api_key: "wrong" } });
+      const options = method === "GET" ? {} : { form: { api_key: "wrong" } };
+      const reply = await call(method, method === "GET" ? `${path}?api_key=wrong` : path, options);
       expect([reply.status, reply.json]).toStrictEqual([403, wrongKey]);
-    });
-  });
+    },
+  );
 
   test("a key in the wrong place does not count", async () => {
-    await withSimulator({}, async ({ call, simulator }) => {
-      const inQuery = await call("POST", `/api/blocklist_ip?api_key=${encodedKey}&ip=192.0.2.1`);
-      expect([inQuery.status, inQuery.json]).toStrictEqual([403, missingKey]);
-      const asJson = await call("POST", "/api/blocklist_ip", {
-        form: JSON.stringify({ api_key: apiKey, ip: "192.0.2.1" }),
-        contentType: "application/json",
-      });
-      expect([asJson.status, asJson.json]).toStrictEqual([403, missingKey]);
-      const inBody = await call("POST", "/clear", { form: { api_key: apiKey } });
-      expect([inBody.status, inBody.json]).toStrictEqual([403, missingKey]);
-      expect(simulator.waf(apiKey).counters.changes).toBe(0);
-      expect(simulator.unauthorized).toBe(3);
+    const { call, simulator } = await startSimulated();
+    const inQuery = await call("POST", `/api/blocklist_ip?api_key=${encodedKey}&ip=192.0.2.1`);
+    expect([inQuery.status, inQuery.json]).toStrictEqual([403, missingKey]);
+    const asJson = await call("POST", "/api/blocklist_ip", {
+      form: JSON.stringify({ api_key: apiKey, ip: "192.0.2.1" }),
+      contentType: "application/json",
     });
+    expect([asJson.status, asJson.json]).toStrictEqual([403, missingKey]);
+    const inBody = await call("POST", "/clear", { form: { api_key: apiKey } });
+    expect([inBody.status, inBody.json]).toStrictEqual([403, missingKey]);
+    expect(simulator.waf(apiKey).counters.changes).toBe(0);
+    expect(simulator.unauthorized).toBe(3);
   });
 
   test("each key gives access only to its own WAF", async () => {
@@ -61,12 +57,11 @@ describe("keys", () => {
       { key: "staging-key", domain: "staging.example" },
       { key: "production-key", domain: "www.example" },
     ];
-    await withSimulator({ keys }, async ({ call, simulator }) => {
-      const added = await call("POST", "/api/blocklist_ip", { form: { api_key: "staging-key", ip: "192.0.2.1" } });
-      expect(added.json).toMatchObject({ success: true, domain: "staging.example" });
-      expect(simulator.waf("staging-key").blocklist).toStrictEqual(["192.0.2.1"]);
-      expect(simulator.waf("production-key").blocklist).toStrictEqual([]);
-    });
+    const { call, simulator } = await startSimulated({ keys });
+    const added = await call("POST", "/api/blocklist_ip", { form: { api_key: "staging-key", ip: "192.0.2.1" } });
+    expect(added.json).toMatchObject({ success: true, domain: "staging.example" });
+    expect(simulator.waf("staging-key").blocklist).toStrictEqual(["192.0.2.1"]);
+    expect(simulator.waf("production-key").blocklist).toStrictEqual([]);
   });
 });
 
@@ -74,65 +69,60 @@ describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
   const other = list === "blocklist" ? "allowlist" : "blocklist";
 
   test("is read as a bare array, written entry by entry, and independent of the other list", async () => {
-    await withSimulator({}, async ({ read, write, simulator }) => {
-      expect((await read(`/api/${list}_ips`)).text).toBe("[]");
-      for (const ip of ["192.0.2.1", "2001:db8::/32"]) {
-        const added = await write("POST", `/api/${list}_ip`, { ip });
-        expect([added.status, added.json]).toStrictEqual([200, acceptance]);
-      }
-      expect((await read(`/api/${list}_ips/`)).json).toStrictEqual(["192.0.2.1", "2001:db8::/32"]);
-      expect((await read(`/api/${other}_ips`)).json).toStrictEqual([]);
-      const removed = await write("DELETE", `/api/${list}_ip/`, { ip: "192.0.2.1" });
-      expect([removed.status, removed.json]).toStrictEqual([200, acceptance]);
-      expect((await read(`/api/${list}_ips`)).json).toStrictEqual(["2001:db8::/32"]);
-      expect(simulator.waf(apiKey).counters.changes).toBe(3);
-    });
+    const { read, write, simulator } = await startSimulated();
+    expect((await read(`/api/${list}_ips`)).text).toBe("[]");
+    for (const ip of ["192.0.2.1", "2001:db8::/32"]) {
+      const added = await write("POST", `/api/${list}_ip`, { ip });
+      expect([added.status, added.json]).toStrictEqual([200, acceptance]);
+    }
+    expect((await read(`/api/${list}_ips/`)).json).toStrictEqual(["192.0.2.1", "2001:db8::/32"]);
+    expect((await read(`/api/${other}_ips`)).json).toStrictEqual([]);
+    const removed = await write("DELETE", `/api/${list}_ip/`, { ip: "192.0.2.1" });
+    expect([removed.status, removed.json]).toStrictEqual([200, acceptance]);
+    expect((await read(`/api/${list}_ips`)).json).toStrictEqual(["2001:db8::/32"]);
+    expect(simulator.waf(apiKey).counters.changes).toBe(3);
   });
 
   test("rejects writes that change nothing, with the domain in the response", async () => {
-    await withSimulator({}, async ({ write, simulator }) => {
-      simulator.waf(apiKey).add(list, ["10.1.2.3/8"]);
-      const refusals = [
-        await write("POST", `/api/${list}_ip`, { ip: "10.1.2.3/8" }),
-        await write("POST", `/api/${list}_ip`, { ip: "10.0.0.0/8" }),
-        await write("POST", `/api/${list}_ip`, { ip: "not an address" }),
-        await write("DELETE", `/api/${list}_ip`, { ip: "192.0.2.9" }),
-        await write("DELETE", `/api/${list}_ip`, { ip: "300.0.0.1" }),
-        await write("DELETE", `/api/${list}_ip`, { ip: "10.0.0.0/8" }),
-      ];
-      for (const reply of refusals) expect([reply.status, reply.json]).toStrictEqual([400, refusal]);
-      expect(simulator.waf(apiKey)[list]).toStrictEqual(["10.1.2.3/8"]);
-      expect(simulator.waf(apiKey).counters).toMatchObject({ changes: 0, refusals: 6, deletionsInOtherSpelling: 1 });
-    });
+    const { write, simulator } = await startSimulated();
+    simulator.waf(apiKey).add(list, ["10.1.2.3/8"]);
+    const refusals = [
+      await write("POST", `/api/${list}_ip`, { ip: "10.1.2.3/8" }),
+      await write("POST", `/api/${list}_ip`, { ip: "10.0.0.0/8" }),
+      await write("POST", `/api/${list}_ip`, { ip: "not an address" }),
+      await write("DELETE", `/api/${list}_ip`, { ip: "192.0.2.9" }),
+      await write("DELETE", `/api/${list}_ip`, { ip: "300.0.0.1" }),
+      await write("DELETE", `/api/${list}_ip`, { ip: "10.0.0.0/8" }),
+    ];
+    for (const reply of refusals) expect([reply.status, reply.json]).toStrictEqual([400, refusal]);
+    expect(simulator.waf(apiKey)[list]).toStrictEqual(["10.1.2.3/8"]);
+    expect(simulator.waf(apiKey).counters).toMatchObject({ changes: 0, refusals: 6, deletionsInOtherSpelling: 1 });
   });
 
   test("accepts parameters only by their exact names", async () => {
-    await withSimulator({}, async ({ write, simulator }) => {
-      for (const form of [{}, { IP: "192.0.2.1" }, { ips: "192.0.2.1" }, { ip: "" }]) {
-        const reply = await write("POST", `/api/${list}_ip`, form);
-        expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message: "Missing parameter ip" }]);
-      }
-      expect(simulator.waf(apiKey)[list]).toStrictEqual([]);
-      expect(simulator.waf(apiKey).counters.unknownParameters).toBe(2);
-    });
+    const { write, simulator } = await startSimulated();
+    for (const form of [{}, { IP: "192.0.2.1" }, { ips: "192.0.2.1" }, { ip: "" }]) {
+      const reply = await write("POST", `/api/${list}_ip`, form);
+      expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message: "Missing parameter ip" }]);
+    }
+    expect(simulator.waf(apiKey)[list]).toStrictEqual([]);
+    expect(simulator.waf(apiKey).counters.unknownParameters).toBe(2);
   });
 
   test("can be configured to accept any spelling in a deletion", async () => {
-    await withSimulator({ deletionSpelling: "Any" }, async ({ write, simulator }) => {
-      simulator.waf(apiKey).add(list, ["10.1.2.3/8"]);
-      expect((await write("DELETE", `/api/${list}_ip`, { ip: "10.0.0.0/8" })).status).toBe(200);
-    });
+    const { write, simulator } = await startSimulated({ deletionSpelling: "Any" });
+    simulator.waf(apiKey).add(list, ["10.1.2.3/8"]);
+    expect((await write("DELETE", `/api/${list}_ip`, { ip: "10.0.0.0/8" })).status).toBe(200);
   });
 
   test("accepts removals in the spelling that it shows, whatever that is", async () => {
-    await withSimulator({ spelling: "Expanded" }, async ({ read, write, simulator }) => {
-      await write("POST", `/api/${list}_ip`, { ip: "2001:db8::1" });
-      const [shown] = (await read(`/api/${list}_ips`)).json as string[];
-      expect(shown).toBe("2001:0db8:0000:0000:0000:0000:0000:0001");
-      expect((await write("DELETE", `/api/${list}_ip`, { ip: "2001:db8::1" })).status).toBe(400);
-      expect((await write("DELETE", `/api/${list}_ip`, { ip: shown ?? "" })).status).toBe(200);
-      expect(simulator.waf(apiKey)[list]).toStrictEqual([]);
-    });
+    const { read, write, simulator } = await startSimulated({ spelling: "Expanded" });
+    await write("POST", `/api/${list}_ip`, { ip: "2001:db8::1" });
+    const [shown] = (await read(`/api/${list}_ips`)).json as string[];
+    expect(shown).toBe("2001:0db8:0000:0000:0000:0000:0000:0001");
+    expect((await write("DELETE", `/api/${list}_ip`, { ip: "2001:db8::1" })).status).toBe(400);
+    expect((await write("DELETE", `/api/${list}_ip`, { ip: shown ?? "" })).status).toBe(200);
+    expect(simulator.waf(apiKey)[list]).toStrictEqual([]);
   });
 });
 
@@ -152,40 +142,36 @@ describe("methods and paths", () => {
     ["POST", `/clear/${encodedKey}/index.html`, 404],
     ["GET", "/", 404],
   ])("%s %s is rejected", async (method, path, status) => {
-    await withSimulator({}, async ({ call, simulator }) => {
-      const reply = await call(method, path, method === "GET" ? {} : { form: { api_key: apiKey, ip: "192.0.2.1" } });
-      expect([reply.status, reply.json]).toStrictEqual([status, failure]);
-      expect(simulator.unknownCalls).toBe(1);
-      expect(JSON.stringify(simulator.requests())).not.toContain(encodedKey);
-    });
+    const { call, simulator } = await startSimulated();
+    const reply = await call(method, path, method === "GET" ? {} : { form: { api_key: apiKey, ip: "192.0.2.1" } });
+    expect([reply.status, reply.json]).toStrictEqual([status, failure]);
+    expect(simulator.unknownCalls).toBe(1);
+    expect(JSON.stringify(simulator.requests())).not.toContain(encodedKey);
   });
 
   test("a repeated parameter is rejected", async () => {
-    await withSimulator({}, async ({ call }) => {
-      const form = `api_key=${encodedKey}&ip=192.0.2.1&ip=192.0.2.2`;
-      const reply = await call("POST", "/api/blocklist_ip", { form });
-      expect([reply.status, reply.json]).toStrictEqual([400, failure]);
-    });
+    const { call } = await startSimulated();
+    const form = `api_key=${encodedKey}&ip=192.0.2.1&ip=192.0.2.2`;
+    const reply = await call("POST", "/api/blocklist_ip", { form });
+    expect([reply.status, reply.json]).toStrictEqual([400, failure]);
   });
 
   test("a base path is a prefix of every path", async () => {
-    await withSimulator({ basePath: "/v1/" }, async ({ read, call, simulator }) => {
-      expect(simulator.baseUrl).toMatch(/\/v1$/u);
-      expect((await read("/api/origins")).status).toBe(200);
-      const outside = new URL("/api/origins", simulator.baseUrl).href.replace(simulator.baseUrl, "");
-      expect((await fetch(outside)).status).toBe(404);
-      expect((await call("GET", "x/api/origins")).status).toBe(404);
-    });
+    const { read, call, simulator } = await startSimulated({ basePath: "/v1/" });
+    expect(simulator.baseUrl).toMatch(/\/v1$/u);
+    expect((await read("/api/origins")).status).toBe(200);
+    const outside = new URL("/api/origins", simulator.baseUrl).href.replace(simulator.baseUrl, "");
+    expect((await fetch(outside)).status).toBe(404);
+    expect((await call("GET", "x/api/origins")).status).toBe(404);
   });
 
   test("a body that is too long is a 413 without effect", async () => {
-    await withSimulator({}, async ({ call, simulator }) => {
-      const reply = await call("POST", "/api/blocklist_ip", {
-        form: `api_key=${encodedKey}&ip=192.0.2.1&x=${"x".repeat(70_000)}`,
-      });
-      expect([reply.status, reply.json]).toStrictEqual([413, failure]);
-      expect(simulator.waf(apiKey).blocklist).toStrictEqual([]);
+    const { call, simulator } = await startSimulated();
+    const reply = await call("POST", "/api/blocklist_ip", {
+      form: `api_key=${encodedKey}&ip=192.0.2.1&x=${"x".repeat(70_000)}`,
     });
+    expect([reply.status, reply.json]).toStrictEqual([413, failure]);
+    expect(simulator.waf(apiKey).blocklist).toStrictEqual([]);
   });
 });
 
@@ -195,12 +181,11 @@ describe("the cache", () => {
     ["GET", `/clear/${encodedKey}`],
     ["POST", `/clear/${encodedKey}/`],
   ])("is cleared by %s with the key in the path", async (method, path) => {
-    await withSimulator({}, async ({ call, simulator }) => {
-      const reply = await call(method, path);
-      expect([reply.status, reply.json]).toStrictEqual([200, acceptance]);
-      expect(simulator.waf(apiKey).counters.cacheClears).toBe(1);
-      expect(simulator.waf(apiKey).requestCount(`${method} /clear`)).toBe(1);
-    });
+    const { call, simulator } = await startSimulated();
+    const reply = await call(method, path);
+    expect([reply.status, reply.json]).toStrictEqual([200, acceptance]);
+    expect(simulator.waf(apiKey).counters.cacheClears).toBe(1);
+    expect(simulator.waf(apiKey).requestCount(`${method} /clear`)).toBe(1);
   });
 
   test.each([
@@ -209,32 +194,30 @@ describe("the cache", () => {
     ["/clear/", missingKey],
     ["/clear", missingKey],
   ])("%s is a 403", async (path, body) => {
-    await withSimulator({}, async ({ call }) => {
-      const reply = await call("POST", path);
-      expect([reply.status, reply.json]).toStrictEqual([403, body]);
-    });
+    const { call } = await startSimulated();
+    const reply = await call("POST", path);
+    expect([reply.status, reply.json]).toStrictEqual([403, body]);
   });
 });
 
 describe("origins", () => {
   test("a read shows only the primary, whatever was added", async () => {
-    await withSimulator({}, async ({ read, write, simulator }) => {
-      const answers = [
-        await write("POST", "/api/origins", { origin: "Origin-2.shop.example", origin_type: "alternate" }),
-        await write("POST", "/api/origins/", { origin: "192.0.2.7", origin_type: "backup" }),
-      ];
-      for (const reply of answers) expect([reply.status, reply.json]).toStrictEqual([200, { success: true, domain }]);
-      const shown = { success: true, domain, origin: "origin-1.shop.example" };
-      expect((await read("/api/origins")).json).toStrictEqual(shown);
-      expect((await read("/api/origins/")).json).toStrictEqual(shown);
-      expect(simulator.waf(apiKey).origins).toStrictEqual([
-        { host: "origin-2.shop.example", type: "alternate" },
-        { host: "192.0.2.7", type: "backup" },
-      ]);
-      const removed = await write("DELETE", "/api/origins", { origin: "192.0.2.7" });
-      expect([removed.status, removed.json]).toStrictEqual([200, { success: true, domain }]);
-      expect(simulator.waf(apiKey).origins).toHaveLength(1);
-    });
+    const { read, write, simulator } = await startSimulated();
+    const answers = [
+      await write("POST", "/api/origins", { origin: "Origin-2.shop.example", origin_type: "alternate" }),
+      await write("POST", "/api/origins/", { origin: "192.0.2.7", origin_type: "backup" }),
+    ];
+    for (const reply of answers) expect([reply.status, reply.json]).toStrictEqual([200, { success: true, domain }]);
+    const shown = { success: true, domain, origin: "origin-1.shop.example" };
+    expect((await read("/api/origins")).json).toStrictEqual(shown);
+    expect((await read("/api/origins/")).json).toStrictEqual(shown);
+    expect(simulator.waf(apiKey).origins).toStrictEqual([
+      { host: "origin-2.shop.example", type: "alternate" },
+      { host: "192.0.2.7", type: "backup" },
+    ]);
+    const removed = await write("DELETE", "/api/origins", { origin: "192.0.2.7" });
+    expect([removed.status, removed.json]).toStrictEqual([200, { success: true, domain }]);
+    expect(simulator.waf(apiKey).origins).toHaveLength(1);
   });
 
   test.each([
@@ -246,10 +229,9 @@ describe("origins", () => {
     ["DELETE", { origin: "origin-1.shop.example" }],
     ["DELETE", { origin: "unknown.example" }],
   ] as const)("%s %j is refused", async (method, form) => {
-    await withSimulator({}, async ({ write }) => {
-      const reply = await write(method, "/api/origins", form);
-      expect([reply.status, reply.json]).toStrictEqual([400, refusal]);
-    });
+    const { write } = await startSimulated();
+    const reply = await write(method, "/api/origins", form);
+    expect([reply.status, reply.json]).toStrictEqual([400, refusal]);
   });
 
   test.each([
@@ -258,19 +240,17 @@ describe("origins", () => {
     ["POST", { origin: "a.example", type: "backup" }, "origin_type"],
     ["DELETE", {}, "origin"],
   ] as const)("%s %j misses a parameter", async (method, form, name) => {
-    await withSimulator({}, async ({ write }) => {
-      const reply = await write(method, "/api/origins", form);
-      expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message: `Missing parameter ${name}` }]);
-    });
+    const { write } = await startSimulated();
+    const reply = await write(method, "/api/origins", form);
+    expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message: `Missing parameter ${name}` }]);
   });
 
   test("another host becomes primary, and the former primary can then be removed", async () => {
-    await withSimulator({}, async ({ read, write, control, simulator }) => {
-      await write("POST", "/api/origins", { origin: "b.example", origin_type: "backup" });
-      await control("POST", "/primary", { origin: "b.example" });
-      expect((await read("/api/origins")).json).toMatchObject({ origin: "b.example" });
-      expect((await write("DELETE", "/api/origins", { origin: "origin-1.shop.example" })).status).toBe(200);
-      expect(simulator.waf(apiKey).origins).toStrictEqual([]);
-    });
+    const { read, write, control, simulator } = await startSimulated();
+    await write("POST", "/api/origins", { origin: "b.example", origin_type: "backup" });
+    await control("POST", "/primary", { origin: "b.example" });
+    expect((await read("/api/origins")).json).toMatchObject({ origin: "b.example" });
+    expect((await write("DELETE", "/api/origins", { origin: "origin-1.shop.example" })).status).toBe(200);
+    expect(simulator.waf(apiKey).origins).toStrictEqual([]);
   });
 });

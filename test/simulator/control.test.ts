@@ -5,7 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import { makeLogEntry } from "../../src/simulator/log-entries.ts";
 import type { LogPage } from "../../src/simulator/simulated-logs.ts";
 import { describeSimulator, startSimulator } from "../../src/simulator/start-simulator.ts";
-import { apiKey, domain, withSimulator } from "../support/processes/call-simulator.ts";
+import { apiKey, domain, startSimulated } from "../support/processes/call-simulator.ts";
 
 const ok = { ok: true };
 const twoKeys = [
@@ -14,154 +14,145 @@ const twoKeys = [
 ];
 
 test("the state shows lists, origins, counters and settings, and no key anywhere", async () => {
-  await withSimulator({}, async ({ read, write, control }) => {
-    await write("POST", "/api/blocklist_ip", { ip: "192.0.2.1" });
-    await write("POST", "/api/blocklist_ip", { ip: apiKey });
-    await write("POST", "/api/origins", { origin: "b.example", origin_type: "backup" });
-    await read("/api/allowlist_ips");
-    const state = await control("GET", "/state");
-    expect(state.json).toMatchObject({
-      wafs: [
-        {
-          domain,
-          plan: "Advanced",
-          primaryOrigin: "origin-1.shop.example",
-          origins: [{ host: "b.example", type: "backup" }],
-          blocklist: ["192.0.2.1"],
-          blocklistSize: 1,
-          allowlist: [],
-          counters: {
-            requests: 4,
-            changes: 2,
-            refusals: 1,
-            byEndpoint: { "POST /api/blocklist_ip": 2, "POST /api/origins": 1, "GET /api/allowlist_ips": 1 },
-          },
-          inFlight: 0,
-          maxInFlight: 1,
-          overlaps: 0,
+  const { read, write, control } = await startSimulated();
+  await write("POST", "/api/blocklist_ip", { ip: "192.0.2.1" });
+  await write("POST", "/api/blocklist_ip", { ip: apiKey });
+  await write("POST", "/api/origins", { origin: "b.example", origin_type: "backup" });
+  await read("/api/allowlist_ips");
+  const state = await control("GET", "/state");
+  expect(state.json).toMatchObject({
+    wafs: [
+      {
+        domain,
+        plan: "Advanced",
+        primaryOrigin: "origin-1.shop.example",
+        origins: [{ host: "b.example", type: "backup" }],
+        blocklist: ["192.0.2.1"],
+        blocklistSize: 1,
+        allowlist: [],
+        counters: {
+          requests: 4,
+          changes: 2,
+          refusals: 1,
+          byEndpoint: { "POST /api/blocklist_ip": 2, "POST /api/origins": 1, "GET /api/allowlist_ips": 1 },
         },
-      ],
-      settings: { latencyMs: 0, spelling: "AsGiven", overlap: "Refuse" },
-      faults: [],
-      unauthorized: 0,
-      internalErrors: [],
-    });
-    const requests = await control("GET", "/requests?limit=2");
-    expect(requests.json).toMatchObject([
-      { method: "POST", path: "/api/origins", domain, status: 200, parameters: { origin: "b.example" } },
-      { method: "GET", path: "/api/allowlist_ips", domain, status: 200, parameters: {} },
-    ]);
-    const all = await control("GET", "/requests");
-    for (const secret of [apiKey, encodeURIComponent(apiKey), new URLSearchParams({ a: apiKey }).toString().slice(2)]) {
-      expect(state.text + all.text).not.toContain(secret);
-    }
-    expect((await control("GET", "/state?lists=false")).json).toMatchObject({ wafs: [{ blocklistSize: 1 }] });
-    expect((await control("GET", "/state?lists=false")).text).not.toContain("192.0.2.1");
+        inFlight: 0,
+        maxInFlight: 1,
+        overlaps: 0,
+      },
+    ],
+    settings: { latencyMs: 0, spelling: "AsGiven", overlap: "Refuse" },
+    faults: [],
+    unauthorized: 0,
+    internalErrors: [],
   });
+  const requests = await control("GET", "/requests?limit=2");
+  expect(requests.json).toMatchObject([
+    { method: "POST", path: "/api/origins", domain, status: 200, parameters: { origin: "b.example" } },
+    { method: "GET", path: "/api/allowlist_ips", domain, status: 200, parameters: {} },
+  ]);
+  const all = await control("GET", "/requests");
+  for (const secret of [apiKey, encodeURIComponent(apiKey), new URLSearchParams({ a: apiKey }).toString().slice(2)]) {
+    expect(state.text + all.text).not.toContain(secret);
+  }
+  expect((await control("GET", "/state?lists=false")).json).toMatchObject({ wafs: [{ blocklistSize: 1 }] });
+  expect((await control("GET", "/state?lists=false")).text).not.toContain("192.0.2.1");
 });
 
 test("entries are edited without the API", async () => {
-  await withSimulator({ keys: twoKeys }, async ({ read, control, simulator }) => {
-    const added = await control("POST", "/entries", { domain, entries: ["192.0.2.1", "10.1.2.3/8", "192.0.2.1/32"] });
-    expect(added.json).toStrictEqual({
-      ok: true,
-      changed: 2,
-      problems: [{ entry: "192.0.2.1/32", problem: "AlreadyListed" }],
-    });
-    await control("POST", "/entries", { domain: "second.example", list: "allowlist", entries: ["2001:db8::1"] });
-    expect((await read("/api/blocklist_ips")).json).toStrictEqual(["192.0.2.1", "10.1.2.3/8"]);
-    expect((await control("DELETE", "/entries", { domain, entries: ["10.0.0.0/8"] })).json).toMatchObject({
-      changed: 1,
-    });
-    expect(simulator.waf(apiKey).blocklist).toStrictEqual(["192.0.2.1"]);
-    expect(simulator.waf("second-key").allowlist).toStrictEqual(["2001:db8::1"]);
-    expect(simulator.waf(apiKey).counters.changes).toBe(0);
+  const { read, control, simulator } = await startSimulated({ keys: twoKeys });
+  const added = await control("POST", "/entries", { domain, entries: ["192.0.2.1", "10.1.2.3/8", "192.0.2.1/32"] });
+  expect(added.json).toStrictEqual({
+    ok: true,
+    changed: 2,
+    problems: [{ entry: "192.0.2.1/32", problem: "AlreadyListed" }],
   });
+  await control("POST", "/entries", { domain: "second.example", list: "allowlist", entries: ["2001:db8::1"] });
+  expect((await read("/api/blocklist_ips")).json).toStrictEqual(["192.0.2.1", "10.1.2.3/8"]);
+  expect((await control("DELETE", "/entries", { domain, entries: ["10.0.0.0/8"] })).json).toMatchObject({
+    changed: 1,
+  });
+  expect(simulator.waf(apiKey).blocklist).toStrictEqual(["192.0.2.1"]);
+  expect(simulator.waf("second-key").allowlist).toStrictEqual(["2001:db8::1"]);
+  expect(simulator.waf(apiKey).counters.changes).toBe(0);
 });
 
 test("faults are queued, listed and removed", async () => {
-  await withSimulator({}, async ({ read, control }) => {
-    const rule = { match: { method: "GET", nth: 2 }, times: 3, effect: { kind: "SuccessFalse", status: 503 } };
-    expect((await control("POST", "/faults", [rule, { effect: { kind: "RateLimited" } }])).status).toBe(200);
-    expect((await read("/api/origins")).status).toBe(429);
-    expect((await read("/api/origins")).status).toBe(503);
-    expect((await control("GET", "/faults")).json).toStrictEqual([{ rule, seen: 2, left: 2 }]);
-    expect((await control("DELETE", "/faults")).json).toStrictEqual(ok);
-    expect((await read("/api/origins")).status).toBe(200);
-  });
+  const { read, control } = await startSimulated();
+  const rule = { match: { method: "GET", nth: 2 }, times: 3, effect: { kind: "SuccessFalse", status: 503 } };
+  expect((await control("POST", "/faults", [rule, { effect: { kind: "RateLimited" } }])).status).toBe(200);
+  expect((await read("/api/origins")).status).toBe(429);
+  expect((await read("/api/origins")).status).toBe(503);
+  expect((await control("GET", "/faults")).json).toStrictEqual([{ rule, seen: 2, left: 2 }]);
+  expect((await control("DELETE", "/faults")).json).toStrictEqual(ok);
+  expect((await read("/api/origins")).status).toBe(200);
 });
 
 test("settings, primary origin, domain and key change while it runs", async () => {
-  await withSimulator({}, async ({ read, call, control, simulator }) => {
-    simulator.waf(apiKey).add("blocklist", ["10.1.2.3/8"]);
-    expect((await control("POST", "/spelling", { spelling: "Masked", deletionSpelling: "Any" })).json).toStrictEqual(
-      ok,
-    );
-    expect((await read("/api/blocklist_ips")).json).toStrictEqual(["10.0.0.0/8"]);
-    await control("POST", "/latency", { latencyMs: 3 });
-    await control("POST", "/overlap", { overlap: "Record" });
-    expect(simulator.settings).toStrictEqual({
-      latencyMs: 3,
-      overlap: "Record",
-      spelling: "Masked",
-      deletionSpelling: "Any",
-    });
-    await control("POST", "/primary", { origin: "b.example" });
-    await control("POST", "/domain", { newDomain: "moved.example" });
-    expect((await read("/api/origins")).json).toStrictEqual({
-      success: true,
-      domain: "moved.example",
-      origin: "b.example",
-    });
-    await control("POST", "/domain", { domain, newDomain: "again.example" });
-    expect((await control("POST", "/key", { newKey: "rotated-key" })).json).toStrictEqual(ok);
-    expect((await read("/api/origins")).status).toBe(403);
-    expect((await call("GET", "/api/origins?api_key=rotated-key")).json).toMatchObject({ domain: "again.example" });
-
-    expect((await control("POST", "/reset")).json).toStrictEqual(ok);
-    expect(simulator.settings).toMatchObject({ latencyMs: 0, overlap: "Refuse", spelling: "AsGiven" });
-    expect((await read("/api/origins")).json).toStrictEqual({ success: true, domain, origin: "origin-1.shop.example" });
-    expect((await read("/api/blocklist_ips")).json).toStrictEqual([]);
-    expect(simulator.waf(apiKey).counters.requests).toBe(2);
+  const { read, call, control, simulator } = await startSimulated();
+  simulator.waf(apiKey).add("blocklist", ["10.1.2.3/8"]);
+  expect((await control("POST", "/spelling", { spelling: "Masked", deletionSpelling: "Any" })).json).toStrictEqual(ok);
+  expect((await read("/api/blocklist_ips")).json).toStrictEqual(["10.0.0.0/8"]);
+  await control("POST", "/latency", { latencyMs: 3 });
+  await control("POST", "/overlap", { overlap: "Record" });
+  expect(simulator.settings).toStrictEqual({
+    latencyMs: 3,
+    overlap: "Record",
+    spelling: "Masked",
+    deletionSpelling: "Any",
   });
+  await control("POST", "/primary", { origin: "b.example" });
+  await control("POST", "/domain", { newDomain: "moved.example" });
+  expect((await read("/api/origins")).json).toStrictEqual({
+    success: true,
+    domain: "moved.example",
+    origin: "b.example",
+  });
+  await control("POST", "/domain", { domain, newDomain: "again.example" });
+  expect((await control("POST", "/key", { newKey: "rotated-key" })).json).toStrictEqual(ok);
+  expect((await read("/api/origins")).status).toBe(403);
+  expect((await call("GET", "/api/origins?api_key=rotated-key")).json).toMatchObject({ domain: "again.example" });
+
+  expect((await control("POST", "/reset")).json).toStrictEqual(ok);
+  expect(simulator.settings).toMatchObject({ latencyMs: 0, overlap: "Refuse", spelling: "AsGiven" });
+  expect((await read("/api/origins")).json).toStrictEqual({ success: true, domain, origin: "origin-1.shop.example" });
+  expect((await read("/api/blocklist_ips")).json).toStrictEqual([]);
+  expect(simulator.waf(apiKey).counters.requests).toBe(2);
 });
 
 test("rows of logs are added and scroll ids forgotten", async () => {
   const day = Math.floor(Date.parse("2026-06-15T12:00:00Z") / 86_400_000);
   const clock = { nowMs: () => day * 86_400_000 + 1, sleep: async () => {} };
-  await withSimulator({ clock }, async ({ read, control }) => {
-    const entries = [0, 1].map((row) => makeLogEntry({ seed: 1, day: day - 1, rowCount: 2, lateMsMax: 0 }, row));
-    expect((await control("POST", "/logs", { entries })).json).toStrictEqual(ok);
-    const query = { start_date: "2026-06-14", end_date: "2026-06-14", per_page: "1" };
-    const page = (await read("/api/logs/query", query)).json as { _scroll_id: string; hits: { hits: unknown[] } };
-    expect(page.hits.hits).toStrictEqual([entries[0]]);
-    expect((await control("DELETE", "/scrolls")).json).toStrictEqual(ok);
-    expect((await read("/api/logs/scroll", { scroll_id: page._scroll_id })).status).toBe(400);
-  });
+  const { read, control } = await startSimulated({ clock });
+  const entries = [0, 1].map((row) => makeLogEntry({ seed: 1, day: day - 1, rowCount: 2, lateMsMax: 0 }, row));
+  expect((await control("POST", "/logs", { entries })).json).toStrictEqual(ok);
+  const query = { start_date: "2026-06-14", end_date: "2026-06-14", per_page: "1" };
+  const page = (await read("/api/logs/query", query)).json as { _scroll_id: string; hits: { hits: unknown[] } };
+  expect(page.hits.hits).toStrictEqual([entries[0]]);
+  expect((await control("DELETE", "/scrolls")).json).toStrictEqual(ok);
+  expect((await read("/api/logs/scroll", { scroll_id: page._scroll_id })).status).toBe(400);
 });
 
 test("the logs are changed: rows per day, lateness, scenario, and the last page", async () => {
   const clock = { nowMs: () => Date.parse("2026-06-15T12:00:00Z"), sleep: async () => {} };
-  await withSimulator({ clock, logRowsPerDay: 20, logLateMsMax: 0 }, async ({ read, control }) => {
-    const day = { start_date: "2026-06-10", end_date: "2026-06-10", per_page: "8" };
-    const query = async (): Promise<LogPage> => (await read("/api/logs/query", day)).json as LogPage;
-    const change = async (settings: object): Promise<number> =>
-      (await control("POST", "/log-settings", settings)).status;
-    expect((await query()).hits.total.value).toBe(20);
-    expect(await change({ rowsPerDay: 7, emptyLastPage: true })).toBe(200);
-    const page = await query();
-    expect(page.hits.hits).toHaveLength(7);
-    const next = await read("/api/logs/scroll", { scroll_id: page._scroll_id ?? "" });
-    expect(next.json).toMatchObject({ _scroll_id: null, hits: { hits: [] } });
-    await change({ lateMsMax: 20 * 86_400_000 });
-    expect((await query()).hits.total.value).toBeLessThan(7);
-    await control("POST", "/reset");
-    const uniform = await query();
-    expect(uniform.hits.total.value).toBe(20);
-    await change({ scenario: "Attack" });
-    expect((await query()).hits).not.toStrictEqual(uniform.hits);
-    expect(await change({ plan: "Basic" })).toBe(200);
-  });
+  const { read, control } = await startSimulated({ clock, logRowsPerDay: 20, logLateMsMax: 0 });
+  const day = { start_date: "2026-06-10", end_date: "2026-06-10", per_page: "8" };
+  const query = async (): Promise<LogPage> => (await read("/api/logs/query", day)).json as LogPage;
+  const change = async (settings: object): Promise<number> => (await control("POST", "/log-settings", settings)).status;
+  expect((await query()).hits.total.value).toBe(20);
+  expect(await change({ rowsPerDay: 7, emptyLastPage: true })).toBe(200);
+  const page = await query();
+  expect(page.hits.hits).toHaveLength(7);
+  const next = await read("/api/logs/scroll", { scroll_id: page._scroll_id ?? "" });
+  expect(next.json).toMatchObject({ _scroll_id: null, hits: { hits: [] } });
+  await change({ lateMsMax: 20 * 86_400_000 });
+  expect((await query()).hits.total.value).toBeLessThan(7);
+  await control("POST", "/reset");
+  const uniform = await query();
+  expect(uniform.hits.total.value).toBe(20);
+  await change({ scenario: "Attack" });
+  expect((await query()).hits).not.toStrictEqual(uniform.hits);
+  expect(await change({ plan: "Basic" })).toBe(200);
 });
 
 describe("invalid requests to the control port", () => {
@@ -192,22 +183,20 @@ describe("invalid requests to the control port", () => {
     ["GET", "/requests?limit=0", undefined, /limit/u],
     ["POST", "/latency", [], /object/u],
   ] as const)("%s %s %j is a 400 that says what is wrong", async (method, target, body, message) => {
-    await withSimulator({ keys: twoKeys }, async ({ control, simulator }) => {
-      const reply = await control(method, target, body);
-      expect([reply.status, reply.json]).toStrictEqual([400, { ok: false, message: expect.stringMatching(message) }]);
-      simulator.faults.clear();
-    });
+    const { control, simulator } = await startSimulated({ keys: twoKeys });
+    const reply = await control(method, target, body);
+    expect([reply.status, reply.json]).toStrictEqual([400, { ok: false, message: expect.stringMatching(message) }]);
+    simulator.faults.clear();
   });
 
   test("an unknown command is a 404, invalid JSON is a 400, and / explains the port", async () => {
-    await withSimulator({}, async ({ control, simulator }) => {
-      expect((await control("POST", "/fault", {})).status).toBe(404);
-      expect((await control("PUT", "/faults", {})).status).toBe(404);
-      const help = await control("GET", "/");
-      expect(help.text).toContain("POST   /faults");
-      const broken = await fetch(`${simulator.controlUrl}/latency`, { method: "POST", body: "{" });
-      expect(broken.status).toBe(400);
-    });
+    const { control, simulator } = await startSimulated();
+    expect((await control("POST", "/fault", {})).status).toBe(404);
+    expect((await control("PUT", "/faults", {})).status).toBe(404);
+    const help = await control("GET", "/");
+    expect(help.text).toContain("POST   /faults");
+    const broken = await fetch(`${simulator.controlUrl}/latency`, { method: "POST", body: "{" });
+    expect(broken.status).toBe(400);
   });
 });
 
@@ -227,10 +216,9 @@ describe("start and stop", () => {
   });
 
   test("a port in use is an error with its code, and leaves nothing open", async () => {
-    await withSimulator({}, async ({ simulator }) => {
-      const controlPort = Number(new URL(simulator.controlUrl).port);
-      await expect(startSimulator({ keys: [{ key: "a" }], controlPort })).rejects.toMatchObject({ code: "EADDRINUSE" });
-    });
+    const { simulator } = await startSimulated();
+    const controlPort = Number(new URL(simulator.controlUrl).port);
+    await expect(startSimulator({ keys: [{ key: "a" }], controlPort })).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
 
   test("close ends requests that would never be answered", async () => {
@@ -247,14 +235,13 @@ describe("start and stop", () => {
   });
 
   test("its description has the addresses and the domains, and no key", async () => {
-    await withSimulator({ keys: [{ key: apiKey }, { key: "second-key", domain: "b.example" }] }, async (caller) => {
-      const text = describeSimulator(caller.simulator).join("\n");
-      for (const part of [caller.simulator.baseUrl, caller.simulator.controlUrl, "waf-1.example.test", "b.example"]) {
-        expect(text).toContain(part);
-      }
-      expect(text).not.toContain(apiKey);
-      expect(text).not.toContain("second-key");
-    });
+    const caller = await startSimulated({ keys: [{ key: apiKey }, { key: "second-key", domain: "b.example" }] });
+    const text = describeSimulator(caller.simulator).join("\n");
+    for (const part of [caller.simulator.baseUrl, caller.simulator.controlUrl, "waf-1.example.test", "b.example"]) {
+      expect(text).toContain(part);
+    }
+    expect(text).not.toContain(apiKey);
+    expect(text).not.toContain("second-key");
   });
 });
 
@@ -264,20 +251,18 @@ describe("the control port", () => {
     ["a host name of its own that resolves to this machine", { host: "rebound.evil.example:8081" }],
     ["a host name that only starts with an address", { host: "127.0.0.1.evil.example" }],
   ])("rejects a web page from %s", async (_, headers) => {
-    await withSimulator({}, async ({ simulator, control }) => {
-      await control("POST", "/entries", { domain, list: "blocklist", entries: ["192.0.2.1"] });
-      expect(await statusOf(`${simulator.controlUrl}/reset`, "POST", headers)).toBe(403);
-      expect(await statusOf(`${simulator.controlUrl}/state`, "GET", headers)).toBe(403);
-      expect((await control("GET", "/state")).json).toMatchObject({ wafs: [{ blocklist: ["192.0.2.1"] }] });
-    });
+    const { simulator, control } = await startSimulated();
+    await control("POST", "/entries", { domain, list: "blocklist", entries: ["192.0.2.1"] });
+    expect(await statusOf(`${simulator.controlUrl}/reset`, "POST", headers)).toBe(403);
+    expect(await statusOf(`${simulator.controlUrl}/state`, "GET", headers)).toBe(403);
+    expect((await control("GET", "/state")).json).toMatchObject({ wafs: [{ blocklist: ["192.0.2.1"] }] });
   });
 
   test.each(["localhost:8081", "127.0.0.1", "[::1]:8081", "simulator:8081", "simulator.shop.svc.cluster.local"])(
     "accepts the host %s",
     async (host) => {
-      await withSimulator({}, async ({ simulator }) => {
-        expect(await statusOf(`${simulator.controlUrl}/state`, "GET", { host })).toBe(200);
-      });
+      const { simulator } = await startSimulated();
+      expect(await statusOf(`${simulator.controlUrl}/state`, "GET", { host })).toBe(200);
     },
   );
 });

@@ -3,7 +3,7 @@ import { dayMs, logScenarios, makeLogEntry } from "../../src/simulator/log-entri
 import type { LogPage } from "../../src/simulator/simulated-logs.ts";
 import { plans, retentionDays } from "../../src/simulator/simulated-logs.ts";
 import type { SimulatorOptions } from "../../src/simulator/start-simulator.ts";
-import { apiKey, domain, withSimulator } from "../support/processes/call-simulator.ts";
+import { apiKey, domain, startSimulated } from "../support/processes/call-simulator.ts";
 import type { Caller } from "../support/processes/call-simulator.ts";
 
 const noon = Date.parse("2026-06-15T12:00:00Z");
@@ -31,38 +31,36 @@ async function readAll(caller: Caller, start: string, end: string, perPage?: num
 }
 
 test("each page has a new scroll id, and all pages together contain every row once", async () => {
-  await withSimulator(options(), async (caller) => {
-    const [whole] = await readAll(caller, "2026-06-10", "2026-06-12");
-    const pages = await readAll(caller, "2026-06-10", "2026-06-12", 70);
-    expect(whole?.hits.total.value).toBe(300);
-    expect(pages.map(({ hits }) => hits.hits.length)).toStrictEqual([70, 70, 70, 70, 20]);
-    expect(pages.every(({ hits }) => hits.total.value === 300)).toBe(true);
-    expect(new Set(pages.map(({ _scroll_id }) => _scroll_id)).size).toBe(5);
-    expect(pages.at(-1)?._scroll_id).toBeNull();
-    expect(pages.flatMap(({ hits }) => hits.hits)).toStrictEqual(whole?.hits.hits);
-  });
+  const caller = await startSimulated(options());
+  const [whole] = await readAll(caller, "2026-06-10", "2026-06-12");
+  const pages = await readAll(caller, "2026-06-10", "2026-06-12", 70);
+  expect(whole?.hits.total.value).toBe(300);
+  expect(pages.map(({ hits }) => hits.hits.length)).toStrictEqual([70, 70, 70, 70, 20]);
+  expect(pages.every(({ hits }) => hits.total.value === 300)).toBe(true);
+  expect(new Set(pages.map(({ _scroll_id }) => _scroll_id)).size).toBe(5);
+  expect(pages.at(-1)?._scroll_id).toBeNull();
+  expect(pages.flatMap(({ hits }) => hits.hits)).toStrictEqual(whole?.hits.hits);
 });
 
 test("an entry has the documented fields", async () => {
-  await withSimulator(options(), async (caller) => {
-    const { hits } = await query(caller, "2026-06-10", "2026-06-10");
-    for (const entry of hits.hits) {
-      expect(Object.keys(entry)).toHaveLength(11);
-      expect(entry).toMatchObject({
-        timestamp: expect.stringMatching(/^2026-06-10T\d\d:\d\d:\d\d\.\d{3}Z$/u),
-        client_ip: expect.any(String),
-        http_method: expect.stringMatching(/^[A-Z]+$/u),
-        request_path: expect.stringMatching(/^\//u),
-        http_status: expect.any(Number),
-        response_size: expect.any(Number),
-        user_agent: expect.any(String),
-        block_reason: expect.stringMatching(/^([A-Za-z ]+ [0-9]+|NONE)$/u),
-        country: expect.stringMatching(/^[A-Z]{2}$/u),
-        cache_hit: expect.any(Boolean),
-      });
-      expect(entry.referrer === null || typeof entry.referrer === "string").toBe(true);
-    }
-  });
+  const caller = await startSimulated(options());
+  const { hits } = await query(caller, "2026-06-10", "2026-06-10");
+  for (const entry of hits.hits) {
+    expect(Object.keys(entry)).toHaveLength(11);
+    expect(entry).toMatchObject({
+      timestamp: expect.stringMatching(/^2026-06-10T\d\d:\d\d:\d\d\.\d{3}Z$/u),
+      client_ip: expect.any(String),
+      http_method: expect.stringMatching(/^[A-Z]+$/u),
+      request_path: expect.stringMatching(/^\//u),
+      http_status: expect.any(Number),
+      response_size: expect.any(Number),
+      user_agent: expect.any(String),
+      block_reason: expect.stringMatching(/^([A-Za-z ]+ [0-9]+|NONE)$/u),
+      country: expect.stringMatching(/^[A-Z]{2}$/u),
+      cache_hit: expect.any(Boolean),
+    });
+    expect(entry.referrer === null || typeof entry.referrer === "string").toBe(true);
+  }
 });
 
 describe.each(logScenarios)("the scenario %s", (scenario) => {
@@ -95,19 +93,17 @@ describe.each(logScenarios)("the scenario %s", (scenario) => {
 });
 
 test("an account without rows returns one empty page", async () => {
-  await withSimulator(options({ logRowsPerDay: 0 }), async (caller) => {
-    expect(await query(caller, "2026-06-10", "2026-06-12")).toStrictEqual({
-      _scroll_id: null,
-      hits: { total: { value: 0 }, hits: [] },
-    });
+  const caller = await startSimulated(options({ logRowsPerDay: 0 }));
+  expect(await query(caller, "2026-06-10", "2026-06-12")).toStrictEqual({
+    _scroll_id: null,
+    hits: { total: { value: 0 }, hits: [] },
   });
 });
 
 test("the last page can be empty instead", async () => {
-  await withSimulator(options({ logEmptyLastPage: true }), async (caller) => {
-    const pages = await readAll(caller, "2026-06-10", "2026-06-10", 50);
-    expect(pages.map(({ hits }) => hits.hits.length)).toStrictEqual([50, 50, 0]);
-  });
+  const caller = await startSimulated(options({ logEmptyLastPage: true }));
+  const pages = await readAll(caller, "2026-06-10", "2026-06-10", 50);
+  expect(pages.map(({ hits }) => hits.hits.length)).toStrictEqual([50, 50, 0]);
 });
 
 describe("refusals", () => {
@@ -119,24 +115,21 @@ describe("refusals", () => {
     ["2026-06-02", "2026-06-01", "start_date must be before or equal to end_date"],
     ["2025-06-01", "2026-06-01", "Date range cannot exceed 365 days"],
   ])("from %s to %s", async (start, end, message) => {
-    await withSimulator(options(), async ({ read }) => {
-      const reply = await read("/api/logs/query", { start_date: start, end_date: end });
-      expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message }]);
-    });
+    const { read } = await startSimulated(options());
+    const reply = await read("/api/logs/query", { start_date: start, end_date: end });
+    expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message }]);
   });
 
   test("365 days, including both ends, are accepted", async () => {
-    await withSimulator(options(), async ({ read }) => {
-      const reply = await read("/api/logs/query", { start_date: "2025-06-02", end_date: "2026-06-01", per_page: "1" });
-      expect(reply.status).toBe(200);
-    });
+    const { read } = await startSimulated(options());
+    const reply = await read("/api/logs/query", { start_date: "2025-06-02", end_date: "2026-06-01", per_page: "1" });
+    expect(reply.status).toBe(200);
   });
 
   test.each(["0", "10001", "-1", "ten", "1.5"])("per_page=%s", async (perPage) => {
-    await withSimulator(options(), async ({ read }) => {
-      const query = { start_date: "2026-06-01", end_date: "2026-06-01", per_page: perPage };
-      expect((await read("/api/logs/query", query)).status).toBe(400);
-    });
+    const { read } = await startSimulated(options());
+    const query = { start_date: "2026-06-01", end_date: "2026-06-01", per_page: perPage };
+    expect((await read("/api/logs/query", query)).status).toBe(400);
   });
 
   test.each([
@@ -144,10 +137,9 @@ describe("refusals", () => {
     ["/api/logs/query", { start_date: "2026-06-01" }, "end_date"],
     ["/api/logs/scroll", { _scroll_id: "x" }, "scroll_id"],
   ])("%s with %j lacks a parameter", async (path, query, name) => {
-    await withSimulator(options(), async ({ read }) => {
-      const reply = await read(path, query);
-      expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message: `Missing parameter ${name}` }]);
-    });
+    const { read } = await startSimulated(options());
+    const reply = await read(path, query);
+    expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message: `Missing parameter ${name}` }]);
   });
 
   test("a scroll id is invalid if it is unknown, already used, forgotten, or belongs to another key", async () => {
@@ -155,74 +147,68 @@ describe("refusals", () => {
       { key: apiKey, domain },
       { key: "other-key", domain: "other.example" },
     ];
-    await withSimulator(options({ keys }), async (caller) => {
-      const invalid = [400, { success: false, message: "Invalid scroll_id" }];
-      const tryScroll = async (scrollId: string, key = apiKey) => {
-        const parameters = new URLSearchParams({ api_key: key, scroll_id: scrollId });
-        const reply = await caller.call("GET", `/api/logs/scroll?${parameters.toString()}`);
-        return [reply.status, reply.json];
-      };
-      const { _scroll_id: scrollId } = await query(caller, "2026-06-10", "2026-06-10", 10);
-      expect(await tryScroll("unknown")).toStrictEqual(invalid);
-      expect(await tryScroll(scrollId ?? "", "other-key")).toStrictEqual(invalid);
-      expect((await tryScroll(scrollId ?? ""))[0]).toBe(200);
-      expect(await tryScroll(scrollId ?? "")).toStrictEqual(invalid);
-      const again = await query(caller, "2026-06-10", "2026-06-10", 10);
-      await caller.control("DELETE", "/scrolls", { domain });
-      expect(await tryScroll(again._scroll_id ?? "")).toStrictEqual(invalid);
-    });
+    const caller = await startSimulated(options({ keys }));
+    const invalid = [400, { success: false, message: "Invalid scroll_id" }];
+    const tryScroll = async (scrollId: string, key = apiKey) => {
+      const parameters = new URLSearchParams({ api_key: key, scroll_id: scrollId });
+      const reply = await caller.call("GET", `/api/logs/scroll?${parameters.toString()}`);
+      return [reply.status, reply.json];
+    };
+    const { _scroll_id: scrollId } = await query(caller, "2026-06-10", "2026-06-10", 10);
+    expect(await tryScroll("unknown")).toStrictEqual(invalid);
+    expect(await tryScroll(scrollId ?? "", "other-key")).toStrictEqual(invalid);
+    expect((await tryScroll(scrollId ?? ""))[0]).toBe(200);
+    expect(await tryScroll(scrollId ?? "")).toStrictEqual(invalid);
+    const again = await query(caller, "2026-06-10", "2026-06-10", 10);
+    await caller.control("DELETE", "/scrolls", { domain });
+    expect(await tryScroll(again._scroll_id ?? "")).toStrictEqual(invalid);
   });
 
   test("an account without a WAF gets a 404 only for the logs", async () => {
-    await withSimulator(options({ keys: [{ key: apiKey, domain, hasWaf: false }] }), async ({ read }) => {
-      const message = "No WAF configured for this account";
-      const reply = await read("/api/logs/query", { start_date: "2026-06-01", end_date: "2026-06-01" });
-      expect([reply.status, reply.json]).toStrictEqual([404, { success: false, message }]);
-      expect((await read("/api/logs/scroll", { scroll_id: "x" })).status).toBe(404);
-      expect((await read("/api/blocklist_ips")).status).toBe(200);
-    });
+    const { read } = await startSimulated(options({ keys: [{ key: apiKey, domain, hasWaf: false }] }));
+    const message = "No WAF configured for this account";
+    const reply = await read("/api/logs/query", { start_date: "2026-06-01", end_date: "2026-06-01" });
+    expect([reply.status, reply.json]).toStrictEqual([404, { success: false, message }]);
+    expect((await read("/api/logs/scroll", { scroll_id: "x" })).status).toBe(404);
+    expect((await read("/api/blocklist_ips")).status).toBe(200);
   });
 });
 
 test.each(plans)("the plan %s keeps its days, and older days are empty", async (plan) => {
-  await withSimulator(options({ logRowsPerDay: 1, keys: [{ key: apiKey, domain, plan }] }), async (caller) => {
-    const start = new Date(noon - 364 * 86_400_000).toISOString().slice(0, 10);
-    const beforeToday = await query(caller, start, "2026-06-14");
-    expect(beforeToday.hits.total.value).toBe(retentionDays[plan] - 1);
-  });
+  const caller = await startSimulated(options({ logRowsPerDay: 1, keys: [{ key: apiKey, domain, plan }] }));
+  const start = new Date(noon - 364 * 86_400_000).toISOString().slice(0, 10);
+  const beforeToday = await query(caller, start, "2026-06-14");
+  expect(beforeToday.hits.total.value).toBe(retentionDays[plan] - 1);
 });
 
 test("late rows appear later, between existing rows, and then stay", async () => {
   const now = { now: noon };
-  await withSimulator(options({ logLateMsMax: 3_600_000 }, now), async (caller) => {
-    const early = (await query(caller, "2026-06-15", "2026-06-15")).hits;
-    now.now += 3_600_000;
-    const later = (await query(caller, "2026-06-15", "2026-06-15")).hits;
-    const untilNoon = later.hits.filter(({ timestamp }) => Date.parse(timestamp) <= noon);
-    expect(early.total.value).toBe(early.hits.length);
-    expect(untilNoon.length).toBeGreaterThan(early.hits.length);
-    const left = untilNoon.map((entry) => JSON.stringify(entry));
-    for (const entry of early.hits) expect(left).toContain(JSON.stringify(entry));
-    expect(early.hits.every(({ timestamp }) => Date.parse(timestamp) <= noon)).toBe(true);
-  });
+  const caller = await startSimulated(options({ logLateMsMax: 3_600_000 }, now));
+  const early = (await query(caller, "2026-06-15", "2026-06-15")).hits;
+  now.now += 3_600_000;
+  const later = (await query(caller, "2026-06-15", "2026-06-15")).hits;
+  const untilNoon = later.hits.filter(({ timestamp }) => Date.parse(timestamp) <= noon);
+  expect(early.total.value).toBe(early.hits.length);
+  expect(untilNoon.length).toBeGreaterThan(early.hits.length);
+  const left = untilNoon.map((entry) => JSON.stringify(entry));
+  for (const entry of early.hits) expect(left).toContain(JSON.stringify(entry));
+  expect(early.hits.every(({ timestamp }) => Date.parse(timestamp) <= noon)).toBe(true);
 });
 
 test("entries can be added, and become visible at a given time", async () => {
   const now = { now: noon };
-  await withSimulator(options({ logRowsPerDay: 2 }, now), async (caller) => {
-    const entry = makeLogEntry({ seed: 1, day: Math.floor(noon / 86_400_000) - 3, rowCount: 10, lateMsMax: 0 }, 4);
-    caller.simulator.waf(apiKey).addLogEntry(entry, noon + 1000);
-    expect((await query(caller, "2026-06-12", "2026-06-12")).hits.total.value).toBe(2);
-    now.now += 1000;
-    expect((await query(caller, "2026-06-12", "2026-06-12")).hits.hits.at(-1)).toStrictEqual(entry);
-  });
+  const caller = await startSimulated(options({ logRowsPerDay: 2 }, now));
+  const entry = makeLogEntry({ seed: 1, day: Math.floor(noon / 86_400_000) - 3, rowCount: 10, lateMsMax: 0 }, 4);
+  caller.simulator.waf(apiKey).addLogEntry(entry, noon + 1000);
+  expect((await query(caller, "2026-06-12", "2026-06-12")).hits.total.value).toBe(2);
+  now.now += 1000;
+  expect((await query(caller, "2026-06-12", "2026-06-12")).hits.hits.at(-1)).toStrictEqual(entry);
 });
 
 test("a quarter of a million rows are read page by page", async () => {
-  await withSimulator(options({ logRowsPerDay: 250_000 }), async (caller) => {
-    const first = await query(caller, "2026-06-10", "2026-06-10");
-    expect(first.hits.total.value).toBe(250_000);
-    expect(first.hits.hits).toHaveLength(10_000);
-    expect(first._scroll_id).not.toBeNull();
-  });
+  const caller = await startSimulated(options({ logRowsPerDay: 250_000 }));
+  const first = await query(caller, "2026-06-10", "2026-06-10");
+  expect(first.hits.total.value).toBe(250_000);
+  expect(first.hits.hits).toHaveLength(10_000);
+  expect(first._scroll_id).not.toBeNull();
 });

@@ -1,4 +1,5 @@
 // A simple client of the WAF API for tests. It is only an HTTP client, so it can also send invalid requests.
+import { afterEach } from "@jest/globals";
 import { Agent, request } from "undici";
 import { startSimulator } from "../../../src/simulator/start-simulator.ts";
 import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-simulator.ts";
@@ -31,22 +32,21 @@ export interface Caller {
   readonly control: (method: string, target: string, body?: unknown) => Promise<Reply>;
 }
 
-/** Runs the test with a separate simulator, and closes everything afterwards. */
-export async function withSimulator(
-  options: Partial<SimulatorOptions>,
-  test: (caller: Caller) => Promise<void>,
-): Promise<void> {
-  const simulator = await startSimulator({
-    keys: [{ key: apiKey, domain, primaryOrigin: "origin-1.shop.example" }],
-    ...options,
-  });
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+/** Starts a separate simulator for one test, which ends after it. */
+export async function startSimulated(options: Partial<SimulatorOptions> = {}): Promise<Caller> {
+  const keys = [{ key: apiKey, domain, primaryOrigin: "origin-1.shop.example" }];
+  const simulator = await startSimulator({ keys, ...options });
   const agent = new Agent();
-  try {
-    await test(makeCaller(simulator, agent));
-  } finally {
+  ends.push(async () => {
     await agent.destroy();
     await simulator.close();
-  }
+  });
+  return makeCaller(simulator, agent);
 }
 
 function makeCaller(simulator: Simulator, agent: Agent): Caller {

@@ -341,7 +341,7 @@ export const listMutations: readonly Mutation[] = [
     "a continued record is removed only after it was copied":
       "if (joined !== own.inventory) { → if (joined === own.inventory) {",
   }),
-  ...breaks("src/address/ranges.ts", "test/address/aggregate.test.ts", {
+  ...breaks("src/address/ranges.ts", "test/address/ranges.test.ts", {
     "merged networks contain only declared addresses":
       "if (whole.first !== first || whole.last !== upper.network.last) return false; → if (whole.first !== first) return false;",
     "merged networks are no wider than the guards and the grant allow":
