@@ -4,7 +4,7 @@
 // logs and not part of a key's identity.
 import { type BackOff, backOffDelayMs } from "./back-off.ts";
 import type { CancelTimer, Clock } from "./clock.ts";
-import { IndexedHeap } from "./indexed-heap.ts";
+import { lowestOf } from "./earliest.ts";
 
 /** Most urgent first. */
 export const queuePriorities = ["Change", "Retry", "Resync"] as const;
@@ -78,8 +78,10 @@ export class KeyedQueue<Key> {
   readonly #retryBackOff: BackOff;
   readonly #observer: QueueObserver;
   readonly #entries = new Map<Key, Entry>();
-  readonly #ready = new IndexedHeap<Key>();
-  readonly #delayed = new IndexedHeap<Key>();
+  /** By rank. */
+  readonly #ready = new Map<Key, number>();
+  /** By the time at which the key becomes ready. */
+  readonly #delayed = new Map<Key, number>();
   readonly #failures = new Map<Key, number>();
   readonly #takers = new Set<(item: QueueItem<Key> | undefined) => void>();
   #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
@@ -115,10 +117,10 @@ export class KeyedQueue<Key> {
     const entry = this.#entryOf(key);
     if (entry.again) return;
     const wakeAtMs = this.#clock.monotonicMs() + delayMs;
-    if ((this.#delayed.rankOf(key) ?? Infinity) <= wakeAtMs) return;
+    if ((this.#delayed.get(key) ?? Infinity) <= wakeAtMs) return;
     this.#join(entry, wake);
     this.#delayed.set(key, wakeAtMs);
-    this.#armTimer();
+    this.#armTimer(wakeAtMs);
   }
 
   /**
@@ -254,7 +256,9 @@ export class KeyedQueue<Key> {
 
   #promoteDue(): void {
     const nowMs = this.#clock.monotonicMs();
-    for (let head = this.#delayed.peek(); head !== undefined && head.rank <= nowMs; head = this.#delayed.peek()) {
+    // Cheap, because this runs often: the timer is never later than the first wake.
+    if (this.#timer !== undefined && nowMs < this.#timer.atMs) return;
+    for (let head = lowestOf(this.#delayed); head !== undefined && head.rank <= nowMs; head = lowestOf(this.#delayed)) {
       const { key, rank } = head;
       this.#delayed.delete(key);
       this.#wake(key, this.#entryOf(key), rank);
@@ -262,8 +266,10 @@ export class KeyedQueue<Key> {
   }
 
   #take(): QueueItem<Key> | undefined {
-    const key = this.#ready.pop();
-    if (key === undefined) return undefined;
+    const head = lowestOf(this.#ready);
+    if (head === undefined) return undefined;
+    const { key } = head;
+    this.#ready.delete(key);
     const entry = this.#entryOf(key);
     const nowMs = this.#clock.monotonicMs();
     const reasons = [...entry.reasons];
@@ -284,17 +290,17 @@ export class KeyedQueue<Key> {
   }
 
   /** One timer, for the wake that is due first. */
-  #armTimer(): void {
-    const head = this.#delayed.peek();
-    if (head === undefined || (this.#timer?.atMs ?? Infinity) <= head.rank) return;
+  #armTimer(atMs: number): void {
+    if ((this.#timer?.atMs ?? Infinity) <= atMs) return;
     this.#timer?.cancel();
-    const cancel = this.#clock.schedule(head.rank - this.#clock.monotonicMs(), () => {
+    const cancel = this.#clock.schedule(atMs - this.#clock.monotonicMs(), () => {
       this.#timer = undefined;
       this.#promoteDue();
       this.#handOut();
-      this.#armTimer();
+      const next = lowestOf(this.#delayed);
+      if (next !== undefined) this.#armTimer(next.rank);
     });
-    this.#timer = { atMs: head.rank, cancel };
+    this.#timer = { atMs, cancel };
   }
 
   #endIfIdle(): void {

@@ -2,7 +2,7 @@
 // wall clock, and each can be paused like a process or a virtual machine.
 import { sleepBy } from "../../../src/async/clock.ts";
 import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
-import { IndexedHeap } from "../../../src/async/indexed-heap.ts";
+import { lowestOf } from "../../../src/async/earliest.ts";
 
 interface Timer {
   readonly fire: () => void;
@@ -21,7 +21,8 @@ export function settle(): Promise<void> {
 
 export class VirtualTime {
   #nowMs = 0;
-  readonly #timers = new IndexedHeap<Timer>();
+  /** By the time at which they are due. */
+  readonly #timers = new Map<Timer, number>();
   readonly #settle: () => Promise<void>;
 
   /** @param settleAll waits until all work has settled that does not depend on this time */
@@ -72,8 +73,8 @@ export class VirtualTime {
   }
 
   #next(limitMs: number): { readonly key: Timer; readonly rank: number } | undefined {
-    let head = this.#timers.peek();
-    for (; head !== undefined && !head.key.isAlive(); head = this.#timers.peek()) this.#timers.pop();
+    let head = lowestOf(this.#timers);
+    for (; head !== undefined && !head.key.isAlive(); head = lowestOf(this.#timers)) this.#timers.delete(head.key);
     return head === undefined || head.rank > limitMs ? undefined : head;
   }
 
