@@ -1,81 +1,72 @@
 // When an instance is reconciled (after changes, at scheduled times, and with backoff after failures), and the metrics of the runs.
-import { afterEach, describe, expect, test } from "@jest/globals";
-import { InstanceController } from "../../src/app/instance-controller.ts";
+import { describe, expect, test } from "@jest/globals";
+import { InstanceController, turnMsMax, turnWritesMax } from "../../src/app/instance-controller.ts";
+import type { ObjectName } from "../../src/model/resource.ts";
+import { nameKey } from "../../src/model/resource.ts";
+import type { RunResult } from "../../src/reconcile/run-result.ts";
+import { addresses } from "../support/builders/manifests.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
-import type { ReconcilePorts } from "../../src/reconcile/ports.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
-import type { VirtualClock } from "../support/fakes/virtual-clock.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
-import { aRule, instanceName } from "../support/builders/declare.ts";
+import { anInstance, aRule, instanceName } from "../support/builders/declare.ts";
 import { gathered } from "../support/builders/gathered.ts";
 import { FakeWaf } from "../support/fakes/fake-waf.ts";
 import { MemoryInventory } from "../support/fakes/memory-inventory.ts";
 import { MemoryLifecycle } from "../support/fakes/memory-lifecycle.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
 import { ScriptedSource } from "../support/fakes/scripted-source.ts";
+import { atTestEnd } from "../support/builders/at-test-end.ts";
 
 const resyncMs = 300_000;
 
-interface Failure {
-  readonly reasons: readonly string[];
-  readonly code: string;
-}
-
 const down = { code: "Unavailable", message: "The API is down.", status: 503 } as const;
 
-interface Stage {
-  readonly clock: VirtualClock;
-  readonly source: ScriptedSource;
-  readonly controller: InstanceController;
-  /** The end times of the runs. */
-  readonly runs: number[];
-  readonly waf: FakeWaf;
-  readonly inventory: MemoryInventory;
-  /** The reported results of each run, with the reasons for the run. */
-  readonly failures: Failure[];
-  readonly errors: unknown[];
-  /** The value of a series, as a scrape shows it. */
-  readonly metric: (series: string) => Promise<number>;
-  /** Called at the end of each run. */
-  onRun: () => void;
-}
-
-const ends: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  await Promise.all(ends.splice(0).map(async (end) => await end()));
-});
-
-function stage({ latencyMs = 0 } = {}): Stage {
+/** What a controller has to do with: at first, one declared instance. */
+function stage({ latencyMs = 0, ...options }: { readonly latencyMs?: number; readonly workers?: number } = {}) {
   const clock = createVirtualClock();
   const source = new ScriptedSource();
-  source.declare(gathered({ rules: [aRule("scanners", { addresses: ["198.51.100.1"] })] }));
   const stop = new AbortController();
   const random = seededRandom(7);
-  const waf = new FakeWaf({ clock, latencyMs });
-  const inventory = new MemoryInventory();
   const metrics = createMetrics({ version: "1", withProcess: false });
-  const ports: ReconcilePorts = {
-    source,
-    inventory,
-    lifecycle: new MemoryLifecycle(),
-    status: new RecordedStatus(),
-    openWaf: (_instance, key) => waf.port(key),
-    clock,
-    random,
-    observer: {},
-    baseUrlObjection: () => undefined,
-    stopping: stop.signal,
-    abandon: stop.signal,
+  const places = new Map<string, { readonly waf: FakeWaf; readonly inventory: MemoryInventory }>();
+  const placeOf = (name: ObjectName) => {
+    const place = places.get(nameKey(name));
+    if (place === undefined) throw new Error("no such WAF");
+    return place;
   };
-  const runs: number[] = [];
-  const failures: Failure[] = [];
+  /** An instance with its own WAF and a rule with this number of addresses. */
+  const declare = (key: string, count: number, callMs: number) => {
+    const place = { waf: new FakeWaf({ clock, latencyMs: callMs }), inventory: new MemoryInventory() };
+    places.set(key, place);
+    const { namespace, name } = nameOf(key);
+    const scanners = aRule(`${namespace}/scanners`, { addresses: addresses(count), instance: { namespace, name } });
+    source.declare(gathered({ instance: anInstance({ name: key }), rules: [scanners] }));
+    return place;
+  };
+  const runs: { readonly instance: string; readonly kind: RunResult["kind"]; readonly atMs: number }[] = [];
+  /** The reported failures of each run, with the reasons for the run. */
+  const failures: { readonly reasons: readonly string[]; readonly code: string }[] = [];
   const errors: unknown[] = [];
+  /** Called at the end of each run. */
+  const hooks = { onRun: (): void => undefined };
   const controller = new InstanceController({
-    startRun: (_instance, reasons) => ({
-      ports: { ...ports, observer: { failed: (_name, fault) => void failures.push({ reasons, code: fault.code }) } },
-      onOutcome: () => {
-        runs.push(clock.nowMs());
-        result.onRun();
+    startRun: (instance, reasons) => ({
+      ports: {
+        source,
+        lifecycle: new MemoryLifecycle(),
+        status: new RecordedStatus(),
+        inventory: places.get(nameKey(instance))?.inventory ?? new MemoryInventory(),
+        openWaf: ({ meta }, key) => placeOf(meta).waf.port(key),
+        clock,
+        random,
+        observer: { failed: (_name, fault) => void failures.push({ reasons, code: fault.code }) },
+        baseUrlObjection: () => undefined,
+        stopping: stop.signal,
+        abandon: stop.signal,
+      },
+      onOutcome: ({ result }) => {
+        runs.push({ instance: nameKey(instance), kind: result.kind, atMs: clock.nowMs() });
+        hooks.onRun();
       },
       onError: (error) => void errors.push(error),
     }),
@@ -83,29 +74,27 @@ function stage({ latencyMs = 0 } = {}): Stage {
     clock,
     random,
     metrics,
+    ...options,
   });
+  /** The value of a series, as a scrape shows it. */
   const metric = async (series: string): Promise<number> => {
     const line = (await metrics.text()).split("\n").find((each) => each.startsWith(`${series} `));
     return Number(line?.slice(series.length));
   };
   const running = controller.run(stop.signal);
-  ends.push(async () => {
+  atTestEnd(async () => {
     stop.abort();
+    await clock.advance(600_000);
     await running;
   });
-  const result: Stage = {
-    clock,
-    source,
-    controller,
-    runs,
-    failures,
-    errors,
-    waf,
-    inventory,
-    metric,
-    onRun: () => undefined,
-  };
-  return result;
+  const wake = (key: string) => controller.wake(nameOf(key), "test");
+  const { waf, inventory } = declare(nameKey(instanceName), 1, latencyMs);
+  return { clock, source, controller, runs, failures, errors, hooks, metric, declare, wake, waf, inventory };
+}
+
+function nameOf(key: string): ObjectName {
+  const [namespace = "", name = ""] = key.split("/");
+  return { namespace, name };
 }
 
 test("an instance that is synced is reconciled at each resync and at each change", async () => {
@@ -149,15 +138,15 @@ test("a wake without a change causes no run", async () => {
 test("a status that could not be written is retried with backoff, until it is written", async () => {
   const world = stage();
   const { clock, controller, runs } = world;
-  world.onRun = () => controller.requeue(instanceName, "status unwritten");
+  world.hooks.onRun = () => controller.requeue(instanceName, "status unwritten");
   controller.wake(instanceName, "start");
   await clock.advance(3_600_000);
-  const gaps = runs.slice(1).map((atMs, index) => atMs - (runs[index] ?? 0));
+  const gaps = runs.slice(1).map(({ atMs }, index) => atMs - (runs[index]?.atMs ?? 0));
   expect(gaps[0]).toBeLessThanOrEqual(11_000);
   expect(gaps.every((gap) => gap <= resyncMs + 1_000)).toBe(true);
   expect(gaps.toSorted((left, right) => left - right).at(-1)).toBeGreaterThan(200_000);
   expect(runs.length).toBeLessThan(25);
-  world.onRun = () => undefined;
+  world.hooks.onRun = () => undefined;
   await clock.advance(resyncMs + 1_000);
   const before = runs.length;
   await clock.advance(resyncMs - 60_000);
@@ -174,27 +163,9 @@ test("a deleted instance is forgotten", async () => {
   expect(runs).toHaveLength(2);
 });
 
-test("a run that failed and is requeued with backoff counts as a retry, and a successful one does not", async () => {
-  const { clock, controller, runs, waf, metric } = stage();
-  waf.failOn({ on: "Any", times: 3, effect: "Before", fault: { code: "Unavailable", message: "down", status: 503 } });
-  controller.wake(instanceName, "start");
-  await clock.advance(60_000);
-  expect(runs).toHaveLength(4);
-  expect(await metric('workqueue_retries_total{name="instances"}')).toBe(3);
-});
-
 const runsOf = (result: string): string => `wafsync_reconcile_total{controller="instances",result="${result}"}`;
 
 describe("metrics", () => {
-  test("show every result at zero before the first run", async () => {
-    const { metric } = stage();
-    for (const result of ["success", "error", "requeue", "blocked", "interrupted"]) {
-      expect(await metric(runsOf(result))).toBe(0);
-      const count = `wafsync_reconcile_duration_seconds_count{controller="instances",result="${result}"}`;
-      expect(await metric(count)).toBe(0);
-    }
-  });
-
   test("count a run by its result, with its duration", async () => {
     const { clock, controller, metric } = stage({ latencyMs: 250 });
     controller.wake(instanceName, "start");
@@ -241,7 +212,7 @@ describe("metrics", () => {
   test("count the run after a failed status write as a retry", async () => {
     const world = stage();
     const { clock, controller, metric } = world;
-    world.onRun = () => controller.requeue(instanceName, "status unwritten");
+    world.hooks.onRun = () => controller.requeue(instanceName, "status unwritten");
     controller.wake(instanceName, "start");
     await clock.advance(1_000);
     expect(await metric(runsOf("success"))).toBe(1);
@@ -258,4 +229,65 @@ test("each run gets the reasons for which it was woken, and a retry says that it
     { reasons: ["start"], code: "Unavailable" },
     { reasons: ["retry"], code: "Unavailable" },
   ]);
+});
+
+describe("several instances", () => {
+  test("70 WAFs that hang do not delay another instance", async () => {
+    const { clock, declare, wake } = stage();
+    const hanging = Array.from({ length: 70 }, (_, index) => `tenant/waf-${index}`);
+    for (const key of hanging) {
+      declare(key, 1, 300_000);
+      wake(key);
+    }
+    await clock.advance(10);
+    const { waf } = declare("owner/waf", 1, 5);
+    wake("owner/waf");
+    await clock.advance(2_000);
+    expect(waf.lists.blocklist).toHaveLength(1);
+  });
+
+  test("a long run yields to others after its writes, and continues after them without a separate report", async () => {
+    const { clock, declare, wake, runs } = stage({ workers: 1 });
+    const { waf: long } = declare("tenant/long", 1_000, 5);
+    wake("tenant/long");
+    await clock.advance(100);
+    const { waf } = declare("owner/waf", 1, 5);
+    wake("owner/waf");
+    await clock.advance(turnWritesMax * 5);
+    expect(runs.map(({ instance, kind }) => `${instance} ${kind}`)).toStrictEqual([
+      "tenant/long Yielded",
+      "owner/waf Done",
+    ]);
+    expect(waf.lists.blocklist).toHaveLength(1);
+    expect(long.lists.blocklist.length).toBeLessThan(1_000);
+    await clock.advance(60_000);
+    expect(long.lists.blocklist).toHaveLength(1_000);
+    expect(runs.filter(({ kind }) => kind === "Yielded")).toHaveLength(1);
+    expect(long.calls.filter(({ name }) => name === "AddEntry")).toHaveLength(1_000);
+  });
+
+  test("a run with slow writes yields to others after some time", async () => {
+    const { clock, declare, wake, runs } = stage({ workers: 1 });
+    const callMs = 400;
+    const { waf: long } = declare("tenant/long", 1_000, callMs);
+    wake("tenant/long");
+    await clock.advance(100);
+    declare("owner/waf", 1, 5);
+    wake("owner/waf");
+    await clock.advance(turnMsMax + 5 * callMs);
+    expect(runs.map(({ instance, kind }) => `${instance} ${kind}`)).toStrictEqual([
+      "tenant/long Yielded",
+      "owner/waf Done",
+    ]);
+    expect(long.lists.blocklist.length).toBeLessThan(turnWritesMax);
+  });
+
+  test("a run makes all its writes without a break if no instances are waiting", async () => {
+    const { clock, declare, wake, runs } = stage({ workers: 1 });
+    const { waf } = declare("owner/waf", 1_000, 5);
+    wake("owner/waf");
+    await clock.advance(30_000);
+    expect(runs.map(({ kind }) => kind)).toStrictEqual(["Done"]);
+    expect(waf.lists.blocklist).toHaveLength(1_000);
+  });
 });

@@ -1,15 +1,11 @@
 // The metrics of log forwarding: runs by result, and retries after failures.
-import { afterEach, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { LogForwardingController } from "../../src/app/log-forwarding-controller.ts";
 import type { WafFault } from "../../src/model/waf-result.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { instanceName } from "../support/builders/declare.ts";
 import { ForwardWorld } from "../support/worlds/forward-world.ts";
-
-const ends: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  await Promise.all(ends.splice(0).map(async (end) => await end()));
-});
+import { atTestEnd } from "../support/builders/at-test-end.ts";
 
 interface Options {
   readonly fault?: WafFault;
@@ -35,7 +31,7 @@ async function stage({ fault, baseUrlObjection }: Options = {}) {
     metrics,
   });
   const running = controller.run(stop.signal);
-  ends.push(async () => {
+  atTestEnd(async () => {
     stop.abort();
     await running;
   });

@@ -1,5 +1,5 @@
 // The operator's clients, according to its policy for base URLs and its known keys.
-import { afterEach, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { BaseUrlPolicy } from "../../src/app/base-url-policy.ts";
 import { connectionsOf } from "../../src/app/base-url-policy.ts";
 import { WafClients } from "../../src/app/waf-clients.ts";
@@ -9,24 +9,20 @@ import { aMeta, anInstance } from "../support/builders/declare.ts";
 import { startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import { json } from "../support/fakes/scripted-server.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+import { atTestEnd } from "../support/builders/at-test-end.ts";
 
-const closers: (() => Promise<void>)[] = [];
 const key = new ApiKey("the-key-of-today-0123456789");
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 function clientsOf(policy: BaseUrlPolicy, redactor = new Redactor()): WafClients {
   const permit = () => ({ permitted: true }) as const;
   const clients = new WafClients({ clock: createVirtualClock(), redactor, permit, ...connectionsOf(policy) });
-  closers.push(async () => await clients.close());
+  atTestEnd(async () => await clients.close());
   return clients;
 }
 
 async function aWaf(body: unknown, status = 200) {
   const server = await startScriptedWaf(json(status, body));
-  closers.push(async () => await server.stop());
+  atTestEnd(async () => await server.stop());
   return { server, baseUrl: server.baseUrl.replace("127.0.0.1", "localhost") };
 }
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import type { ApiResult } from "../../src/kube/api-result.ts";
 import { createApiServer, type ApiServer, type ApiServerOptions } from "../../src/kube/api-server.ts";
@@ -12,28 +12,24 @@ import { failure, scriptedStream, startScriptedApiServer } from "../support/fake
 import { cutConnection, json, silent, text } from "../support/fakes/scripted-server.ts";
 import type { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { firstCertificate, secondCertificate } from "../support/builders/test-certificates.ts";
-
-const cleanUps: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
+import { atTestEnd } from "../support/builders/at-test-end.ts";
 
 async function startServer(...options: Parameters<typeof startScriptedApiServer>): Promise<ScriptedServer> {
   const server = await startScriptedApiServer(...options);
-  cleanUps.push(() => server.stop());
+  atTestEnd(() => server.stop());
   return server;
 }
 
 function connectTo(server: ScriptedServer, options: Partial<ApiServerOptions> = {}): ApiServer {
   const credentials = clusterCredentials({ server: server.baseUrl, token: "first" });
   const api = createApiServer({ credentials, clock: realClock, ...options });
-  cleanUps.push(async () => api.close());
+  atTestEnd(async () => api.close());
   return api;
 }
 
 async function temporaryFile(name: string, content: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "wafsync-kube-"));
-  cleanUps.push(() => rm(folder, { recursive: true }));
+  atTestEnd(() => rm(folder, { recursive: true }));
   await writeFile(join(folder, name), content);
   return join(folder, name);
 }

@@ -1,7 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { createApiServer } from "../../src/kube/api-server.ts";
 import { clusterCredentials } from "../support/builders/cluster-credentials.ts";
 import {
@@ -24,6 +21,7 @@ import {
 import type { TestObject } from "../support/fakes/scripted-api-server.ts";
 import { json, silent, text } from "../support/fakes/scripted-server.ts";
 import type { Answer, ScriptedServer } from "../support/fakes/scripted-server.ts";
+import { atTestEnd } from "../support/builders/at-test-end.ts";
 
 const widgets = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 
@@ -42,18 +40,13 @@ interface World {
   readonly untilAsked: (count: number, limitMs?: number) => Promise<void>;
 }
 
-const cleanUps: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
 async function startWorld(
-  options: Partial<ListWatchOptions<TestObject>> & { readonly tokenFile?: string; readonly bodyBytesMax?: number } = {},
+  options: Partial<ListWatchOptions<TestObject>> & { readonly bodyBytesMax?: number } = {},
 ): Promise<World> {
   const clock = createVirtualClock();
   const server = await startScriptedApiServer({ nowMs: () => clock.monotonicMs() });
-  const { tokenFile, bodyBytesMax, ...rest } = options;
-  const credentials = clusterCredentials({ server: server.baseUrl, ...(tokenFile === undefined ? {} : { tokenFile }) });
+  const { bodyBytesMax, ...rest } = options;
+  const credentials = clusterCredentials({ server: server.baseUrl });
   const api = createApiServer({ credentials, clock, ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }) });
   const changes: string[] = [];
   const problems: ListWatchProblem[] = [];
@@ -73,7 +66,7 @@ async function startWorld(
     stopping.abort();
     await stopped;
   }
-  cleanUps.push(async () => {
+  atTestEnd(async () => {
     await stop();
     api.close();
     await server.stop();
@@ -94,6 +87,15 @@ async function startWorld(
     asked: () => server.requests.map(({ query }) => nameOfRequest(query)),
     untilAsked: (count, limitMs = 120_000) => clock.advanceUntil(() => server.requests.length >= count, limitMs),
   };
+}
+
+/** A world whose first watch-list was answered with these objects, and goes on as the watch. */
+async function startWatching(...listed: Parameters<typeof watchListOf>) {
+  const world = await startWorld();
+  const first = watchListOf(...listed);
+  world.server.next(first.answer);
+  await world.clock.settle();
+  return { ...world, first };
 }
 
 function nameOfRequest(query: Readonly<Record<string, string>>): string {
@@ -199,11 +201,12 @@ describe("the first list", () => {
 
 describe("the position of the watch", () => {
   test("is the closing bookmark's, not that of the initial objects", async () => {
-    const { server, asked, untilAsked, clock } = await startWorld();
-    const stream = watchListOf([testObject("a", 90), testObject("b", 40), testObject("c", 7)], 100);
-    server.next(stream.answer);
+    const { asked, untilAsked, clock, first } = await startWatching(
+      [testObject("a", 90), testObject("b", 40), testObject("c", 7)],
+      100,
+    );
     await clock.advance(60_000);
-    stream.end();
+    first.end();
     await untilAsked(2);
     expect(asked()).toStrictEqual(["WatchList", "Watch 100"]);
   });
@@ -233,9 +236,10 @@ describe("the position of the watch", () => {
   });
 
   test("that has expired leads to exactly one new list, whether reported as HTTP status or as ERROR event", async () => {
-    const { server, asked, untilAsked, clock, changes, names, listWatch } = await startWorld();
-    const first = watchListOf([testObject("a", 1), testObject("gone", 2), testObject("again", 3)], 10);
-    server.next(first.answer);
+    const { server, asked, untilAsked, clock, changes, names, listWatch, first } = await startWatching(
+      [testObject("a", 1), testObject("gone", 2), testObject("again", 3)],
+      10,
+    );
     await clock.advance(5000);
     first.end();
     server.next(failure(410, "Expired"));
@@ -270,10 +274,7 @@ describe("the position of the watch", () => {
   });
 
   test("that goes back within a stream leads to a new list", async () => {
-    const { server, asked, untilAsked, clock, names } = await startWorld();
-    const first = watchListOf([testObject("a", 1000)], 1200);
-    server.next(first.answer);
-    await clock.settle();
+    const { server, asked, untilAsked, clock, names, first } = await startWatching([testObject("a", 1000)], 1200);
     first.event("MODIFIED", testObject("a", 1001));
     server.next(watchListOf([testObject("b", 1002)], 1003).answer);
     await untilAsked(2);
@@ -283,10 +284,7 @@ describe("the position of the watch", () => {
   });
 
   test("that is too large for the server leads to a new list", async () => {
-    const { server, asked, untilAsked, clock } = await startWorld();
-    const first = watchListOf([], 1200);
-    server.next(first.answer);
-    await clock.settle();
+    const { asked, untilAsked, first } = await startWatching([], 1200);
     first.error(statusBody(504, "Timeout", ["ResourceVersionTooLarge"]));
     await untilAsked(2);
     expect(asked()).toStrictEqual(["WatchList", "WatchList"]);
@@ -297,10 +295,7 @@ describe("a watch that fails", () => {
   test.each([500, 504, 429, 403])(
     "with ERROR event %d on an open socket starts again at its position",
     async (code) => {
-      const { server, asked, untilAsked, clock, listWatch } = await startWorld();
-      const first = watchListOf([testObject("a", 1)], 10);
-      server.next(first.answer);
-      await clock.settle();
+      const { asked, untilAsked, clock, listWatch, first } = await startWatching([testObject("a", 1)], 10);
       first.error(statusBody(code, "Trouble"));
       await clock.settle();
       expect(listWatch.health().activity).toBe("BackingOff");
@@ -313,10 +308,7 @@ describe("a watch that fails", () => {
   );
 
   test("by becoming silent is replaced within 160 s, and changes in the meantime are seen", async () => {
-    const { server, untilAsked, clock, asked, names } = await startWorld();
-    const silent = watchListOf([testObject("a", 1)], 10);
-    server.next(silent.answer);
-    await clock.settle();
+    const { server, untilAsked, clock, asked, names, first } = await startWatching([testObject("a", 1)], 10);
     const startMs = clock.monotonicMs();
     const second = scriptedStream();
     second.event("ADDED", testObject("b", 11));
@@ -326,7 +318,7 @@ describe("a watch that fails", () => {
     await clock.settle();
     expect(asked()).toStrictEqual(["WatchList", "Watch 10"]);
     expect(names()).toStrictEqual(["a", "b"]);
-    silent.event("ADDED", testObject("late", 12));
+    first.event("ADDED", testObject("late", 12));
     await clock.settle();
     expect(names()).toStrictEqual(["a", "b"]);
   });
@@ -348,10 +340,7 @@ describe("a watch that fails", () => {
     ["a line that is not JSON", "<html>\n"],
     ["a line that is not an event", '{"type":"ADDED","object":{}}\n'],
   ])("by sending %s loses nothing", async (_, raw) => {
-    const { server, clock, untilAsked, names, asked, problems } = await startWorld();
-    const first = watchListOf([testObject("a", 1)], 10);
-    server.next(first.answer);
-    await clock.settle();
+    const { server, clock, untilAsked, names, asked, problems, first } = await startWatching([testObject("a", 1)], 10);
     first.event("ADDED", testObject("b", 11));
     first.raw(raw);
     first.end();
@@ -377,9 +366,7 @@ describe("a watch that fails", () => {
   });
 
   test("by never responding is repeated after the deadline", async () => {
-    const { server, clock, untilAsked, asked } = await startWorld();
-    const first = watchListOf([], 10);
-    server.next(first.answer);
+    const { server, clock, untilAsked, asked, first } = await startWatching([], 10);
     await clock.advance(5000);
     first.end();
     server.next(silent);
@@ -411,28 +398,6 @@ describe("an unavailable server", () => {
     expect(names()).toStrictEqual(["b"]);
     expect(listWatch.health().relists).toBe(1);
   });
-
-  test("that refuses a rotated token is asked again immediately with the new one", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "wafsync-list-watch-"));
-    cleanUps.push(() => rm(folder, { recursive: true }));
-    const tokenFile = join(folder, "token");
-    await writeFile(tokenFile, "old");
-    const { server, clock, untilAsked, problems, listWatch } = await startWorld({ tokenFile });
-    const first = watchListOf([], 10);
-    server.next(first.answer);
-    await clock.advanceUntil(() => listWatch.health().isSynced, 0);
-    await clock.advance(5000);
-    await writeFile(tokenFile, "new");
-    first.end();
-    server.next(failure(401, "Unauthorized"));
-    await untilAsked(3);
-    expect(server.requests.map(({ headers }) => headers["authorization"])).toStrictEqual([
-      "Bearer old",
-      "Bearer old",
-      "Bearer new",
-    ]);
-    expect(problems).toStrictEqual([]);
-  });
 });
 
 describe("a kind that is not installed", () => {
@@ -449,9 +414,10 @@ describe("a kind that is not installed", () => {
   });
 
   test("after its removal leaves the store in the state of the last events", async () => {
-    const { server, clock, listWatch, names, untilAsked } = await startWorld();
-    const first = watchListOf([testObject("a", 1), testObject("b", 2)], 10);
-    server.next(first.answer);
+    const { server, clock, listWatch, names, untilAsked, first } = await startWatching(
+      [testObject("a", 1), testObject("b", 2)],
+      10,
+    );
     await clock.advance(5000);
     first.event("DELETED", testObject("a", 11));
     first.end();

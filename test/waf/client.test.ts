@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { Redactor, excerptLengthMax } from "../../src/model/redactor.ts";
 import type { WafResult } from "../../src/model/waf-result.ts";
@@ -11,20 +11,16 @@ import { anEntry } from "../support/worlds/forward-world.ts";
 import { clientFor, startScriptedWaf, testKey } from "../support/fakes/scripted-waf.ts";
 import { json, raw, silent, text } from "../support/fakes/scripted-server.ts";
 import type { Answer } from "../support/fakes/scripted-server.ts";
+import { atTestEnd } from "../support/builders/at-test-end.ts";
 
 const domain = "shop.example";
 const accepted = json(200, { success: true, domain, message: "done" });
-const closers: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 async function start(script: Answer, options: Parameters<typeof clientFor>[1] = {}) {
   const server = await startScriptedWaf(script);
-  closers.push(async () => await server.stop());
+  atTestEnd(async () => await server.stop());
   const client = clientFor(server.baseUrl, options);
-  closers.push(async () => await client.lanes.close());
+  atTestEnd(async () => await client.lanes.close());
   return { server, ...client };
 }
 
@@ -459,7 +455,7 @@ describe("when nothing can have been sent", () => {
 
   test("so does an unknown host", async () => {
     const { waf, lanes } = clientFor("http://waf.invalid");
-    closers.push(async () => await lanes.close());
+    atTestEnd(async () => await lanes.close());
     expect(faultIn(await write(waf))).toMatchObject({
       code: "Unavailable",
       message: expect.stringContaining("nothing was sent"),

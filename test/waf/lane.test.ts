@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { LaneRegistry } from "../../src/waf/lane-registry.ts";
 import type { HeldLane } from "../../src/waf/lane-registry.ts";
@@ -8,19 +8,15 @@ import type { Urgency } from "../../src/waf/lane.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { clientFor, startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import { json } from "../support/fakes/scripted-server.ts";
+import { atTestEnd } from "../support/builders/at-test-end.ts";
 
 const baseUrl = "http://127.0.0.1:1";
 const key = new ApiKey("0123456789abcdef");
-const closers: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
 
 function createLane({ waitingMax = 100, minRequestIntervalMs = 0 } = {}) {
   const clock = createVirtualClock();
   const lanes = new LaneRegistry({ clock, waitingMax });
-  closers.push(async () => await lanes.close());
+  atTestEnd(async () => await lanes.close());
   return { clock, lanes, lane: lanes.acquire({ baseUrl, key, minRequestIntervalMs }) };
 }
 
@@ -312,9 +308,9 @@ describe("a lane over a real connection", () => {
       const done = json(200, { success: true, domain: "shop.example", message: "done" });
       setImmediate(() => done(request, response));
     });
-    closers.push(async () => await waf.stop());
+    atTestEnd(async () => await waf.stop());
     const { waf: one, lanes, lane } = clientFor(waf.baseUrl, { key });
-    closers.push(async () => await lanes.close());
+    atTestEnd(async () => await lanes.close());
     const { waf: two } = clientFor(`${waf.baseUrl}/`, { key, lane });
     const calls = Array.from({ length: 50 }, async (_, index) =>
       index % 2 === 0

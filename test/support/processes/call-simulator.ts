@@ -1,8 +1,8 @@
 // A simple client of the WAF API for tests. It is only an HTTP client, so it can also send invalid requests.
-import { afterEach } from "@jest/globals";
 import { Agent, request } from "undici";
 import { startSimulator } from "../../../src/simulator/start-simulator.ts";
 import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-simulator.ts";
+import { atTestEnd } from "../builders/at-test-end.ts";
 
 export const apiKey = "simulated+key/with=odd %signs";
 export const domain = "shop.example";
@@ -32,17 +32,12 @@ export interface Caller {
   readonly control: (method: string, target: string, body?: unknown) => Promise<Reply>;
 }
 
-const ends: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0)) await end();
-});
-
 /** Starts a separate simulator for one test, which ends after it. */
 export async function startSimulated(options: Partial<SimulatorOptions> = {}): Promise<Caller> {
   const keys = [{ key: apiKey, domain, primaryOrigin: "origin-1.shop.example" }];
   const simulator = await startSimulator({ keys, ...options });
   const agent = new Agent();
-  ends.push(async () => {
+  atTestEnd(async () => {
     await agent.destroy();
     await simulator.close();
   });
