@@ -22,21 +22,12 @@ export interface InstanceGauge {
   set(instance: string, labels: Labels, value: number): void;
 }
 
-interface Definition {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: readonly string[];
-  /** The series that exist for every instance from the start. */
-  readonly initial: readonly Labels[];
-}
-
-/** One metric, with the series that every instance has. */
+/** One metric. */
 interface Family {
   readonly series: Series;
-  readonly start: (instance: string) => void;
+  /** The series that every instance has. */
   readonly initial: readonly Labels[];
-  /** The keys of `initial`. */
-  readonly keys: ReadonlySet<string>;
+  readonly start: (instance: string) => void;
 }
 
 export class InstanceSeries {
@@ -69,43 +60,48 @@ export class InstanceSeries {
     this.#known.delete(instance);
   }
 
-  counter({ initial, labelNames, ...definition }: Definition): InstanceCounter {
+  /**
+   * @param initial the labels of the series that exist for every instance from the start
+   * @param labelNames required if `initial` is empty
+   */
+  counter(
+    name: string,
+    help: string,
+    initial: readonly Labels[] = [{}],
+    labelNames = namesOf(initial),
+  ): InstanceCounter {
     const registers = [this.#registry];
-    const counter = new Counter({ ...definition, registers, labelNames: [this.#label, ...labelNames] });
-    const inc = (instance: string, labels: Labels, value = 1): void => {
-      if (this.#note(instance, family, definition.name, labels)) counter.inc(this.#labelled(instance, labels), value);
-    };
-    const start = (instance: string): void => initial.forEach((labels) => inc(instance, labels, 0));
-    const family = this.#add({ series: counter, initial, start });
-    return { inc };
+    const counter = new Counter({ name, help, registers, labelNames: [this.#label, ...labelNames] });
+    const change = this.#add(name, counter, initial, (labels, value) => counter.inc(labels, value));
+    return { inc: (instance, labels, value = 1) => change(instance, labels, value) };
   }
 
-  gauge({ initial, labelNames, ...definition }: Definition): InstanceGauge {
+  /** The parameters are those of `counter`. */
+  gauge(name: string, help: string, initial: readonly Labels[] = [{}], labelNames = namesOf(initial)): InstanceGauge {
     const registers = [this.#registry];
-    const gauge = new Gauge({ ...definition, registers, labelNames: [this.#label, ...labelNames] });
-    const set = (instance: string, labels: Labels, value: number): void => {
-      if (this.#note(instance, family, definition.name, labels)) gauge.set(this.#labelled(instance, labels), value);
+    const gauge = new Gauge({ name, help, registers, labelNames: [this.#label, ...labelNames] });
+    return { set: this.#add(name, gauge, initial, (labels, value) => gauge.set(labels, value)) };
+  }
+
+  /** Returns what changes a series of an instance. It does nothing if the instance is unknown. */
+  #add(
+    name: string,
+    series: Series,
+    initial: readonly Labels[],
+    write: (labels: Labels, value: number) => void,
+  ): InstanceGauge["set"] {
+    const keys = new Set(initial.map(keyOf));
+    const change: InstanceGauge["set"] = (instance, labels, value) => {
+      const others = this.#known.get(instance);
+      if (others === undefined) return;
+      const labelled = this.#labelled(instance, labels);
+      const key = keyOf(labels);
+      if (!keys.has(key)) others.set(`${name} ${key}`, () => series.remove(labelled));
+      write(labelled, value);
     };
-    const start = (instance: string): void => initial.forEach((labels) => set(instance, labels, 0));
-    const family = this.#add({ series: gauge, initial, start });
-    return { set };
-  }
-
-  #add(made: Omit<Family, "keys">): Family {
-    const family = { ...made, keys: new Set(made.initial.map(keyOf)) };
-    this.#families.push(family);
-    return family;
-  }
-
-  /** Whether the instance is known. If so, remembers how to remove the series. */
-  #note(instance: string, { series, keys }: Family, name: string, labels: Labels): boolean {
-    const others = this.#known.get(instance);
-    if (others === undefined) return false;
-    const key = keyOf(labels);
-    if (keys.has(key)) return true;
-    const own = `${name} ${key}`;
-    if (!others.has(own)) others.set(own, () => series.remove(this.#labelled(instance, labels)));
-    return true;
+    const start = (instance: string): void => initial.forEach((labels) => change(instance, labels, 0));
+    this.#families.push({ series, initial, start });
+    return change;
   }
 
   #labelled(instance: string, labels: Labels): Labels {
@@ -117,4 +113,8 @@ export class InstanceSeries {
 function keyOf(labels: Labels): string {
   const names = Object.keys(labels).sort();
   return names.map((name) => labels[name]).join(" ");
+}
+
+function namesOf([first = {}]: readonly Labels[]): readonly string[] {
+  return Object.keys(first);
 }

@@ -69,37 +69,28 @@ function makeSeries(instances: InstanceSeries): Record<"blocked" | "forwarded" |
   readonly remembered: InstanceGauge;
 } {
   return {
-    blocked: instances.counter({
-      name: "wafsync_blocked_requests_total",
-      help: "Forwarded blocked requests by category of the block reason and by country.",
-      labelNames: ["reason", "country"],
-      initial: [],
-    }),
-    forwarded: instances.counter({
-      name: "wafsync_log_rows_forwarded_total",
-      help: "Forwarded log entries by output.",
-      labelNames: ["output"],
-      initial: outputs.map((output) => ({ output })),
-    }),
-    failures: instances.counter({
-      name: "wafsync_log_forwarding_failures_total",
-      help: "Failed log forwarding runs by reason of the condition LogsForwarded.",
-      labelNames: ["reason"],
+    blocked: instances.counter(
+      "wafsync_blocked_requests_total",
+      "Forwarded blocked requests by category of the block reason and by country.",
+      [],
+      ["reason", "country"],
+    ),
+    forwarded: instances.counter(
+      "wafsync_log_rows_forwarded_total",
+      "Forwarded log entries by output.",
+      outputs.map((output) => ({ output })),
+    ),
+    failures: instances.counter(
+      "wafsync_log_forwarding_failures_total",
+      "Failed log forwarding runs by reason of the condition LogsForwarded.",
       // The alert evaluates the increase of this series, and the first sample of a series is no increase.
-      initial: [{ reason: "TooLarge" }],
-    }),
-    lag: instances.gauge({
-      name: "wafsync_log_lag_seconds",
-      help: "How long after its timestamp the newest log entry was forwarded.",
-      labelNames: [],
-      initial: [{}],
-    }),
-    remembered: instances.gauge({
-      name: "wafsync_log_rows_remembered",
-      help: "Log entries that are remembered, with at most 45 bytes each, so that each is forwarded only once.",
-      labelNames: [],
-      initial: [{}],
-    }),
+      [{ reason: "TooLarge" }],
+    ),
+    lag: instances.gauge("wafsync_log_lag_seconds", "How long after its timestamp the newest log entry was forwarded."),
+    remembered: instances.gauge(
+      "wafsync_log_rows_remembered",
+      "Log entries that are remembered, with at most 45 bytes each, so that each is forwarded only once.",
+    ),
   };
 }
 

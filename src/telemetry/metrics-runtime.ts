@@ -55,6 +55,13 @@ export interface RuntimeMetrics {
 }
 
 const secondsBuckets = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300];
+/** A run without changes takes some milliseconds; the first run of a long list may take an hour. */
+const runSecondsBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
+
+/** What metrics with these labels have in common. */
+function definerOf(registry: Registry, ...labelNames: string[]) {
+  return (name: string, help: string) => ({ name, help, labelNames, registers: [registry] });
+}
 
 export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
   const registers = [registry];
@@ -101,23 +108,16 @@ export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
   };
 }
 
-/** A run without changes takes some milliseconds; the first run of a long list may take an hour. */
-const runSecondsBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
-
 function makeReconciles(registry: Registry): RuntimeMetrics["reconciles"] {
-  const registers = [registry];
-  const labelNames = ["controller", "result"];
-  const runs = new Counter({
-    name: "wafsync_reconcile_total",
-    help: "Reconcile runs by controller and result: success, error, requeue, blocked or interrupted.",
-    labelNames,
-    registers,
-  });
+  const define = definerOf(registry, "controller", "result");
+  const runs = new Counter(
+    define(
+      "wafsync_reconcile_total",
+      "Reconcile runs by controller and result: success, error, requeue, blocked or interrupted.",
+    ),
+  );
   const durations = new Histogram({
-    name: "wafsync_reconcile_duration_seconds",
-    help: "Duration of reconcile runs by controller and result.",
-    labelNames,
-    registers,
+    ...define("wafsync_reconcile_duration_seconds", "Duration of reconcile runs by controller and result."),
     buckets: runSecondsBuckets,
   });
   return (controller) => {
@@ -135,14 +135,10 @@ function makeReconciles(registry: Registry): RuntimeMetrics["reconciles"] {
 }
 
 function makeWatches(registry: Registry): RuntimeMetrics["watch"] {
-  const registers = [registry];
+  const define = definerOf(registry, "kind");
   const healths = new Map<string, { readonly read: Parameters<RuntimeMetrics["watch"]>[1]; counted: number }>();
-  const labelNames = ["kind"];
   const relists = new Counter({
-    name: "wafsync_watch_relists_total",
-    help: "Lists of all objects of the kind after the first one.",
-    labelNames,
-    registers,
+    ...define("wafsync_watch_relists_total", "Lists of all objects of the kind after the first one."),
     collect() {
       for (const [kind, health] of healths) {
         const { relists: now } = health.read();
@@ -152,10 +148,7 @@ function makeWatches(registry: Registry): RuntimeMetrics["watch"] {
     },
   });
   const synced = new Gauge({
-    name: "wafsync_watch_synced",
-    help: "1 if all objects of the kind have been listed at least once, 0 if not.",
-    labelNames,
-    registers,
+    ...define("wafsync_watch_synced", "1 if all objects of the kind have been listed at least once, 0 if not."),
     collect() {
       for (const [kind, { read }] of healths) this.set({ kind }, read().isSynced ? 1 : 0);
     },
@@ -168,15 +161,11 @@ function makeWatches(registry: Registry): RuntimeMetrics["watch"] {
 }
 
 function makeQueues(registry: Registry): RuntimeMetrics["queue"] {
-  const registers = [registry];
-  const labelNames = ["name"];
+  const define = definerOf(registry, "name");
   const followed = new Map<string, () => QueueStats>();
   const gauge = (name: string, help: string, value: (stats: QueueStats) => number): Gauge =>
     new Gauge({
-      name,
-      help,
-      labelNames,
-      registers,
+      ...define(name, help),
       collect() {
         for (const [queue, stats] of followed) this.set({ name: queue }, value(stats()));
       },
@@ -194,11 +183,12 @@ function makeQueues(registry: Registry): RuntimeMetrics["queue"] {
       ({ longestRunningMs }) => longestRunningMs / 1000,
     ),
   ];
-  const counter = (name: string, help: string): Counter => new Counter({ name, help, labelNames, registers });
   const histogram = (name: string, help: string): Histogram =>
-    new Histogram({ name, help, labelNames, registers, buckets: secondsBuckets });
-  const adds = counter("workqueue_adds_total", "Keys that became ready.");
-  const retries = counter("workqueue_retries_total", "Keys that were requeued with backoff after a failure.");
+    new Histogram({ ...define(name, help), buckets: secondsBuckets });
+  const adds = new Counter(define("workqueue_adds_total", "Keys that became ready."));
+  const retries = new Counter(
+    define("workqueue_retries_total", "Keys that were requeued with backoff after a failure."),
+  );
   const waits = histogram(
     "workqueue_queue_duration_seconds",
     "Time for which keys were ready before a worker took them.",

@@ -35,22 +35,20 @@ export interface FeedMetrics {
 
 export function makeFeedMetrics(registry: Registry): FeedMetrics {
   const feeds = new InstanceSeries(registry, "waf_feed");
-  const gauge = (name: string, help: string) => feeds.gauge({ name, help, labelNames: [], initial: [{}] });
-  const entries = gauge("wafsync_feed_entries", "Entries that rules get from the feed.");
-  const lastGood = gauge(
+  const entries = feeds.gauge("wafsync_feed_entries", "Entries that rules get from the feed.");
+  const lastGood = feeds.gauge(
     "wafsync_feed_last_good_timestamp_seconds",
     "Unix time at which the source last confirmed the content of the feed; 0 if never.",
   );
-  const stale = gauge(
+  const stale = feeds.gauge(
     "wafsync_feed_stale",
     "1 if the source has not confirmed the content for longer than spec.staleAfter, 0 if not.",
   );
-  const fetches = feeds.counter({
-    name: "wafsync_feed_fetches_total",
-    help: "Number of fetches by result, which is the reason of the condition Fetched.",
-    labelNames: ["result"],
-    initial: fetchResults.map((result) => ({ result })),
-  });
+  const fetches = feeds.counter(
+    "wafsync_feed_fetches_total",
+    "Number of fetches by result, which is the reason of the condition Fetched.",
+    fetchResults.map((result) => ({ result })),
+  );
   return {
     feedFetched(feed, result) {
       feeds.add(feed);
@@ -85,13 +83,18 @@ export interface AutoBlockMetrics {
 
 export function makeAutoBlockMetrics(registry: Registry): AutoBlockMetrics {
   const blocks = new InstanceSeries(registry, "waf_auto_block");
-  const gauge = (name: string, help: string) => blocks.gauge({ name, help, labelNames: [], initial: [{}] });
-  const listed = gauge("wafsync_auto_block_clients", "Clients that the WafAutoBlock blocks, or suggests to block.");
-  const leftOut = gauge(
+  const listed = blocks.gauge(
+    "wafsync_auto_block_clients",
+    "Clients that the WafAutoBlock blocks, or suggests to block.",
+  );
+  const leftOut = blocks.gauge(
     "wafsync_auto_block_left_out",
     "How often a client reached the threshold without being listed, because of spec.maxEntries.",
   );
-  const rows = gauge("wafsync_auto_block_matched_rows", "Rows of the log that matched since the object was created.");
+  const rows = blocks.gauge(
+    "wafsync_auto_block_matched_rows",
+    "Rows of the log that matched since the object was created.",
+  );
   return {
     autoBlockSeen(block, figures) {
       blocks.add(block);

@@ -85,54 +85,42 @@ function codeOf({ status, faultCode }: MeasuredCall): string {
 
 function makeSeries(registry: Registry) {
   const instances = new InstanceSeries(registry);
-  const gauge = (name: string, help: string, labelNames: string[], initial: Record<string, string>[]) =>
-    instances.gauge({ name, help, labelNames, initial });
-  const counter = (name: string, help: string, labelNames: string[], initial: Record<string, string>[]) =>
-    instances.counter({ name, help, labelNames, initial });
   return {
     instances,
-    requests: counter(
+    requests: instances.counter(
       "wafsync_waf_requests_total",
       "Calls of the WAF API by endpoint and HTTP status, or by fault if there was no response.",
-      ["method", "endpoint", "code"],
       measuredCalls.map((call) => ({ ...call, code: "200" })),
     ),
-    entries: gauge(
+    entries: instances.gauge(
       "wafsync_list_entries",
       "Entries by list and state, as of the last read.",
-      ["list", "state"],
       listNames.flatMap((list) => listStates.map((state) => ({ list, state }))),
     ),
-    held: gauge("wafsync_held_removals", "Removals on hold.", ["list"], byList),
-    contested: gauge("wafsync_contested_entries", "Entries that another writer keeps reverting.", ["list"], byList),
-    plan: gauge(
+    held: instances.gauge("wafsync_held_removals", "Removals on hold.", byList),
+    contested: instances.gauge("wafsync_contested_entries", "Entries that another writer keeps reverting.", byList),
+    plan: instances.gauge(
       "wafsync_plan_operations",
       "Operations in the last plan by kind.",
-      ["kind"],
       operationKinds.map((kind) => ({ kind })),
     ),
-    added: counter("wafsync_entries_added_total", "Entries added to the WAF.", ["list"], byList),
-    removed: counter("wafsync_entries_removed_total", "Entries removed from the WAF.", ["list"], byList),
-    clears: counter(
+    added: instances.counter("wafsync_entries_added_total", "Entries added to the WAF.", byList),
+    removed: instances.counter("wafsync_entries_removed_total", "Entries removed from the WAF.", byList),
+    clears: instances.counter(
       "wafsync_cache_clears_total",
       "Calls to clear the cache by cause and result.",
-      ["cause", "result"],
       clearCauses.flatMap((cause) => ["Cleared", "Failed"].map((result) => ({ cause, result }))),
     ),
-    lastSync: gauge(
+    lastSync: instances.gauge(
       "wafsync_last_sync_timestamp_seconds",
       "When the WAF was last in the declared state, as a Unix time.",
-      [],
-      [{}],
     ),
-    resync: gauge("wafsync_resync_interval_seconds", "`spec.resyncInterval` of the instance.", [], [{}]),
-    keyRefused: gauge(
+    resync: instances.gauge("wafsync_resync_interval_seconds", "`spec.resyncInterval` of the instance."),
+    keyRefused: instances.gauge(
       "wafsync_api_key_refused",
       "1 if the WAF has refused the API key since the last successful call, 0 if not.",
-      [],
-      [{}],
     ),
-    ready: gauge("wafsync_instance_ready", "1 if the condition Ready of the instance is True, 0 if not.", [], [{}]),
+    ready: instances.gauge("wafsync_instance_ready", "1 if the condition Ready of the instance is True, 0 if not."),
   };
 }
 

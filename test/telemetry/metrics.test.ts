@@ -165,7 +165,7 @@ describe("instances", () => {
   test("a limited number of instances has metrics, and when one of them is deleted, another one gets them", async () => {
     const registry = new Registry();
     const series = new InstanceSeries(registry);
-    const ready = series.gauge({ name: "ready", help: "Ready.", labelNames: [], initial: [{}] });
+    const ready = series.gauge("ready", "Ready.");
     for (let index = 0; index < instancesMax + 10; index += 1) series.add(`edge/shop-${index}`);
     const late = `edge/shop-${instancesMax}`;
     ready.set(late, {}, 1);
