@@ -2,17 +2,15 @@
 // object, so repetitions cost nothing), sent one after another, and dropped if the queue is full or the server refuses them. A
 // refused event that is worth a retry is sent again later, and the others go ahead.
 // A lost event never causes the work to fail.
-import { types } from "node:util";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { BackOff } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { LruMap } from "../async/lru-map.ts";
-import { localFault } from "./api-result.ts";
 import type { ApiServer } from "./api-server.ts";
 import type { ResourceType } from "./resource-path.ts";
 import { createObject, mergePatchObject } from "./verbs.ts";
-import type { ApiFault, ApiFaultCode, ApiResult } from "./api-result.ts";
+import type { ApiFault, ApiFaultCode } from "./api-result.ts";
 import { microTime, secondsTime } from "./kube-object.ts";
 
 export interface EventSubject {
@@ -233,31 +231,19 @@ export class EventRecorder {
   async #write(series: EventSeries): Promise<ApiFault | undefined> {
     const { api } = this.#options;
     const namespace = namespaceOf(series);
+    const options = { timeoutMs: requestTimeoutMs, signal: this.#stop.signal };
     if (series.created) {
       const change = { count: series.count, lastTimestamp: secondsTime(series.lastMs) };
       const address = { namespace, name: series.name };
-      const patched = await this.#request((signal) => mergePatchObject(api, events, address, change, { signal }));
+      const patched = await mergePatchObject(api, events, address, change, options);
       if (patched.ok) return undefined;
       if (patched.fault.code !== "NotFound") return patched.fault;
       // It has expired on the server: create it again with the same count.
     }
     const body = this.#bodyOf(series);
-    const created = await this.#request((signal) => createObject(api, events, namespace, body, { signal }));
+    const created = await createObject(api, events, namespace, body, options);
     series.created = created.ok || created.fault.code === "AlreadyExists";
     return created.ok || series.created ? undefined : created.fault;
-  }
-
-  async #request(send: (signal: AbortSignal) => Promise<ApiResult<unknown>>): Promise<ApiResult<unknown>> {
-    const limits = { clock: this.#options.clock, timeoutMs: requestTimeoutMs, signal: this.#stop.signal };
-    try {
-      const sent = await withDeadline(limits, send);
-      return sent.inTime ? sent.value : { ok: false, fault: localFault("TimedOut", "The API server did not respond") };
-    } catch (error) {
-      return {
-        ok: false,
-        fault: localFault("Unavailable", types.isNativeError(error) ? error.message : String(error)),
-      };
-    }
   }
 
   #bodyOf(series: EventSeries): object {

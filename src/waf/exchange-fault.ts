@@ -98,90 +98,68 @@ function serverError(exchange: Exchange, context: ExchangeContext): WafFault {
 function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
   const { fault, errorCode } =
     exchange.body.state === "Missing" ? exchange.body : { fault: "Network", errorCode: undefined };
+  const problem = (code: WafFaultCode, what: string): WafFault => unclear(code, what, exchange, context);
   switch (fault) {
     case "Aborted":
       // A read changes nothing, so it does not matter whether it was in flight.
       if (context.effect === "Read") return { code: "Aborted", message: "The call was canceled." };
-      return unclear("Aborted", "the call was canceled while it waited for the response", exchange, context);
+      return problem("Aborted", "the call was canceled while it waited for the response");
     case "Deadline":
-      return unclear("TimedOut", `no complete response arrived within ${context.timeoutMs} ms`, exchange, context);
+      return problem("TimedOut", `no complete response arrived within ${context.timeoutMs} ms`);
     case "TooLarge": {
       if (context.effect === "Write" || !isSuccess(exchange.status)) {
-        return unclear("ContractBroken", "the response is larger than any documented response", exchange, context);
+        return problem("ContractBroken", "the response is larger than any documented response");
       }
       const most = `${Math.round(context.bodyBytesMax / 1_048_576)} MiB`;
       const what = `the response is larger than the limit of ${most} (--max-response-mib)`;
-      return unclear("TooLarge", what, exchange, context);
+      return problem("TooLarge", what);
     }
     case "NotText":
-      return unclear("ContractBroken", "the response is not UTF-8 text", exchange, context);
+      return problem("ContractBroken", "the response is not UTF-8 text");
     default: {
       if (context.hidesCause && context.effect === "Read") {
         return withoutConnection(context.origin, errorCode ?? fault);
       }
       const code = notHttpCode.test(errorCode ?? "") ? "ContractBroken" : "Unavailable";
-      return unclear(
-        code,
-        `the connection failed before the response was complete (${errorCode ?? "network error"})`,
-        exchange,
-        context,
-      );
+      return problem(code, `the connection failed before the response was complete (${errorCode ?? "network error"})`);
     }
   }
 }
 
 function answered(exchange: Exchange, context: ExchangeContext): WafFault {
   const { status } = exchange;
+  const broken = (what: string): WafFault => unclear("ContractBroken", what, exchange, context);
   if (status === undefined || isSuccess(status)) {
     const words = failureMessage(exchange, context);
     const refusal = words === undefined ? undefined : `it reports a failure: ${words}`;
-    return unclear(
-      "ContractBroken",
-      `the response is not as documented: ${refusal ?? context.problem ?? "unknown"}`,
-      exchange,
-      context,
-    );
+    return broken(`the response is not as documented: ${refusal ?? context.problem ?? "unknown"}`);
   }
   if (status < 400) {
-    return unclear(
-      "ContractBroken",
-      `the WAF responded with a redirect (${status}), which wafsync does not follow; check the base URL`,
-      exchange,
-      context,
-    );
+    return broken(`the WAF responded with a redirect (${status}), which wafsync does not follow; check the base URL`);
   }
   const words = failureMessage(exchange, context);
   if (words === undefined) {
-    return unclear(
-      "ContractBroken",
-      `the response with status ${status} does not come from the WAF's API; check the base URL`,
-      exchange,
-      context,
-    );
+    return broken(`the response with status ${status} does not come from the WAF's API; check the base URL`);
   }
-  if (status === 403) return refusedKey(words, exchange);
+  if (status === 403) return refusedKey(words, status);
   if (status === 400) return { code: "Rejected", message: words, status };
   if (status === 404) {
     // Only the logs have a documented 404.
     const message = `The API has no such path (404: ${words}); check the path of the base URL.`;
     return { code: "NotFound", message: context.takesPlainFailures ? words : message, status };
   }
-  return unclear("ContractBroken", `the WAF answered ${status}: ${words}`, exchange, context);
+  return broken(`the WAF answered ${status}: ${words}`);
 }
 
 /** The API distinguishes the two cases only by its message, which is documented. */
-function refusedKey(words: string, exchange: Exchange): WafFault {
+function refusedKey(words: string, status: number): WafFault {
   return words === "Missing parameter api_key"
     ? {
         code: "MissingApiKey",
         message: `The WAF received no API key (403: ${words}); look for a proxy that removes it.`,
-        ...withStatus(exchange),
+        status,
       }
-    : {
-        code: "BadApiKey",
-        message: `The WAF refuses the API key (403: ${words}).`,
-        ...withStatus(exchange),
-      };
+    : { code: "BadApiKey", message: `The WAF refuses the API key (403: ${words}).`, status };
 }
 
 /** The API's message, ready to print; undefined if the body is not a documented failure. */

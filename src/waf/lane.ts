@@ -12,35 +12,38 @@ export type Urgency = (typeof urgencies)[number];
 /** A bulk turn that has waited this long takes precedence, so that a long load of entries does not stop the logs. */
 export const bulkWaitMsMax = 30_000;
 
-interface WaitingTurn {
+interface QueuedTurn {
   readonly urgency: Urgency;
   readonly queuedAtMs: number;
+  readonly holder: LaneHolder;
+  begin(connection: HttpConnection): Promise<void>;
+  refuse(refusal: TurnRefusal): void;
 }
 
-class TurnQueue<Turn extends WaitingTurn> {
-  readonly #turns: Readonly<Record<Urgency, Set<Turn>>> = { Normal: new Set(), Bulk: new Set() };
+class TurnQueue {
+  readonly #turns: Readonly<Record<Urgency, Set<QueuedTurn>>> = { Normal: new Set(), Bulk: new Set() };
 
   get length(): number {
     return this.#turns.Normal.size + this.#turns.Bulk.size;
   }
 
-  add(turn: Turn): void {
+  add(turn: QueuedTurn): void {
     this.#turns[turn.urgency].add(turn);
   }
 
-  remove(turn: Turn): boolean {
+  remove(turn: QueuedTurn): boolean {
     return this.#turns[turn.urgency].delete(turn);
   }
 
   /** Returns the next turn, which stays in the queue until it is removed. */
-  peek(nowMs: number): Turn | undefined {
+  peek(nowMs: number): QueuedTurn | undefined {
     const bulk = first(this.#turns.Bulk);
     const bulkIsDue = bulk !== undefined && nowMs - bulk.queuedAtMs >= bulkWaitMsMax;
     return bulkIsDue ? bulk : (first(this.#turns.Normal) ?? bulk);
   }
 
   /** Removes all matching turns, and returns them in the order of their urgency. */
-  removeAll(matches: (turn: Turn) => boolean): readonly Turn[] {
+  removeAll(matches: (turn: QueuedTurn) => boolean): readonly QueuedTurn[] {
     const removed = urgencies.flatMap((urgency) => [...this.#turns[urgency]].filter(matches));
     for (const turn of removed) this.remove(turn);
     return removed;
@@ -100,14 +103,6 @@ export interface LaneHolder {
   minRequestIntervalMs: number;
 }
 
-interface QueuedTurn {
-  readonly urgency: Urgency;
-  readonly queuedAtMs: number;
-  readonly holder: LaneHolder;
-  begin(connection: HttpConnection): Promise<void>;
-  refuse(refusal: TurnRefusal): void;
-}
-
 export interface LaneOptions {
   readonly open: OpenConnection;
   readonly clock: Clock;
@@ -121,7 +116,7 @@ export class SerialLane {
   readonly #waitingMax: number;
   readonly #open: OpenConnection;
   readonly #lock: KeyLock | undefined;
-  readonly #queue = new TurnQueue<QueuedTurn>();
+  readonly #queue = new TurnQueue();
   readonly #holders = new Set<LaneHolder>();
   readonly #closing = new AbortController();
   #connection: { readonly origin: string; readonly to: HttpConnection } | undefined;
