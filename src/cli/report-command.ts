@@ -2,6 +2,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
 import { counted } from "../model/sentence.ts";
+import { declaredLists } from "../pages/client-lists.ts";
 import { checkReportFile, reportPage, writeReportFile } from "../pages/report.ts";
 import { readRequests } from "../pages/requests.ts";
 import type { LogPlan } from "../logs/log-days.ts";
@@ -49,8 +50,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
     };
     const question = {
       instance: inUse?.sight.gathered.instance.meta,
-      // Only an instance needs the planner.
-      declared: inUse && (await import("../pages/client-lists.ts")).declaredLists(inUse.sight, nowMs),
+      declared: inUse && (await declaredLists(inUse.sight, realClock)),
       period: { range, topMax: options.top, watch },
     };
     try {

@@ -187,7 +187,7 @@ class App implements PreparedPageApp {
       stopping: this.#stopping.signal,
       redact: (text: string) => this.#redact(text),
     };
-    const question = { instance: name, declared: declaredLists(sight, clock.nowMs()) };
+    const question = { instance: name, declared: await declaredLists(sight, clock) };
     const called = await target.callWaf(sight, async (waf) => await readRequests({ ...ports, waf }, question));
     if (!called.ok) throw new CommandError(`the log of ${instance} was not read: ${called.problem}`);
     const requests = called.value;

@@ -1,5 +1,5 @@
-// Draws charts over time as SVG: stacked bars, or stepped lines. Colors are classes of the style sheet, so that one drawing fits light and
-// dark mode. Each chart is drawn twice, for wide and for narrow screens.
+// Draws stacked bars over time as SVG. Colors are classes of the style sheet, so that one drawing fits light and dark mode. Positions
+// across the drawing are shares of its width, so that it also fits wide and narrow screens.
 import { inThousands, shortened } from "../model/sentence.ts";
 import { dayMs } from "../model/time-text.ts";
 import type { Markup } from "./html.ts";
@@ -7,12 +7,15 @@ import { html } from "./html.ts";
 
 /** In characters. */
 const nameLengthMax = 100;
-/** In pixels, like all sizes here. */
-const wide = { width: 1080, height: 320 } as const;
-const narrow = { width: 340, height: 240 } as const;
-const margin = { top: 12, right: 12, bottom: 26 } as const;
-const characterWidth = 8;
+/** In pixels. The style sheet leaves space for the labels to the left of the drawing. */
+const height = 280;
+const margin = { top: 12, bottom: 26 } as const;
+const plotHeight = height - margin.top - margin.bottom;
+/** `1.5K`, so that every label fits. */
+const shortNumber = new Intl.NumberFormat("en", { notation: "compact" });
 const ticksMax = 5;
+/** As many labels as fit into a narrow screen. */
+const timeLabelsMax = 3;
 
 export interface TimeSeries {
   readonly name: string;
@@ -28,61 +31,63 @@ export interface OverTime {
   readonly series: readonly TimeSeries[];
 }
 
-/** Two drawings, of which the style sheet shows one, and a legend. @param label says what the chart shows, and its main result */
-export function timeChart(label: string, kind: "bars" | "lines", over: OverTime): Markup {
-  const legend = over.series.map(
+/** A drawing and its legend. @param label says what the chart shows, and its main result */
+export function timeChart(label: string, { startMs, stepMs, series }: OverTime): Markup {
+  const sums = sumsOf(series);
+  const labels = sums.map((_, step) => stepLabel(startMs + step * stepMs, stepMs));
+  const highest = Math.max(1, ...sums);
+  const tick = tickFor(highest);
+  const top = Math.ceil(highest / tick) * tick;
+  const x = (step: number): string => `${Math.round((10_000 * step) / sums.length) / 100}%`;
+  const y = (count: number): number => rounded(height - margin.bottom - (count / top) * plotHeight);
+  const every = Math.ceil(sums.length / timeLabelsMax);
+  const timeLabels = labels.flatMap((text, step) =>
+    step % every === 0 && step + every <= sums.length
+      ? [html`<text x="${x(step)}" y="${height - 6}">${text}</text>`]
+      : [],
+  );
+  const grid = Array.from({ length: top / tick + 1 }, (_, place) => {
+    const at = y(place * tick);
+    return html`<line class="grid" x2="100%" y1="${at}" y2="${at}" />
+      <text x="-8" y="${at + 4}" class="end">${shortNumber.format(place * tick)}</text>`;
+  });
+  const bars = labels.flatMap((text, step) => {
+    let below = 0;
+    return series.flatMap(({ name, color, counts }) => {
+      const count = counts[step] ?? 0;
+      if (count === 0) return [];
+      const at = y(below + count);
+      const barHeight = rounded(y(below) - at);
+      below += count;
+      const words = `${text}: ${inThousands(count)} ${shortened(name, nameLengthMax)} (of ${inThousands(sums[step] ?? 0)})`;
+      return [
+        html`<rect class="${color}" x="${x(step)}" y="${at}" width="${x(0.85)}" height="${barHeight}"
+          ><title>${words}</title></rect
+        >`,
+      ];
+    });
+  });
+  const legend = series.map(
     ({ name, color }) => html`<li><i class="${color}"></i>${shortened(name, nameLengthMax)}</li>`,
   );
   return html`<figure>
-      <div class="wide" role="img" aria-label="${label}">${drawing(kind, over, wide)}</div>
-      <div class="narrow" role="img" aria-label="${label}">${drawing(kind, over, narrow)}</div>
+      <svg role="img" aria-label="${label}" height="${height}">${grid}${timeLabels}${bars}</svg>
     </figure>
     <ul class="legend">
       ${legend}
     </ul>`;
 }
 
+/** The sum of all series in each step. */
+export function sumsOf(series: readonly Pick<TimeSeries, "counts">[]): readonly number[] {
+  const steps = series[0]?.counts.length ?? 0;
+  return Array.from({ length: steps }, (_, step) => series.reduce((sum, { counts }) => sum + (counts[step] ?? 0), 0));
+}
+
 /** `11-21 15:00`, or `11-21` for a step of a day. */
 export function stepLabel(timeMs: number, stepMs: number): string {
   const length = stepMs >= dayMs ? 10 : 16;
   return new Date(timeMs).toISOString().slice(5, length).replace("T", " ");
-}
-
-/** Where a step and a count are in the drawing. */
-interface Scale {
-  readonly x: (step: number) => number;
-  readonly y: (count: number) => number;
-}
-
-function drawing(kind: "bars" | "lines", over: OverTime, { width, height }: typeof wide | typeof narrow): Markup {
-  const { startMs, stepMs, series } = over;
-  const steps = series[0]?.counts.length ?? 0;
-  const sums = Array.from({ length: steps }, (_, step) =>
-    series.reduce((sum, { counts }) => sum + (counts[step] ?? 0), 0),
-  );
-  const highest = Math.max(1, ...(kind === "bars" ? sums : series.flatMap(({ counts }) => counts)));
-  const tick = tickFor(highest);
-  const top = Math.ceil(highest / tick) * tick;
-  const left = characterWidth * (inThousands(top).length + 1);
-  const bottom = height - margin.bottom;
-  const stepWidth = (width - left - margin.right) / steps;
-  const x = (step: number): number => rounded(left + step * stepWidth);
-  const y = (count: number): number => rounded(bottom - (count / top) * (bottom - margin.top));
-  const labels = Array.from({ length: steps }, (_, step) => stepLabel(startMs + step * stepMs, stepMs));
-  const labelWidth = characterWidth * (labels[0]?.length ?? 0);
-  const every = Math.ceil((labelWidth + 2 * characterWidth) / stepWidth);
-  const timeLabels = labels.flatMap((text, step) =>
-    step % every === 0 && x(step) + labelWidth <= width
-      ? [html`<text x="${x(step)}" y="${height - 6}">${text}</text>`]
-      : [],
-  );
-  const grid = Array.from({ length: top / tick + 1 }, (_, place) => {
-    const at = y(place * tick);
-    return html`<path class="grid" d="M${left} ${at}H${width - margin.right}" />
-      <text x="${left - characterWidth}" y="${at + 4}" class="end">${inThousands(place * tick)}</text>`;
-  });
-  const shapes = kind === "bars" ? barsOf(series, labels, sums, { x, y }) : series.map((one) => lineOf(one, { x, y }));
-  return html`<svg viewBox="0 0 ${width} ${height}">${grid}${timeLabels}${shapes}</svg>`;
 }
 
 /** 1, 2 or 5 times a power of ten, so that there are few ticks. */
@@ -93,45 +98,6 @@ function tickFor(highest: number): number {
   }
 }
 
-/** Stacked from the bottom upwards, each with a tooltip. */
-function barsOf(
-  series: readonly TimeSeries[],
-  labels: readonly string[],
-  sums: readonly number[],
-  { x, y }: Scale,
-): Markup[] {
-  return labels.flatMap((label, step) => {
-    const width = rounded((x(step + 1) - x(step)) * 0.85);
-    let below = 0;
-    return series.flatMap(({ name, color, counts }) => {
-      const count = counts[step] ?? 0;
-      if (count === 0) return [];
-      const at = y(below + count);
-      const height = rounded(y(below) - at);
-      below += count;
-      const words = `${label}: ${inThousands(count)} ${shortened(name, nameLengthMax)} (of ${inThousands(sums[step] ?? 0)})`;
-      return [
-        html`<rect class="${color}" x="${x(step)}" y="${at}" width="${width}" height="${height}"
-          ><title>${words}</title></rect
-        >`,
-      ];
-    });
-  });
-}
-
-function lineOf({ color, counts }: TimeSeries, { x, y }: Scale): Markup {
-  const path = counts.map((count, step) => `V${y(count)}H${x(step + 1)}`).join("");
-  return html`<path class="line ${color}" d="M${x(0)} ${y(counts[0] ?? 0)}${path}" />`;
-}
-
-function rounded(pixels: number): number {
-  return Math.round(pixels * 10) / 10;
-}
-
-/** A bar as long as the share of the count in the greatest one. */
-export function shareBar(count: number, greatest: number): Markup {
-  const percent = rounded((100 * count) / Math.max(1, greatest));
-  return html`<svg class="share-bar" aria-hidden="true">
-    <rect class="series-1" width="${percent}%" height="100%" />
-  </svg>`;
+function rounded(number: number): number {
+  return Math.round(number * 10) / 10;
 }

@@ -1,13 +1,10 @@
-// The pages of one WAF: its state, removals on hold, its lists over time, its rules and other objects, and its history.
+// The pages of one WAF: its state, removals on hold, its rules and other objects, and its history.
 import type { InstanceSummary, ObjectSummary, Summary } from "../api/summary.ts";
 import type { HistoryRow } from "../cli/history-command.ts";
 import { rowOf, valuesShownMax } from "../cli/history-command.ts";
 import type { AddressCover } from "../address/ranges.ts";
-import { listNames } from "../model/declared.ts";
 import type { HistoryEvent } from "../model/history.ts";
-import { counted, inThousands, listed, shortened } from "../model/sentence.ts";
-import { timeChart } from "./charts.ts";
-import { entriesOverTime } from "./entries-over-time.ts";
+import { counted, listed, shortened } from "../model/sentence.ts";
 import { filterForm, framed, liveTitle } from "./frame.ts";
 import type { Markup } from "./html.ts";
 import { html } from "./html.ts";
@@ -56,7 +53,7 @@ export function instancePage(
       ...listTiles(instance),
       ...holdSection(instance),
       ...objectSection("Rules and other objects", "objects", byNeed.slice(0, objectsShownMax), objects.length),
-      ...historySections(instance, history, searched, generatedAt),
+      historySection(instance, history, searched, generatedAt),
       section("requests", "Blocked requests", requests),
     ],
   });
@@ -109,50 +106,23 @@ function holdSection({ onHold, heldPlan = "", approve }: InstanceSummary): Marku
   return [section("holds", "Removals on hold", content, "warning")];
 }
 
-function historySections(
+function historySection(
   instance: InstanceSummary,
   history: ReadHistory,
   searched: InstanceParts["searched"],
   now: string,
-): Markup[] {
-  if (!history.ok) return [section("history", "History", html`<p>${shortened(history.problem, 1_000)}</p>`)];
+): Markup {
+  if (!history.ok) return section("history", "History", html`<p>${shortened(history.problem, 1_000)}</p>`);
   const { events } = history;
   const cover = searched === "Everything" ? undefined : searched;
   const rows = events.flatMap((event) => rowOf(instance.instance, event, cover)).toReversed();
   const shown = rows.slice(0, searched === undefined ? newestRowsMax : foundRowsMax);
   const filter = { label: "Entries that cover this address", name: "address", value: cover?.entry ?? "" };
   const found = [dataTable("History", historyColumns(now), shown), ...moreThan(shown.length, rows.length)];
-  return [
-    ...overTimeSection(instance, events, now),
-    section("history", "History", [
-      ...(events.length === 0 ? [] : [filterForm(`${instancePath(instance.instance)}#history`, filter)]),
-      ...(rows.length === 0 ? [html`<p>No changes are recorded.</p>`] : found),
-    ]),
-  ];
-}
-
-/** Both lists as lines. */
-function overTimeSection(
-  { blocklist, allowlist }: InstanceSummary,
-  events: readonly HistoryEvent[],
-  now: string,
-): Markup[] {
-  if (blocklist === undefined || allowlist === undefined) return [];
-  const managed = { blocklist: blocklist.managed, allowlist: allowlist.managed };
-  const over = entriesOverTime(events, managed, Date.parse(now));
-  if (over === undefined) return [];
-  const { startMs, stepMs, counts } = over;
-  const series = listNames.map((list, place) => {
-    const trend = `from ${inThousands(counts[list][0] ?? 0)} to ${inThousands(counts[list].at(-1) ?? 0)}`;
-    return { name: `${list} ${trend}`, color: `series-${place + 1}`, counts: counts[list] };
-  });
-  const words = `Managed entries over time: ${series.map(({ name }) => name).join(", ")}`;
-  return [
-    section("lists", "Managed entries over time", [
-      timeChart(words, "lines", { startMs, stepMs, series }),
-      html`<p class="quiet">Computed from the recorded history, which does not include changes by other writers.</p>`,
-    ]),
-  ];
+  return section("history", "History", [
+    ...(events.length === 0 ? [] : [filterForm(`${instancePath(instance.instance)}#history`, filter)]),
+    ...(rows.length === 0 ? [html`<p>No changes are recorded.</p>`] : found),
+  ]);
 }
 
 function historyColumns(now: string): readonly Column<HistoryRow>[] {

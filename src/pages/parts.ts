@@ -30,16 +30,15 @@ export function section(id: string, title: string, content: Markup | readonly Ma
 export interface Tile {
   readonly name: string;
   readonly value: number | string;
-  readonly note?: string;
 }
 
 export function tiles(items: readonly Tile[]): Markup {
   return html`<dl class="tiles" id="tiles">
     ${items.map(
-      ({ name, value, note }) =>
+      ({ name, value }) =>
         html`<div class="tile">
           <dt>${name}</dt>
-          <dd>${cellText(value)}${note === undefined ? "" : html`<div class="quiet">${note}</div>`}</dd>
+          <dd>${cellText(value)}</dd>
         </div>`,
     )}
   </dl>`;
@@ -100,7 +99,7 @@ export type Cell = Markup | string | number;
 export interface Column<Row> {
   readonly title: string;
   /** A class of the cells: `number` aligns to the right; `words` and `path` take the free space. */
-  readonly kind?: "number" | "address" | "path" | "text" | "time" | "words" | "name" | "share";
+  readonly kind?: "number" | "address" | "path" | "text" | "time" | "words" | "name";
   readonly cell: (row: Row) => Cell;
 }
 

@@ -14,8 +14,8 @@ import type { DayRange } from "../logs/cursor.ts";
 import { countLogs, type LogPort, type LogReaderPorts, readLogs } from "../logs/read-logs.ts";
 import type { CallOptions } from "../reconcile/ports.ts";
 import type { DeclaredLists, ListState } from "./client-lists.ts";
-import { addressesToBlock, exemptionOf, listStates } from "./client-lists.ts";
-import type { Period, RequestSummary } from "./statistics.ts";
+import { addressesToBlock, listStates, networksIn } from "./client-lists.ts";
+import type { Period, Ranked, RequestSummary } from "./statistics.ts";
 import { RequestStatistics } from "./statistics.ts";
 
 /** The limits of a served page, which reads the newest days first. */
@@ -49,8 +49,7 @@ export interface BlockedRequests {
   readonly summary: RequestSummary;
   /** `2026-11-15 to 2026-11-21`. */
   readonly period: string;
-  readonly clients: readonly (RequestSummary["clients"]["items"][number] & { readonly lists: ListState })[];
-  readonly networks: readonly (RequestSummary["networks"]["items"][number] & { readonly lists: ListState })[];
+  readonly clients: readonly (Ranked & { readonly entry: Entry; readonly lists: ListState })[];
   /** The domain of the WAF; undefined if the API did not return it. */
   readonly domain: string | undefined;
   readonly madeAtMs: number;
@@ -78,15 +77,17 @@ export async function readRequests(
   if (stopping.aborted) return { state: "Stopped" };
   const { summary, period, gaps } = read;
   const { instance, declared } = question;
-  // An address or a host name, as the API returns it.
-  const primary = origins.ok ? [exemptionOf("the primary origin", [origins.value.primary])] : [];
   const stateOf = listStates({
     blocklist: blocklist.ok ? blocklist.value : undefined,
     allowlist: allowlist.ok ? allowlist.value : undefined,
-    exemptions: [...primary, ...(declared?.exemptions ?? [])],
-    declared: declared?.declared,
+    // An address or a host name, as the API returns it.
+    exempt: { "the primary origin": networksIn(origins.ok ? [origins.value.primary] : []), ...declared?.exempt },
+    ...(declared && { declared: declared.declared }),
   });
-  const clients = summary.clients.items.map((client) => ({ ...client, lists: stateOf(client.entry) }));
+  const clients = summary.clients.items.map((client) => {
+    const entry = client.key as Entry;
+    return { ...client, entry, lists: stateOf(entry) };
+  });
   const unread = Object.entries({ blocklist, allowlist }).flatMap(([list, result]) =>
     result.ok ? [] : [`cannot read the ${list}: ${result.fault.message}`],
   );
@@ -96,7 +97,6 @@ export async function readRequests(
     summary,
     period,
     clients,
-    networks: summary.networks.items.map((network) => ({ ...network, lists: stateOf(network.entry) })),
     domain: origins.ok ? redact(origins.value.domain) : undefined,
     madeAtMs,
     suggestedRule: suggestRule(addressesToBlock(clients), instance, summary.period, madeAtMs),
@@ -190,15 +190,12 @@ export function periodOf({ days, sinceMs, untilMs }: LogRange, nowMs: number): P
 
 /** Must run before strings are truncated, because a part of a key would not be recognized. */
 function redacted(entry: LogEntry, redact: (text: string) => string): LogEntry {
-  const orNull = (text: string | null): string | null => (text === null ? null : redact(text));
   return {
     ...entry,
     client_ip: redact(entry.client_ip),
-    http_method: redact(entry.http_method),
     request_path: redact(entry.request_path),
-    user_agent: orNull(entry.user_agent),
     block_reason: redact(entry.block_reason),
-    country: orNull(entry.country),
+    country: entry.country && redact(entry.country),
   };
 }
 

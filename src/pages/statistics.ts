@@ -1,6 +1,5 @@
-// Summarizes blocked requests: over time, by reason, country, client, network, path, user agent, method and status. The memory does not
-// grow with the number of rows, nor with their content, which attackers control.
-import { clientNetworkOf } from "../address/entry.ts";
+// Summarizes blocked requests: over time by type of reason, and by client, reason, country and path. The memory does not grow with the
+// number of rows, nor with their content, which attackers control.
 import type { Entry } from "../address/entry.ts";
 import { readObservedEntry } from "../address/entry.ts";
 import type { LogEntry } from "../model/log-entry.ts";
@@ -9,14 +8,14 @@ import { labelOfReason } from "../logs/row-tests.ts";
 
 /** How many strings of each kind are kept when there are too many. */
 const keptMax = 10_000;
-/** The same limit for methods and statuses, which have few values. */
-const fewKeptMax = 100;
 /** The maximum number of labels of reasons; further labels count as `Other`. */
-const categoriesMax = 100;
+const labelsMax = 100;
+/** How many labels have a series of their own. Pages define one more color for all others. */
+const seriesMax = 6;
 const barsWanted = 72;
-/** The first length with few enough bars is used. Lengths below an hour are only for periods below a day. */
-const barLengths = [minuteMs, 5 * minuteMs, 15 * minuteMs, 30 * minuteMs, hourMs, 3 * hourMs, 6 * hourMs] as const;
-export const otherCategory = "Other";
+/** The first length with few enough bars is used. */
+const barLengths = [5 * minuteMs, 30 * minuteMs, hourMs, 6 * hourMs] as const;
+export const otherReasons = "Other";
 /** In characters: longer strings are truncated. */
 export const textLengthMax = 300;
 
@@ -26,47 +25,39 @@ export interface Period {
   readonly endMs: number;
 }
 
+/** A string and how often it occurs. */
 export interface Counted {
   readonly key: string;
   readonly count: number;
 }
 
-/** In milliseconds since 1970; undefined if no time could be read. */
-export interface Seen {
+/** With the first and last valid time, and the country of the last row, if these were given. */
+export interface Ranked extends Counted {
   readonly firstMs: number | undefined;
   readonly lastMs: number | undefined;
+  readonly country: string;
 }
 
-/** The result of one counter. `shortMax` and `distinctMin` as in `FrequentCounter`. */
-export interface Ranking<Item> {
-  readonly items: readonly Item[];
+/** The most frequent strings, and how exact their counts are. */
+export interface Ranking {
+  readonly items: readonly Ranked[];
+  /** The maximum by which any count is too low; 0 if all counts are exact. */
   readonly shortMax: number;
+  /** The number of different strings; if `shortMax` is not 0, there may have been more. */
   readonly distinctMin: number;
 }
 
 export type RequestSummary = ReturnType<RequestStatistics["summary"]>;
 
-interface SeenNote {
-  firstMs: number | undefined;
-  lastMs: number | undefined;
-  country: string | null;
-}
-
 export class RequestStatistics {
   readonly #period: Period;
   readonly #bars: TimeBars;
-  readonly #overTime: Float64Array;
-  readonly #categories = new Map<string, Float64Array>();
-  readonly #counters = {
-    reasons: new FrequentCounter<undefined>(keptMax),
-    countries: new FrequentCounter<undefined>(keptMax),
-    paths: new FrequentCounter<undefined>(keptMax),
-    agents: new FrequentCounter<undefined>(keptMax),
-    methods: new FrequentCounter<undefined>(fewKeptMax),
-    statuses: new FrequentCounter<undefined>(fewKeptMax),
-  } as const;
-  readonly #clients = new FrequentCounter<SeenNote>(keptMax);
-  readonly #networks = new FrequentCounter<SeenNote>(keptMax);
+  /** The requests in each bar, by the label of their reason. */
+  readonly #labels = new Map<string, Float64Array>();
+  readonly #clients = new FrequentCounter(keptMax);
+  readonly #reasons = new FrequentCounter(keptMax);
+  readonly #countries = new FrequentCounter(keptMax);
+  readonly #paths = new FrequentCounter(keptMax);
   /** The entries of the last spellings, because most rows repeat one. */
   #entries = new Map<string, Entry>();
   #total = 0;
@@ -74,7 +65,6 @@ export class RequestStatistics {
   constructor(period: Period) {
     this.#period = period;
     this.#bars = new TimeBars(period);
-    this.#overTime = new Float64Array(this.#bars.length);
   }
 
   get total(): number {
@@ -87,67 +77,51 @@ export class RequestStatistics {
    */
   add(entry: LogEntry, dayStartMs: number, timeMs: number): void {
     this.#total += 1;
-    const bar = this.#bars.barOf(timeMs, dayStartMs);
     const reason = keptText(entry.block_reason);
     const series = this.#seriesOf(labelOfReason(reason));
-    this.#overTime[bar] = (this.#overTime[bar] ?? 0) + 1;
+    const bar = this.#bars.barOf(timeMs, dayStartMs);
     series[bar] = (series[bar] ?? 0) + 1;
-    const country = entry.country === null ? null : keptText(entry.country);
-    const { reasons, countries, paths, agents, methods, statuses } = this.#counters;
-    reasons.add(reason, noNote);
-    countries.add(country ?? "", noNote);
-    paths.add(keptPath(entry.request_path), noNote);
-    agents.add(keptText(entry.user_agent ?? ""), noNote);
-    methods.add(keptText(entry.http_method), noNote);
-    statuses.add(String(entry.http_status), noNote);
-    const client = this.#entryOf(keptText(entry.client_ip));
-    const network = clientNetworkOf(client);
-    see(this.#clients.add(client, newNote), timeMs, country);
-    if (network !== undefined) see(this.#networks.add(network, newNote), timeMs, country);
+    const country = keptText(entry.country ?? "");
+    this.#reasons.add(reason);
+    this.#countries.add(country);
+    this.#paths.add(keptPath(entry.request_path));
+    this.#clients.add(this.#entryOf(keptText(entry.client_ip)), timeMs, country);
   }
 
-  /** @param topMax The maximum number of items of each kind. It does not limit the countries. */
+  /** @param topMax The maximum number of items of each ranking. */
   summary(topMax: number) {
-    const counted = (counter: FrequentCounter<undefined>, most = topMax): Ranking<Counted> =>
-      rankingOf(counter, most, ({ key, count }) => ({ key, count }));
-    const { reasons, countries, paths, agents, methods, statuses } = this.#counters;
-    const sizes = new Map<Entry, number>();
-    for (const { key } of this.#clients.ranked()) {
-      const network = clientNetworkOf(key as Entry);
-      if (network !== undefined) sizes.set(network, (sizes.get(network) ?? 0) + 1);
-    }
     return {
       period: this.#period,
       total: this.#total,
       barsStartMs: this.#bars.startMs,
       barMs: this.#bars.barMs,
-      /** The number of requests in each bar. */
-      overTime: [...this.#overTime],
-      /** The labels of the reasons, the most frequent first. Always exact. */
-      categories: [...this.#categories]
-        .map(([key, series]) => ({ key, count: series.reduce((sum, one) => sum + one, 0), overTime: [...series] }))
-        .sort(byCountThenKey),
-      reasons: counted(reasons),
-      countries: counted(countries, keptMax),
-      /** With the country of the last request of each. */
-      clients: rankingOf(this.#clients, topMax, ({ key, count, note }) => ({ ...note, entry: key as Entry, count })),
-      /** With the number of the kept clients in each. */
-      networks: rankingOf(this.#networks, topMax, ({ key, count, note: { firstMs, lastMs } }) => {
-        const entry = key as Entry;
-        return { entry, count, firstMs, lastMs, clients: sizes.get(entry) ?? 0 };
-      }),
-      paths: counted(paths),
-      agents: counted(agents),
-      methods: counted(methods),
-      statuses: counted(statuses),
+      series: this.#series(),
+      clients: this.#clients.ranking(topMax),
+      reasons: this.#reasons.ranking(topMax),
+      countries: this.#countries.ranking(topMax),
+      paths: this.#paths.ranking(topMax),
     };
   }
 
-  #seriesOf(category: string): Float64Array {
-    const isKnown = this.#categories.has(category) || this.#categories.size < categoriesMax;
-    const key = isKnown ? category : otherCategory;
-    const series = this.#categories.get(key) ?? new Float64Array(this.#overTime.length);
-    this.#categories.set(key, series);
+  /** The requests in each bar, by type of reason: the most frequent first, and all others last. Always exact. */
+  #series(): (Counted & { readonly counts: readonly number[] })[] {
+    const counted = [...this.#labels]
+      .map(([key, counts]) => ({ key, count: counts.reduce((sum, one) => sum + one, 0), counts: [...counts] }))
+      .sort(byCountThenKey);
+    const shown = counted.filter(({ key }) => key !== otherReasons).slice(0, seriesMax);
+    const others = counted.filter((one) => !shown.includes(one));
+    if (others.length === 0) return shown;
+    const count = others.reduce((sum, one) => sum + one.count, 0);
+    const counts = Array.from({ length: this.#bars.length }, (_, bar) =>
+      others.reduce((sum, one) => sum + (one.counts[bar] ?? 0), 0),
+    );
+    return [...shown, { key: otherReasons, count, counts }];
+  }
+
+  #seriesOf(label: string): Float64Array {
+    const key = this.#labels.has(label) || this.#labels.size < labelsMax ? label : otherReasons;
+    const series = this.#labels.get(key) ?? new Float64Array(this.#bars.length);
+    this.#labels.set(key, series);
     return series;
   }
 
@@ -170,9 +144,7 @@ export class TimeBars {
   readonly length: number;
 
   constructor({ startMs, endMs }: Period) {
-    const spanMs = endMs - startMs;
-    const shortest = spanMs < dayMs ? 0 : hourMs;
-    this.barMs = barLengths.find((barMs) => barMs >= shortest && spanMs / barMs <= barsWanted) ?? dayMs;
+    this.barMs = barLengths.find((barMs) => (endMs - startMs) / barMs <= barsWanted) ?? dayMs;
     this.startMs = Math.floor(startMs / this.barMs) * this.barMs;
     this.length = Math.max(1, Math.ceil((endMs - this.startMs) / this.barMs));
   }
@@ -185,17 +157,13 @@ export class TimeBars {
   }
 }
 
-interface Ranked<Note> extends Counted {
-  readonly note: Note;
-}
-
 /**
  * Counts how often each string occurs, with bounded memory. Counts are exact while there are few strings. After that, only the
  * frequent ones are kept, and the maximum error of a count is known (Misra-Gries summary).
  */
-export class FrequentCounter<Note> {
+export class FrequentCounter {
   readonly #keptMax: number;
-  readonly #counts = new Map<string, { count: number; readonly note: Note }>();
+  readonly #counts = new Map<string, { -readonly [Field in keyof Ranked]: Ranked[Field] }>();
   #shortMax = 0;
   #distinctMin = 0;
 
@@ -204,33 +172,26 @@ export class FrequentCounter<Note> {
     this.#keptMax = keptMax;
   }
 
-  /** Counts the string and returns its note, which the caller may change. @param firstNote creates the note of a new string */
-  add(key: string, firstNote: () => Note): Note {
-    const counted = this.#counts.get(key);
-    if (counted !== undefined) {
-      counted.count += 1;
-      return counted.note;
+  add(key: string, timeMs = Number.NaN, country = ""): void {
+    const known = this.#counts.get(key);
+    const counted = known ?? { key, count: 0, firstMs: undefined, lastMs: undefined, country };
+    counted.count += 1;
+    // Also without a valid time.
+    if (!(timeMs < (counted.lastMs ?? timeMs))) counted.country = country;
+    if (!Number.isNaN(timeMs)) {
+      counted.firstMs = Math.min(counted.firstMs ?? timeMs, timeMs);
+      counted.lastMs = Math.max(counted.lastMs ?? timeMs, timeMs);
     }
-    const note = firstNote();
-    this.#counts.set(key, { count: 1, note });
+    if (known !== undefined) return;
+    this.#counts.set(key, counted);
     this.#distinctMin = Math.max(this.#distinctMin, this.#counts.size);
     if (this.#counts.size > 2 * this.#keptMax) this.#shrink();
-    return note;
   }
 
-  /** The maximum by which any count is too low; 0 if all counts are exact. */
-  get shortMax(): number {
-    return this.#shortMax;
-  }
-
-  /** The number of different strings; if `shortMax` is not 0, there may have been more. */
-  get distinctMin(): number {
-    return this.#distinctMin;
-  }
-
-  /** All held strings, the most frequent first; equal counts are in alphabetical order. A count is never more than the true one. */
-  ranked(): Ranked<Note>[] {
-    return [...this.#counts].map(([key, { count, note }]) => ({ key, count, note })).sort(byCountThenKey);
+  /** The most frequent strings; equal counts are in alphabetical order. A count is never more than the true one. */
+  ranking(most: number): Ranking {
+    const items = [...this.#counts.values()].sort(byCountThenKey).slice(0, most);
+    return { items, shortMax: this.#shortMax, distinctMin: this.#distinctMin };
   }
 
   /** Subtracts the same number from every count, so that at most `keptMax` counts remain above zero. */
@@ -245,34 +206,9 @@ export class FrequentCounter<Note> {
   }
 }
 
-function rankingOf<Note, Item>(
-  counter: FrequentCounter<Note>,
-  most: number,
-  itemOf: (ranked: Ranked<Note>) => Item,
-): Ranking<Item> {
-  const { shortMax, distinctMin } = counter;
-  return { items: counter.ranked().slice(0, most).map(itemOf), shortMax, distinctMin };
-}
-
 function byCountThenKey(a: Counted, b: Counted): number {
   if (a.count !== b.count) return b.count - a.count;
   return a.key < b.key ? -1 : 1;
-}
-
-function noNote(): undefined {
-  return undefined;
-}
-
-function newNote(): SeenNote {
-  return { firstMs: undefined, lastMs: undefined, country: null };
-}
-
-function see(note: SeenNote, timeMs: number, country: string | null): void {
-  // Also without a valid time.
-  if (!(timeMs < (note.lastMs ?? timeMs))) note.country = country;
-  if (Number.isNaN(timeMs)) return;
-  note.firstMs = Math.min(note.firstMs ?? timeMs, timeMs);
-  note.lastMs = Math.max(note.lastMs ?? timeMs, timeMs);
 }
 
 function keptText(text: string): string {

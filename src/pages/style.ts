@@ -45,8 +45,6 @@ section, .tile { background: var(--card); border: 1px solid var(--line); border-
 .tile { padding: 10px 14px; }
 .tile dt { color: var(--quiet); font-size: 13px; }
 .tile dd { margin: 0; font-size: 21px; font-weight: 600; font-variant-numeric: tabular-nums; }
-.tile .quiet { font-size: 13px; font-weight: 400; }
-.pair { display: grid; gap: 18px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
 .warning { border-color: var(--open); }
 .refusal { border-color: var(--bad); }
 .scroll { overflow-x: auto; }
@@ -76,16 +74,11 @@ code.copy { user-select: all; overflow-wrap: anywhere; }
 nav ul { list-style: none; display: flex; flex-wrap: wrap; gap: 4px 16px; padding: 0; margin: 10px 0 0; }
 nav [aria-current] { color: var(--text); font-weight: 600; text-decoration: none; }
 figure { margin: 0; }
-svg { display: block; }
-figure svg { width: 100%; height: auto; }
+figure svg { display: block; width: calc(100% - 44px); margin-left: 44px; overflow: visible; }
 svg text { font: 13px system-ui, sans-serif; fill: var(--quiet); }
 svg .end { text-anchor: end; }
 svg .grid { stroke: var(--line); }
-svg .line { fill: none; stroke: currentColor; stroke-width: 2; }
 svg rect { fill: currentColor; }
-svg.share-bar { width: 100%; height: 1.2em; }
-th.share, td.share { min-width: 90px; width: 50%; }
-figure .narrow { display: none; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 20px; margin: 10px 0 0; padding: 0; list-style: none; font-size: 14px; }
 .legend i { display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin-right: 7px; background: currentColor; }
 .series-1 { color: var(--series-1); } .series-2 { color: var(--series-2); } .series-3 { color: var(--series-3); }
@@ -100,7 +93,6 @@ summary { cursor: pointer; color: var(--accent); width: fit-content; max-width: 
   section { padding: 14px 12px; }
   .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .tile dd { font-size: 18px; }
-  figure .wide { display: none; } figure .narrow { display: block; }
   form input[name=address] { flex: 1 1 160px; }
   .name, .words, th.path, th.words { min-width: 8em; }
   .cards thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

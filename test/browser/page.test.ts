@@ -63,22 +63,6 @@ await describeWithBrowser("The page in a browser", (browser) => {
     }
   });
 
-  test("draws its charts in colors, with a text alternative", async () => {
-    await using opened = await open(browser(), `${served.url}/instances/shop/main`);
-    const { page } = opened;
-    expect(await page.$$eval("figure .wide", (all) => all.map((one) => one.getAttribute("aria-label")))).toStrictEqual([
-      expect.stringMatching(/^Managed entries over time: blocklist from 0 to 2, /),
-    ]);
-    const strokes = await page.evaluate(
-      "[...document.querySelectorAll('figure svg .line')].map((path) => getComputedStyle(path).stroke)",
-    );
-    expect(strokes).toStrictEqual(expect.arrayContaining(["rgb(47, 111, 208)", "rgb(217, 130, 43)"]));
-    const fonts = await page.evaluate(
-      "[...new Set([...document.querySelectorAll('figure svg text')].map((text) => getComputedStyle(text).fontSize))]",
-    );
-    expect(fonts).toStrictEqual(["13px"]);
-  });
-
   test("answers a search that uses only the keyboard", async () => {
     await using opened = await open(browser(), served.url);
     const { page, troubles } = opened;

@@ -62,18 +62,15 @@ describe("the lists", () => {
     const found = assessed(rows, {
       blocklist: [],
       allowlist: [],
-      exemptions: [
-        { why: "an Allow rule", networks: networks("192.0.2.0/28") },
-        { why: "neverBlock", networks: networks("203.0.113.9") },
-      ],
+      exempt: { "an Allow rule": networks("192.0.2.0/28"), neverBlock: networks("203.0.113.9") },
       declared: networks("198.51.100.0/24", "192.0.2.1"),
     });
     expect(statesOf(found)).toStrictEqual({
-      "192.0.2.1": { state: "Exempt", by: "192.0.2.0/28", why: "an Allow rule" },
-      "198.51.100.7": { state: "Declared", by: "198.51.100.0/24" },
-      "203.0.113.9": { state: "Exempt", by: "203.0.113.9", why: "neverBlock" },
+      "192.0.2.1": { state: "Exempt", why: "an Allow rule" },
+      "198.51.100.7": { state: "Declared" },
+      "203.0.113.9": { state: "Exempt", why: "neverBlock" },
       "203.0.113.10": { state: "NotListed" },
-      "203.0.113.0/24": { state: "Exempt", by: "203.0.113.9", why: "neverBlock" },
+      "203.0.113.0/24": { state: "Exempt", why: "neverBlock" },
     });
     expect(addressesToBlock(found)).toStrictEqual(["203.0.113.10"]);
   });
