@@ -2,52 +2,37 @@
 // call.
 import { realClock } from "../async/clock.ts";
 import { inThousands } from "../model/sentence.ts";
-import { dayOf, formatDay } from "../model/time-text.ts";
-import type { LogPlan } from "../logs/log-days.ts";
-import type { LogReaderPorts } from "../logs/read-logs.ts";
+import { formatDay } from "../model/time-text.ts";
 import { countLogs } from "../logs/read-logs.ts";
 import { fileProblem, statUserFile } from "../source/directory/atomic-file.ts";
 import { LockFile } from "../source/directory/lock-file.ts";
 import { asCommandError, CommandError } from "./describe-error.ts";
 import { collectRange, followLogs } from "./logs/collect-logs.ts";
 import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
-import { loadCheckpoint, removeCheckpoint, requireSameQuestion, saveCheckpoint } from "./logs/log-checkpoint.ts";
-import type { LogCheckpoint, LogPosition, LogQuestion } from "./logs/log-checkpoint.ts";
+import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-checkpoint.ts";
+import type { LogCheckpoint, LogPosition } from "./logs/log-checkpoint.ts";
 import { parseLogFilter, parseNetwork } from "./logs/log-filter.ts";
 import type { LogFilter, LogFilterTexts } from "./logs/log-filter.ts";
 import { createLogFormat } from "./logs/log-format.ts";
 import type { LogFormatName } from "./logs/log-format.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
-import { describeRange, isWithin, retentionWarning, parseRange } from "./logs/log-range.ts";
+import { describeRange, isWithin, parseRange } from "./logs/log-range.ts";
 import type { LogRange } from "./logs/log-range.ts";
-import { LogWatch, logFaultError } from "./logs/log-watch.ts";
-import { StatusLine } from "./status-line.ts";
-import { planOf, withWaf } from "./targets/open-target.ts";
-import type { WafOptions } from "./targets/open-target.ts";
+import type { LogSourceOptions, LogWatch, OpenedLogs } from "./logs/log-watch.ts";
+import { logFaultError, withLogs } from "./logs/log-watch.ts";
 import type { DeclaredKey } from "./targets/open-waf.ts";
-import { remark, terminalOn } from "./terminal.ts";
+import { quoted } from "./targets/target-options.ts";
+import { terminalOn } from "./terminal.ts";
 
 /** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
 export async function runLogs(options: LogsOptions): Promise<number> {
   const nowMs = realClock.nowMs();
   const request = readLogRequest(options, nowMs);
-  const how = { command: "wafsync logs", requestTimeoutMs: options.timeout * 1000 };
-  return await withWaf(options, how, async ({ waf, baseUrl, inUse }, { notes, stopping }) => {
-    const showsRows = options.follow || (options.out === undefined && process.stdout.isTTY);
-    const progress = showsRows ? undefined : new StatusLine(notes, realClock, { unit: "rows" });
-    const watch = new LogWatch(notes, progress);
-    const plan = options.plan ?? planOf(inUse);
-    const warning = plan && retentionWarning(plan, request.range.days, dayOf(nowMs));
-    if (warning !== undefined) notes.line(remark(notes.paint, "warning", warning));
-    const ports = { waf, clock: realClock, random: Math.random, stopping: stopping().stop, onWait: watch.waiting };
-    try {
-      const rows = { ports, baseUrl, watch };
-      const end = await withOutput(options.out, async () => await copyRows(options, request, rows));
-      progress?.clear();
-      return report(end, inUse?.declared, options, request, watch);
-    } finally {
-      progress?.clear();
-    }
+  const showsRows = options.follow || (options.out === undefined && process.stdout.isTTY);
+  const how = { command: "wafsync logs", range: request.range, nowMs, showsProgress: !showsRows };
+  return await withLogs(options, how, async (opened) => {
+    const end = await withOutput(options.out, async () => await copyRows(options, request, opened));
+    return report(end, opened.inUse?.declared, options, request, opened.watch);
   });
 }
 
@@ -72,19 +57,13 @@ async function withOutput<T>(file: string | undefined, work: () => Promise<T>): 
   }
 }
 
-interface Rows {
-  readonly ports: LogReaderPorts;
-  readonly baseUrl: string;
-  readonly watch: LogWatch;
-}
-
 async function copyRows(
   options: LogsOptions,
   request: LogRequest,
-  { ports, baseUrl, watch }: Rows,
+  { ports, baseUrl, watch }: OpenedLogs,
 ): Promise<CollectionEnd> {
   const { out: file, follow } = options;
-  const question = { baseUrl, ...request.question };
+  const question = `--base-url ${quoted(baseUrl)} ${request.question}`;
   const checkpoint = await findCheckpoint(options, question);
   const { days, sinceMs, untilMs } = checkpoint?.range ?? request.range;
   const range: LogRange = { days, sinceMs, untilMs };
@@ -127,7 +106,7 @@ async function copyRows(
 /** The checkpoint of an earlier run. @throws CommandError if the options do not match the files that exist */
 async function findCheckpoint(
   { out: file, resume: isResuming }: LogsOptions,
-  question: LogQuestion,
+  question: string,
 ): Promise<LogCheckpoint | undefined> {
   if (file === undefined) return undefined;
   const checkpoint = await loadCheckpoint(file);
@@ -140,7 +119,12 @@ async function findCheckpoint(
       "Choose another name, or remove it first.",
     );
   }
-  if (checkpoint !== undefined) requireSameQuestion(file, question, checkpoint.question);
+  if (checkpoint !== undefined && checkpoint.question !== question) {
+    throw new CommandError(
+      `the unfinished download in ${file} was started with other options`,
+      `It was started with ${checkpoint.question}.`,
+    );
+  }
   return checkpoint;
 }
 
@@ -169,7 +153,7 @@ function report(
   }
 }
 
-export interface LogsOptions extends WafOptions, LogFilterTexts {
+export interface LogsOptions extends LogSourceOptions, LogFilterTexts {
   /** Networks; an address stands for its network. */
   readonly network: readonly string[];
   readonly since?: string;
@@ -182,18 +166,15 @@ export interface LogsOptions extends WafOptions, LogFilterTexts {
   readonly interval: number;
   /** In days. */
   readonly lookback: number;
-  readonly plan?: LogPlan;
   readonly pageSize: number;
-  /** In seconds. */
-  readonly timeout: number;
 }
 
 export interface LogRequest {
   readonly range: LogRange;
   readonly filter: LogFilter;
   readonly format: LogFormatName;
-  /** For --resume. */
-  readonly question: Omit<LogQuestion, "baseUrl">;
+  /** The options that select the rows and their format, as words: a download can be resumed only with the same ones. */
+  readonly question: string;
 }
 
 /** @throws CommandError that says what to write instead */
@@ -216,8 +197,9 @@ export function readLogRequest(options: LogsOptions, nowMs: number): LogRequest 
   if (follow && format === "json") {
     throw new CommandError("-o json cannot be combined with --follow, which never ends", "Use -o ndjson.");
   }
-  const times = { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
-  return { range, filter, format, question: { format, ...times, filters } };
+  const asked = Object.entries({ since, until, output: format, ...filters });
+  const words = asked.flatMap(([name, value = []]) => [value].flat().map((text) => `--${name} ${quoted(text)}`));
+  return { range, filter, format, question: words.join(" ") };
 }
 
 function formatOfFile(file: string | undefined): LogFormatName | undefined {

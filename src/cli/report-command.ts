@@ -5,24 +5,17 @@ import { counted } from "../model/sentence.ts";
 import { declaredLists } from "../pages/client-lists.ts";
 import { checkReportFile, reportPage, writeReportFile } from "../pages/report.ts";
 import { readRequests } from "../pages/requests.ts";
-import type { LogPlan } from "../logs/log-days.ts";
-import { dayOf } from "../model/time-text.ts";
-import { parseRange, retentionWarning } from "./logs/log-range.ts";
-import { LogWatch, logFaultError } from "./logs/log-watch.ts";
-import { StatusLine } from "./status-line.ts";
-import type { WafOptions } from "./targets/open-target.ts";
-import { planOf, withWaf } from "./targets/open-target.ts";
+import { parseRange } from "./logs/log-range.ts";
+import type { LogSourceOptions } from "./logs/log-watch.ts";
+import { logFaultError, withLogs } from "./logs/log-watch.ts";
 import { remark } from "./terminal.ts";
 
-export interface ReportOptions extends WafOptions {
+export interface ReportOptions extends LogSourceOptions {
   readonly since: string;
   readonly until: string;
   /** A file, or `-`. */
   readonly out: string;
   readonly top: number;
-  readonly plan?: LogPlan;
-  /** In seconds. */
-  readonly timeout: number;
 }
 
 const standardOutput = "-";
@@ -32,45 +25,28 @@ export async function runReport(options: ReportOptions): Promise<number> {
   const nowMs = realClock.nowMs();
   const range = parseRange(options.since, options.until, nowMs);
   if (options.out !== standardOutput) await checkReportFile(options.out);
-  const how = { command: "wafsync report", requestTimeoutMs: options.timeout * 1000 };
-  return await withWaf(options, how, async ({ waf, inUse }, { out, notes, redactor, stopping }) => {
-    const progress = new StatusLine(notes, realClock, { unit: "rows" });
-    const watch = new LogWatch(notes, progress);
-    const plan = options.plan ?? planOf(inUse);
-    const retention = plan && retentionWarning(plan, range.days, dayOf(nowMs));
-    if (retention !== undefined) notes.line(remark(notes.paint, "warning", retention));
+  const how = { command: "wafsync report", range, nowMs, showsProgress: true };
+  return await withLogs(options, how, async ({ waf, ports, watch, retention, inUse }, { out, notes, redactor }) => {
     const redact = (text: string): string => redactor.redact(text);
-    const ports = {
-      waf,
-      clock: realClock,
-      random: Math.random,
-      stopping: stopping().stop,
-      onWait: watch.waiting,
-      redact,
-    };
     const question = {
       instance: inUse?.sight.gathered.instance.meta,
       declared: inUse && (await declaredLists(inUse.sight, realClock)),
       period: { range, topMax: options.top, watch },
     };
-    try {
-      const end = await readRequests(ports, question);
-      progress.clear();
-      if (end.state === "Failed") throw logFaultError(end.fault, inUse?.declared);
-      if (end.state === "Stopped") {
-        notes.line("Stopped. No report was written.");
-        return 130;
-      }
-      for (const text of end.warnings) notes.line(remark(notes.paint, "warning", text));
-      const warnings = [retention, ...end.warnings, ...watch.warnings].filter((text) => text !== undefined);
-      const page = reportPage({ ...end, warnings: warnings.map(redact) }, packageJson.version);
-      if (options.out === standardOutput) out.write(page);
-      else await writeReportFile(options.out, page);
-      const where = options.out === standardOutput ? "" : ` is in ${options.out}`;
-      notes.line(`A report of ${counted(end.summary.total, "blocked request", "blocked requests")}${where}.`);
-      return watch.isWhole && end.warnings.length === 0 ? 0 : 1;
-    } finally {
-      progress.clear();
+    const end = await readRequests({ ...ports, waf, redact }, question);
+    watch.clear();
+    if (end.state === "Failed") throw logFaultError(end.fault, inUse?.declared);
+    if (end.state === "Stopped") {
+      notes.line("Stopped. No report was written.");
+      return 130;
     }
+    for (const text of end.warnings) notes.line(remark(notes.paint, "warning", text));
+    const warnings = [retention, ...end.warnings, ...watch.warnings].filter((text) => text !== undefined);
+    const page = reportPage({ ...end, warnings: warnings.map(redact) }, packageJson.version);
+    if (options.out === standardOutput) out.write(page);
+    else await writeReportFile(options.out, page);
+    const where = options.out === standardOutput ? "" : ` is in ${options.out}`;
+    notes.line(`A report of ${counted(end.summary.total, "blocked request", "blocked requests")}${where}.`);
+    return watch.isWhole && end.warnings.length === 0 ? 0 : 1;
   });
 }

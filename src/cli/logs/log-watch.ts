@@ -1,14 +1,72 @@
-// Tells users what happens while logs are read: progress, long waits, problems of the rows, and why reading failed.
+// The way of `logs` and `report` into the logs of a WAF, and what users learn while they are read: progress, long waits, problems of
+// the rows, and why reading failed.
+import { realClock } from "../../async/clock.ts";
 import { inThousands } from "../../model/sentence.ts";
 import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
+import type { LogPlan } from "../../logs/log-days.ts";
+import { logPlans } from "../../logs/log-days.ts";
 import type { DaySummary } from "../../logs/day-reading.ts";
-import { formatDay } from "../../model/time-text.ts";
-import { defectWords, type LogWait } from "../../logs/read-logs.ts";
+import { dayOf, formatDay } from "../../model/time-text.ts";
+import { defectWords, type LogReaderPorts, type LogWait } from "../../logs/read-logs.ts";
 import { CommandError } from "../describe-error.ts";
+import type { Session } from "../session.ts";
 import type { DeclaredKey } from "../targets/open-waf.ts";
 import { keyHint, removedQuery } from "../targets/open-waf.ts";
-import type { StatusLine } from "../status-line.ts";
+import type { OpenedWaf, WafOptions } from "../targets/open-target.ts";
+import { withWaf } from "../targets/open-target.ts";
+import { StatusLine } from "../status-line.ts";
 import type { Terminal } from "../terminal.ts";
+import { remark } from "../terminal.ts";
+import type { LogRange } from "./log-range.ts";
+import { retentionWarning } from "./log-range.ts";
+
+export interface LogSourceOptions extends WafOptions {
+  /** By default, the plan that the instance declares. */
+  readonly plan?: LogPlan;
+  /** In seconds. */
+  readonly timeout: number;
+}
+
+interface LogWork {
+  /** Shown by other processes that wait for this one. */
+  readonly command: string;
+  readonly range: LogRange;
+  readonly nowMs: number;
+  /** False if the rows themselves are printed on the terminal. */
+  readonly showsProgress: boolean;
+}
+
+export interface OpenedLogs extends OpenedWaf {
+  readonly ports: LogReaderPorts;
+  readonly watch: LogWatch;
+  /** A warning, which is already printed, if the plan does not keep all days of the range. */
+  readonly retention: string | undefined;
+}
+
+/** Opens the WAF of the options for a command that reads its logs. @throws CommandError that says what to write instead */
+export async function withLogs(
+  options: LogSourceOptions,
+  { command, range, nowMs, showsProgress }: LogWork,
+  work: (opened: OpenedLogs, session: Session) => Promise<number>,
+): Promise<number> {
+  const how = { command, requestTimeoutMs: options.timeout * 1000 };
+  return await withWaf(options, how, async (opened, session) => {
+    const { notes, stopping } = session;
+    const progress = showsProgress ? new StatusLine(notes, realClock, { unit: "rows" }) : undefined;
+    const watch = new LogWatch(notes, progress);
+    const declared = opened.inUse?.sight.gathered.instance.logs.plan;
+    const plan = options.plan ?? logPlans.find((one) => one === declared);
+    const retention = plan && retentionWarning(plan, range.days, dayOf(nowMs));
+    if (retention !== undefined) notes.line(remark(notes.paint, "warning", retention));
+    const { stop } = stopping();
+    const ports = { waf: opened.waf, clock: realClock, random: Math.random, stopping: stop, onWait: watch.waiting };
+    try {
+      return await work({ ...opened, ports, watch, retention }, session);
+    } finally {
+      watch.clear();
+    }
+  });
+}
 
 /** Shorter waits are not shown: they would be over before anyone could read the message. */
 const waitShownMsMin = 1_000;
@@ -76,8 +134,13 @@ export class LogWatch {
     this.line(`warning: ${fault.message} Retrying at the next poll.`);
   }
 
-  line(text: string): void {
+  /** Removes the progress from the terminal. */
+  clear(): void {
     this.#progress?.clear();
+  }
+
+  line(text: string): void {
+    this.clear();
     this.#notes.line(text);
   }
 

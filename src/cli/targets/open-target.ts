@@ -2,8 +2,6 @@
 // target needs are loaded on demand.
 import { baseUrlObjection } from "../../app/base-url-policy.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import type { LogPlan } from "../../logs/log-days.ts";
-import { logPlans } from "../../logs/log-days.ts";
 import type { WafClient } from "../../waf/client.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Closable, Session } from "../session.ts";
@@ -134,9 +132,4 @@ async function openInstance(options: WafOptions, how: WafWork, session: Session)
     await target.close();
     throw error;
   }
-}
-
-/** The plan of the WAF that its instance declares. */
-export function planOf(inUse: OpenedWaf["inUse"]): LogPlan | undefined {
-  return logPlans.find((plan) => plan === inUse?.sight.gathered.instance.logs.plan);
 }

@@ -9,30 +9,13 @@ test.each([
   ["a name and a namespace", instance("  name: shop\n  namespace: team-a\n"), ["team-a/shop"]],
   ["only a name", instance("  name: shop\n"), ["default/shop"]],
   [
-    "quotes and comments",
-    instance(`  namespace: "a" # of team a\n  name: 'shop'\n`, '"WafInstance" # one'),
-    ["a/shop"],
-  ],
-  ["labels with the same keys", instance("    labels:\n      name: x\n    name: shop\n"), ["default/shop"]],
-  [
-    "blank lines, and Windows line breaks",
-    instance("\n  name: shop\n\n  namespace: a\n").replaceAll("\n", "\r\n"),
-    ["a/shop"],
-  ],
-  [
     "several documents",
     `---\n${instance("  name: b\n")}--- # next\n${instance("  name: a\n")}`,
     ["default/b", "default/a"],
   ],
   ["another kind", instance("  name: shop\n", "WafIpRule"), []],
-  ["a kind that only starts with this name", instance("  name: shop\n", "WafInstances"), []],
   ["no metadata", "kind: WafInstance\nspec:\n  name: x\n", []],
   ["no name", instance("  namespace: a\n"), []],
-  [
-    "flow style, and JSON",
-    '{"kind": "WafInstance", "metadata": {"name": "a"}}\n---\nkind: WafInstance\nmetadata: {name: b}',
-    ["default/a", "default/b"],
-  ],
   ["invalid YAML", "\u0000: [kind: WafInstance", []],
   ["names that a shell would execute", instance('  name: "a;touch${IFS}x;"\n  namespace: "$(id)"\n'), []],
   [

@@ -17,7 +17,7 @@ const firstDay = dayNumber("2026-06-06");
 const lastDay = dayNumber("2026-06-15");
 const hourMs = 3_600_000;
 
-const question = { baseUrl: "https://waf.example", format: "json", filters: {} };
+const question = "--base-url https://waf.example --output json";
 const range = { days: { firstDay, lastDay } };
 
 /** A process that dies in the middle of a write: its last write is truncated, and noise follows. */

@@ -123,7 +123,11 @@ test("a signal stops the download with a hint about --resume, and the download c
   const refused = await runWafsync(parameters, { environment });
   expect([refused.code, refused.stderr]).toStrictEqual([2, expect.stringContaining("Add --resume to continue it")]);
   const other = await runWafsync([...parameters, "--resume", "--country", "NL"], { environment });
-  expect([other.code, other.stderr]).toStrictEqual([2, expect.stringContaining("was started with other options")]);
+  const [since, until] = ["--since 2026-05-07", "--until 2026-06-15"];
+  expect([other.code, other.stderr]).toStrictEqual([
+    2,
+    `error: the unfinished download in ${file} was started with other options\n  It was started with --base-url ${world.simulator.baseUrl} ${since} ${until} --output csv.\n`,
+  ]);
   expect((await runWafsync([...parameters, "--resume"], { environment })).code).toBe(0);
   expect((await readFile(file, "utf8")).trimEnd().split("\n")).toHaveLength(4001);
   const again = await runWafsync([...parameters, "--resume"], { environment });
@@ -159,9 +163,6 @@ describe("memory", () => {
 describe("invalid options", () => {
   test.each([
     [["--since", "2026-06-15", "--until", "2026-06-10"], "--since 2026-06-15 is not before --until 2026-06-10"],
-    [["--since", "15.06.2026"], '--since "15.06.2026" is not a time'],
-    [["--since", "2026-06-10", "--until", "2026-02-30"], "--until 2026-02-30: no such time"],
-    [["--since", "2025-06-16", "--until", "2026-06-16"], "is 366 days, and the WAF allows at most 365"],
     [["--follow", "--until", "2026-06-16"], "--until cannot be combined with --follow"],
     [["--resume"], "--resume needs a file"],
     [["--resume", "--follow", "--out", "rows.csv"], "--resume cannot be combined with --follow"],
@@ -192,8 +193,6 @@ describe("rejected requests", () => {
 
   test.each([
     [400, "Invalid date format. Use YYYY-MM-DD.", "by the API's published rules"],
-    [400, "start_date must be before or equal to end_date", "by the API's published rules"],
-    [400, "Date range cannot exceed 365 days", "by the API's published rules"],
     [403, "Missing parameter api_key", "Check whether a proxy removes"],
   ])("%i %s is reported with its message, and with what to do", async (status, message, hint) => {
     await using world = await logWorld({ now });
@@ -202,21 +201,6 @@ describe("rejected requests", () => {
     const end = await runWafsync(logs(world.simulator, ...range), { environment });
     expect([end.code, end.stderr]).toStrictEqual([2, expect.stringContaining(message)]);
     expect(end.stderr).toContain(hint);
-  });
-
-  test("a rejected scroll id causes a second read, which is not reported", async () => {
-    await using world = await logWorld({ now, logRowsPerDay: 30 });
-    const message = "Invalid scroll_id";
-    world.simulator.addFaults({
-      match: { path: "/api/logs/scroll" },
-      effect: { kind: "Respond", status: 400, body: JSON.stringify({ success: false, message }) },
-    });
-    const end = await runWafsync(
-      logs(world.simulator, "--since", "2026-06-10", "--until", "2026-06-11", "--page-size", "10"),
-      { environment },
-    );
-    expect([end.code, end.stderr]).toStrictEqual([0, ""]);
-    expect(end.stdout.trimEnd().split("\n")).toHaveLength(60);
   });
 });
 
