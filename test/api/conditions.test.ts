@@ -2,7 +2,6 @@ import { describe, expect, test } from "@jest/globals";
 import {
   type Condition,
   findCondition,
-  formatTime,
   type NewCondition,
   removeCondition,
   setCondition,
@@ -67,10 +66,6 @@ test("a condition is found by its type and removed", () => {
   expect(findCondition(conditions, "Ready")).toBeUndefined();
   expect(removeCondition(conditions, "Synced")).toStrictEqual([]);
   expect(removeCondition(conditions, "Stalled")).toBe(conditions);
-});
-
-test("times are written in whole seconds", () => {
-  expect(formatTime(noonMs + 999)).toBe("2026-11-21T12:00:00Z");
 });
 
 describe("the published reasons", () => {

@@ -105,34 +105,6 @@ describe("keys that wait", () => {
     expect(counts.added).toBe(1);
   });
 
-  test("a key that is added while it is processed runs once more, and never twice at the same time", async () => {
-    const { queue } = makeQueue();
-    queue.add("a", change);
-    await takeNow(queue);
-    queue.add("a", change);
-    queue.add("a", change);
-    expect(await takeNow(queue)).toBeUndefined();
-    queue.done("a");
-    expect((await takeNow(queue))?.key).toBe("a");
-    queue.done("a");
-    expect(await takeNow(queue)).toBeUndefined();
-  });
-
-  test("the earliest of several wakes wins, regardless of the order of the requests", async () => {
-    const { time, queue } = makeQueue();
-    queue.addAfter("a", 5_000, resync);
-    queue.addAfter("a", 1_000, resync);
-    queue.addAfter("a", 9_000, resync);
-    await time.advance(999);
-    expect(queue.stats().depth).toBe(0);
-    await time.advance(1);
-    expect((await takeNow(queue))?.key).toBe("a");
-    queue.done("a");
-    await time.advance(60_000);
-    expect(queue.stats().depth).toBe(0);
-    expect(time.pendingTimers).toBe(0);
-  });
-
   test("only one timer is active, however many keys wait", async () => {
     const { time, queue } = makeQueue();
     for (let index = 0; index < 500; index += 1) queue.addAfter(`key-${index}`, 10_000 - index, resync);
@@ -149,14 +121,6 @@ describe("keys that wait", () => {
     const taken: string[] = [];
     for (let item = await takeNow(queue); item !== undefined; item = await takeNow(queue)) taken.push(item.key);
     expect(taken).toStrictEqual(queuePriorities.flatMap((priority) => [`${priority} 1`, `${priority} 2`]));
-  });
-
-  test("a key that waits long enough overtakes newer and more urgent ones", async () => {
-    const { time, queue } = makeQueue();
-    queue.add("old", resync);
-    await time.advance(2 * ageingMs + 1);
-    queue.add("new", change);
-    expect((await takeNow(queue))?.key).toBe("old");
   });
 
   test("the number of remembered reasons is limited", async () => {

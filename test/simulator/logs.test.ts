@@ -100,12 +100,6 @@ test("an account without rows returns one empty page", async () => {
   });
 });
 
-test("the last page can be empty instead", async () => {
-  const caller = await startSimulated(options({ logEmptyLastPage: true }));
-  const pages = await readAll(caller, "2026-06-10", "2026-06-10", 50);
-  expect(pages.map(({ hits }) => hits.hits.length)).toStrictEqual([50, 50, 0]);
-});
-
 describe("refusals", () => {
   const dateFormat = "Invalid date format. Use YYYY-MM-DD.";
   test.each([

@@ -184,19 +184,7 @@ describe("documented responses", () => {
   });
 
   test("for logs contain the page, and null at the end", async () => {
-    const entry = {
-      timestamp: "2026-01-01T00:00:00Z",
-      client_ip: "192.0.2.1",
-      http_method: "GET",
-      request_path: `/clear/${encodeURIComponent(testKey)}?x=1`,
-      http_status: 403,
-      response_size: 12,
-      referrer: null,
-      user_agent: "curl",
-      block_reason: "SQLI 17",
-      country: "DE",
-      cache_hit: false,
-    };
+    const entry = anEntry({ request_path: `/clear/${encodeURIComponent(testKey)}?x=1` });
     const page = {
       _scroll_id: "next",
       hits: {
