@@ -74,6 +74,9 @@ export type PlainLine =
 
 const blank: PlainLine = { kind: "Blank" };
 
+/** Nearly every line of public lists: an entry, and perhaps a number or a comment. The other steps take longer for the same result. */
+const commonLine = /^[\d./]+(?=(?:[\t ](?:\d{0,9}|[#;].*))?\r?$)/;
+
 /** A comment starts at the beginning of the line or after whitespace, so that it can't split an entry. */
 const comment = /(?:^|\s)[#;]/u;
 const separators = /[\t ,]+/u;
@@ -82,6 +85,8 @@ const rangeEnd = /^\S+\s+(?:[-–—]|to\s)\s*([^\s,]+)/iu;
 const columnName = /^[a-z][a-z _-]*$/iu;
 
 export function readPlainLine(line: string): PlainLine {
+  const common = commonLine.exec(line)?.[0];
+  if (common !== undefined) return readEntry(common);
   const start = line.search(comment);
   const text = (start < 0 ? line : line.slice(0, start)).trim();
   if (text === "") return blank;
