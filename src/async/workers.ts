@@ -1,8 +1,7 @@
 // Takes keys from a queue, with limited concurrency, and requeues them according to the handler's result. If a handler throws,
 // its key is retried and nothing else is affected. Only the handler can report the error, with the context of the run.
 import type { Clock } from "./clock.ts";
-import type { KeyedQueue } from "./keyed-queue.ts";
-import type { QueuePriority } from "./keyed-queue.ts";
+import type { KeyedQueue, QueueItem, QueuePriority } from "./keyed-queue.ts";
 
 /**
  * - `Settled`: nothing to do before `wakeAtMs` (wall time); a time in the past means "continue at the tail of the queue", by
@@ -50,48 +49,26 @@ function requeue<Key>({ queue, clock }: WorkerOptions<Key>, key: Key, result: Wo
  * undisturbed, shut the queue down without aborting the signal.
  */
 export async function runWorkers<Key>(options: WorkerOptions<Key>): Promise<void> {
-  await new Workers(options).run();
+  const { queue, signal, workers } = options;
+  const work = async (): Promise<void> => {
+    for (let item = await queue.get(signal); item !== undefined; item = await queue.get(signal)) {
+      try {
+        requeue(options, item.key, await resultOf(options, item));
+      } finally {
+        queue.done(item.key);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, work));
 }
 
-class Workers<Key> {
-  readonly #options: WorkerOptions<Key>;
-  readonly #running = new Set<Promise<void>>();
-  /** Waits until a worker is free. */
-  #waiting: (() => void) | undefined;
-
-  constructor(options: WorkerOptions<Key>) {
-    this.#options = options;
-  }
-
-  async run(): Promise<void> {
-    const { queue, signal } = this.#options;
-    for (let item = await queue.get(signal); item !== undefined; item = await queue.get(signal)) {
-      const work = this.#work(item.key, item.reasons);
-      this.#running.add(work);
-      void work.finally(() => {
-        this.#running.delete(work);
-        this.#waiting?.();
-      });
-      if (this.#running.size >= this.#options.workers) await new Promise<void>((resolve) => (this.#waiting = resolve));
-    }
-    await Promise.all(this.#running);
-  }
-
-  async #work(key: Key, reasons: readonly string[]): Promise<void> {
-    const { queue } = this.#options;
-    try {
-      requeue(this.#options, key, await this.#resultOf(key, reasons));
-    } finally {
-      queue.done(key);
-    }
-  }
-
-  async #resultOf(key: Key, reasons: readonly string[]): Promise<WorkResult> {
-    const { handle, signal } = this.#options;
-    try {
-      return await handle(key, reasons, signal);
-    } catch {
-      return { kind: "Retry" };
-    }
+async function resultOf<Key>(
+  { handle, signal }: WorkerOptions<Key>,
+  { key, reasons }: QueueItem<Key>,
+): Promise<WorkResult> {
+  try {
+    return await handle(key, reasons, signal);
+  } catch {
+    return { kind: "Retry" };
   }
 }

@@ -3,8 +3,7 @@
 //
 // Every field is validated, and an unknown field is an error, because a misspelled fault would never happen.
 import * as z from "zod";
-import { knownPaths } from "./endpoints.ts";
-import { faultKinds, type FaultRule } from "./fault-rule.ts";
+import { faultKinds, faultRule } from "./fault-rule.ts";
 import { type LogEntry, logScenarios } from "./log-entries.ts";
 import { spellingModes } from "./network.ts";
 import type { ListChange } from "./simulated-list.ts";
@@ -43,40 +42,6 @@ function readFields<T>(fields: z.ZodType<T>, input: unknown): T {
 const natural = z.int().min(0);
 const forWaf = { domain: z.string().optional() };
 const forList = { ...forWaf, list: z.enum(listNames).optional(), entries: z.array(z.string()) };
-
-const faultRule = z.strictObject({
-  match: z
-    .strictObject({
-      method: z.string(),
-      path: z.enum(knownPaths),
-      ip: z.string(),
-      domain: z.string(),
-      nth: z.int().min(1),
-      share: z.number().min(0).max(1),
-    })
-    .partial()
-    .optional(),
-  times: z.int().min(1).max(1_000_000).optional(),
-  effect: z
-    .strictObject({
-      kind: z.enum(faultKinds),
-      afterEffect: z.boolean(),
-      status: z.int().min(200).max(599),
-      message: z.string(),
-      retryAfter: z.string(),
-      retryAfterSeconds: natural,
-      retryAfterDateInMs: natural,
-      location: z.string(),
-      headers: z.record(z.string(), z.string()),
-      body: z.string(),
-      delayMs: natural,
-      domain: z.string(),
-      bytes: natural,
-      writes: natural,
-    })
-    .partial()
-    .required({ kind: true }),
-});
 
 const requestsShown = 100;
 
@@ -194,7 +159,7 @@ function stateOf(world: SimulatorWorld, withLists: boolean): unknown {
 
 /** Accepts one rule or an array of rules. All of them are validated before the first is added. */
 function addFaults(world: SimulatorWorld, input: unknown): unknown {
-  world.addFaults(...(Array.isArray(input) ? input : [input]).map((rule) => readFields(faultRule, rule) as FaultRule));
+  world.addFaults(...(Array.isArray(input) ? input : [input]).map((rule) => readFields(faultRule, rule)));
   return { ok: true, faults: world.faults.pending() };
 }
 

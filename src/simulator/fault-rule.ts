@@ -1,5 +1,7 @@
 // The faults that the simulator can inject, and the requests that they apply to. A fault happens before or after the request
 // takes effect: clients cannot see this difference. Pending faults are kept in the order in which they were added.
+import * as z from "zod";
+import { knownPaths } from "./endpoints.ts";
 import { networkIdentity, parseNetwork } from "./network.ts";
 import { hashNumbers } from "./seeded-hash.ts";
 
@@ -27,6 +29,8 @@ export const faultKinds = [
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
+const natural = z.int().min(0);
+
 /**
  * - `Timeout`: the request is accepted and never answered. `Reset`: the connection is reset.
  * - `RateLimited`: 429, with `retryAfter` as given, with `retryAfterSeconds`, or with an HTTP date that is `retryAfterDateInMs`
@@ -43,47 +47,55 @@ export type FaultKind = (typeof faultKinds)[number];
  * missing. `BrokenEntry`: its first entry has no `client_ip`.
  * - `Late`: no response; the request takes effect `delayMs` (2000) after the client disconnected.
  */
-export interface FaultEffect {
-  readonly kind: FaultKind;
-  /**
-   * Whether the request takes effect before the fault. By default false for the kinds up to `Respond` and for `Late`, otherwise
-   * true.
-   */
-  readonly afterEffect?: boolean;
-  readonly status?: number;
-  readonly message?: string;
-  readonly retryAfter?: string;
-  readonly retryAfterSeconds?: number;
-  readonly retryAfterDateInMs?: number;
-  readonly location?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  readonly delayMs?: number;
-  readonly domain?: string;
-  readonly bytes?: number;
-  readonly writes?: number;
-}
+const effect = z
+  .strictObject({
+    kind: z.enum(faultKinds),
+    /**
+     * Whether the request takes effect before the fault. By default false for the kinds up to `Respond` and for `Late`, otherwise
+     * true.
+     */
+    afterEffect: z.boolean(),
+    status: z.int().min(200).max(599),
+    message: z.string(),
+    retryAfter: z.string(),
+    retryAfterSeconds: natural,
+    retryAfterDateInMs: natural,
+    location: z.string(),
+    headers: z.record(z.string(), z.string()),
+    body: z.string(),
+    delayMs: natural,
+    domain: z.string(),
+    bytes: natural,
+    writes: natural,
+  })
+  .partial()
+  .required({ kind: true });
+export type FaultEffect = Readonly<z.infer<typeof effect>>;
 
 /** All fields that are set must match. */
-export interface FaultMatch {
-  readonly method?: string;
-  /** `/api/…` without a trailing slash, or `/clear`. */
-  readonly path?: string;
-  /** The network in the parameter `ip`, in any spelling. */
-  readonly ip?: string;
-  readonly domain?: string;
-  /** The first matching request that the rule applies to: with 3, two matching requests pass. */
-  readonly nth?: number;
-  /** From 0 to 1: the rule applies to this share of the matching requests, at random, but to the same ones in each run. */
-  readonly share?: number;
-}
+const match = z
+  .strictObject({
+    method: z.string(),
+    /** `/api/…` without a trailing slash, or `/clear`. */
+    path: z.enum(knownPaths),
+    /** The network in the parameter `ip`, in any spelling. */
+    ip: z.string(),
+    domain: z.string(),
+    /** The first matching request that the rule applies to: with 3, two matching requests pass. */
+    nth: z.int().min(1),
+    /** From 0 to 1: the rule applies to this share of the matching requests, at random, but to the same ones in each run. */
+    share: z.number().min(0).max(1),
+  })
+  .partial();
+export type FaultMatch = Readonly<z.infer<typeof match>>;
 
-export interface FaultRule {
-  readonly match?: FaultMatch;
+export const faultRule = z.strictObject({
+  match: match.optional(),
   /** How many requests the rule applies to; 1 by default. */
-  readonly times?: number;
-  readonly effect: FaultEffect;
-}
+  times: z.int().min(1).max(1_000_000).optional(),
+  effect,
+});
+export type FaultRule = Readonly<z.infer<typeof faultRule>>;
 
 /** Kinds that change the true response, so the request must take effect first. */
 const needTrueAnswer: ReadonlySet<FaultKind> = new Set([
