@@ -11,34 +11,34 @@ import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
-
-/** The store between two processes. If it fails, only drift is not detected. */
-export interface SeenStore {
-  read(instance: ObjectName): Promise<SeenLists | undefined>;
-  write(instance: ObjectName, seen: SeenLists): Promise<void>;
-  forget(instance: ObjectName): Promise<void>;
-}
+import type { SeenRecords } from "../records/seen-records.ts";
 
 export class SeenKeeper {
-  readonly #store: SeenStore;
+  readonly #records: SeenRecords;
+  readonly #onProblem: (problem: string) => void;
   readonly #seen = new Map<string, { readonly instance: ObjectName; readonly lists: SeenLists }>();
 
-  constructor(store: SeenStore) {
-    this.#store = store;
+  /** @param onProblem called if the records can't be written: then only drift is not detected */
+  constructor(records: SeenRecords, onProblem: (problem: string) => void) {
+    this.#records = records;
+    this.#onProblem = onProblem;
   }
 
   /** Called before the first run of the instances. */
   async take(instances: readonly ObjectName[]): Promise<void> {
     for (const instance of instances) {
-      const lists = await this.#store.read(instance);
+      const lists = await this.#records.read(instance);
       if (lists !== undefined) this.#seen.set(nameKey(instance), { instance, lists });
-      await this.#store.forget(instance);
+      this.#report(await this.#records.forget(instance));
     }
   }
 
   /** The initial memory for the first run of the instance. */
   memoryOf(instance: ObjectName): InstanceMemory {
-    return memoryWith(this.#seen.get(nameKey(instance))?.lists);
+    const memory = newInstanceMemory();
+    const seen = this.#seen.get(nameKey(instance))?.lists;
+    if (seen !== undefined) memory.lastSeen = { ...seen, removed: memory.removed };
+    return memory;
   }
 
   /** Called after a run. After an unsuccessful run with writes, the state of the lists is unknown. */
@@ -54,19 +54,12 @@ export class SeenKeeper {
 
   /** Called after the last run. */
   async putBack(): Promise<void> {
-    for (const { instance, lists } of this.#seen.values()) await this.#store.write(instance, lists);
+    for (const { instance, lists } of this.#seen.values()) this.#report(await this.#records.write(instance, lists));
   }
-}
 
-/** For a preview, which writes nothing. */
-export async function memoryFor(store: SeenStore, instance: ObjectName): Promise<InstanceMemory> {
-  return memoryWith(await store.read(instance));
-}
-
-function memoryWith(seen: SeenLists | undefined): InstanceMemory {
-  const memory = newInstanceMemory();
-  if (seen !== undefined) memory.lastSeen = { ...seen, removed: memory.removed };
-  return memory;
+  #report(problem: string | undefined): void {
+    if (problem !== undefined) this.#onProblem(problem);
+  }
 }
 
 /** Only declared entries can be reported as missing. */

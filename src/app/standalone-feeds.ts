@@ -1,9 +1,8 @@
 // The feeds of a directory: declared in its files, with Secrets from these files, and stored in the state directory. Loaded with the
 // first declared feed.
 import type { SecretKeyRef } from "../model/declared-feed.ts";
-import { nameKey, type ObjectName } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
 import { FeedRecords } from "../feeds/feed-records.ts";
-import { FileRecordStore } from "../records/file-record-store.ts";
 import { FeedBook } from "../feeds/feed-book.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
@@ -18,12 +17,11 @@ export interface StandaloneFeeds {
 
 export interface StandaloneFeedsOptions extends Omit<FeedFetcherOptions, "policy" | "readSecret"> {
   readonly feedPolicy: FeedFetcherOptions["policy"];
-  readonly isDryRun: boolean;
   readonly random: () => number;
 }
 
 export function openStandaloneFeeds(
-  { feedPolicy: policy, isDryRun, clock, random, redactor, version }: StandaloneFeedsOptions,
+  { feedPolicy: policy, clock, random, redactor, version }: StandaloneFeedsOptions,
   source: DirectorySource,
   store: OpenedStore,
   status: StatusPort,
@@ -31,11 +29,7 @@ export function openStandaloneFeeds(
   const readSecret = async (namespace: string, ref: SecretKeyRef): Promise<SecretValue> =>
     secretOf(source, namespace, ref);
   const { fetch, forget } = new FeedFetcher({ policy, readSecret, clock, redactor, version });
-  const records = new FeedRecords(new FileRecordStore(store.state));
-  const load = async (feed: ObjectName) => await records.load(feed);
-  // A dry run compares fetched content with the stored content, and does not store it.
-  const feedStore = isDryRun ? { load, save: async () => undefined } : records;
-  const book = new FeedBook({ store: feedStore, fetch, forget, status, clock, random });
+  const book = new FeedBook({ store: new FeedRecords(store.records), fetch, forget, status, clock, random });
   // The author of the files owns all of them, and a plan shows every feed.
   const feeds = () => ({ used: source.snapshot().feeds, unused: [] });
   return { book, loop: new FeedLoop({ book, feeds, clock }) };

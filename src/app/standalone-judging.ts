@@ -6,10 +6,8 @@ import { nameKey } from "../model/resource.ts";
 import { autoBlockPublisher, type BlockBook } from "../blocks/block-book.ts";
 import type { ReconcilePorts, SourcePort } from "../reconcile/ports.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
-import type { StateDirectory } from "../source/directory/state-directory.ts";
 import type { ForwardLogsPorts } from "../logs/forward-ports.ts";
-import { FileRecordStore } from "../records/file-record-store.ts";
-import { LogRecords } from "../logs/log-records.ts";
+import type { LogRecords } from "../logs/log-records.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import type { WafClients } from "./waf-clients.ts";
 
@@ -21,7 +19,7 @@ export interface JudgingOptions {
   readonly fed: SourcePort;
   /** The ports of reconcile runs. */
   readonly ports: Pick<ReconcilePorts, "status" | "baseUrlObjection">;
-  readonly state: StateDirectory;
+  readonly records: LogRecords;
   readonly wafClients: WafClients;
   readonly book: BlockBook;
   /** Notified when the files have changed. */
@@ -49,7 +47,7 @@ export async function judgeLogs(options: JudgingOptions, signal: AbortSignal): P
 }
 
 function portsOf(
-  { fed, ports, state, wafClients, clock, random, book }: JudgingOptions,
+  { fed, ports, records, wafClients, clock, random, book }: JudgingOptions,
   stopping: AbortSignal,
 ): ForwardLogsPorts {
   const { status, baseUrlObjection } = ports;
@@ -60,7 +58,7 @@ function portsOf(
     domainOf: () => "",
     openLogs: (instance, key) => wafClients.open(instance, key),
     outputOf: () => ({ write: async () => "In a directory, logs are not forwarded." }),
-    records: new LogRecords(new FileRecordStore(state)),
+    records,
     blocks: autoBlockPublisher(book, status),
     status: {
       read: (meta) => status.read(meta),

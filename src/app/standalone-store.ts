@@ -5,21 +5,24 @@ import type { ObjectName, ResourceRef } from "../model/resource.ts";
 import { nameKey, resourceKey } from "../model/resource.ts";
 import { FileRecordStore } from "../records/file-record-store.ts";
 import { createInventoryRecords } from "../records/inventory-records.ts";
+import type { RecordStore } from "../records/record-store.ts";
 import { SeenRecords } from "../records/seen-records.ts";
 import type { HistoryPort, InventoryPort, StatusPort } from "../reconcile/ports.ts";
-import { type StateDirectory, openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
+import { openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
-import type { SeenStore } from "./seen-keeper.ts";
+import { SeenKeeper } from "./seen-keeper.ts";
 
 export interface OpenedStore {
   readonly ok: true;
   readonly inventory: InventoryPort;
   readonly status: StatusPort;
-  readonly seen: SeenStore;
+  readonly seen: SeenKeeper;
   /** Undefined for a dry run. */
   readonly history: HistoryPort | undefined;
-  /** The store of feeds. A dry run only reads it. */
-  readonly state: StateDirectory;
+  /** The store of feeds and logs. A dry run saves nothing in it. */
+  readonly records: RecordStore;
+  /** Why the state directory can't be used any longer, in a sentence. */
+  lost(): string | undefined;
   /** Every instance that has an inventory. */
   known(): Promise<readonly ObjectName[]>;
   /** Whether the store has a status of any other object. */
@@ -55,29 +58,23 @@ export async function openStore(
   if (!opened.ok) return opened;
   const records = new FileRecordStore(opened.state);
   const status = createStatusFiles({ state: opened.state, clock, onProblem });
-  const seen = new SeenRecords(records);
   // A plan needs no history.
   const { HistoryRecords } = await import("../records/history-records.ts");
   const { HistoryKeeper } = await import("./history-keeper.ts");
   const history = new HistoryKeeper(new HistoryRecords(records, () => clock.nowMs()), clock, onProblem);
-  const report = (problem: string | undefined): void => {
-    if (problem !== undefined) onProblem(problem);
-  };
   return {
     ok: true,
     inventory: createInventoryRecords(records),
     status,
-    state: opened.state,
-    seen: {
-      read: async (instance) => await seen.read(instance),
-      write: async (instance, lists) => report(await seen.write(instance, lists)),
-      forget: async (instance) => report(await seen.forget(instance)),
-    },
+    records,
+    lost: () => opened.state.lost(),
+    seen: new SeenKeeper(new SeenRecords(records), onProblem),
     history,
     known: async () => await listed(records),
     hasOthers: async (objects) => await status.hasOthers(objects),
     keepOnly: async (objects) => {
-      report(await removeOtherFeeds(records, objects));
+      const problem = await removeOtherFeeds(records, objects);
+      if (problem !== undefined) onProblem(problem);
       // Last, because existing statuses indicate that there is something to remove.
       await status.keepOnly(objects);
     },
@@ -112,30 +109,29 @@ async function listed(records: FileRecordStore): Promise<readonly ObjectName[]> 
 
 function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
   const state = viewStateDirectory(stateDirectory);
-  const records = new FileRecordStore(state);
+  const files = new FileRecordStore(state);
+  const records: RecordStore = {
+    load: async (key) => await files.load(key),
+    save: async (_key, _text, revision) => ({ state: "Saved", revision }),
+    remove: async () => undefined,
+    placeOf: (key) => files.placeOf(key),
+  };
   // The stored status says which cache clears have finished; what the dry run finds stays in memory.
   const written = createStatusFiles({ state, clock, onProblem: () => undefined });
   const statuses = new Map<string, Readonly<Record<string, unknown>>>();
   return {
     ok: true,
-    inventory: {
-      load: async (instance) => await createInventoryRecords(records).load(instance),
-      save: async () => ({ state: "Failed", problem: "This is a dry run: nothing is written." }),
-      remove: async () => undefined,
-    },
+    records,
+    inventory: createInventoryRecords(records),
     status: {
       read: (meta) => statuses.get(resourceKey(meta)) ?? written.read(meta),
       write: async (meta, status) => void statuses.set(resourceKey(meta), status),
       event: () => undefined,
     },
-    state,
-    seen: {
-      read: async (instance) => await new SeenRecords(records).read(instance),
-      write: async () => undefined,
-      forget: async () => undefined,
-    },
+    lost: () => state.lost(),
+    seen: new SeenKeeper(new SeenRecords(records), () => undefined),
     history: undefined,
-    known: async () => await listed(records),
+    known: async () => await listed(files),
     hasOthers: async () => false,
     keepOnly: async () => undefined,
     problems: () => [],

@@ -28,7 +28,6 @@ import { type BaseUrlPolicy, baseUrlObjection, connectionsOf } from "./base-url-
 import type { FeedPolicy } from "../feeds/feed-fetcher.ts";
 import { InstanceController } from "./instance-controller.ts";
 import { safeStatusPort } from "./status-texts.ts";
-import { memoryFor, SeenKeeper } from "./seen-keeper.ts";
 import type { StandaloneFeeds } from "./standalone-feeds.ts";
 import { type OpenedStore, openStore } from "./standalone-store.ts";
 import type { StoppingControl } from "./stopping.ts";
@@ -135,7 +134,7 @@ export class Standalone {
 
   /** Why the state directory can't be used any longer, in a sentence. */
   lost(): string | undefined {
-    return this.#store.state.lost();
+    return this.#store.lost();
   }
 
   /** The faults of the files, and everything that refers to an instance that is not declared. */
@@ -203,7 +202,9 @@ export class Standalone {
     const watching = called.then(async () => await this.#source.watch(onChange, stop));
     try {
       await (await this.#openFeeds())?.loop.once(this.#options.stopping.stop);
-      const results = await Promise.all(only.map(async (name) => await this.#applyInstance(name)));
+      await this.#store.seen.take(only);
+      const results = await Promise.all(only.map(async (name) => await this.#runUntilApplied(name)));
+      await this.#store.seen.putBack();
       await this.#forgetGone();
       return results;
     } finally {
@@ -217,7 +218,7 @@ export class Standalone {
   /** Keeps every instance in its declared state and follows changes of the files, until the process stops. */
   async follow(onFiles: () => void, onOutcome: (result: InstanceResult) => void): Promise<void> {
     const { clock, random, stopping } = this.#options;
-    const seen = new SeenKeeper(this.#store.seen);
+    const { seen } = this.#store;
     await seen.take(this.#source.instances());
     const controller = new InstanceController({
       startRun: (instance) => ({
@@ -321,10 +322,9 @@ export class Standalone {
   /** The results of the log reader. Only `run` reads and judges the logs; all other commands use its records. */
   async #openBlocks(): Promise<BlockBook> {
     const { BlockBook } = await import("../blocks/block-book.ts");
-    const { FileRecordStore } = await import("../records/file-record-store.ts");
     const { LogRecords } = await import("../logs/log-records.ts");
     this.#blocks ??= new BlockBook({
-      records: new LogRecords(new FileRecordStore(this.#store.state)),
+      records: new LogRecords(this.#store.records),
       clock: this.#options.clock,
       onChange: (instance) => this.#controller?.wake(instance, "automatic blocks changed"),
     });
@@ -336,13 +336,14 @@ export class Standalone {
     await this.#whenDeclared("autoBlocks", stop);
     if (stop.aborted) return;
     const { judgeLogs } = await import("./standalone-judging.ts");
+    const { LogRecords } = await import("../logs/log-records.ts");
     await judgeLogs(
       {
         ...this.#options,
         source: this.#source,
         fed: this.#fed,
         ports: this.#ports,
-        state: this.#store.state,
+        records: new LogRecords(this.#store.records),
         wafClients: this.#wafClients,
         book: await this.#openBlocks(),
         changed: this.#changed,
@@ -383,7 +384,9 @@ export class Standalone {
   }
 
   async #previewInstance(name: ObjectName): Promise<Preview | undefined> {
-    const memory = await memoryFor(this.#store.seen, name);
+    const { seen } = this.#store;
+    await seen.take([name]);
+    const memory = seen.memoryOf(name);
     const facts = await previewInstance(name, this.#ports, memory);
     if (facts === undefined) return undefined;
     const pendingClears = memory.hooks?.atEnd(this.#ports, facts).pending ?? [];
@@ -391,17 +394,10 @@ export class Standalone {
     return { facts, pendingClears: facts.result?.kind === "Done" ? pendingClears : [] };
   }
 
-  async #applyInstance(instance: ObjectName): Promise<InstanceResult> {
-    const seen = new SeenKeeper(this.#store.seen);
-    await seen.take([instance]);
-    const outcome = await this.#runUntilApplied(instance, seen);
-    await seen.putBack();
-    return { instance, outcome };
-  }
-
   /** Retries transient failures, and waits for pending cache clears. @returns the outcome of the last run */
-  async #runUntilApplied(instance: ObjectName, seen: SeenKeeper): Promise<ReconcileOutcome> {
+  async #runUntilApplied(instance: ObjectName): Promise<InstanceResult> {
     const { clock, observer, stopping } = this.#options;
+    const { seen } = this.#store;
     const memory = seen.memoryOf(instance);
     for (let failures = 0, clearRuns = 0; ;) {
       const outcome = await reconcileInstance(instance, this.#ports, memory);
@@ -411,14 +407,14 @@ export class Standalone {
       failures = hasFailedTransiently(outcome) ? failures + 1 : 0;
       clearRuns += isForClears ? 1 : 0;
       const runsAgain = isForClears ? clearRuns < clearRunsMax : failures > 0 && failures < failuresMax;
-      if (!runsAgain || wakeAtMs === undefined) return outcome;
+      if (!runsAgain || wakeAtMs === undefined) return { instance, outcome };
       const delayMs = Math.max(0, wakeAtMs - clock.nowMs());
       const why = isForClears
         ? `${pendingClears === 1 ? "1 cache clear is" : `${pendingClears} cache clears are`} pending`
         : `${result.kind === "Failed" ? result.fault.message : "the lists keep changing"} (attempt ${failures} of ${failuresMax})`;
       observer.waiting?.(instance, why, delayMs);
       await clock.sleep(delayMs, stopping.stop);
-      if (stopping.stop.aborted) return outcome;
+      if (stopping.stop.aborted) return { instance, outcome };
     }
   }
 }
