@@ -124,7 +124,7 @@ describe("the bundle, alone in a folder without node_modules", () => {
         return (await body.text()).includes(text);
       };
       expect(await isShown("", domain)).toBe(true);
-      expect(await isShown("instances/shop/main", "<svg")).toBe(true);
+      expect(await isShown("instances/shop/main", domain)).toBe(true);
       expect(await isShown("instances/shop/main/requests", "<svg")).toBe(true);
       running.child.kill("SIGTERM");
       expect(await running.ended).toMatchObject({ code: 0, stderr: "" });

@@ -235,7 +235,7 @@ await describeOperator("the commands of an incident", (world) => {
       ready: "True",
     });
     const page = await operator.page(`/instances/${instance}`);
-    expect([page.status, page.text.includes("Managed entries over time")]).toStrictEqual([200, true]);
+    expect([page.status, page.text.includes(waf.domain)]).toStrictEqual([200, true]);
     expect((await operator.page("/")).text).toContain(waf.domain);
     const requests = await operator.page(`/instances/${instance}/requests`);
     expect([requests.status, requests.text.includes("spec.logs.enabled is not set")]).toStrictEqual([400, true]);

@@ -32,7 +32,7 @@ describe("a chart over time", () => {
     const counts = Array.from({ length: 72 }, (_, step) => step * 137);
     const { text } = timeChart("Requests", { ...over, series: [{ name: "All", color: "series-1", counts }] });
     const labels = ["0", "2K", "4K", "6K", "8K", "10K", "11-21 00:00", "11-22 00:00", "11-23 00:00"];
-    expect(textsOf(text, "text").toSorted()).toStrictEqual(labels.toSorted());
+    expect(new Set(textsOf(text, "text"))).toStrictEqual(new Set(labels));
   });
 
   test.each([[[0]], [[0, 0]]])("of %j has no invalid numbers", (counts) => {

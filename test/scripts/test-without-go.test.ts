@@ -56,7 +56,7 @@ describe("without Go", () => {
     const hanging = setTimeout(() => child.kill("SIGKILL"), slow(10_000));
     expect(await exited).toBe(code);
     clearTimeout(hanging);
-    expect(text).toContain("Go is required for the build, and is not installed");
+    expect(text).toContain("and is not installed: install Go, and run it again");
     expect(text.trimEnd().split("\n").at(-1)).toBe(sum);
   });
 });

@@ -1,11 +1,11 @@
 -- The health of a WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafFeed or WafAutoBlock, read from its conditions as kstatus reads them:
 --   Progressing  not processed yet, in progress, or being retried
---   Suspended    the object is suspended, or removals wait for an approval or for a source that can't be read
+--   Suspended    the object is suspended, or removals wait for an approval
 --   Degraded     a person has to fix an error
 --   Healthy      the WAF matches the declared state
 
 -- Removals on hold await a decision and are not a failure: all other work continues.
-local held = { Held = true, TooManyRemovals = true, SourceBroken = true, ContentOnHold = true }
+local held = { Held = true, TooManyRemovals = true, ContentOnHold = true }
 
 local function health(status, message)
   return { status = status, message = message }

@@ -183,7 +183,10 @@ function adoptable(
   const found = new Set<Entry>();
   for (const rule of rulesIn(wanted)) {
     if (!asksToAdopt(rule.rule.meta)) continue;
-    for (const entry of rule.entries) if (observed.has(entry) && !isManaged(entry)) found.add(entry);
+    for (const entry of rule.entries) {
+      // A remembered entry that leaves the record, since a deleted rule retains it, is no longer remembered.
+      if (observed.has(entry) && !isManaged(entry) && !rule.remembered.has(entry)) found.add(entry);
+    }
   }
   return [...found];
 }

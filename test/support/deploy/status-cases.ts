@@ -145,6 +145,7 @@ export function statusCases(): StatusCase[] {
     ...syncedCases(),
     ...acceptedCases(),
     ...removalsHeldCases(),
+    ...sourceBrokenCases(),
     ...logsCases(),
     ...autoBlockCases(),
     ...cacheClearCases(),
@@ -194,6 +195,16 @@ function removalsHeldCases(): StatusCase[] {
     );
     return made("WafInstance", `RemovalsHeld ${reason}`, conditions, verdict);
   });
+}
+
+/** Somebody has to mend the source, or to let its entries go. */
+function sourceBrokenCases(): StatusCase[] {
+  const conditions = setCondition(
+    assessed(accepted, finding("SourceBroken", "Person")),
+    { type: "SourceBroken", status: "True", reason: "SourceBroken", message, observedGeneration: generation },
+    nowMs,
+  );
+  return [made("WafInstance", "SourceBroken SourceBroken", conditions, failed)];
 }
 
 /** If logs can't be forwarded, the WAF still matches the declared state. */
