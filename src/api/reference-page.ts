@@ -1,5 +1,5 @@
 // The reference docs, generated from the schemas and the condition data, so that they stay complete.
-import { counted, inThousands } from "../model/sentence.ts";
+import { capitalized, counted, inThousands } from "../model/sentence.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
 import { servedDefinitions } from "./custom-resource.ts";
 import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
@@ -137,7 +137,7 @@ function ownRules(field: StructuralSchema): string[] {
 }
 
 function sentence(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+  return `${capitalized(text)}.`;
 }
 
 function conditionsPage(): string {

@@ -2,6 +2,7 @@
 // clients that the log reader listed, each with its own end. Everything else is passed through.
 import type { Entry } from "../address/entry.ts";
 import { decideAttachment } from "../model/attachment.ts";
+import { emptyRule } from "../model/declared.ts";
 import type { DeclaredAutoBlock, JudgedEntry } from "../model/auto-block.ts";
 import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
 import { inThousands } from "../model/sentence.ts";
@@ -53,15 +54,7 @@ export function blockRule(declared: DeclaredAutoBlock, gathered: Gathered, view:
       meta,
       instance,
       action: "Block",
-      addresses: [],
-      addressesFrom: [],
-      feeds: [],
-      except: [],
-      aggregate: false,
-      expiresAtMs: undefined,
-      ttlMs: undefined,
-      priority: 0,
-      deletionPolicy: "Delete",
+      ...emptyRule,
       yieldsTo: [...exempt, ...origins],
       ...(mode === "Suggest" && { suggests: true }),
     },

@@ -143,6 +143,19 @@ export interface DeclaredRule {
   readonly suggests?: true;
 }
 
+/** What a rule declares that is made by wafsync, or in a test, unless it says something else. */
+export const emptyRule = {
+  addresses: [],
+  addressesFrom: [],
+  feeds: [],
+  except: [],
+  aggregate: false,
+  expiresAtMs: undefined,
+  ttlMs: undefined,
+  priority: 0,
+  deletionPolicy: "Delete",
+} as const satisfies Omit<DeclaredRule, "meta" | "instance" | "action">;
+
 /** The end that `unblock` gives to a rule, 2000-01-01: in the past for every clock, because those of two machines may differ. */
 export const unblockedAtMs = 946_684_800_000;
 

@@ -10,6 +10,11 @@ export function asSentence(text: string): string {
   return /[.!?…]$/u.test(text) ? text : `${text}.`;
 }
 
+/** The string with a capital first letter. */
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
 /** The first few names, and the number of the others: `a, b and 3 more`. */
 export function listed(names: readonly string[], shownMax: number): string {
   const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";

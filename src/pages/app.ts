@@ -14,7 +14,7 @@ import { explainOn } from "../cli/why-command.ts";
 import type { WhyView } from "../cli/why-view.ts";
 import { AddressCover } from "../address/ranges.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import { asSentence, shortened } from "../model/sentence.ts";
+import { asSentence, capitalized, shortened } from "../model/sentence.ts";
 import { assetAt, framed } from "./frame.ts";
 import { declaredLists } from "./client-lists.ts";
 import { html } from "./html.ts";
@@ -255,7 +255,7 @@ class App implements PreparedPageApp {
 }
 
 function problemOf({ message, hint }: CommandError): string {
-  const sentence = asSentence(`${message.charAt(0).toUpperCase()}${message.slice(1)}`);
+  const sentence = asSentence(capitalized(message));
   return hint === undefined ? sentence : `${sentence} ${hint}`;
 }
 

@@ -1,7 +1,7 @@
 // Classifies exchanges without the documented response. The important distinction: unless it is certain that a write changed
 // nothing, its outcome is unknown, and the list has to be read again.
 import { excerpt } from "../model/redactor.ts";
-import { asSentence } from "../model/sentence.ts";
+import { asSentence, capitalized } from "../model/sentence.ts";
 import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
 import type { Effect } from "./operations.ts";
 import type { Exchange } from "./request.ts";
@@ -173,7 +173,7 @@ function failureMessage({ body }: Exchange, { redact, takesPlainFailures }: Exch
 
 /** `code` is for a read. A write that was sent may have taken effect, whatever is wrong with its response. */
 function unclear(code: WafFaultCode, what: string, exchange: Exchange, { effect }: ExchangeContext): WafFault {
-  const sentence = `${what.charAt(0).toUpperCase()}${what.slice(1)}`;
+  const sentence = capitalized(what);
   return effect === "Write"
     ? {
         code: "OutcomeUnknown",

@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import type { ResourceRef } from "../../model/resource.ts";
 import { resourceKey } from "../../model/resource.ts";
-import { asSentence } from "../../model/sentence.ts";
+import { asSentence, capitalized } from "../../model/sentence.ts";
 import type { DirectorySnapshot } from "../../source/directory/snapshot.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import type { StateDirectory } from "../../source/directory/state-directory.ts";
@@ -104,5 +104,5 @@ export function unattachedRules(snapshot: DirectorySnapshot): InstanceSight["una
 
 /** As a condition says it. */
 function asCondition(problem: string): string {
-  return asSentence(`${problem.charAt(0).toUpperCase()}${problem.slice(1)}`);
+  return asSentence(capitalized(problem));
 }

@@ -1,6 +1,6 @@
 // Evaluates a single rule: whether it is attached, its entries, and the rejected ones. Conflicts with other rules are resolved later.
 import type { DeclaredInstance, DeclaredRule, Grant, ListName, PrefixLengths } from "../../model/declared.ts";
-import { listOf } from "../../model/declared.ts";
+import { emptyRule, listOf } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -126,14 +126,8 @@ export function draftStandIn(remembered: RememberedRule, drafting: Drafting): Co
     meta: { ...standInMeta, kind, namespace, name },
     instance: instance.meta,
     action: list === "blocklist" ? "Block" : "Allow",
-    addresses: [],
-    addressesFrom: [],
-    feeds: [],
-    except: [],
-    aggregate: false,
+    ...emptyRule,
     expiresAtMs,
-    ttlMs: undefined,
-    priority: 0,
     deletionPolicy: retains ? "Retain" : "Delete",
   };
   const attachment = decideAttachment(instance, rule.meta.kind, namespace, namespaceLabels.get(namespace));

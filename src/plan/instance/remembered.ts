@@ -23,7 +23,7 @@ import type { Inventory, OwnedEntry } from "../../model/inventory.ts";
 import { nameKey, nameOfKey, resourceKey } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
 import { namespaceOfRule, ruleIdOfOwner, splitRetainers } from "../../model/rule-id.ts";
-import { asSentence } from "../../model/sentence.ts";
+import { asSentence, capitalized } from "../../model/sentence.ts";
 import type { Broken } from "../lists/compiled-rule.ts";
 import { expiryOf } from "./expiry.ts";
 
@@ -165,10 +165,6 @@ function mayAttach({ instance, namespaceLabels }: Gathered, { kind, namespace }:
 
 function plainKey({ kind, name }: Pick<ResourceRef, "kind" | "name">): string {
   return `${kind} ${name}`;
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The rule that counts as declaring an entry, and why. */

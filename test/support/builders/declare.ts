@@ -9,7 +9,7 @@ import type {
   ListName,
   ListSettings,
 } from "../../../src/model/declared.ts";
-import { guestKinds } from "../../../src/model/declared.ts";
+import { emptyRule, guestKinds } from "../../../src/model/declared.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
 
@@ -125,15 +125,7 @@ export function aRule(name: string, overrides: RuleOverrides = {}): GatheredRule
       meta: aMeta("WafIpRule", name, meta),
       instance: instanceName,
       action: "Block",
-      addresses: [],
-      addressesFrom: [],
-      feeds: [],
-      except: [],
-      aggregate: false,
-      expiresAtMs: undefined,
-      ttlMs: undefined,
-      priority: 0,
-      deletionPolicy: "Delete",
+      ...emptyRule,
       ...rest,
     },
     texts: texts.map((text, index) =>
