@@ -17,7 +17,7 @@ import { CommandError } from "./describe-error.ts";
 import { placed } from "./print-why.ts";
 import type { RuleCommandOptions, RuleSession } from "./rule-session.ts";
 import { exitCodeOf, folderAdvice, refuseIneffective, withRuleSession } from "./rule-session.ts";
-import type { ChangeOutcome } from "./targets/rule-changes.ts";
+import type { ChangeOutcome, RuleChange } from "./targets/rule-changes.ts";
 import { onlyInstance, targetWords } from "./targets/target-options.ts";
 import type { InstanceSight } from "./targets/target.ts";
 import { stayingOn } from "./rule-session.ts";
@@ -61,23 +61,28 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
       { ...sight.gathered, rules: others },
       ({ addresses: [address] }, why) => `${address ?? ""} would not be blocked: ${why}`,
     );
-    const remove = exceptions.map(({ rule }) => rule);
-    const removed = remove.map(({ meta }) => meta);
-    const views = remove.length === 0 ? [] : await viewAll(put, sight);
+    const removed = exceptions.map(({ rule }) => rule.meta);
+    const views = removed.length === 0 ? [] : await viewAll(put, sight);
     const places = await Promise.all(put.map(async (rule) => await target.placeOfRule(rule)));
     const staying = views.flatMap((view) => stayingOn("allowlist", view, removed));
-    const outcome = await target.change({ instance, put, remove, staying }, wait);
+    const rules: RuleChange[] = [
+      ...put.map((rule) => ({ kind: "Add", rule }) as const),
+      ...exceptions.map(({ rule }) => ({ kind: "Remove", before: rule }) as const),
+    ];
+    const outcome = await target.change({ instance, rules, staying }, wait);
     // Otherwise the message of the outcome says what is wrong, and another read of a failing API would only take time.
     const live = outcome.state === "Settled";
     // The block took effect: what cannot be read again must not turn it into an error.
     const after = await viewAll(put, await target.look(instance, { live }).catch(() => sight));
     const blocked = put.map((rule, at) => blockedBy(rule, places[at] ?? "", after[at], removed));
     print(session, options, { blocked, outcome, sight });
-    for (const { meta } of remove) notes.line(`The exception WafIpRule ${nameKey(meta)} is removed.`);
-    if (outcome.state !== "Stopped") {
-      for (const rule of await target.tidy(endedRules(sight, put, nowMs))) {
-        notes.line(`note: deleted WafIpRule ${nameKey(rule)}, which had expired`);
-      }
+    for (const name of removed) notes.line(`The exception WafIpRule ${nameKey(name)} is removed.`);
+    for (const rule of outcome.state === "Stopped" ? [] : endedRules(sight, put, nowMs)) {
+      // Tidying is welcome, but no reason to fail.
+      await target.deleteRule(rule).then(
+        () => notes.line(`note: deleted WafIpRule ${nameKey(rule)}, which had expired`),
+        () => undefined,
+      );
     }
     const code = exitCodeOf(outcome);
     return code === 0 && blocked.some((one) => one.allowing.length > 0) ? 1 : code;

@@ -13,7 +13,7 @@ import type { CommandRule } from "./command-rule.ts";
 import { declaredRule, entriesOf, isCommandRule } from "./command-rule.ts";
 import { CommandError } from "./describe-error.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { ChangeOutcome, WaitOptions } from "./targets/rule-changes.ts";
+import type { ChangeOutcome, RuleChange, WaitOptions } from "./targets/rule-changes.ts";
 import type { TargetOptions } from "./targets/target-options.ts";
 import { targetWords } from "./targets/target-options.ts";
 import type { Target } from "./targets/target.ts";
@@ -52,7 +52,12 @@ export async function withRuleSession(
   }
   return await withTarget(options, async (target, { out, notes, stopping }) => {
     const { stop } = stopping();
-    const wait = { timeoutMs: options.timeout * 1000, stop, onMessage: (message: string) => notes.line(message) };
+    const printed = new Set<string>();
+    const onMessage = (message: string): void => {
+      if (!printed.has(message)) notes.line(message);
+      printed.add(message);
+    };
+    const wait = { timeoutMs: options.timeout * 1000, stop, onMessage };
     return await work({ target, addresses, out, notes, wait: options.wait ? wait : undefined });
   });
 }
@@ -114,34 +119,26 @@ export function folderAdvice(
 /** Each part is one call, so their number is limited. */
 const piecesMax = 64;
 
-export interface UnblockPlan {
-  /** Rules of commands without the addresses; their other addresses stay blocked. */
-  readonly put: readonly CommandRule[];
-  readonly remove: readonly DeclaredRule[];
-  /** The previous versions of the rules in `put`. */
-  readonly narrowed: readonly DeclaredRule[];
-}
+/** What takes entries off a list again. */
+export type Release = Exclude<RuleChange, { kind: "Add" }>;
 
-/** Takes the addresses out of every rule of `block` that contains them, or that they contain. */
-export function planUnblock(addresses: readonly Entry[], rules: readonly DeclaredRule[]): UnblockPlan {
-  const put: CommandRule[] = [];
-  const remove: DeclaredRule[] = [];
-  const narrowed: DeclaredRule[] = [];
-  for (const rule of rules) {
-    if (rule.action !== "Block" || !isCommandRule(rule.meta)) continue;
+/** Takes the addresses out of every rule of a command with this action that contains them, or that they contain. */
+export function planRelease(
+  addresses: readonly Entry[],
+  rules: readonly DeclaredRule[],
+  action: DeclaredRule["action"],
+): Release[] {
+  return rules.flatMap((rule): Release[] => {
+    if (rule.action !== action || !isCommandRule(rule.meta)) return [];
     const before = entriesOf(rule);
     const pieces = before.map((entry) => without(entry, addresses, piecesMax));
     // Too many networks: the rule stays as it is.
-    if (pieces.includes(undefined)) continue;
+    if (pieces.includes(undefined)) return [];
     const left = pieces.flatMap((some) => some ?? []);
-    if (left.length === before.length && left.every((entry, index) => entry === before[index])) continue;
-    if (left.length === 0) remove.push(rule);
-    else {
-      narrowed.push(rule);
-      put.push(narrowedTo(rule, left));
-    }
-  }
-  return { put, remove, narrowed };
+    if (left.length === before.length && left.every((entry, index) => entry === before[index])) return [];
+    if (left.length === 0) return [{ kind: "Remove", before: rule }];
+    return [{ kind: "Narrow", before: rule, rule: narrowedTo(rule, left) }];
+  });
 }
 
 function narrowedTo(rule: DeclaredRule, addresses: readonly Entry[]): CommandRule {

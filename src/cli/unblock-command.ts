@@ -3,7 +3,7 @@
 import { formatTime } from "../api/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import { NetworkIndex } from "../address/ranges.ts";
-import type { DeclaredRule } from "../model/declared.ts";
+import type { DeclaredRule, ListName } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ObjectName } from "../model/resource.ts";
@@ -15,13 +15,13 @@ import { commandRule, entriesOf, isException } from "./command-rule.ts";
 import { CommandError } from "./describe-error.ts";
 import { approveCommand, holdLines } from "./hold-lines.ts";
 import { placed } from "./print-why.ts";
-import type { RuleCommandOptions, RuleSession } from "./rule-session.ts";
-import { exitCodeOf, folderAdvice, refuseIneffective, withRuleSession } from "./rule-session.ts";
-import type { ChangeOutcome, RuleChanges } from "./targets/rule-changes.ts";
+import type { Release, RuleCommandOptions, RuleSession } from "./rule-session.ts";
+import { entriesInside, exitCodeOf, folderAdvice, planRelease } from "./rule-session.ts";
+import { refuseIneffective, stayingOn, withRuleSession } from "./rule-session.ts";
+import type { ChangeOutcome } from "./targets/rule-changes.ts";
+import { changesOf } from "./targets/rule-changes.ts";
 import { onlyInstance, targetWords } from "./targets/target-options.ts";
 import type { InstanceSight } from "./targets/target.ts";
-import type { UnblockPlan } from "./rule-session.ts";
-import { entriesInside, planUnblock, stayingOn } from "./rule-session.ts";
 import type { CoveringView, ExaminedSight } from "./why-view.ts";
 import { examineSight, viewWhy } from "./why-view.ts";
 
@@ -53,109 +53,92 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
     throw new CommandError("--allow-for makes an exception, and --end-exception ends it", "Use one of them.");
   }
   return await withRuleSession(texts, options, async (session) => {
-    const { target, addresses } = session;
+    const { target, addresses, wait } = session;
     const instance = await onlyInstance(target, options.instance);
     const sight = await target.look(instance, { live: true });
-    if (options.endException) return await endExceptions(session, options, sight);
-    const rules = sight.gathered.rules.map(({ rule }) => rule);
-    const plan = planUnblock(addresses, rules);
+    const goal = options.endException ? exceptionGone : blockGone;
     const examined = await examineSight(sight);
+    const rules = sight.gathered.rules.map(({ rule }) => rule);
+    const releases = planRelease(addresses, rules, goal.action);
     const decided: Unblocked[] = [];
-    for (const address of addresses) decided.push(await decide(address, plan, examined));
+    for (const address of addresses) decided.push(await decide(address, goal, releases, examined));
     const fields = { namespace: target.namespaceOfRules(instance), instance, action: "Allow" as const };
     const allows = spanMs === undefined ? [] : newExceptions(decided, sight, fields, spanMs);
-    const put = [...plan.put, ...allows];
-    const outcome = await changeIfAny(session, {
-      ...plan,
-      put,
-      instance,
-      staying: decided.flatMap(({ left }) => left),
-    });
+    const changes = [...releases, ...allows.map((rule) => ({ kind: "Add", rule }) as const)];
+    const staying = decided.flatMap(({ left }) => left);
+    const outcome: ChangeOutcome =
+      changes.length > 0
+        ? await target.change({ instance, rules: changes, staying }, wait)
+        : { state: "Settled", message: "", isFollowed: true };
     const result = decided.map((one) => ({
       ...one,
       allow: allows.find(({ addresses: [of] }) => of === one.address) ?? one.allow,
     }));
-    print(session, options, { plan, decided: result, outcome, sight });
+    print(session, options, { goal, releases, decided: result, outcome, sight });
     for (const line of await holdHint(session, options, outcome, instance)) session.notes.line(line);
     const code = exitCodeOf(outcome);
     return code === 0 && result.some(({ left, allow }) => left.length > 0 && allow === undefined) ? 1 : code;
   });
 }
 
-async function changeIfAny({ target, wait }: RuleSession, changes: RuleChanges): Promise<ChangeOutcome> {
-  if (changes.put.length + changes.remove.length > 0) return await target.change(changes, wait);
-  return { state: "Settled", message: "", isFollowed: true };
+/** What the command undoes: a block, or with `--end-exception` an exception. */
+interface Goal {
+  readonly list: ListName;
+  readonly action: DeclaredRule["action"];
+  readonly verb: "blocked" | "allowed";
+  /** What is said of an address that no rule concerned, and of one that is taken off the list. */
+  readonly none: string;
+  readonly done: string;
 }
 
-/** Removes the exceptions for these addresses, and for addresses inside these networks. */
-async function endExceptions(session: RuleSession, options: UnblockOptions, sight: InstanceSight): Promise<number> {
-  const { addresses, out, notes } = session;
-  const { instance, rules } = sight.gathered;
-  const endedBy = (address: Entry): DeclaredRule[] =>
-    rules.flatMap(({ rule }) =>
-      isException(rule) && entriesOf(rule).every((entry) => isIn(address, entry)) ? [rule] : [],
-    );
-  const remove = [...new Set(addresses.flatMap(endedBy))];
-  const examined = await examineSight(sight);
-  const views = await Promise.all(addresses.map(async (one) => await viewWhy(one, examined)));
-  const removed = remove.map(({ meta }) => meta);
-  const allowing = views.map((view) => stayingOn("allowlist", view, removed));
-  const outcome = await changeIfAny(session, { instance: instance.meta, put: [], remove, staying: allowing.flat() });
-  const done = doneWords(outcome);
-  const isAllowed = allowing.some((left) => left.length > 0);
-  if (options.output === "json") {
-    const { state, message } = outcome;
-    const ended = addresses.map((address, at) => {
-      return { address, removedRules: endedBy(address).map(({ meta }) => nameKey(meta)), stillAllowedBy: allowing[at] };
-    });
-    out.line(JSON.stringify({ instance: nameKey(instance.meta), state, message, addresses: ended }, undefined, 2));
-  } else {
-    for (const { meta } of remove) out.line(`WafIpRule ${nameKey(meta)} is removed${done}.`);
-    for (const [at, address] of addresses.entries()) {
-      const left = allowing[at] ?? [];
-      if (endedBy(address).length === 0) out.line(`${address} has no exception on ${nameKey(instance.meta)}.`);
-      if (left.length > 0) out.line(`${address} is still allowed on ${nameKey(instance.meta)}:`);
-      for (const line of left.flatMap(leftLines)) out.line(line);
-    }
-    if (outcome.message !== "") notes.line(outcome.message);
-    for (const line of folderAdvice(options, outcome, instance, { what: "exception", until: undefined }))
-      notes.line(line);
-  }
-  const code = exitCodeOf(outcome);
-  return code === 0 && isAllowed ? 1 : code;
-}
+const blockGone: Goal = {
+  list: "blocklist",
+  action: "Block",
+  verb: "blocked",
+  none: "is not blocked",
+  done: "is unblocked",
+};
+
+const exceptionGone: Goal = {
+  list: "allowlist",
+  action: "Allow",
+  verb: "allowed",
+  none: "has no exception",
+  done: "is no longer allowed",
+};
 
 function isIn(network: Entry, entry: Entry): boolean {
   return new NetworkIndex([network]).containing(entry) !== undefined;
 }
 
-/** What blocks the address, or a part of it, without the rules that the plan removes. */
-async function decide(address: Entry, plan: UnblockPlan, known: ExaminedSight): Promise<Unblocked> {
+/** What keeps the address, or a part of it, on the list although the releases take place. */
+async function decide(
+  address: Entry,
+  goal: Goal,
+  releases: readonly Release[],
+  known: ExaminedSight,
+): Promise<Unblocked> {
   const nowMs = realClock.nowMs();
   const { gathered, desired, lists } = known.examined;
-  const removed = [...plan.remove, ...plan.narrowed];
-  const names = removed.map(({ meta }) => meta);
-  const onBlocklist = async (entry: Entry): Promise<CoveringView[]> =>
-    stayingOn("blocklist", await viewWhy(entry, known), names);
-  const left = await onBlocklist(address);
-  const inside = address.includes("/") ? entriesInside(address, (lists ?? desired.lists).blocklist.keys()) : [];
+  const released = releases.map(({ before }) => before);
+  const names = released.map(({ meta }) => meta);
+  const onList = async (entry: Entry): Promise<CoveringView[]> =>
+    stayingOn(goal.list, await viewWhy(entry, known), names);
+  const left = await onList(address);
+  const inside = address.includes("/") ? entriesInside(address, (lists ?? desired.lists)[goal.list].keys()) : [];
   const shownMax = left.length + insideShownMax;
   let examined = 0;
   for (; examined < inside.length && left.length < shownMax; examined += 1) {
     const entry = inside[examined] ?? address;
-    left.push(...(await onBlocklist(entry)).filter((covering) => covering.entry === entry));
+    left.push(...(await onList(entry)).filter((covering) => covering.entry === entry));
   }
-  const gone = new Set(removed.flatMap(entriesOf));
+  const gone = new Set(released.flatMap(entriesOf));
   const leftMore = inside.slice(examined).filter((entry) => !gone.has(entry)).length;
-  const allow = gathered.rules.find(({ rule }) => {
+  const exception = gathered.rules.find(({ rule }) => {
     return isException(rule) && (rule.expiresAtMs ?? 0) > nowMs && rule.addresses.some((text) => text === address);
   })?.rule;
-  return {
-    address,
-    left,
-    leftMore,
-    allow: allow === undefined ? undefined : { ...allow.meta, expiresAtMs: allow.expiresAtMs },
-  };
+  const allow = exception && { ...exception.meta, expiresAtMs: exception.expiresAtMs };
+  return { address, left, leftMore, allow: goal.action === "Block" ? allow : undefined };
 }
 
 /** @throws CommandError if an exception would have no effect */
@@ -201,45 +184,42 @@ async function holdHint(
 }
 
 interface Result {
-  readonly plan: UnblockPlan;
+  readonly goal: Goal;
+  readonly releases: readonly Release[];
   readonly decided: readonly Unblocked[];
   readonly outcome: ChangeOutcome;
   readonly sight: InstanceSight;
 }
 
-function print({ out, notes }: RuleSession, options: UnblockOptions, { plan, decided, outcome, sight }: Result): void {
+function print({ out, notes }: RuleSession, options: UnblockOptions, result: Result): void {
+  const { goal, releases, decided, outcome, sight } = result;
   const { instance } = sight.gathered;
-  const concerns = (address: Entry, rule: Pick<DeclaredRule, "addresses">): boolean =>
-    entriesOf(rule).some((entry) => isIn(address, entry) || isIn(entry, address));
-  const changeOf = (address: Entry): Change => ({
-    removed: plan.remove.filter((rule) => concerns(address, rule)),
-    narrowed: plan.put.filter((_, index) => concerns(address, plan.narrowed[index] ?? { addresses: [] })),
-  });
+  const name = nameKey(instance.meta);
+  const releasesOf = (address: Entry): Release[] =>
+    releases.filter(({ before }) => entriesOf(before).some((entry) => isIn(address, entry) || isIn(entry, address)));
   if (options.output === "json") {
-    const addresses = decided.map(({ address, allow, left, leftMore }) => {
-      const { removed, narrowed } = changeOf(address);
-      return {
-        address,
-        removedRules: removed.map(({ meta }) => nameKey(meta)),
-        narrowedRules: narrowed.map(nameKey),
-        ...(allow === undefined ? {} : { allowedUntil: formatTime(allow.expiresAtMs ?? 0), allowedBy: nameKey(allow) }),
-        stillBlockedBy: left,
-        ...(leftMore === 0 ? {} : { moreInside: leftMore }),
-      };
-    });
+    const addresses = decided.map(({ address, allow, left, leftMore }) => ({
+      address,
+      removedRules: changesOf(releasesOf(address), "Remove").map(({ before }) => nameKey(before.meta)),
+      narrowedRules: changesOf(releasesOf(address), "Narrow").map(({ rule }) => nameKey(rule)),
+      ...(allow === undefined ? {} : { allowedUntil: formatTime(allow.expiresAtMs ?? 0), allowedBy: nameKey(allow) }),
+      [goal.verb === "blocked" ? "stillBlockedBy" : "stillAllowedBy"]: left,
+      ...(leftMore === 0 ? {} : { moreInside: leftMore }),
+    }));
     const { state, message } = outcome;
-    out.line(JSON.stringify({ instance: nameKey(instance.meta), state, message, addresses }, undefined, 2));
+    out.line(JSON.stringify({ instance: name, state, message, addresses }, undefined, 2));
     return;
   }
   const done = doneWords(outcome);
-  for (const { meta } of plan.remove) out.line(`WafIpRule ${nameKey(meta)} is removed${done}.`);
-  for (const rule of plan.put) {
-    out.line(`WafIpRule ${nameKey(rule)} is narrowed to ${rule.addresses.join(", ")}${done}.`);
+  for (const change of releases) {
+    const to = change.kind === "Remove" ? "removed" : `narrowed to ${change.rule.addresses.join(", ")}`;
+    out.line(`WafIpRule ${nameKey(change.before.meta)} is ${to}${done}.`);
   }
-  const words = `${targetWords(options)}--instance ${nameKey(instance.meta)}`;
+  const words = `${targetWords(options)}--instance ${name}`;
   for (const one of decided) {
-    for (const line of linesOf(one, changeOf(one.address), outcome, { instance: nameKey(instance.meta), words }))
-      out.line(line);
+    const again = `wafsync unblock ${one.address} ${words}`;
+    const isChanged = releasesOf(one.address).length > 0;
+    for (const line of linesOf(one, goal, outcome, { isChanged, instance: name, again })) out.line(line);
   }
   if (outcome.message !== "") notes.line(outcome.message);
   const until = decided.flatMap(({ allow }) =>
@@ -248,38 +228,33 @@ function print({ out, notes }: RuleSession, options: UnblockOptions, { plan, dec
   for (const line of folderAdvice(options, outcome, instance, { what: "exception", until })) notes.line(line);
 }
 
-interface Change {
-  readonly removed: readonly DeclaredRule[];
-  readonly narrowed: readonly CommandRule[];
-}
-
 function doneWords({ state }: ChangeOutcome): string {
   return state === "Settled" ? "" : ", which the WAF does not show yet";
 }
 
 function linesOf(
   { address, allow, left, leftMore }: Unblocked,
-  { removed, narrowed }: Change,
+  { verb, none, done }: Goal,
   outcome: ChangeOutcome,
-  { instance, words }: { readonly instance: string; readonly words: string },
+  { isChanged, instance, again }: { readonly isChanged: boolean; readonly instance: string; readonly again: string },
 ): string[] {
-  const again = `wafsync unblock ${address} ${words}`;
   const lines: string[] = [];
   if (allow !== undefined) {
     const until = formatTime(allow.expiresAtMs ?? 0);
     lines.push(`${address} is allowed until ${until} by WafIpRule ${nameKey(allow)}${doneWords(outcome)}.`);
   }
   if (left.length === 0) {
-    if (removed.length + narrowed.length === 0) lines.push(`${address} is not blocked on ${instance}.`);
-    else if (outcome.state === "Settled") lines.push(`${address} is unblocked on ${instance}.`);
-    else lines.push(`No rule blocks ${address} on ${instance} any longer, but the WAF does not show that yet.`);
+    const verbs = verb === "blocked" ? "blocks" : "allows";
+    if (!isChanged) lines.push(`${address} ${none} on ${instance}.`);
+    else if (outcome.state === "Settled") lines.push(`${address} ${done} on ${instance}.`);
+    else lines.push(`No rule ${verbs} ${address} on ${instance} any longer, but the WAF does not show that yet.`);
   } else {
     const isPart = left.every(({ entry }) => entry !== address && isIn(address, entry));
-    const still = isPart ? `Parts of ${address} are still blocked` : `${address} is still blocked`;
+    const still = isPart ? `Parts of ${address} are still ${verb}` : `${address} is still ${verb}`;
     lines.push(allow === undefined ? `${still} on ${instance}:` : "In the meantime, change what blocks it:");
     lines.push(...left.flatMap(leftLines));
     if (leftMore > 0) lines.push(`  and ${counted(leftMore, "more entry", "more entries")} inside it`);
-    if (allow === undefined && sameEntry(address, left) === undefined) {
+    if (allow === undefined && verb === "blocked" && sameEntry(address, left) === undefined) {
       lines.push(`To allow it until then: ${again} --allow-for 1h`);
     }
   }

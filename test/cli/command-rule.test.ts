@@ -5,10 +5,11 @@ import { stringify } from "yaml";
 import { parseResource } from "../../src/api/parse-resource.ts";
 import type { CommandRule } from "../../src/cli/command-rule.ts";
 import { commandRule, declaredRule, expiredRule, ruleDocument, ruleName } from "../../src/cli/command-rule.ts";
+import { changesOf } from "../../src/cli/targets/rule-changes.ts";
 import { withApproval } from "../../src/cli/targets/folder-files.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "../../src/cli/targets/folder-files.ts";
-import type { UnblockPlan } from "../../src/cli/rule-session.ts";
-import { planUnblock } from "../../src/cli/rule-session.ts";
+import type { Release } from "../../src/cli/rule-session.ts";
+import { planRelease } from "../../src/cli/rule-session.ts";
 import { NetworkIndex } from "../../src/address/ranges.ts";
 import type { Entry } from "../../src/address/entry.ts";
 import { readObservedEntry } from "../../src/address/entry.ts";
@@ -51,14 +52,12 @@ describe("The rule of an address", () => {
 });
 
 describe("To unblock an address", () => {
-  const plan = (asked: Entry, rule: CommandRule): UnblockPlan => planUnblock([asked], [declaredRule(rule, nowMs)]);
+  const plan = (asked: Entry, rule: CommandRule): Release[] =>
+    planRelease([asked], [declaredRule(rule, nowMs)], "Block");
 
   test("removes the rule of a command for only this address", () => {
     const own = commandRule(fields, entry("203.0.113.9"));
-    expect(plan(entry("203.0.113.9"), own)).toMatchObject({
-      put: [],
-      remove: [{ addresses: ["203.0.113.9"] }],
-    });
+    expect(plan(entry("203.0.113.9"), own)).toMatchObject([{ kind: "Remove", before: { addresses: ["203.0.113.9"] } }]);
   });
 
   test("changes no rule that a command did not write, and removes all blocks of commands inside a network", () => {
@@ -66,14 +65,15 @@ describe("To unblock an address", () => {
       declaredRule(commandRule(fields, entry(text)), nowMs),
     );
     const foreign = rules.map((rule) => ({ ...rule, meta: { ...rule.meta, annotations: {} } }));
-    const { put, remove } = planUnblock([entry("192.0.2.0/24")], [...foreign, ...rules]);
-    expect([put, remove]).toStrictEqual([[], rules.slice(0, 2)]);
+    const releases = planRelease([entry("192.0.2.0/24")], [...foreign, ...rules], "Block");
+    expect(releases).toStrictEqual(rules.slice(0, 2).map((before) => ({ kind: "Remove", before })));
+    expect(planRelease([entry("192.0.2.0/24")], rules, "Allow")).toStrictEqual([]);
   });
 
   test("excludes the address from a network, and keeps all others", () => {
     const network = entry("198.18.0.0/24");
-    const { put } = plan(entry("198.18.0.7"), commandRule(fields, network));
-    const index = new NetworkIndex(put.flatMap(({ addresses }) => addresses));
+    const releases = plan(entry("198.18.0.7"), commandRule(fields, network));
+    const index = new NetworkIndex(changesOf(releases, "Narrow").flatMap(({ rule }) => rule.addresses));
     for (let last = 0; last < 256; last += 1) {
       expect(index.containing(entry(`198.18.0.${last}`)) === undefined).toBe(last === 7);
     }

@@ -2,12 +2,11 @@
 // and the result says what is missing. Rules of commands are written to it; a rule that is to be deleted expires first, and is
 // deleted when its status reports that its entries are removed.
 import packageJson from "../../../package.json" with { type: "json" };
-import { formatTime } from "../../api/conditions.ts";
 import { readEnvironment } from "../../app/config.ts";
 import type { OperatorSight } from "../../app/operator-options.ts";
 import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
-import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
+import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { createApiServer } from "../../kube/api-server.ts";
 import { kubeConfigCredentials } from "../../kube/credentials.ts";
@@ -16,7 +15,6 @@ import { getObject, mergePatchObject, createObject, deleteObject } from "../../k
 import type { ApiKey } from "../../model/api-key.ts";
 import { validateApiKey } from "../../model/api-key.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
-import { unblockedAtMs } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -33,13 +31,10 @@ import { commandCalls } from "./open-waf.ts";
 import type { TargetOptions } from "./target-options.ts";
 import type { DeclaredSight, Seen, UnreadSight } from "./target.ts";
 import { Target, isReportedBusy, unrecorded } from "./target.ts";
-import type { ChangeOutcome, RuleChanges, WaitOptions, OnHold, Reported } from "./rule-changes.ts";
-import { keptOnSuccess, onHoldIn, progressOf } from "./rule-changes.ts";
+import type { OnHold, Progress, Reported, RuleChanges, Settlement, Waiting } from "./rule-changes.ts";
+import { onHoldIn, progressOf, untilSettled } from "./rule-changes.ts";
 import { seeCluster, seenObjects } from "./see-cluster.ts";
 
-const pollMs = 500;
-/** The reason for a wait is printed only after this time, because most changes are done by then. */
-const quietMs = 2_000;
 const timeoutMs = 10_000;
 const approveQuery = { fieldManager: "wafsync-approve" };
 const ruleQuery = { fieldManager: "wafsync-block" };
@@ -175,23 +170,27 @@ export class ClusterTarget extends Target {
     return `WafIpRule ${nameKey(name)}`;
   }
 
-  async change({ put, remove }: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
-    const { api } = this;
-    const watched: RuleObject[] = [];
-    for (const rule of put) watched.push(await putRule(api, rule));
-    for (const { meta } of remove) {
-      if (wait === undefined) await deleteRule(api, meta);
-      else watched.push(...(await expireRule(api, meta)));
-    }
-    if (wait === undefined) return { state: "NotWaited", message: "", isFollowed: true };
-    const outcome = await waitForAll(api, watched, wait);
-    // Pending removals do not need the rule.
-    for (const { meta } of remove) await deleteRule(api, meta);
-    return outcome;
+  protected async putRule(rule: CommandRule, isNew: boolean): Promise<void> {
+    await putRule(this.api, rule, isNew);
   }
 
-  async tidy(rules: readonly ObjectName[]): Promise<readonly ObjectName[]> {
-    return await keptOnSuccess(rules, async (rule) => await deleteRule(this.api, rule));
+  async deleteRule({ namespace, name }: ObjectName): Promise<void> {
+    const deleted = await deleteObject(this.api, ruleType, { namespace, name }, { timeoutMs });
+    if (!deleted.ok && deleted.fault.code !== "NotFound") {
+      throw refusedRule("delete", { namespace, name }, deleted.fault);
+    }
+  }
+
+  protected async settle(_changes: RuleChanges, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
+    for (const rule of written) {
+      const settled = await untilSettled(async () => await reportOf(this.api, rule), wait, realClock);
+      if (settled.state !== "Settled") return settled;
+    }
+    return { state: "Settled", message: "" };
+  }
+
+  protected async isFollowed(): Promise<boolean> {
+    return true;
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
@@ -243,71 +242,38 @@ interface RuleObject extends KubeObject {
   readonly status?: Reported;
 }
 
-async function putRule(api: ApiServer, rule: CommandRule): Promise<RuleObject> {
-  const { namespace } = rule;
+/** @param isNew whether it may have to be created; otherwise, a rule that no longer exists is left alone */
+async function putRule(api: ApiServer, rule: CommandRule, isNew: boolean): Promise<void> {
+  const { namespace, name } = rule;
   const body = ruleDocument(rule);
   const options = { timeoutMs, query: ruleQuery };
-  const created = await createObject<RuleObject>(api, ruleType, namespace, body, options);
-  if (created.ok) return created.value;
-  if (created.fault.code !== "AlreadyExists") throw refusedRule("create", rule, created.fault);
-  const found = await getObject<RuleObject>(api, ruleType, rule, { timeoutMs });
-  if (!found.ok) throw refusedRule("get", rule, found.fault);
-  if (found.value.metadata.annotations?.[createdByAnnotation] === undefined) {
-    throw new CommandError(
-      `WafIpRule ${nameKey(rule)} already exists, but was not written by a wafsync command`,
-      "Edit the rule directly.",
-    );
+  if (isNew) {
+    const created = await createObject<RuleObject>(api, ruleType, namespace, body, options);
+    if (created.ok) return;
+    if (created.fault.code !== "AlreadyExists") throw refusedRule("create", rule, created.fault);
+    const found = await getObject<RuleObject>(api, ruleType, { namespace, name }, { timeoutMs });
+    if (!found.ok) throw refusedRule("get", rule, found.fault);
+    if (found.value.metadata.annotations?.[createdByAnnotation] === undefined) {
+      throw new CommandError(
+        `WafIpRule ${nameKey(rule)} already exists, but was not written by a wafsync command`,
+        "Edit the rule directly.",
+      );
+    }
   }
   const { spec } = body;
   // Fields that only the earlier command set are removed.
   const patch = { spec: { ...spec, expiresAt: spec.expiresAt ?? null, description: spec.description ?? null } };
-  const patched = await mergePatchObject<RuleObject>(api, ruleType, rule, patch, options);
-  if (!patched.ok) throw refusedRule("patch", rule, patched.fault);
-  return patched.value;
+  const patched = await mergePatchObject<RuleObject>(api, ruleType, { namespace, name }, patch, options);
+  if (!patched.ok && (isNew || patched.fault.code !== "NotFound")) throw refusedRule("patch", rule, patched.fault);
 }
 
-async function expireRule(api: ApiServer, { namespace, name }: ObjectName): Promise<RuleObject[]> {
-  const body = { spec: { expiresAt: formatTime(unblockedAtMs) } };
-  const options = { timeoutMs, query: ruleQuery };
-  const patched = await mergePatchObject<RuleObject>(api, ruleType, { namespace, name }, body, options);
-  if (patched.ok) return [patched.value];
-  if (patched.fault.code === "NotFound") return [];
-  throw refusedRule("patch", { namespace, name }, patched.fault);
-}
-
-/** @throws CommandError if the rule can't be deleted */
-async function deleteRule(api: ApiServer, { namespace, name }: ObjectName): Promise<void> {
-  const deleted = await deleteObject(api, ruleType, { namespace, name }, { timeoutMs });
-  if (!deleted.ok && deleted.fault.code !== "NotFound") throw refusedRule("delete", { namespace, name }, deleted.fault);
-}
-
-async function waitForAll(api: ApiServer, rules: readonly RuleObject[], wait: WaitOptions): Promise<ChangeOutcome> {
-  const startMs = realClock.monotonicMs();
-  const giveUpMs = startMs + wait.timeoutMs;
-  const printed = new Set<string>();
-  for (const rule of rules) {
-    for (let seen = rule; ;) {
-      const { state, message } = progressOf(seen.status, rule.metadata.generation ?? 0);
-      if (state === "Settled") break;
-      if (state === "Left") return { state, message, isFollowed: true };
-      if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: true };
-      if (realClock.monotonicMs() >= giveUpMs) return { state: "TimedOut", message, isFollowed: true };
-      if (realClock.monotonicMs() - startMs >= quietMs) {
-        if (!printed.has(message)) wait.onMessage(message);
-        printed.add(message);
-      }
-      await realClock.sleep(pollMs, wait.stop);
-      const read: ApiResult<RuleObject> = await getObject(api, ruleType, addressOf(rule), { timeoutMs });
-      if (read.ok) seen = read.value;
-      else if (read.fault.code === "NotFound") break;
-      else if (read.fault.code === "Forbidden") throw refusedRule("get", addressOf(rule), read.fault);
-    }
-  }
-  return { state: "Settled", message: "", isFollowed: true };
-}
-
-function addressOf({ metadata: { namespace = "", name } }: RuleObject): ObjectName {
-  return { namespace, name };
+/** What the operator reports on the rule as it is now. */
+async function reportOf(api: ApiServer, { namespace, name }: ObjectName): Promise<Progress> {
+  const read = await getObject<RuleObject>(api, ruleType, { namespace, name }, { timeoutMs });
+  if (read.ok) return progressOf(read.value.status, read.value.metadata.generation ?? 0);
+  if (read.fault.code === "NotFound") return { state: "Settled", message: "" };
+  if (read.fault.code === "Forbidden") throw refusedRule("get", { namespace, name }, read.fault);
+  return { state: "Open", message: read.fault.message };
 }
 
 function refusedRule(verb: string, name: ObjectName, { code, message }: ApiFault): CommandError {

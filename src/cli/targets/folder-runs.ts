@@ -18,7 +18,6 @@ import { visibleText } from "../../model/visible-text.ts";
 import type { ReconcileObserver } from "../../reconcile/ports.ts";
 import { heldGroups } from "../../reconcile/status/held-message.ts";
 import { troubleOf } from "../../reconcile/status/trouble.ts";
-import type { LockHolder } from "../../source/directory/lock-file.ts";
 import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
@@ -27,13 +26,11 @@ import type { Session } from "../session.ts";
 import { withSession } from "../session.ts";
 import { remark } from "../terminal.ts";
 import { processLocks } from "./open-waf.ts";
-import type { ChangeOutcome, ExpectedEntry, Progress, Reported, WaitOptions, OnHold } from "./rule-changes.ts";
-import { progressOf } from "./rule-changes.ts";
+import type { ExpectedEntry, OnHold, Progress, Reported, RuleChanges, Settlement, Waiting } from "./rule-changes.ts";
+import { expectedEntries, progressOf, untilSettled } from "./rule-changes.ts";
 import type { LiveLists } from "./open-waf.ts";
 import type { TargetOptions } from "./target-options.ts";
 import { policyOf } from "./target-options.ts";
-
-const pollMs = 300;
 
 type RunOptions = Pick<StandaloneOptions, "isDryRun" | "stopping" | "observer" | "onEvent"> & {
   /** Shown by other processes that wait for this one. */
@@ -129,11 +126,9 @@ export async function previewHolds(place: FolderPlace, instance: ObjectName): Pr
   }
 }
 
-export interface FolderWork extends FolderPlace {
-  readonly instance: ObjectName;
+export interface FolderWork extends FolderPlace, RuleChanges {
   /** The rules as they are now declared in the files. */
   readonly written: readonly CommandRule[];
-  readonly expected: readonly ExpectedEntry[];
   readonly readLists: () => Promise<LiveLists>;
 }
 
@@ -141,29 +136,29 @@ export interface FolderWork extends FolderPlace {
  * Waits until the WAF shows the changes of a command. If another process uses the folder, that process applies them; otherwise
  * this process reconciles the instance, and stops as soon as the changes of the command are applied.
  */
-export async function settleFolder(work: FolderWork, wait: WaitOptions): Promise<ChangeOutcome> {
+export async function settleFolder(work: FolderWork, wait: Waiting): Promise<Settlement> {
   const stopping = createStopping(realClock);
-  const stop = (): void => stopping.begin("stopped");
-  wait.stop.addEventListener("abort", stop, { once: true });
-  const cancel = realClock.schedule(wait.timeoutMs, () => stopping.begin("timed out"));
-  const observer = endingObserver(work.expected, wait, () => stopping.begin("done"));
-  const printed = new Set<string>();
+  const stop = (): void => stopping.begin("ended");
+  wait.ended.addEventListener("abort", stop, { once: true });
+  const expected = expectedEntries(work);
+  const observer = endingObserver(expected, wait, () => stopping.begin("done"));
   try {
     for (;;) {
-      const opened = await openRuns(work, {
-        isDryRun: false,
-        command: "wafsync block",
-        stopping,
-        observer,
-      });
-      if (opened.ok) return await judge(work, wait, await applyOne(opened.standalone, work.instance));
+      const opened = await openRuns(work, { isDryRun: false, command: "wafsync block", stopping, observer });
+      if (opened.ok) {
+        const trouble = await applyOne(opened.standalone, work.instance);
+        const { state, message } = await look(work, expected);
+        if (state === "Settled") return { state, message };
+        if (wait.stop.aborted) return { state: "Stopped", message };
+        return { state: "Left", message: trouble ?? message };
+      }
       if (opened.isInUse !== true) throw new CommandError(opened.problem);
-      const followed = await followStatus(work, wait, { ended: stopping.stop, printed });
-      if (followed !== "Free") return followed;
+      wait.onMessage(`another process is using ${work.stateDirectory}: waiting for it`);
+      const followed = await untilSettled(async () => await reportOfOther(work), wait, realClock);
+      if (followed.state !== "Free") return { ...followed, state: followed.state };
     }
   } finally {
-    cancel();
-    wait.stop.removeEventListener("abort", stop);
+    wait.ended.removeEventListener("abort", stop);
     stopping.done();
   }
 }
@@ -182,7 +177,7 @@ async function applyOne(standalone: Standalone, instance: ObjectName): Promise<s
 }
 
 /** Calls `end` when only changes that the command did not make are pending. */
-function endingObserver(expected: readonly ExpectedEntry[], wait: WaitOptions, end: () => void): ReconcileObserver {
+function endingObserver(expected: readonly ExpectedEntry[], wait: Waiting, end: () => void): ReconcileObserver {
   const open = new Set(expected.map(keyOf));
   const settle = (key: string, left: number): void => {
     // If nothing is pending, the run verifies and reports by itself.
@@ -201,47 +196,15 @@ function keyOf({ list, entry, isListed }: ExpectedEntry): string {
   return `${isListed ? "+" : "-"}${list} ${entry}`;
 }
 
-async function judge(work: FolderWork, wait: WaitOptions, trouble: string | undefined): Promise<ChangeOutcome> {
-  const { state, message } = await look(work);
-  if (state === "Settled") return { state, message: "", isFollowed: false };
-  if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: false };
-  return { state: "Left", message: trouble ?? message, isFollowed: false };
-}
-
 /**
  * Another process does the work and reports on the rules: reading the WAF as well would cause a concurrent call. `Free`: it has
  * ended before the rules were settled, for example because it is another `block`, which applies only its own rules.
  */
-async function followStatus(
-  work: FolderWork,
-  wait: WaitOptions,
-  { ended, printed }: { readonly ended: AbortSignal; readonly printed: Set<string> },
-): Promise<ChangeOutcome | "Free"> {
-  const print = (message: string): void => {
-    if (!printed.has(message)) wait.onMessage(message);
-    printed.add(message);
-  };
-  print(`another process is using ${work.stateDirectory}: waiting for it`);
-  for (;;) {
-    // In this order, so that the report of a process that has ended meanwhile is read.
-    const holder = await userOfState(work.stateDirectory, realClock);
-    const { state, message } = reportedProgress(work);
-    if (state !== "Open") return { state, message, isFollowed: follows(holder) };
-    if (ended.aborted)
-      return { state: wait.stop.aborted ? "Stopped" : "TimedOut", message, isFollowed: follows(holder) };
-    if (holder === undefined) return "Free";
-    print(message);
-    await realClock.sleep(pollMs, ended);
-  }
-}
-
-/** Whether a process that keeps running uses the folder. */
-export async function isFollowed(stateDirectory: string): Promise<boolean> {
-  return follows(await userOfState(stateDirectory, realClock));
-}
-
-function follows(holder: LockHolder | undefined): boolean {
-  return holder?.command === "wafsync run";
+async function reportOfOther(work: FolderWork): Promise<{ state: Progress["state"] | "Free"; message: string }> {
+  // In this order, so that the report of a process that has ended meanwhile is read.
+  const holder = await userOfState(work.stateDirectory, realClock);
+  const progress = reportedProgress(work);
+  return progress.state === "Open" && holder === undefined ? { state: "Free", message: "" } : progress;
 }
 
 /** The first rule whose status is not current. A status with a different number of entries belongs to an earlier version. */
@@ -259,10 +222,13 @@ function reportedProgress({ stateDirectory, written }: FolderWork): Progress {
 }
 
 /** Whether the lists show the changes now. */
-async function look(work: FolderWork): Promise<{ readonly state: "Settled" | "Open"; readonly message: string }> {
+async function look(
+  work: FolderWork,
+  expected: readonly ExpectedEntry[],
+): Promise<{ readonly state: "Settled" | "Open"; readonly message: string }> {
   const live = await work.readLists();
   if (live.state === "Unread") return { state: "Open", message: live.why };
-  const open = work.expected.find(({ list, entry, isListed }) => {
+  const open = expected.find(({ list, entry, isListed }) => {
     const cover = new AddressCover(entry);
     return isListed !== live.lists[list].some((text) => cover.find(text) === entry);
   });

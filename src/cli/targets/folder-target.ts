@@ -15,18 +15,18 @@ import { placeOfSource } from "../../source/directory/snapshot.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { statusFilesIn } from "../../source/directory/status-files.ts";
-import { expiredRule } from "../command-rule.ts";
+import type { CommandRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";
 import { approveInFile } from "./folder-files.ts";
 import type { FolderOptions, FolderPlace } from "./folder-runs.ts";
-import { folderPlace, isFollowed, previewHolds, settleFolder } from "./folder-runs.ts";
+import { folderPlace, previewHolds, settleFolder } from "./folder-runs.ts";
 import { commandCalls } from "./open-waf.ts";
 import { policyOf } from "./target-options.ts";
 import type { DeclaredSight, Seen, UnreadSight } from "./target.ts";
 import { Target, isReportedBusy, unrecorded } from "./target.ts";
-import type { ChangeOutcome, RuleChanges, WaitOptions, OnHold } from "./rule-changes.ts";
-import { expectedEntries, keptOnSuccess, onHoldIn } from "./rule-changes.ts";
+import type { OnHold, RuleChanges, Settlement, Waiting } from "./rule-changes.ts";
+import { onHoldIn } from "./rule-changes.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "./folder-files.ts";
 import { FolderStatuses, seeFolder, unattachedRules } from "./see-folder.ts";
 
@@ -110,30 +110,23 @@ class FolderTarget extends Target {
     return join(this.#place.directory, await this.#fileOf(name));
   }
 
-  async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
-    const { directory, stateDirectory } = this.#place;
-    const { instance, put, remove } = changes;
-    const files = await Promise.all(remove.map(async ({ meta }) => await this.#fileOf(meta)));
-    const expired = wait === undefined ? [] : remove.map(expiredRule);
-    const written = [...put, ...expired];
-    for (const rule of written) await writeRuleFile(directory, await this.#fileOf(rule), rule);
-    await this.#source.load();
-    if (wait === undefined) {
-      for (const file of files) await removeRuleFile(directory, file);
-      return { state: "NotWaited", message: "", isFollowed: await isFollowed(stateDirectory) };
-    }
-    const readLists = async () => (await this.look(instance, { live: true })).live;
-    const expected = expectedEntries(changes);
-    const outcome = await settleFolder({ ...this.#place, instance, written, expected, readLists }, wait);
-    // Pending removals do not need the files.
-    for (const [index, file] of files.entries()) await removeRuleFile(directory, file, expired[index]);
-    return outcome;
+  protected async putRule(rule: CommandRule): Promise<void> {
+    await writeRuleFile(this.#place.directory, await this.#fileOf(rule), rule);
   }
 
-  async tidy(rules: readonly ObjectName[]): Promise<readonly ObjectName[]> {
-    return await keptOnSuccess(rules, async (rule) => {
-      await removeRuleFile(this.#place.directory, await this.#fileOf(rule));
-    });
+  async deleteRule(rule: ObjectName, written?: CommandRule): Promise<void> {
+    await removeRuleFile(this.#place.directory, await this.#fileOf(rule), written);
+  }
+
+  protected async settle(changes: RuleChanges, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
+    await this.#source.load();
+    const readLists = async () => (await this.look(changes.instance, { live: true })).live;
+    return await settleFolder({ ...this.#place, ...changes, written, readLists }, wait);
+  }
+
+  /** `block` and `apply` end soon. */
+  protected async isFollowed(): Promise<boolean> {
+    return (await userOfState(this.#place.stateDirectory, realClock))?.command === "wafsync run";
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {

@@ -5,6 +5,7 @@ import type { HeldGroup } from "../../api/waf-instance.ts";
 import type { DeclaredRule, ListName } from "../../model/declared.ts";
 import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
+import type { Clock } from "../../async/clock.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { entriesOf } from "../command-rule.ts";
@@ -15,22 +16,39 @@ export interface OnHold {
   readonly groups: readonly HeldGroup[];
 }
 
+/** What a command does to one rule of a command. */
+export type RuleChange =
+  | { readonly kind: "Add"; readonly rule: CommandRule }
+  /** The rule declares less than `before`. */
+  | { readonly kind: "Narrow"; readonly rule: CommandRule; readonly before: DeclaredRule }
+  | { readonly kind: "Remove"; readonly before: DeclaredRule };
+
 export interface RuleChanges {
   readonly instance: ObjectName;
-  readonly put: readonly CommandRule[];
-  /** Rules that an earlier command wrote. */
-  readonly remove: readonly DeclaredRule[];
-  /** The previous versions of rules in `put` that must lose entries. */
-  readonly narrowed?: readonly DeclaredRule[];
+  readonly rules: readonly RuleChange[];
   /** Entries of removed rules that stay on their list, because of other rules or another writer. */
   readonly staying: readonly { readonly list: string; readonly entry: string }[];
+}
+
+/** The changes of one kind. */
+export function changesOf<Kind extends RuleChange["kind"]>(
+  changes: readonly RuleChange[],
+  kind: Kind,
+): Extract<RuleChange, { kind: Kind }>[] {
+  return changes.filter((change): change is Extract<RuleChange, { kind: Kind }> => change.kind === kind);
 }
 
 export interface WaitOptions {
   readonly timeoutMs: number;
   readonly stop: AbortSignal;
-  /** Called whenever the reason for a delay changes. */
+  /** Prints the reason for a delay, once. */
   readonly onMessage: (message: string) => void;
+}
+
+/** A wait that has begun. */
+export interface Waiting extends WaitOptions {
+  /** Aborted by `stop`, and when the time is over. */
+  readonly ended: AbortSignal;
 }
 
 /** The entries that must be on a list afterwards, or must not be. */
@@ -44,38 +62,50 @@ export interface ExpectedEntry {
  * `Settled`: the WAF shows the change. `Left`: the process that applies the change exited before that, or reports that it can't.
  * `TimedOut`: the change may still take effect. `NotWaited`: the result was not checked.
  */
-export interface ChangeOutcome {
+export interface Settlement {
   readonly state: "Settled" | "Left" | "TimedOut" | "Stopped" | "NotWaited";
   /** Why the change is not settled; empty if it is. */
   readonly message: string;
+}
+
+export interface ChangeOutcome extends Settlement {
   /** Whether a running process will expire the rules on time. */
   readonly isFollowed: boolean;
 }
 
-export function expectedEntries({ put, remove, narrowed = [], staying }: RuleChanges): readonly ExpectedEntry[] {
-  const wanted = put.flatMap((rule) =>
-    rule.addresses.map((entry) => ({ list: listOf(rule), entry, isListed: true }) satisfies ExpectedEntry),
+export function expectedEntries({ rules, staying }: Pick<RuleChanges, "rules" | "staying">): readonly ExpectedEntry[] {
+  const wanted = rules.flatMap((change) =>
+    change.kind === "Remove"
+      ? []
+      : change.rule.addresses.map((entry) => ({ list: listOf(change.rule), entry, isListed: true })),
   );
   const kept = new Set([...wanted, ...staying].map(({ list, entry }) => `${list} ${entry}`));
-  const gone = [...remove, ...narrowed].flatMap((rule) =>
-    entriesOf(rule).map((entry) => ({ list: listOf(rule), entry, isListed: false }) satisfies ExpectedEntry),
+  const gone = rules.flatMap((change) =>
+    change.kind === "Add"
+      ? []
+      : entriesOf(change.before).map((entry) => ({ list: listOf(change.before), entry, isListed: false })),
   );
   return [...wanted, ...gone.filter(({ list, entry }) => !kept.has(`${list} ${entry}`))];
 }
 
-/** The items for which `act` succeeds: for work that is welcome, but never a reason to fail. */
-export async function keptOnSuccess<Item>(
-  items: readonly Item[],
-  act: (item: Item) => Promise<void>,
-): Promise<readonly Item[]> {
-  const done: Item[] = [];
-  for (const item of items) {
-    await act(item).then(
-      () => done.push(item),
-      () => undefined,
-    );
+const pollMs = 300;
+/** The reason for a wait is printed only after this time, because most changes are done by then. */
+const quietMs = 2_000;
+
+/** Looks again and again until the state is no longer `Open`, or the wait has ended. */
+export async function untilSettled<State extends string>(
+  look: () => Promise<{ readonly state: State | "Open"; readonly message: string }>,
+  { stop, ended, onMessage }: Waiting,
+  clock: Pick<Clock, "monotonicMs" | "sleep">,
+): Promise<{ readonly state: State | "Stopped" | "TimedOut"; readonly message: string }> {
+  const loudMs = clock.monotonicMs() + quietMs;
+  for (;;) {
+    const { state, message } = await look();
+    if (state !== "Open") return { state, message };
+    if (ended.aborted) return { state: stop.aborted ? "Stopped" : "TimedOut", message };
+    if (clock.monotonicMs() >= loudMs) onMessage(message);
+    await clock.sleep(pollMs, ended);
   }
-  return done;
 }
 
 export interface Reported {

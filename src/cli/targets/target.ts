@@ -23,9 +23,11 @@ import { HistoryRecords } from "../../records/history-records.ts";
 import { createInventoryRecords } from "../../records/inventory-records.ts";
 import { LogRecords } from "../../logs/log-records.ts";
 import type { RecordStore } from "../../records/record-store.ts";
+import { type CommandRule, expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { type LiveLists, readLists } from "./open-waf.ts";
-import { type ChangeOutcome, isReconciling, type OnHold, type RuleChanges, type WaitOptions } from "./rule-changes.ts";
+import type { ChangeOutcome, OnHold, RuleChanges, Settlement, Waiting, WaitOptions } from "./rule-changes.ts";
+import { isReconciling } from "./rule-changes.ts";
 import { busy } from "./target-options.ts";
 
 export interface InstanceSight {
@@ -137,10 +139,17 @@ export abstract class Target {
   abstract namespaceOfRules(instance: ObjectName): string;
   /** The location of a rule with this name, for messages. */
   abstract placeOfRule(name: ObjectName): Promise<string>;
-  /** Writes and removes rules, and optionally waits for the WAF. @throws CommandError if they can't be written */
-  abstract change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome>;
-  /** Deletes rules that have no effect any longer. Returns those that it could delete. */
-  abstract tidy(rules: readonly ObjectName[]): Promise<readonly ObjectName[]>;
+  /** Writes a rule of a command. @param isNew whether it may have to be created. @throws CommandError if it can't be written */
+  protected abstract putRule(rule: CommandRule, isNew: boolean): Promise<void>;
+  /**
+   * Deletes a rule of a command. @throws CommandError if it can't be deleted
+   * @param written if set, a rule that another command has changed since it was written stays
+   */
+  abstract deleteRule(rule: ObjectName, written?: CommandRule): Promise<void>;
+  /** Waits until the WAF shows the changes. @param written the rules as they are declared now */
+  protected abstract settle(changes: RuleChanges, written: readonly CommandRule[], wait: Waiting): Promise<Settlement>;
+  /** Whether a running process will expire rules on time. */
+  protected abstract isFollowed(): Promise<boolean>;
   /** The removals that are on hold now. @throws CommandError if they are not known */
   abstract removalsOnHold(instance: ObjectName): Promise<OnHold>;
   /** Approves exactly the removals of the hash. Returns where the approval is recorded. @throws CommandError if it can't be written */
@@ -173,6 +182,40 @@ export abstract class Target {
       ...sight,
       live: live ? await this.#readLists(sight, blocked) : unread("This command does not read the WAF."),
     };
+  }
+
+  /** Writes and removes rules, and optionally waits for the WAF. @throws CommandError if they can't be written */
+  async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
+    const written: CommandRule[] = [];
+    const ended: { readonly name: ObjectName; readonly written: CommandRule | undefined }[] = [];
+    for (const change of changes.rules) {
+      // With an end in the past, a run removes the entries of the rule, and reports when that is done.
+      const rule = change.kind === "Remove" ? expiredRule(change.before) : change.rule;
+      const isWritten = change.kind !== "Remove" || wait !== undefined;
+      if (isWritten) await this.putRule(rule, change.kind === "Add");
+      if (isWritten) written.push(rule);
+      if (change.kind === "Remove") ended.push({ name: change.before.meta, written: isWritten ? rule : undefined });
+    }
+    const settlement = await this.#waitFor(changes, written, wait);
+    // Pending removals do not need the rules.
+    for (const { name, written: expired } of ended) await this.deleteRule(name, expired);
+    return { ...settlement, isFollowed: await this.isFollowed() };
+  }
+
+  async #waitFor(
+    changes: RuleChanges,
+    written: readonly CommandRule[],
+    wait: WaitOptions | undefined,
+  ): Promise<Settlement> {
+    if (wait === undefined) return { state: "NotWaited", message: "" };
+    const giveUp = new AbortController();
+    const cancel = realClock.schedule(wait.timeoutMs, () => giveUp.abort());
+    try {
+      const ended = AbortSignal.any([wait.stop, giveUp.signal]);
+      return await this.settle(changes, written, { ...wait, ended });
+    } finally {
+      cancel();
+    }
   }
 
   /** Oldest first. @throws CommandError if it may not be read */
