@@ -57,7 +57,7 @@ const conventions: readonly Convention[] = [
       // They forward the status to the code that reports it, or print it.
       "src/app/logged-status.ts",
       "src/app/standalone.ts",
-      "src/app/standalone-judging.ts",
+      "src/app/log-controller.ts",
       "src/app/status-texts.ts",
       "src/cli/instance-view.ts",
     ],

@@ -1,9 +1,17 @@
 // Runs one kind of work for all instances with one queue: at most one run of an instance at a time, woken by changes and by timers.
-// The kind of work decides what a run does and when the next one is due.
-import type { Clock } from "../async/clock.ts";
-import { KeyedQueue, type QueueStats } from "../async/keyed-queue.ts";
-import { type WorkResult, runWorkers } from "../async/workers.ts";
+// The kind of work decides what a run does and when the next one is due. The main kind, which reconciles instances, stands here as well.
+import { type BackOff, upwardBackOffDelayMs } from "../async/back-off.ts";
+import { type Clock, monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
+import { earliest } from "../async/earliest.ts";
+import { KeyedQueue, type QueuePriority, type QueueStats } from "../async/keyed-queue.ts";
+import { type NextRun, runWorkers } from "../async/workers.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
+import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
+import { type InstanceMemory, newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
+import { progressIntervalMsMin } from "../reconcile/converge/progress-reporter.ts";
+import { reconcileInstance } from "../reconcile/converge/run.ts";
+import type { ReconcilePorts } from "../reconcile/ports.ts";
+import type { RunResult } from "../reconcile/run-result.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-runtime.ts";
 
@@ -19,38 +27,32 @@ export interface ControllerOptions<Run> {
   readonly metrics?: Pick<Metrics, "queue" | "reconciles">;
 }
 
-interface Kind {
-  /** The label of the metrics. */
-  readonly name: string;
-  readonly workers: number;
+export interface RunOf<Ports> {
+  readonly ports: Ports;
+  /** Called if the run threw, which is a bug in wafsync. Must not throw. */
+  readonly onError?: (error: unknown) => void;
 }
 
-export interface Ended<Outcome> {
-  readonly outcome: Outcome;
+export interface Ended extends NextRun {
   readonly result: ReconcileResult;
 }
 
-export abstract class Controller<Run extends { readonly onError?: (error: unknown) => void }, Memory> {
+export abstract class Controller<Run extends RunOf<unknown>, Memory> {
   protected readonly queue: KeyedQueue<string>;
   protected readonly memories = new Map<string, Memory>();
   protected readonly clock: Clock;
   readonly #options: ControllerOptions<Run>;
-  readonly #workers: number;
   readonly #measured: MeasuredReconciles | undefined;
 
-  protected constructor(options: ControllerOptions<Run>, { name, workers }: Kind) {
+  /** @param name the label of the metrics */
+  protected constructor(name: string, options: ControllerOptions<Run>) {
     const { clock, random, metrics } = options;
     const observer = metrics?.queue(name);
-    this.queue = new KeyedQueue<string>({
-      clock,
-      random,
-      ...(observer !== undefined && { observer }),
-    });
+    this.queue = new KeyedQueue<string>({ clock, random, ...(observer !== undefined && { observer }) });
     observer?.follow(() => this.stats());
     this.#measured = metrics?.reconciles(name);
     this.clock = clock;
     this.#options = options;
-    this.#workers = options.workers ?? workers;
   }
 
   /** Forgets everything about the instance, as if the process had just started. */
@@ -64,41 +66,164 @@ export abstract class Controller<Run extends { readonly onError?: (error: unknow
 
   /** Works until the signal aborts and the current runs have ended. */
   async run(signal: AbortSignal): Promise<void> {
+    const { queue, clock } = this;
+    const { workers = this.workersMax } = this.#options;
     await runWorkers<string>({
-      queue: this.queue,
-      clock: this.clock,
-      workers: this.#workers,
+      queue,
+      clock,
+      workers,
       signal,
-      handle: async (key, reasons) => await this.#handle(key, reasons),
+      handle: async (key, why) => await this.#handle(key, why),
     });
-    await this.queue.shutDown();
+    await queue.shutDown();
   }
 
-  /** A result without a run; undefined if a run is due. */
-  protected abstract restOf(key: string): WorkResult | undefined;
+  protected abstract readonly workersMax: number;
 
-  protected abstract carryOut(key: string, run: Run): Promise<WorkResult>;
+  /** When the next run is due; undefined if now. */
+  protected abstract restOf(key: string): NextRun | undefined;
 
-  /** Measures a run. */
-  protected async measured<Outcome>(run: Run, act: () => Promise<Ended<Outcome>>) {
+  protected abstract carryOut(key: string, run: Run, startMs: number): Promise<Ended>;
+
+  async #handle(key: string, reasons: readonly string[]): Promise<NextRun> {
+    const { isOwn, startRun } = this.#options;
+    const name = nameOfKey(key);
+    if (isOwn?.(name) === false) {
+      this.forget(name);
+      return {};
+    }
+    const rest = this.restOf(key);
+    if (rest !== undefined) return rest;
+    const run = startRun(name, reasons);
     const startMs = this.clock.monotonicMs();
-    const durationMs = (): number => this.clock.monotonicMs() - startMs;
     try {
-      const { outcome, result } = await act();
-      this.#measured?.ended(result, durationMs());
-      return { outcome, result, durationMs: durationMs() };
+      const ended = await this.carryOut(key, run, startMs);
+      this.#measured?.ended(ended.result, this.clock.monotonicMs() - startMs);
+      return ended;
     } catch (error) {
-      this.#measured?.ended("error", durationMs());
+      this.#measured?.ended("error", this.clock.monotonicMs() - startMs);
       run.onError?.(error);
       throw error;
     }
   }
+}
 
-  async #handle(key: string, reasons: readonly string[]): Promise<WorkResult> {
-    const { isOwn, startRun } = this.#options;
+/** While other instances wait for a worker, a run stops after this number of writes or this time, and continues after them. */
+export const turnWritesMax = 200;
+export const turnMsMax = 60_000;
+/** All runs together report progress on at most one instance per second, to limit the status writes of a large fleet. */
+const progressIntervalMsOfRun = 1_000;
+/** Each retry for a status that could not be written reads the WAF, so these retries back off. */
+const requeueBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
+
+/** The result of a run as metrics and the log name it. */
+const results: Readonly<Record<RunResult["kind"], ReconcileResult>> = {
+  Done: "success",
+  Gone: "success",
+  Failed: "error",
+  Unsettled: "requeue",
+  Outdated: "requeue",
+  Yielded: "requeue",
+  Blocked: "blocked",
+  Interrupted: "interrupted",
+};
+
+interface InstanceRun extends RunOf<ReconcilePorts> {
+  /** Called at the end of the run. Must not throw. */
+  readonly onOutcome?: (outcome: ReconcileOutcome, result: ReconcileResult, durationMs: number) => void;
+}
+
+interface InstanceControllerOptions extends ControllerOptions<InstanceRun> {
+  /** Increases whenever something that concerns the instance has changed. */
+  readonly version: (instance: ObjectName) => number;
+  /** The initial memory of an instance; empty by default. */
+  readonly memoryOf?: (instance: ObjectName) => InstanceMemory;
+}
+
+/** Reconciles all instances. Long runs yield to others. */
+export class InstanceController extends Controller<InstanceRun, InstanceMemory> {
+  /** Runs mostly wait for their WAF, so many may be in progress: a WAF that does not respond holds only the worker of its own run. */
+  protected readonly workersMax = 256;
+  readonly #options: InstanceControllerOptions;
+  /** Instances with a failed status write since their last run. */
+  readonly #unwritten = new Set<string>();
+  /** How many runs in a row could not write a status. */
+  readonly #requeues = new Map<string, number>();
+  /** `untilMs` is a time of the monotonic clock, because the wall clock may be set back. */
+  readonly #settled = new Map<string, { readonly version: number; readonly untilMs: number }>();
+  /** The number of runs in progress. */
+  #running = 0;
+
+  constructor(options: InstanceControllerOptions) {
+    super("instances", options);
+    this.#options = options;
+  }
+
+  /** Requests a run of the instance, now or as soon as the current one has ended. */
+  wake(instance: ObjectName, reason: string, priority: QueuePriority = "Change"): void {
+    this.queue.add(nameKey(instance), { priority, reason });
+  }
+
+  /** Requests another run with backoff although nothing has changed, because a status could not be written. */
+  requeue(instance: ObjectName, reason: string): void {
+    const key = nameKey(instance);
+    this.#settled.delete(key);
+    if (!this.#unwritten.has(key)) this.#requeues.set(key, (this.#requeues.get(key) ?? 0) + 1);
+    this.#unwritten.add(key);
+    this.queue.addAfter(key, this.#requeueDelayMs(key), { priority: "Retry", reason });
+  }
+
+  override forget(instance: ObjectName): void {
+    super.forget(instance);
+    for (const known of [this.#settled, this.#unwritten, this.#requeues]) known.delete(nameKey(instance));
+  }
+
+  protected restOf(key: string): NextRun | undefined {
+    const settled = this.#settled.get(key);
+    if (settled === undefined || settled.version !== this.#options.version(nameOfKey(key))) return undefined;
+    if (this.clock.monotonicMs() >= settled.untilMs) return undefined;
+    return { wakeAtMs: wallTimeOf(this.clock, settled.untilMs) };
+  }
+
+  protected async carryOut(key: string, run: InstanceRun, startMs: number): Promise<Ended> {
     const name = nameOfKey(key);
-    if (isOwn?.(name) !== false) return this.restOf(key) ?? (await this.carryOut(key, startRun(name, reasons)));
-    this.forget(name);
-    return { kind: "Stuck" };
+    const isTurnOver: ReconcilePorts["isTurnOver"] = ({ writes, elapsedMs }) =>
+      (writes >= turnWritesMax || elapsedMs >= turnMsMax) && this.queue.hasWaiting;
+    const progressIntervalMs = (): number => Math.max(progressIntervalMsMin, this.#running * progressIntervalMsOfRun);
+    const { memoryOf = newInstanceMemory } = this.#options;
+    const memory = this.memories.get(key) ?? memoryOf(name);
+    this.memories.set(key, memory);
+    const formerBackOff = memory.backOff;
+    this.#running += 1;
+    try {
+      const outcome = await reconcileInstance(name, { ...run.ports, isTurnOver, progressIntervalMs }, memory);
+      // A run during the backoff of an earlier one only reports; a run that fails begins a new backoff.
+      const [isInBackOff, isSame] = [memory.backOff !== undefined, memory.backOff === formerBackOff];
+      const result = isInBackOff && isSame ? "requeue" : results[outcome.result.kind];
+      run.onOutcome?.(outcome, result, this.clock.monotonicMs() - startMs);
+      return { ...this.#nextRun(key, outcome, isInBackOff && !isSame), result };
+    } finally {
+      this.#running -= 1;
+    }
+  }
+
+  #nextRun(key: string, outcome: ReconcileOutcome, hasBegunBackOff: boolean): NextRun {
+    const { result, version } = outcome;
+    const isUnwritten = this.#unwritten.delete(key);
+    if (!isUnwritten) this.#requeues.delete(key);
+    const requeueAtMs = isUnwritten ? this.clock.nowMs() + this.#requeueDelayMs(key) : undefined;
+    const wakeAtMs = earliest(outcome.wakeAtMs, requeueAtMs);
+    this.#settled.delete(key);
+    if (result.kind === "Gone") this.memories.delete(key);
+    if (wakeAtMs === undefined) return {};
+    // A change during the run that the run has already taken into account needs no further run.
+    if (result.kind === "Done") this.#settled.set(key, { version, untilMs: monotonicTimeOf(this.clock, wakeAtMs) });
+    const hasFailed = hasBegunBackOff || isUnwritten;
+    return { wakeAtMs, hasFailed, priority: result.kind === "Done" ? "Resync" : "Retry" };
+  }
+
+  #requeueDelayMs(key: string): number {
+    const attempt = this.#requeues.get(key) ?? 1;
+    return upwardBackOffDelayMs({ ...requeueBackOff, attempt, random: this.#options.random });
   }
 }

@@ -2,14 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { ChangeSignal } from "../async/change-signal.ts";
 import { autoBlockPublisher, BlockBook } from "../blocks/block-book.ts";
-import { withAutoBlocks } from "../blocks/block-rules.ts";
-import { blockStatusFrom } from "../blocks/block-status.ts";
-import { CacheClears } from "../clears/clears.ts";
-import { FeedBook } from "../feeds/feed-book.ts";
-import { FeedFetcher, type FeedFetcherOptions } from "../feeds/feed-fetcher.ts";
-import { FeedLoop } from "../feeds/feed-loop.ts";
-import { FeedRecords } from "../feeds/feed-records.ts";
-import { withFeeds } from "../feeds/feed-source.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { KubeObject } from "../kube/kube-object.ts";
 import type { ForwardLogsPorts } from "../logs/forward-ports.ts";
@@ -17,7 +9,9 @@ import { createLogOutputs, type LogOutputs } from "../logs/log-outputs.ts";
 import { LogRecords } from "../logs/log-records.ts";
 import { nameKey, nameOfKey, type ObjectName, type ResourceKind, type ResourceRef } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
-import type { ReconcilePorts, SourcePort } from "../reconcile/ports.ts";
+import type { ApiKey } from "../model/api-key.ts";
+import type { DeclaredInstance } from "../model/declared.ts";
+import type { ReconcilePorts } from "../reconcile/ports.ts";
 import { ClusterRecordStore } from "../records/cluster-record-store.ts";
 import { HistoryRecords } from "../records/history-records.ts";
 import { recordOwnerOf } from "../records/record-object.ts";
@@ -27,12 +21,13 @@ import { type ClusterRecords, createClusterRecords } from "../source/cluster/clu
 import { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { Permission } from "../waf/client.ts";
-import { baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
+import type { Permission, WafClient } from "../waf/client.ts";
+import { connectionsOf } from "./base-url-policy.ts";
+import { InstanceController } from "./controller.ts";
+import { type Feeds, openFeeds } from "./feeds.ts";
 import { HistoryKeeper } from "./history-keeper.ts";
-import { InstanceController } from "./instance-controller.ts";
 import { type Leadership, writePermission } from "./leadership.ts";
-import { LogForwardingController } from "./log-forwarding-controller.ts";
+import { LogController } from "./log-controller.ts";
 import { type LoggedStatus, loggedStatus, ThrottledLog } from "./logged-status.ts";
 import {
   AutoBlockMeasure,
@@ -42,6 +37,7 @@ import {
   measuringObserver,
 } from "./measure.ts";
 import type { OperatorOptions } from "./operator-options.ts";
+import { portsOf } from "./ports.ts";
 import { handOverMs, SelectedInstances } from "./selected-instances.ts";
 import { safeTexts } from "./status-texts.ts";
 import { UnattachedLoop, type UnattachedOptions } from "./unattached-loop.ts";
@@ -58,14 +54,14 @@ export class OperatorWork {
   readonly history: HistoryKeeper;
   readonly logRecords: LogRecords;
   readonly wafClients: WafClients;
-  readonly feeds: FeedBook;
+  readonly feeds: Feeds;
+  readonly ports: ReturnType<typeof portsOf>;
   readonly blocks: BlockBook;
   readonly blockMeasure: AutoBlockMeasure;
   readonly outputs: LogOutputs;
   readonly #throttledLog: ThrottledLog;
-  readonly #feedLoop: FeedLoop;
   readonly #controller: InstanceController;
-  readonly #forwarding: LogForwardingController;
+  readonly #forwarding: LogController;
   readonly #changed = new ChangeSignal();
   /** The domain of each instance's key, as its last run found. */
   readonly #domains = new Map<string, string>();
@@ -105,12 +101,6 @@ export class OperatorWork {
     this.wafClients = this.#makeWafClients();
     this.outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
     this.feeds = this.#makeFeeds();
-    this.#feedLoop = new FeedLoop({
-      book: this.feeds,
-      feeds: () => this.source.feeds.declared(),
-      clock,
-      followsOthers: selector !== undefined,
-    });
     this.blocks = new BlockBook({
       records: this.logRecords,
       clock,
@@ -119,10 +109,17 @@ export class OperatorWork {
     this.blockMeasure = new AutoBlockMeasure(metrics, (block, uid) => {
       return this.#objectOf("WafAutoBlock", nameOfKey(block))?.metadata.uid === uid;
     });
+    this.ports = this.#makePorts();
     this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
     measureWatches(this.source, metrics);
   }
+
+  readonly open = (instance: DeclaredInstance, key: ApiKey): WafClient => {
+    // Before the first call, so that the figures of the first run are not lost.
+    this.metrics.addInstance(nameKey(instance.meta));
+    return this.wafClients.open(instance, key);
+  };
 
   domainOf(instance: ObjectName): string | undefined {
     return this.#domains.get(nameKey(instance));
@@ -144,7 +141,7 @@ export class OperatorWork {
   async run(signal: AbortSignal): Promise<void> {
     this.#isWorking = true;
     // The last content of feeds is loaded before the first run, so that no rule appears to have lost its entries.
-    await this.#feedLoop.load();
+    await this.feeds.loop.load();
     for (const instance of this.source.instances()) {
       if (!this.selected.has(instance)) continue;
       this.metrics.addInstance(nameKey(instance));
@@ -153,7 +150,7 @@ export class OperatorWork {
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
-      this.#feedLoop.run(signal, (feeds) => this.source.feeds.contentChanged(feeds)),
+      this.feeds.loop.run(signal, (feeds) => this.source.feeds.contentChanged(feeds)),
       this.#makeUnattachedLoop().run(signal),
       this.records.tidyUp(signal),
     ]);
@@ -239,7 +236,7 @@ export class OperatorWork {
         this.#wake(instance, reason);
       },
       onUnattachedChange: () => this.#changed.notify(),
-      onFeedChange: () => this.#feedLoop.wake(),
+      onFeedChange: () => this.feeds.loop.wake(),
       onStored: (change) => {
         this.records.status.cached(change);
         if (change.type !== "Deleted" && change.object.kind === "WafInstance") this.#noteLabels(change.object);
@@ -264,10 +261,9 @@ export class OperatorWork {
   }
 
   /** Only the leader fetches, because only one process may advance the CrowdSec cursor. */
-  #makeFeeds(): FeedBook {
-    const { api, leadership, metrics } = this;
-    const { clock, random, feedPolicy: policy } = this.options;
-    const store = new ClusterRecordStore({
+  #makeFeeds(): Feeds {
+    const { api, leadership, metrics, options } = this;
+    const records = new ClusterRecordStore({
       api,
       ownerOf: (key) => {
         const feed = this.#objectOf("WafFeed", key);
@@ -275,18 +271,45 @@ export class OperatorWork {
       },
       mayWrite: () => leadership.mayWrite(),
     });
-    const readSecret: FeedFetcherOptions["readSecret"] = async (namespace, ref) =>
-      await readSecretValue(api, namespace, ref);
-    const { fetch, forget } = new FeedFetcher({ ...this.options, policy, readSecret });
-    return new FeedBook({
-      fetch,
-      forget,
-      store: new FeedRecords(store),
-      status: this.#statusFor({ log: this.options.log }),
-      clock,
-      random,
+    return openFeeds({
+      ...options,
+      records,
+      readSecret: async (namespace, ref) => await readSecretValue(api, namespace, ref),
+      status: this.#statusFor({ log: options.log }),
       observer: measuringFeedObserver(metrics),
       isOwn: (feed) => this.selected.matches(this.#labelsOf("WafFeed", feed)),
+      feeds: () => this.source.feeds.declared(),
+      followsOthers: options.selector !== undefined,
+    });
+  }
+
+  /** The ports of all runs, but for their status and their observer. */
+  #makePorts(): ReturnType<typeof portsOf> {
+    const { source, records, options, leadership } = this;
+    const { clock, random, redactor, baseUrls, stopping } = options;
+    return portsOf({
+      clock,
+      random,
+      redactor,
+      baseUrls,
+      stopping,
+      declared: {
+        gather: async (name) => await source.gather(name),
+        confirm: async (name) => await source.confirm(name),
+        version: (name) => source.version(name),
+        isUninstalling: async () => await source.isUninstalling(),
+        removeObject: async (object) => {
+          if (writePermission(leadership, stopping).permitted) await source.remove(object);
+        },
+      },
+      feeds: this.feeds.book,
+      blocks: this.blocks,
+      inventory: records.inventory,
+      history: this.history,
+      lifecycle: records.lifecycle,
+      openWaf: this.open,
+      status: this.#statusFor({ log: options.log }),
+      observer: {},
     });
   }
 
@@ -325,9 +348,9 @@ export class OperatorWork {
     if (outcome.result.kind === "Gone") this.#forget(instance);
   }
 
-  #makeForwarding(): LogForwardingController {
+  #makeForwarding(): LogController {
     const portsFor = forwardingPorts(this);
-    return new LogForwardingController({
+    return new LogController({
       startRun: (instance, reasons) => {
         const log = this.#logOf(instance, reasons);
         return {
@@ -405,20 +428,10 @@ function forwardsLogs(instance: ClusterObject | undefined): boolean {
 
 /** @returns a function that creates the ports of one run; its `log` has the fields of that run */
 function reconcilePorts(work: OperatorWork): (status: LoggedStatus, log: Logger) => ReconcilePorts {
-  const { metrics, source, records, history, blocks } = work;
-  const { stopping } = work.options;
-  const shared = sharedPorts(work);
-  const withBlocks = withAutoBlocks(shared.source, blocks);
+  const { metrics, source } = work;
   return (status, log) => ({
-    ...shared,
-    source: withBlocks,
-    inventory: records.inventory,
-    history,
-    lifecycle: records.lifecycle,
+    ...work.ports,
     status,
-    statusOf: blockStatusFrom(blocks),
-    openWaf: shared.open,
-    newHooks: () => new CacheClears(),
     observer: {
       ...measuringObserver(metrics),
       failed: (instance, fault) => {
@@ -427,19 +440,21 @@ function reconcilePorts(work: OperatorWork): (status: LoggedStatus, log: Logger)
       },
       waiting: (_instance, why, delayMs) => log.info("waiting", { why, delayMs }),
     },
-    abandon: stopping.abandon,
   });
 }
 
 /** @returns a function that creates the ports of one run; its `log` has the fields of that run */
 function forwardingPorts(work: OperatorWork): (status: LoggedStatus, log: Logger) => ForwardLogsPorts {
-  const { metrics, leadership, source, blocks, blockMeasure, outputs, logRecords: records } = work;
-  const { stopping, logRowsMax } = work.options;
-  const shared = sharedPorts(work);
+  const { metrics, leadership, source, blocks, blockMeasure, outputs, logRecords: records, ports } = work;
+  const { clock, random, stopping, logRowsMax } = work.options;
   return (status, log) => ({
-    ...shared,
+    clock,
+    random,
+    source: ports.fed,
+    baseUrlObjection: ports.baseUrlObjection,
+    stopping: stopping.stop,
     domainOf: (instance) => work.domainOf(instance),
-    openLogs: shared.open,
+    openLogs: work.open,
     outputOf: (output) => outputs.of(output),
     records,
     blocks: autoBlockPublisher(blocks, status, (instance, judgements) => blockMeasure.published(instance, judgements)),
@@ -464,34 +479,4 @@ function forwardingPorts(work: OperatorWork): (status: LoggedStatus, log: Logger
 
 function isKeyFault({ code }: { readonly code: string }): boolean {
   return code === "BadApiKey" || code === "MissingApiKey";
-}
-
-function sharedPorts({ options, metrics, leadership, source, wafClients, feeds }: OperatorWork) {
-  const { clock, random, stopping, baseUrls, redactor } = options;
-  const open: ReconcilePorts["openWaf"] & ForwardLogsPorts["openLogs"] = (instance, key) => {
-    // Before the first call, so that the figures of the first run are not lost.
-    metrics.addInstance(nameKey(instance.meta));
-    return wafClients.open(instance, key);
-  };
-  const watched: SourcePort = {
-    gather: async (name) => {
-      const gathered = await source.gather(name);
-      if (gathered?.key.state === "Present") redactor.add(gathered.key.key, name);
-      return gathered;
-    },
-    confirm: async (name: ObjectName) => await source.confirm(name),
-    version: (name: ObjectName) => source.version(name),
-    isUninstalling: async () => await source.isUninstalling(),
-    removeObject: async (object) => {
-      if (writePermission(leadership, stopping).permitted) await source.remove(object);
-    },
-  };
-  return {
-    source: withFeeds(watched, feeds),
-    open,
-    clock,
-    random,
-    baseUrlObjection: (baseUrl: string) => baseUrlObjection(baseUrls, baseUrl),
-    stopping: stopping.stop,
-  };
 }

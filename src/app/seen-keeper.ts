@@ -1,35 +1,39 @@
-// Carries the observed lists from one process to the next, so that a command detects entries that another writer removed between
-// two runs. They are deleted from the store before the first write, so that a killed process leaves nothing that could be
-// mistaken for drift.
+// Carries the declared entries that were on the lists from one command over a folder to the next, so that a command detects entries that
+// another writer removed between two runs. The record is deleted before the first write, so that a killed process leaves nothing that
+// could be mistaken for drift. Nothing else depends on it: without a valid record, no drift is detected.
+import * as z from "zod";
 import type { Entry } from "../address/entry.ts";
-import { listNames } from "../model/declared.ts";
-import type { ListName } from "../model/declared.ts";
+import { type ListName, listNames } from "../model/declared.ts";
 import type { SeenLists } from "../model/observed.ts";
-import type { ObjectName } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
+import type { RecordKey, RecordStore } from "../records/record-store.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
-import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
-import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
+import { type InstanceMemory, newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
-import type { SeenRecords } from "../records/seen-records.ts";
+
+/** Checks only the form of entries. Those that are not declared as well are ignored. */
+const entries = z.array(z.string().regex(/^[\d.:a-f]+(?:\/\d+)?$/u)).transform((texts) => new Set(texts as Entry[]));
+const format = z.strictObject({ domain: z.string(), blocklist: entries, allowlist: entries });
 
 export class SeenKeeper {
-  readonly #records: SeenRecords;
+  readonly #store: RecordStore;
   readonly #onProblem: (problem: string) => void;
   readonly #seen = new Map<string, { readonly instance: ObjectName; readonly lists: SeenLists }>();
 
   /** @param onProblem called if the records can't be written: then only drift is not detected */
-  constructor(records: SeenRecords, onProblem: (problem: string) => void) {
-    this.#records = records;
+  constructor(store: RecordStore, onProblem: (problem: string) => void) {
+    this.#store = store;
     this.#onProblem = onProblem;
   }
 
   /** Called before the first run of the instances. */
   async take(instances: readonly ObjectName[]): Promise<void> {
     for (const instance of instances) {
-      const lists = await this.#records.read(instance);
+      const stored = await this.#store.load(keyOf(instance));
+      const lists = stored.state === "Loaded" ? parse(stored.text) : undefined;
       if (lists !== undefined) this.#seen.set(nameKey(instance), { instance, lists });
-      this.#report(await this.#records.forget(instance));
+      const problem = stored.state === "Absent" ? undefined : await this.#store.remove(keyOf(instance));
+      if (problem !== undefined) this.#onProblem(problem);
     }
   }
 
@@ -54,12 +58,28 @@ export class SeenKeeper {
 
   /** Called after the last run. */
   async putBack(): Promise<void> {
-    for (const { instance, lists } of this.#seen.values()) this.#report(await this.#records.write(instance, lists));
+    for (const { instance, lists } of this.#seen.values()) {
+      const stored = await this.#store.load(keyOf(instance));
+      const text = textOf(lists);
+      const saved = "revision" in stored ? await this.#store.save(keyOf(instance), text, stored.revision) : stored;
+      if ("problem" in saved) this.#onProblem(saved.problem);
+    }
   }
+}
 
-  #report(problem: string | undefined): void {
-    if (problem !== undefined) this.#onProblem(problem);
+/** Undefined if nothing usable is stored. */
+function parse(text: string): SeenLists | undefined {
+  try {
+    const { domain, ...lists } = format.parse(JSON.parse(text));
+    return { domain, lists };
+  } catch {
+    return undefined;
   }
+}
+
+function textOf({ domain, lists }: SeenLists): string {
+  const [blocklist, allowlist] = listNames.map((list) => [...lists[list].keys()].toSorted());
+  return `${JSON.stringify({ domain, blocklist, allowlist }, undefined, 1)}\n`;
 }
 
 /** Only declared entries can be reported as missing. */
@@ -70,4 +90,8 @@ function seenBy({ observed, desired }: RunFacts): SeenLists | undefined {
     for (const entry of desired.lists[list].keys()) if (observed.lists[list].has(entry)) lists[list].add(entry);
   }
   return { domain: observed.domain, lists };
+}
+
+function keyOf({ namespace, name }: ObjectName): RecordKey {
+  return { type: "Seen", namespace, name };
 }

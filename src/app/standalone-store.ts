@@ -1,14 +1,11 @@
-// Inventory and status without a cluster: in the locked state directory, or, for a dry run, only in memory on top of the
-// directory's content.
+// What is stored without a cluster: in the locked state directory, or, for a dry run, only in memory on top of the directory's content.
 import type { Clock } from "../async/clock.ts";
-import type { ObjectName, ResourceRef } from "../model/resource.ts";
-import { nameKey, resourceKey } from "../model/resource.ts";
+import { nameKey, type ObjectName, resourceKey, type ResourceRef } from "../model/resource.ts";
 import { FileRecordStore } from "../records/file-record-store.ts";
 import { createInventoryRecords } from "../records/inventory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
-import { SeenRecords } from "../records/seen-records.ts";
 import type { HistoryPort, InventoryPort, StatusPort } from "../reconcile/ports.ts";
-import { openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
+import { openStateDirectory, type StateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
 import { SeenKeeper } from "./seen-keeper.ts";
 
@@ -21,6 +18,8 @@ export interface OpenedStore {
   readonly history: HistoryPort | undefined;
   /** The store of feeds and logs. A dry run saves nothing in it. */
   readonly records: RecordStore;
+  /** Why statuses and events could not be written, one sentence each. */
+  readonly problems: readonly string[];
   /** Why the state directory can't be used any longer, in a sentence. */
   lost(): string | undefined;
   /** Every instance that has an inventory. */
@@ -29,8 +28,6 @@ export interface OpenedStore {
   hasOthers(objects: readonly ResourceRef[]): Promise<boolean>;
   /** Removes the stored data of all other objects, which are no longer declared. */
   keepOnly(objects: readonly ResourceRef[]): Promise<void>;
-  /** Why statuses and events could not be written, one sentence each. */
-  problems(): readonly string[];
   close(): Promise<void>;
 }
 
@@ -48,42 +45,55 @@ const problemsMax = 10;
 export async function openStore(
   options: StoreOptions,
 ): Promise<OpenedStore | { readonly ok: false; readonly problem: string; readonly isInUse?: true }> {
-  if (options.isDryRun) return dryStore(options);
-  const { stateDirectory: path, clock, command, onLost } = options;
-  const problems: string[] = [];
-  const onProblem = (problem: string): void => {
-    if (problems.length < problemsMax) problems.push(problem);
-  };
-  const opened = await openStateDirectory({ path, clock, command, onLost });
+  const { stateDirectory: path, clock, isDryRun } = options;
+  if (isDryRun) return storeIn(viewStateDirectory(path), clock, true);
+  const opened = await openStateDirectory({ ...options, path });
   if (!opened.ok) return opened;
-  const records = new FileRecordStore(opened.state);
-  const status = createStatusFiles({ state: opened.state, clock, onProblem });
+  const { state } = opened;
+  const store = storeIn(state, clock, false);
   // A plan needs no history.
   const { HistoryRecords } = await import("../records/history-records.ts");
   const { HistoryKeeper } = await import("./history-keeper.ts");
-  const history = new HistoryKeeper(new HistoryRecords(records, () => clock.nowMs()), clock, onProblem);
+  const history = new HistoryKeeper(new HistoryRecords(store.records, () => clock.nowMs()), clock, store.onProblem);
+  const close = async (): Promise<void> => {
+    await store.close();
+    await history.flush();
+    await state.release();
+  };
+  return { ...store, history, close };
+}
+
+function storeIn(state: StateDirectory, clock: Clock, isDryRun: boolean) {
+  const problems: string[] = [];
+  const onProblem = (problem: string): void => {
+    if (!isDryRun && problems.length < problemsMax) problems.push(problem);
+  };
+  const files = new FileRecordStore(state);
+  const records = isDryRun ? unsaved(files) : files;
+  // The stored status says which cache clears have finished; what a dry run finds stays in memory.
+  const written = createStatusFiles({ state, clock, onProblem });
   return {
-    ok: true,
+    ok: true as const,
     inventory: createInventoryRecords(records),
-    status,
+    status: isDryRun ? statusInMemory(written) : written,
+    seen: new SeenKeeper(records, onProblem),
+    history: undefined,
     records,
-    lost: () => opened.state.lost(),
-    seen: new SeenKeeper(new SeenRecords(records), onProblem),
-    history,
-    known: async () => await listed(records),
-    hasOthers: async (objects) => await status.hasOthers(objects),
-    keepOnly: async (objects) => {
-      const problem = await removeOtherFeeds(records, objects);
+    problems,
+    onProblem,
+    lost: () => state.lost(),
+    known: async () => {
+      const found = await files.list("Inventory");
+      return found.ok ? found.value : [];
+    },
+    hasOthers: async (objects: readonly ResourceRef[]) => !isDryRun && (await written.hasOthers(objects)),
+    keepOnly: async (objects: readonly ResourceRef[]) => {
+      const problem = await removeOtherFeeds(files, objects);
       if (problem !== undefined) onProblem(problem);
       // Last, because existing statuses indicate that there is something to remove.
-      await status.keepOnly(objects);
+      await written.keepOnly(objects);
     },
-    problems: () => problems,
-    close: async () => {
-      await status.flush();
-      await history.flush();
-      await opened.state.release();
-    },
+    close: async () => await written.flush(),
   };
 }
 
@@ -102,39 +112,20 @@ async function removeOtherFeeds(
   return undefined;
 }
 
-async function listed(records: FileRecordStore): Promise<readonly ObjectName[]> {
-  const found = await records.list("Inventory");
-  return found.ok ? found.value : [];
-}
-
-function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
-  const state = viewStateDirectory(stateDirectory);
-  const files = new FileRecordStore(state);
-  const records: RecordStore = {
+function unsaved(files: RecordStore): RecordStore {
+  return {
     load: async (key) => await files.load(key),
     save: async (_key, _text, revision) => ({ state: "Saved", revision }),
     remove: async () => undefined,
     placeOf: (key) => files.placeOf(key),
   };
-  // The stored status says which cache clears have finished; what the dry run finds stays in memory.
-  const written = createStatusFiles({ state, clock, onProblem: () => undefined });
+}
+
+function statusInMemory(written: Pick<StatusPort, "read">): StatusPort {
   const statuses = new Map<string, Readonly<Record<string, unknown>>>();
   return {
-    ok: true,
-    records,
-    inventory: createInventoryRecords(records),
-    status: {
-      read: (meta) => statuses.get(resourceKey(meta)) ?? written.read(meta),
-      write: async (meta, status) => void statuses.set(resourceKey(meta), status),
-      event: () => undefined,
-    },
-    lost: () => state.lost(),
-    seen: new SeenKeeper(new SeenRecords(records), () => undefined),
-    history: undefined,
-    known: async () => await listed(files),
-    hasOthers: async () => false,
-    keepOnly: async () => undefined,
-    problems: () => [],
-    close: async () => undefined,
+    read: (meta) => statuses.get(resourceKey(meta)) ?? written.read(meta),
+    write: async (meta, status) => void statuses.set(resourceKey(meta), status),
+    event: () => undefined,
   };
 }

@@ -4,31 +4,29 @@
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
+import type { SecretKeyRef } from "../model/declared-feed.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import { CacheClears } from "../clears/clears.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { previewInstance, reconcileInstance } from "../reconcile/converge/run.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { continuesOf } from "../model/continues.ts";
-import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
+import type { ReconcileObserver, StatusPort } from "../reconcile/ports.ts";
 import { reportFacts } from "../reconcile/converge/report.ts";
 import { DirectorySource } from "../source/directory/directory-source.ts";
 import type { EnvironmentKey } from "../source/directory/gather.ts";
 import type { Unattached } from "../source/directory/gather.ts";
-import { placeOfSource } from "../source/directory/snapshot.ts";
+import { type DirectorySnapshot, placeOfSource } from "../source/directory/snapshot.ts";
 import type { BlockBook } from "../blocks/block-book.ts";
-import { withAutoBlocks } from "../blocks/block-rules.ts";
-import { blockStatusFrom } from "../blocks/block-status.ts";
-import { withFeeds } from "../feeds/feed-source.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
-import { type BaseUrlPolicy, baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
-import type { FeedPolicy } from "../feeds/feed-fetcher.ts";
-import { InstanceController } from "./instance-controller.ts";
+import { type BaseUrlPolicy, connectionsOf } from "./base-url-policy.ts";
+import type { FeedPolicy, SecretValue } from "../feeds/feed-fetcher.ts";
+import { InstanceController } from "./controller.ts";
+import type { Feeds } from "./feeds.ts";
+import { portsOf } from "./ports.ts";
 import { safeStatusPort } from "./status-texts.ts";
-import type { StandaloneFeeds } from "./standalone-feeds.ts";
 import { type OpenedStore, openStore } from "./standalone-store.ts";
 import type { StoppingControl } from "./stopping.ts";
 import type { Permission } from "../waf/client.ts";
@@ -98,11 +96,9 @@ export class Standalone {
   readonly #source: DirectorySource;
   readonly #store: OpenedStore;
   readonly #wafClients: WafClients;
-  /** The declared objects with the entries of feeds. */
-  readonly #fed: SourcePort;
-  readonly #ports: ReconcilePorts;
+  readonly #ports: ReturnType<typeof portsOf>;
   readonly #changed = new ChangeSignal();
-  #feeds: StandaloneFeeds | undefined;
+  #feeds: Feeds | undefined;
   #blocks: BlockBook | undefined;
   #controller: InstanceController | undefined;
   /** Resolves when the first call of a WAF has ended. */
@@ -128,7 +124,6 @@ export class Standalone {
       permitRead: () => this.#mayCall(),
       onCall: () => this.#called.resolve(),
     });
-    this.#fed = this.#makeSource();
     this.#ports = this.#makePorts();
   }
 
@@ -166,7 +161,7 @@ export class Standalone {
 
   /** Why statuses or events could not be written, one sentence each. Nothing else depends on them. */
   problems(): readonly string[] {
-    return this.#store.problems();
+    return this.#store.problems;
   }
 
   /** The problems of each feed, in one or more sentences. */
@@ -265,51 +260,52 @@ export class Standalone {
     await this.#store.close();
   }
 
-  #makeSource(): SourcePort {
+  #makePorts(): ReturnType<typeof portsOf> {
     const source = this.#source;
-    const files: SourcePort = {
-      gather: async (name) => {
-        const gathered = await source.gather(name);
-        if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key, name);
-        return gathered;
-      },
-      confirm: async (name, how) => await source.confirm(name, how),
-      isSettled: () => source.isSettled(),
-      version: () => source.version() + (this.#feeds?.book.version() ?? 0),
-    };
-    return withFeeds(files, { view: (feed) => this.#feeds?.book.view(feed) });
-  }
-
-  #makePorts(): ReconcilePorts {
-    const { clock, random, observer, stopping, baseUrls, redactor, onEvent } = this.#options;
     const { inventory, history, status } = this.#store;
-    return {
-      source: withAutoBlocks(this.#fed, {
-        view: async (instance) => await (await this.#openBlocks()).view(instance),
-        version: (instance) => this.#blocks?.version(instance) ?? 0,
-      }),
-      inventory,
-      history,
-      // There is no finalizer, because a deleted file is gone immediately.
-      lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
-      openWaf: (instance, key) => this.#wafClients.open(instance, key),
-      newHooks: () => new CacheClears(),
-      status: safeStatusPort(status, redactor, onEvent),
-      statusOf: blockStatusFrom({ known: (instance) => this.#blocks?.known(instance) }),
+    const { clock, random, observer, redactor, onEvent, baseUrls, stopping } = this.#options;
+    return portsOf({
       clock,
       random,
       observer,
-      baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
-      stopping: stopping.stop,
-      abandon: stopping.abandon,
-    };
+      redactor,
+      baseUrls,
+      stopping,
+      inventory,
+      history,
+      declared: {
+        gather: async (name) => await source.gather(name),
+        confirm: async (name, how) => await source.confirm(name, how),
+        isSettled: () => source.isSettled(),
+        version: () => source.version() + (this.#feeds?.book.version() ?? 0),
+      },
+      feeds: { view: (feed) => this.#feeds?.book.view(feed) },
+      blocks: {
+        view: async (instance) => await (await this.#openBlocks()).view(instance),
+        version: (instance) => this.#blocks?.version(instance) ?? 0,
+        known: (instance) => this.#blocks?.known(instance),
+      },
+      // There is no finalizer, because a deleted file is gone immediately.
+      lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
+      openWaf: (instance, key) => this.#wafClients.open(instance, key),
+      status: safeStatusPort(status, redactor, onEvent),
+    });
   }
 
   /** The modules are loaded with the first declared feed, because most directories have none. */
-  async #openFeeds(): Promise<StandaloneFeeds | undefined> {
-    if (this.#feeds !== undefined || this.#source.snapshot().feeds.length === 0) return this.#feeds;
-    const { openStandaloneFeeds } = await import("./standalone-feeds.ts");
-    this.#feeds ??= openStandaloneFeeds(this.#options, this.#source, this.#store, this.#ports.status);
+  async #openFeeds(): Promise<Feeds | undefined> {
+    const source = this.#source;
+    if (this.#feeds !== undefined || source.snapshot().feeds.length === 0) return this.#feeds;
+    const { openFeeds } = await import("./feeds.ts");
+    const { observer: _observer, ...options } = this.#options;
+    this.#feeds ??= openFeeds({
+      ...options,
+      records: this.#store.records,
+      status: this.#ports.status,
+      readSecret: async (namespace, ref) => secretIn(source.snapshot(), namespace, ref),
+      // The author of the files owns all of them, and a plan shows every feed.
+      feeds: () => ({ used: source.snapshot().feeds, unused: [] }),
+    });
     return this.#feeds;
   }
 
@@ -335,13 +331,12 @@ export class Standalone {
     const { stop } = this.#options.stopping;
     await this.#whenDeclared("autoBlocks", stop);
     if (stop.aborted) return;
-    const { judgeLogs } = await import("./standalone-judging.ts");
+    const { judgeLogs } = await import("./log-controller.ts");
     const { LogRecords } = await import("../logs/log-records.ts");
     await judgeLogs(
       {
         ...this.#options,
         source: this.#source,
-        fed: this.#fed,
         ports: this.#ports,
         records: new LogRecords(this.#store.records),
         wafClients: this.#wafClients,
@@ -425,4 +420,14 @@ function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
   if (result.kind !== "Failed") return false;
   const { code } = result.fault;
   return !["BadApiKey", "MissingApiKey", "NotFound", "ContractBroken", "TooLarge"].includes(code);
+}
+
+function secretIn({ secrets }: DirectorySnapshot, namespace: string, { name, key }: SecretKeyRef): SecretValue {
+  const secretName = nameKey({ namespace, name });
+  const secret = secrets.get(secretName);
+  if (secret === undefined) return { ok: false, problem: `Secret ${secretName} is not in the directory: add it.` };
+  const value = secret.data.get(key);
+  return value === undefined
+    ? { ok: false, problem: `Secret ${secretName} has no key ${key}: add it.` }
+    : { ok: true, value };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { KeyedQueue } from "../../src/async/keyed-queue.ts";
 import { runWorkers } from "../../src/async/workers.ts";
-import type { WorkHandler, WorkResult } from "../../src/async/workers.ts";
+import type { NextRun, WorkHandler } from "../../src/async/workers.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
 
@@ -20,7 +20,7 @@ test("a settled key runs again at its wake time, and a stuck one only when it is
   const runs: string[] = [];
   const { time, clock, queue, stop, ended } = start(async (key, reasons) => {
     runs.push(`${time.nowMs} ${key} ${reasons.join()}`);
-    return key === "stuck" ? { kind: "Stuck" } : { kind: "Settled", wakeAtMs: clock.nowMs() + 10_000 };
+    return key === "stuck" ? {} : { wakeAtMs: clock.nowMs() + 10_000 };
   });
   queue.add("a", change);
   queue.add("stuck", change);
@@ -32,19 +32,15 @@ test("a settled key runs again at its wake time, and a stuck one only when it is
   await ended;
 });
 
-test("a failing key backs off, whether the handler reports the failure or throws it", async () => {
-  const results: (() => WorkResult)[] = [
-    () => ({ kind: "Retry" }),
-    () => {
-      throw new Error("thrown");
-    },
-    () => ({ kind: "Settled" }),
-    () => ({ kind: "Retry" }),
-  ];
+test("a key whose handler throws backs off, until the handler succeeds", async () => {
+  const fail = (): never => {
+    throw new Error("thrown");
+  };
+  const results: (() => NextRun)[] = [fail, fail, () => ({}), fail];
   const runs: string[] = [];
   const { time, queue, stop, ended } = start(async (_key, reasons) => {
     runs.push(`${time.nowMs} ${reasons.join()}`);
-    return results.shift()?.() ?? { kind: "Stuck" };
+    return results.shift()?.() ?? {};
   });
   queue.add("a", change);
   await time.advance(10_000);
@@ -60,7 +56,7 @@ test("work that yields goes to the tail of the queue", async () => {
   const { time, clock, queue, stop, ended } = start(async (key) => {
     runs.push(key);
     await clock.sleep(1);
-    return key === "long" && runs.length < 6 ? { kind: "Settled", wakeAtMs: clock.nowMs() } : { kind: "Settled" };
+    return key === "long" && runs.length < 6 ? { wakeAtMs: clock.nowMs() } : {};
   });
   for (const key of ["long", "b", "c"]) queue.add(key, { priority: "Resync", reason: "test" });
   await time.advance(100);
@@ -74,7 +70,7 @@ test("aborting notifies the handler, and ends the workers after it has returned"
   const { time, clock, queue, stop, ended } = start(async (_key, _reasons, signal) => {
     await clock.sleep(60_000, signal);
     seen.push(signal.aborted);
-    return { kind: "Settled" };
+    return {};
   });
   queue.add("a", change);
   queue.add("b", change);
@@ -100,7 +96,8 @@ test("no add is lost, no key runs twice at the same time, and no key waits longe
         startedAtMs.set(key, time.nowMs);
         await clock.sleep(Math.floor(random() * sliceMs));
         running.delete(key);
-        return random() < 0.3 ? { kind: "Retry" } : { kind: "Settled" };
+        if (random() < 0.3) throw new Error("thrown");
+        return {};
       },
       workers,
       random,
@@ -133,7 +130,7 @@ test("a key that failed with its own backoff runs again at that time, and counts
   const runs: string[] = [];
   const handle: WorkHandler<string> = async (_key, reasons) => {
     runs.push(`${time.nowMs} ${reasons.join()}`);
-    return runs.length === 1 ? { kind: "Failed", wakeAtMs: clock.nowMs() + 7_000 } : { kind: "Stuck" };
+    return runs.length === 1 ? { hasFailed: true, wakeAtMs: clock.nowMs() + 7_000 } : {};
   };
   const ended = runWorkers({ queue, clock, workers: 1, handle, signal: stop.signal });
   queue.add("a", change);

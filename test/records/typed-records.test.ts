@@ -13,7 +13,8 @@ import { historyLimits, HistoryRecords } from "../../src/records/history-records
 import { createInventoryRecords } from "../../src/records/inventory-records.ts";
 import { LogRecords, logTextLengthMax } from "../../src/logs/log-records.ts";
 import type { RecordStore } from "../../src/records/record-store.ts";
-import { SeenRecords } from "../../src/records/seen-records.ts";
+import { SeenKeeper } from "../../src/app/seen-keeper.ts";
+import type { RunFacts } from "../../src/reconcile/facts.ts";
 import { aFeed, aReading, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
 import { addresses } from "../support/builders/declare.ts";
 import { MemoryRecords } from "./memory-records.ts";
@@ -294,15 +295,29 @@ describe("The lists of the last run", () => {
     domain: "shop.example",
     lists: { blocklist: new Set(["192.0.2.1", "192.0.2.2"] as Entry[]), allowlist: new Set() },
   };
+  const declared = { blocklist: new Map([...seen.lists.blocklist.keys(), "192.0.2.3"].map((entry) => [entry, 0])) };
+  const facts = {
+    desired: { lists: { ...declared, allowlist: new Map() } },
+    observed: seen,
+  } as unknown as RunFacts;
+  const unexpected = (problem: string): never => {
+    throw new Error(problem);
+  };
+  /** What the next command finds. */
+  const takenFrom = async (store: RecordStore) => {
+    const keeper = new SeenKeeper(store, unexpected);
+    await keeper.take([main]);
+    return keeper.memoryOf(main).lastSeen;
+  };
 
   test("are kept for the next command, and dropped before anything is written", async () => {
-    const records = new SeenRecords(openStore());
-    expect(await records.read(main)).toBeUndefined();
-    expect(await records.forget(main)).toBeUndefined();
-    for (let run = 0; run < 2; run += 1) expect(await records.write(main, seen)).toBeUndefined();
-    expect(await records.read(main)).toStrictEqual(seen);
-    expect(await records.forget(main)).toBeUndefined();
-    expect(await records.read(main)).toBeUndefined();
+    const store = openStore();
+    expect(await takenFrom(store)).toBeUndefined();
+    const keeper = new SeenKeeper(store, unexpected);
+    keeper.note(main, { result: { kind: "Done" }, facts });
+    for (let run = 0; run < 2; run += 1) await keeper.putBack();
+    expect(await takenFrom(store)).toMatchObject(seen);
+    expect(await takenFrom(store)).toBeUndefined();
   });
 
   test.each([
@@ -313,6 +328,6 @@ describe("The lists of the last run", () => {
     '{"domain":"shop.example","blocklist":["192.0.2.1 x"],"allowlist":[]}',
     '{"domain":"shop.example","blocklist":[],"allowlist":{}}',
   ])("are unknown if the record is damaged: %j", async (text) => {
-    expect(await new SeenRecords(damagedStore(text)).read(main)).toBeUndefined();
+    expect(await takenFrom(damagedStore(text))).toBeUndefined();
   });
 });

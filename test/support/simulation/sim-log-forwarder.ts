@@ -1,5 +1,5 @@
 // Log forwarding in one process of a simulation: the real controller, with ports to the simulated world.
-import { LogForwardingController } from "../../../src/app/log-forwarding-controller.ts";
+import { LogController } from "../../../src/app/log-controller.ts";
 import type { Clock } from "../../../src/async/clock.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
@@ -24,9 +24,9 @@ interface ForwarderParts {
 
 const shop = "edge/shop";
 
-export function logForwarder(world: SimWorld, process: SimProcess, parts: ForwarderParts): LogForwardingController {
+export function logForwarder(world: SimWorld, process: SimProcess, parts: ForwarderParts): LogController {
   const { clock } = parts;
-  return new LogForwardingController({
+  return new LogController({
     startRun: (instance) => {
       return {
         ports: portsOf(world, process, parts),

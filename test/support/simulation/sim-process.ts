@@ -2,8 +2,8 @@
 // simulated world. The process may be killed before and after every call of a port: then it never continues.
 import { CacheClears } from "../../../src/clears/clears.ts";
 import { FeedLoop } from "../../../src/feeds/feed-loop.ts";
-import { InstanceController } from "../../../src/app/instance-controller.ts";
-import type { LogForwardingController } from "../../../src/app/log-forwarding-controller.ts";
+import { InstanceController } from "../../../src/app/controller.ts";
+import type { LogController } from "../../../src/app/log-controller.ts";
 import type { Clock } from "../../../src/async/clock.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
@@ -59,7 +59,7 @@ export class SimProcess {
   readonly #book: FeedBook;
   readonly #feeds: FeedLoop;
   readonly #blocks: BlockBook;
-  readonly #logs: LogForwardingController;
+  readonly #logs: LogController;
   ended = false;
 
   constructor(world: SimWorld, id: number, seen: number, wallOffsetMs: number) {

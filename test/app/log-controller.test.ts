@@ -1,6 +1,6 @@
 // The metrics of log forwarding: runs by result, and retries after failures.
 import { expect, test } from "@jest/globals";
-import { LogForwardingController } from "../../src/app/log-forwarding-controller.ts";
+import { LogController } from "../../src/app/log-controller.ts";
 import type { WafFault } from "../../src/model/waf-result.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { instanceName } from "../support/builders/declare.ts";
@@ -20,7 +20,7 @@ async function stage({ fault, baseUrlObjection }: Options = {}) {
   const { clock, stopping: stop } = world;
   const metrics = createMetrics({ version: "1", withProcess: false });
   const reasonsOfRuns: (readonly string[])[] = [];
-  const controller = new LogForwardingController({
+  const controller = new LogController({
     startRun: (_instance, reasons) => {
       reasonsOfRuns.push(reasons);
       return { ports: world.ports() };

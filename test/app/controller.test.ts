@@ -1,6 +1,6 @@
 // When an instance is reconciled (after changes, at scheduled times, and with backoff after failures), and the metrics of the runs.
 import { describe, expect, test } from "@jest/globals";
-import { InstanceController, turnMsMax, turnWritesMax } from "../../src/app/instance-controller.ts";
+import { InstanceController, turnMsMax, turnWritesMax } from "../../src/app/controller.ts";
 import type { ObjectName } from "../../src/model/resource.ts";
 import { nameKey } from "../../src/model/resource.ts";
 import type { RunResult } from "../../src/reconcile/run-result.ts";
