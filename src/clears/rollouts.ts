@@ -76,9 +76,12 @@ export function decideRollouts(
   return { records: isSame ? records : next, pending, dueMs: pending.length === 0 ? undefined : dueMs };
 }
 
-/** A rollout that was complete when the workload was first seen needs no clear; one in progress does. */
+/**
+ * A rollout that was complete when the workload was first seen needs no clear; one in progress does. A changed annotation, such as
+ * the consent of another namespace, is no rollout, but looks like one until the controller has observed it.
+ */
 function recordOf({ workload, rollout }: WorkloadSight, known: RolloutRecord | undefined): RolloutRecord | undefined {
-  if (rollout === undefined) return known;
+  if (rollout === undefined || rollout.isUnobserved === true) return known;
   if (known === undefined) {
     return { workload: workloadKey(workload), handled: rollout.isComplete ? rollout.id : "", clearedAtMs: undefined };
   }

@@ -5,6 +5,8 @@ export interface Rollout {
   /** `uid/revision`: another one with each rollout, but not when the workload is only scaled. */
   readonly id: string;
   readonly isComplete: boolean;
+  /** The controller has not observed the last change of the object, so it is unknown whether a rollout follows. */
+  readonly isUnobserved?: true;
 }
 
 /** A workload at one moment. */

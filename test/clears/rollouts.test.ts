@@ -174,11 +174,15 @@ class Looker {
 }
 
 const unseen: WorkloadSight = { ...aSight(), rollout: undefined, message: "There is no Deployment web." };
+const changed = (revision: number): WorkloadSight => aSight(revision, { isComplete: false, isUnobserved: true });
 const begun = (revision: number): WorkloadSight => aSight(revision, { isComplete: false });
 
 test.each([
   ["that was complete when first seen clears nothing", [aSight(1), aSight(1)], 0],
   ["that was in progress when first seen clears when it is complete", [begun(1), aSight(1)], 1],
+  ["that was complete when first seen, after a change that is none, clears nothing", [changed(1), aSight(1)], 0],
+  ["whose change was seen before its controller saw it clears", [changed(1), begun(2), aSight(2)], 1],
+  ["is still the same while an annotation is changed", [aSight(1), changed(1), aSight(1)], 0],
   ["clears once when it is complete", [aSight(1), begun(2), begun(2), aSight(2), aSight(2)], 1],
   ["clears even if its beginning was not seen", [aSight(1), aSight(2)], 1],
   ["is still the same while its workload is scaled", [aSight(1), begun(1), aSight(1)], 0],

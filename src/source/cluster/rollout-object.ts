@@ -16,6 +16,7 @@ export type WorkloadKind = WorkloadRef["kind"];
 export const clearsCacheOfAnnotation = `${apiGroup}/clears-cache-of`;
 
 const consentsMax = 32;
+const unobserved = "The workload's controller has not observed the change yet.";
 export const exceededDeadline = "The rollout has exceeded its progress deadline.";
 
 export function typeOfWorkload(kind: WorkloadKind): ResourceType {
@@ -35,7 +36,11 @@ export function slimWorkload(kind: WorkloadKind, object: KubeObject): WorkloadOb
   const message = waitsFor(kind, object);
   return {
     metadata: { namespace, name, uid, resourceVersion },
-    rollout: { id: `${uid}/${revisionOf(kind, object)}`, isComplete: message === "" },
+    rollout: {
+      id: `${uid}/${revisionOf(kind, object)}`,
+      isComplete: message === "",
+      ...(message === unobserved ? { isUnobserved: true } : {}),
+    },
     message,
     consents: consents.map((text) => text.trim()).filter((text) => text !== ""),
   };
@@ -72,7 +77,7 @@ function waitsFor(kind: WorkloadKind, object: KubeObject): string {
   }
   const observed = count("observedGeneration");
   if (observed < (object.metadata.generation ?? 0) || (kind === "StatefulSet" && observed === 0)) {
-    return "The workload's controller has not observed the change yet.";
+    return unobserved;
   }
   const conditions = fieldOf(object, "status", "conditions");
   const isLate = (condition: unknown): boolean => fieldOf(condition, "reason") === "ProgressDeadlineExceeded";

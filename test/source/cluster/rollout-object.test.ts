@@ -76,7 +76,7 @@ describe("A rollout is judged as by kubectl rollout status", () => {
     ["a DaemonSet with too few updated pods", "DaemonSet", { ...daemonPods, updatedNumberScheduled: 2 }, "Progressing"],
     ["a DaemonSet with unavailable pods", "DaemonSet", { ...daemonPods, numberAvailable: 2 }, "Progressing"],
     ["a DaemonSet that is updated by deletion", "DaemonSet", { ...daemonPods, type: "OnDelete" }, "Progressing"],
-  ] as const)("%s", (_title, kind, parts, state) => {
+  ] as const)("%s", (title, kind, parts, state) => {
     const { generation, ...status } = parts;
     const {
       wanted = 3,
@@ -86,6 +86,7 @@ describe("A rollout is judged as by kubectl rollout status", () => {
     const spec = { replicas: wanted, updateStrategy: { type, rollingUpdate: { partition } } };
     const { rollout, message } = slimWorkload(kind, anObject({ generation, spec, status }));
     expect(rollout.isComplete).toBe(state === "Complete");
+    expect(rollout.isUnobserved).toBe(/not observed|never observed/.test(title) ? true : undefined);
     expect(message).toMatch(rollout.isComplete ? /^$/ : /^[A-Z0-9].*\.$/);
   });
 });
