@@ -76,8 +76,17 @@ export function showsSame(cached: Gathered, read: Gathered): boolean {
   return cached === read || versionsIn(cached) === versionsIn(read);
 }
 
-function versionsIn({ instance, rules, origins, cacheClears }: Gathered): string {
-  const objects = [instance, ...rules.map(({ rule }) => rule), ...origins, ...cacheClears];
+function versionsIn({
+  instance,
+  rules,
+  origins,
+  cacheClears,
+  autoBlocks = [],
+  brokenReferences,
+  invalidObjects,
+}: Gathered): string {
+  const broken = [...(brokenReferences?.objects.values() ?? [])].map(({ declared }) => declared);
+  const objects = [instance, ...rules.map(({ rule }) => rule), ...origins, ...cacheClears, ...autoBlocks, ...broken];
   const versions = objects.map((object) => {
     const { uid, generation, annotations, deleting } = object.meta;
     // Objects in a directory have no versions, so their content is compared.
@@ -85,7 +94,8 @@ function versionsIn({ instance, rules, origins, cacheClears }: Gathered): string
     return JSON.stringify([resourceKey(object.meta), uid, generation, annotations, deleting]);
   });
   const texts = rules.flatMap((rule) => rule.texts.map((text) => JSON.stringify(text)));
-  return [...versions, ...texts].toSorted().join("\n");
+  const invalid = [...(invalidObjects ?? [])].map((fault) => JSON.stringify(fault));
+  return [...versions, ...texts, ...invalid].toSorted().join("\n");
 }
 
 /** False if the entries of a deleted instance must stay, because the instance was changed after its deletion. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { showsSame } from "../../../src/reconcile/converge/view.ts";
+import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
 import { anInstance, blocking } from "../../support/builders/declare.ts";
 import { gathered } from "../../support/builders/gathered.ts";
 
@@ -12,6 +13,21 @@ describe("A cache matches a fresh read", () => {
   test("if every object has the same version", () => {
     expect(showsSame(inCluster(1, ["192.0.2.1"]), inCluster(1, ["192.0.2.1"]))).toBe(true);
     expect(showsSame(inCluster(1, ["192.0.2.1"]), inCluster(2, ["192.0.2.1"]))).toBe(false);
+  });
+
+  test("if it also has the objects that are remembered, or cause entries of their own", () => {
+    const cached = inCluster(1, ["192.0.2.1"]);
+    const { rule: declared } = blocking("lost", ["192.0.2.2"], { meta: { uid: "b" } });
+    const broken = { declared, problem: "There is no WafInstance edge/shpo.", place: "" };
+    const brokenReferences = { objects: new Map([["WafIpRule edge/lost", broken]]), existing: undefined };
+    for (const more of [
+      { brokenReferences },
+      { invalidObjects: new Map([["WafIpRule edge/lost", "It has an unknown field."]]) },
+      { autoBlocks: [anAutoBlock()] },
+    ]) {
+      expect(showsSame(cached, { ...cached, ...more })).toBe(false);
+      expect(showsSame({ ...cached, ...more }, { ...cached, ...more })).toBe(true);
+    }
   });
 
   test("in a folder, where objects have no versions, only if their content is the same", () => {
