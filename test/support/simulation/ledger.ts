@@ -514,13 +514,13 @@ export class Ledger {
       }
       for (const [entry, record] of after.entries[list]) {
         const former = before.entries[list].get(entry);
-        const isBack = seen[list]?.has(entry) !== true || this.#isAdopted(entry, gathered);
+        const isBack = seen[list]?.has(entry) !== true || this.#isAdopted(list, entry, gathered);
         if (former !== undefined && !isGoing && !isBack && forgetsRetention(former, record, rules))
           this.violation(`A deleted rule retains ${entry} on the ${list}, and the inventory forgot it`);
         if (former !== undefined || !this.#owners[list].has(entry)) continue;
         // Only entries that the process has seen are adopted: for others, the response to its call shows whether they existed.
         if (seen[list]?.has(entry) !== true) this.#owners[list].set(entry, "Recorded");
-        else if (this.#isAdopted(entry, gathered)) this.#owners[list].set(entry, "Ours");
+        else if (this.#isAdopted(list, entry, gathered)) this.#owners[list].set(entry, "Ours");
       }
     }
     const origins = new Set(gathered?.origins.map(({ meta }) => nameKey(meta)));
@@ -554,11 +554,13 @@ export class Ledger {
     }
   }
 
-  #isAdopted(entry: Entry, gathered: Gathered | undefined): boolean {
+  #isAdopted(list: ListName, entry: Entry, gathered: Gathered | undefined): boolean {
     if (gathered === undefined) return false;
-    return gathered.rules.some(
-      (rule) => rule.rule.meta.annotations["wafsync.dev/adopt"] === "true" && writtenForRule(gathered, rule).has(entry),
-    );
+    const adopting = gathered.rules.filter(({ rule }) => rule.meta.annotations["wafsync.dev/adopt"] === "true");
+    return adopting.some((rule) => {
+      const written = writtenForRule(gathered, rule);
+      return written.has(entry) || isMergedFrom(gathered, list, entry, written);
+    });
   }
 }
 
