@@ -66,6 +66,8 @@ export const featureMutations: readonly Mutation[] = [
     "setting the clock back delays no clear for a rollout": ".filter((atMs) => atMs <= nowMs); → ;",
     "a rollout that has started causes a clear even if it is rolled back":
       'return hasBegun ? { ...known, handled: "" } : known; → return known;',
+    "a change of a workload that its controller has not observed causes no clear":
+      " || rollout.isUnobserved === true) return known; → ) return known;",
     "scaling a workload causes no clear": "known.handled !== rollout.id && !rollout.isComplete; → !rollout.isComplete;",
   }),
   ...breaks("src/clears/cache-clear.ts", "test/clears/cache-clear.test.ts", {
