@@ -4,15 +4,14 @@ import type { Condition } from "../api/conditions.ts";
 import { findCondition, formatTime } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
+import type { EntryOwners } from "../model/entry-owners.ts";
 import { lastDeclaredBy } from "../model/entry-owners.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../model/rule-id.ts";
 import { asSentence } from "../model/sentence.ts";
-import type { DriftedEntry } from "../plan/instance/drift.ts";
 import { progressText, ruleProgress } from "../plan/instance/progress.ts";
-import type { UnmanagedEntry } from "../plan/instance/unmanaged.ts";
 import { findUnmanaged } from "../plan/instance/unmanaged.ts";
 import { faultsIn } from "../plan/lists/compiled-rule.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
@@ -49,44 +48,21 @@ export interface EntryView {
   readonly place: string;
 }
 
-export interface InstanceView {
-  readonly namespace: string;
-  readonly name: string;
-  /** The place of its declaration: `waf.yaml:1`. */
-  readonly place: string;
-  readonly domain: string | undefined;
-  readonly primaryOrigin: string | undefined;
-  /** `Done`, or the result otherwise. */
-  readonly end: string;
-  readonly trouble: string | undefined;
-  readonly added: number;
-  readonly removed: number;
+/** One instance, after a run or a preview. */
+export type InstanceView = ReturnType<typeof viewInstance> & {
   /** How many times the command cleared the cache; absent if the command does not count clears. */
   readonly cleared?: number;
   /** The added, removed and adopted entries by rule, one sentence each; absent if the command does not collect them. */
   readonly changes?: readonly string[];
-  /** Entries that became managed without a call. */
-  readonly adopted: number;
-  /** Problems that do not stop the run. */
-  readonly warnings: readonly string[];
-  readonly lists: RunFacts["lists"];
-  readonly operations: readonly OperationView[];
-  readonly held: readonly OperationView[];
-  readonly approve: string | undefined;
-  /** Writes that the API refused. */
-  readonly refused: readonly DifferenceView[];
-  /** Changes that must wait for an external event. */
-  readonly waiting: readonly DifferenceView[];
-  /** Declared entries that another writer added: they stay on the WAF when no rule declares them any longer. */
-  readonly unmanaged: readonly DifferenceView[];
-  /** Entries and origins that are not applied: refused by the API, or by wafsync itself. */
-  readonly rejectedCount: number;
-  /** How many entries another writer removed, which the run adds again. */
-  readonly driftCount: number;
-  readonly objects: readonly ObjectView[];
-}
+};
 
 type Status = Readonly<Record<string, unknown>>;
+
+interface Reported {
+  readonly conditions?: readonly Condition[];
+  readonly rejected?: readonly Omit<EntryView, "place">[];
+  readonly entries?: { readonly rejected?: number };
+}
 
 /** The information that a view needs in addition to the facts of a run. */
 export interface ObjectLook {
@@ -96,51 +72,52 @@ export interface ObjectLook {
 }
 
 /** @param pendingClears Cache clears that a run would handle, before all other calls. */
-export function viewInstance(
-  facts: RunFacts,
-  look: ObjectLook,
-  pendingClears: readonly DeclaredCacheClear[] = [],
-): InstanceView {
-  const { meta } = facts.gathered.instance;
-  const { plan, observed } = facts;
+export function viewInstance(facts: RunFacts, look: ObjectLook, pendingClears: readonly DeclaredCacheClear[] = []) {
+  const { gathered, desired, plan, observed, result, done, lists } = facts;
+  const { meta } = gathered.instance;
   const progress = rulesProgress(facts);
-  const metas = [
+  const metas: readonly ResourceMeta[] = [
     meta,
-    ...facts.desired.rules.map(({ rule }) => rule.meta),
-    ...facts.desired.compiledOrigins.map(({ origin }) => origin.meta),
-    ...facts.gathered.cacheClears.map((clear) => clear.meta),
+    ...desired.rules.map(({ rule }) => rule.meta),
+    ...desired.compiledOrigins.map(({ origin }) => origin.meta),
+    ...gathered.cacheClears.map((clear) => clear.meta),
   ];
   return {
     namespace: meta.namespace,
     name: meta.name,
+    /** The place of its declaration: `waf.yaml:1`. */
     place: meta.location,
     domain: observed?.domain,
     primaryOrigin: observed?.primaryOrigin,
-    end: facts.result === undefined ? "Running" : facts.result.kind,
+    /** `Done`, or the result otherwise. */
+    end: result?.kind ?? "Running",
     trouble: troubleOf(facts)?.message,
-    added: facts.done.added + facts.done.originsAdded,
-    removed: facts.done.removed + facts.done.originsRemoved,
-    adopted: facts.done.adopted,
+    added: done.added + done.originsAdded,
+    removed: done.removed + done.originsRemoved,
+    /** Entries that became managed without a call. */
+    adopted: done.adopted,
+    /** Problems that do not stop the run. */
     warnings: [unrecordedMessage(facts) ?? "", keptMessage(facts)].filter((warning) => warning !== ""),
-    lists: facts.lists,
+    lists,
     operations: viewOperations(facts, pendingClears),
     held: viewHeld(facts),
     approve: plan?.held?.hash,
+    /** Writes that the API refused, and that are not retried for now. */
     refused: viewRefused(facts),
+    /** Changes that must wait for an external event. */
     waiting: viewWaiting(facts),
+    /** Declared entries that another writer added: they stay on the WAF when no rule declares them any longer. */
     unmanaged: viewUnmanaged(facts),
+    /** Entries and origins that are not applied: refused by the API, or by wafsync itself. */
     rejectedCount: countRejected(facts),
+    /** How many entries another writer removed, which the run adds again. */
     driftCount: facts.drift.filter(({ change }) => change === "Vanished").length,
     objects: metas.map((object) => viewObject(object, look, progress)),
   };
 }
 
 /** The view for a command that exits after this run, so that nothing is retried. */
-export function viewResult(
-  facts: RunFacts,
-  look: ObjectLook,
-  pendingClears: readonly DeclaredCacheClear[] = [],
-): InstanceView {
+export function viewResult(...[facts, look, pendingClears]: Parameters<typeof viewInstance>): InstanceView {
   const view = viewInstance(facts, look, pendingClears);
   if (facts.result?.kind !== "Failed") return view;
   const { fault } = facts.result;
@@ -163,10 +140,6 @@ function rulesProgress({ desired, observed, plan, inventory }: RunFacts): Readon
   );
 }
 
-function isRuleKind(kind: ResourceMeta["kind"]): boolean {
-  return kind === "WafIpRule" || kind === "WafAutoBlock";
-}
-
 function countRejected({ desired, plan }: RunFacts): number {
   const bySelf = desired.rules.reduce((count, { rejected }) => count + faultsIn(rejected).length, 0);
   const origins = desired.compiledOrigins.filter(({ verdict }) => verdict !== "Accepted").length;
@@ -174,81 +147,73 @@ function countRejected({ desired, plan }: RunFacts): number {
 }
 
 function viewObject(meta: ResourceMeta, look: ObjectLook, rules: ReadonlyMap<string, string>): ObjectView {
-  const status = look.readStatus(meta);
-  const conditions = (status?.["conditions"] ?? []) as readonly Condition[];
+  const { kind, namespace, name, location: place } = meta;
+  const status = look.readStatus(meta) ?? {};
+  const { conditions = [], rejected: items = [], entries } = status as Reported;
   const ready = findCondition(conditions, "Ready");
   const accepted = findCondition(conditions, "Accepted");
   const isAccepted = accepted?.status !== "False";
   const deciding = isAccepted || ready?.status === "False" ? ready : accepted;
-  const items = (status?.["rejected"] ?? []) as readonly Omit<EntryView, "place">[];
+  const counted = kind === "WafIpRule" || kind === "WafAutoBlock" ? rules.get(ruleIdOf(meta)) : undefined;
+  const progress = counted ?? progressOf(status);
+  const { reason = "", message = "" } = deciding ?? {};
   const rejected = items.map((item) => ({ ...item, place: look.placeOf(meta, item.source) }));
-  const counts = (status?.["entries"] ?? {}) as { readonly rejected?: number };
-  const counted = isRuleKind(meta.kind) ? rules.get(ruleIdOf(meta)) : undefined;
-  const progress = counted ?? status?.["progress"] ?? status?.["state"] ?? status?.["lastTrigger"];
-  return {
-    kind: meta.kind,
-    namespace: meta.namespace,
-    name: meta.name,
-    progress: typeof progress === "string" ? progress : "",
-    ready: ready?.status ?? "Unknown",
-    reason: deciding?.reason ?? "",
-    message: deciding?.message ?? "",
-    place: meta.location,
-    isAccepted,
-    rejectedCount: counts.rejected ?? rejected.length,
-    rejected,
-  };
+  const rejectedCount = entries?.rejected ?? rejected.length;
+  const state = { progress, ready: ready?.status ?? "Unknown", reason, message };
+  return { kind, namespace, name, ...state, place, isAccepted, rejectedCount, rejected };
 }
 
-export interface OperationView {
-  readonly operation: Operation["kind"] | "Adopt" | "ClearCache";
+/** The state of an origin, or the last handled trigger of a cache clear, as reported. */
+function progressOf({ progress, state, lastTrigger }: Status): string {
+  const reported = progress ?? state ?? lastTrigger;
+  return typeof reported === "string" ? reported : "";
+}
+
+/** A difference from the declared state that this plan does not correct. */
+export interface DifferenceView {
   readonly target: string;
   readonly value: string;
   readonly reason: string;
 }
 
-type Held = NonNullable<NonNullable<RunFacts["plan"]>["held"]>;
-
-/** A difference from the declared state that this plan does not correct. */
-export type DifferenceView = Omit<OperationView, "operation">;
+export interface OperationView extends DifferenceView {
+  readonly operation: Operation["kind"] | "Adopt" | "ClearCache";
+}
 
 /** In the order of execution: one cache clear for all pending ones, adoptions without a call, then the writes. */
-export function viewOperations(facts: RunFacts, pendingClears: readonly DeclaredCacheClear[]): OperationView[] {
-  const { plan, drift, gathered } = facts;
+function viewOperations(
+  { plan, drift, gathered }: RunFacts,
+  pendingClears: readonly DeclaredCacheClear[],
+): OperationView[] {
   const drifted = new Map(drift.map(({ list, entry, change }) => [`${list} ${entry}`, change]));
-  const why = gathered.instance.suspend ? "the instance is suspended" : "the policy is Observe";
-  const observedOnly = (plan?.observedOnly ?? []).map((operation) => viewOperation(operation, drifted));
+  const view = (operation: Operation): OperationView => viewOperation(operation, drifted);
+  const off = `not written, because ${gathered.instance.suspend ? "the instance is suspended" : "the policy is Observe"}`;
   return [
     ...pendingClears.map(viewClear),
     ...(plan?.adoptions ?? []).map(viewAdoption),
-    ...(plan?.operations ?? []).map((operation) => viewOperation(operation, drifted)),
-    ...observedOnly.map((view) => ({ ...view, reason: `${view.reason}; not written, because ${why}` })),
+    ...(plan?.operations ?? []).map(view),
+    ...(plan?.observedOnly ?? []).map(view).map((one) => ({ ...one, reason: `${one.reason}; ${off}` })),
   ];
 }
 
-type Drifted = ReadonlyMap<string, DriftedEntry["change"]>;
-
-function viewOperation(operation: Operation, drifted: Drifted): OperationView {
+function viewOperation(
+  operation: Operation,
+  drifted: ReadonlyMap<string, RunFacts["drift"][number]["change"]>,
+): OperationView {
   const { kind, reason } = operation;
   if (kind === "AddOrigin" || kind === "RemoveOrigin") {
     return { operation: kind, target: `${operation.type.toLowerCase()} origin`, value: operation.host, reason };
   }
-  const change = drifted.get(`${operation.list} ${operation.entry}`);
+  const { list: target, entry } = operation;
+  const change = drifted.get(`${target} ${entry}`);
   if (kind === "RemoveEntry") {
     const again = change === "Reappeared" ? "removed before and added again by another writer; " : "";
-    return { operation: kind, target: operation.list, value: operation.spelling, reason: `${again}${reason}` };
+    return { operation: kind, target, value: operation.spelling, reason: `${again}${reason}` };
   }
-  return {
-    operation: kind,
-    target: operation.list,
-    value: operation.entry,
-    reason: change === "Vanished" ? driftReason(operation.rules) : reason,
-  };
-}
-
-function driftReason(rules: readonly string[]): string {
-  const also = rules.length < 2 ? "" : ` and ${rules.length - 1} more`;
-  return `was removed by another writer and will be added again for ${ruleLabel(rules[0] ?? "")}${also}`;
+  const [first = "", ...others] = operation.rules;
+  const also = others.length === 0 ? "" : ` and ${others.length} more`;
+  const again = `was removed by another writer and will be added again for ${ruleLabel(first)}${also}`;
+  return { operation: kind, target, value: entry, reason: change === "Vanished" ? again : reason };
 }
 
 function viewAdoption({ list, entry, rules }: Adoption): OperationView {
@@ -262,47 +227,40 @@ function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
 }
 
 /** Removals on hold, each with its reason. */
-export function viewHeld({ plan }: RunFacts): OperationView[] {
-  const views: OperationView[] = [];
-  for (const list of ["blocklist", "allowlist"] as const) {
-    for (const removal of plan?.held?.removals[list] ?? []) {
-      views.push({
-        operation: "RemoveEntry",
-        target: list,
-        value: removal.entry,
-        reason: whyOnHold(removal, plan?.held),
-      });
-    }
-  }
-  for (const removal of plan?.held?.origins ?? []) {
-    views.push({
-      operation: "RemoveOrigin",
+function viewHeld({ plan }: RunFacts): OperationView[] {
+  const { obstacle, removals, origins = [] } = plan?.held ?? {};
+  const why = asSentence(obstacle?.reason ?? "the guards of the instance allow fewer removals at once");
+  const reasonOf = (owners: EntryOwners): string =>
+    `${["on hold", lastDeclaredBy(owners)].filter((part) => part !== "").join(", ")}: ${why}`;
+  return [
+    ...listNames.flatMap((target) =>
+      (removals?.[target] ?? []).map(({ entry: value, owners }) => ({
+        operation: "RemoveEntry" as const,
+        target,
+        value,
+        reason: reasonOf(owners),
+      })),
+    ),
+    ...origins.map(({ host: value, owners }) => ({
+      operation: "RemoveOrigin" as const,
       target: "origin",
-      value: removal.host,
-      reason: whyOnHold(removal, plan?.held),
-    });
-  }
-  return views;
+      value,
+      reason: reasonOf(owners),
+    })),
+  ];
 }
 
-function whyOnHold({ owners }: Pick<Held["origins"][number], "owners">, held: Held | undefined): string {
-  const why = held?.obstacle?.reason ?? "the guards of the instance allow fewer removals at once";
-  return `${["on hold", lastDeclaredBy(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
-}
-
-/** Writes that the API rejected, and that are not retried for now. */
-export function viewRefused({ plan }: RunFacts): DifferenceView[] {
+function viewRefused({ plan }: RunFacts): DifferenceView[] {
   if (plan === undefined) return [];
   const entries = [...plan.refusals].map(([key, { message }]) => {
     // `blocklist +192.0.2.1`
-    const space = key.indexOf(" ");
-    const isRemoval = key[space + 1] === "-";
-    return { target: key.slice(0, space), value: key.slice(space + 2), reason: refusedReason(isRemoval, message) };
+    const { target = "", sign = "", value = "" } = /^(?<target>\S*) (?<sign>.)(?<value>.*)$/.exec(key)?.groups ?? {};
+    return { target, value, reason: refusedReason(sign === "-", message) };
   });
-  const origins = [...plan.origins.refused].map(([host, { operation, message }]) => {
+  const origins = [...plan.origins.refused].map(([value, { operation, message }]) => {
     const isRemoval = operation.startsWith("origins -");
-    const hint = isRemoval ? "" : ` ${adoptHint}`;
-    return { target: "origin", value: host, reason: `${refusedReason(isRemoval, message)}${hint}` };
+    const reason = `${refusedReason(isRemoval, message)}${isRemoval ? "" : ` ${adoptHint}`}`;
+    return { target: "origin", value, reason };
   });
   return [...entries, ...origins];
 }
@@ -311,46 +269,35 @@ function refusedReason(isRemoval: boolean, message: string): string {
   return `the API refused to ${isRemoval ? "remove" : "add"} it: ${asSentence(message)}`;
 }
 
-/** Changes that must wait: until another origin becomes the primary, another writer stops, or the list has room. */
-export function viewWaiting({ plan }: RunFacts): DifferenceView[] {
-  const origins = (plan?.origins.waitingForPrimary ?? []).map((value) => ({
-    target: "origin",
-    value,
-    reason: "is the primary origin, and stays until another host becomes the primary",
-  }));
-  const contested = (plan?.contested ?? []).map(({ list, entry, untilMs }) => ({
-    target: list,
-    value: entry,
-    reason: `another writer keeps reverting it: corrections are paused until ${formatTime(untilMs)}`,
-  }));
-  const leftOut = listNames.flatMap((target) => {
-    const until = (plan?.lists[target].held ?? 0) > 0 ? ": removals on hold would make room" : "";
-    const reason = `the list has no room for it (spec.${target}.maxEntries of the instance)${until}`;
-    return [...(plan?.leftOut[target] ?? [])].map((value) => ({ target, value, reason }));
-  });
-  const removals = listNames.flatMap((target) =>
-    (plan?.waiting[target] ?? []).map((value) => ({
-      target,
-      value,
-      reason: "is not removed, because the API refuses an entry that shares addresses with it",
+/** Until another origin becomes the primary, another writer stops, or the list has room. */
+function viewWaiting({ plan }: RunFacts): DifferenceView[] {
+  if (plan === undefined) return [];
+  const all = (target: string, values: Iterable<string>, reason: string): DifferenceView[] =>
+    [...values].map((value) => ({ target, value, reason }));
+  const stays = "is the primary origin, and stays until another host becomes the primary";
+  const shares = "is not removed, because the API refuses an entry that shares addresses with it";
+  return [
+    ...all("origin", plan.origins.waitingForPrimary, stays),
+    ...plan.contested.map(({ list, entry, untilMs }) => ({
+      target: list,
+      value: entry,
+      reason: `another writer keeps reverting it: corrections are paused until ${formatTime(untilMs)}`,
     })),
-  );
-  return [...origins, ...contested, ...leftOut, ...removals];
+    ...listNames.flatMap((list) => {
+      const until = plan.lists[list].held > 0 ? ": removals on hold would make room" : "";
+      const noRoom = `the list has no room for it (spec.${list}.maxEntries of the instance)${until}`;
+      return all(list, plan.leftOut[list], noRoom);
+    }),
+    ...listNames.flatMap((list) => all(list, plan.waiting[list], shares)),
+  ];
 }
 
-/** Declared entries that another writer added. */
-export function viewUnmanaged({ plan, desired, observed }: RunFacts): DifferenceView[] {
+function viewUnmanaged({ plan, desired, observed }: RunFacts): DifferenceView[] {
   if (plan === undefined || observed === undefined) return [];
-  return findUnmanaged(desired, observed, plan).map((item) => ({
-    target: item.list,
-    value: item.entry,
-    reason: unmanagedReason(item),
-  }));
-}
-
-function unmanagedReason({ rule: { id, expired, expiresAtMs } }: UnmanagedEntry): string {
-  if (expired) return `unmanaged, and stays although ${ruleLabel(id)} has expired`;
-  const when = expiresAtMs === undefined ? "no rule declares it any longer" : "the rule expires";
-  const link = expiresAtMs === undefined ? "when" : "after";
-  return `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${link} ${when}`;
+  return findUnmanaged(desired, observed, plan).map(({ list, entry, rule: { id, expired, expiresAtMs } }) => {
+    const left = `unmanaged, and stays although ${ruleLabel(id)} has expired`;
+    const when = expiresAtMs === undefined ? "when no rule declares it any longer" : "after the rule expires";
+    const stays = `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${when}`;
+    return { target: list, value: entry, reason: expired ? left : stays };
+  });
 }

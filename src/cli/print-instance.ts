@@ -1,7 +1,8 @@
 // Formats instances for people: the result of a run as a table of objects with counts, problems and notes, and a plan as its writes
 // and all other differences from the declared state.
 import { counted, inThousands } from "../model/sentence.ts";
-import { visibleText } from "../model/visible-text.ts";
+import { nameKey } from "../model/resource.ts";
+import { visibleTexts } from "../model/visible-text.ts";
 import type { DifferenceView, EntryView, InstanceView, ObjectView, OperationView } from "./instance-view.ts";
 import { tableLines } from "./terminal.ts";
 import type { Paint } from "./terminal.ts";
@@ -69,8 +70,10 @@ function remarkLines(view: InstanceView, paint: Paint): string[] {
 
 /** The objects of all instances as a table, then their problems. */
 export function resultLines(views: readonly InstanceView[], paint: Paint): string[] {
-  const rows = views.flatMap((view) => view.objects.map((object) => objectRow(object, view, paint)));
-  const lines = objectTable(rows, paint);
+  const lines = objectTable(
+    views.flatMap((view) => view.objects.map((object) => objectRow(object, view, paint))),
+    paint,
+  );
   for (const view of views) {
     if (view.trouble !== undefined) continue;
     const changes = (view.changes ?? []).map((change) => `  ${change}`);
@@ -84,14 +87,11 @@ function objectTable(rows: readonly (readonly string[])[], paint: Paint): string
   return tableLines(header, rows);
 }
 
-/**
- * Remembers what was shown about each instance and returns the lines for what is new: first all objects, then those whose
- * row has changed, and the problems whenever they have changed. No lines if nothing has changed.
- */
+/** The lines for what is new about an instance: the objects whose row has changed, and the problems if they have changed. */
 export class ChangedLines {
   readonly #paint: Paint;
-  readonly #shownRows = new Map<string, ReadonlySet<string>>();
-  readonly #shownProblems = new Map<string, string>();
+  /** The rows and problems that were shown last, by instance. */
+  readonly #shown = new Map<string, ReadonlySet<string>>();
 
   constructor(paint: Paint) {
     this.#paint = paint;
@@ -99,20 +99,20 @@ export class ChangedLines {
 
   next(view: InstanceView): string[] {
     const paint = this.#paint;
-    const instance = `${view.namespace}/${view.name}`;
-    const before = this.#shownRows.get(instance);
+    const instance = nameKey(view);
+    const { trouble, added, removed, adopted } = view;
     const rows = view.objects.map((object) => objectRow(object, view, paint));
+    const troubles = trouble === undefined ? [] : [paint("red", `${instance}: ${trouble}`)];
+    const problems = [...troubles, ...remarkLines(view, paint)];
+    const before = this.#shown.get(instance);
+    this.#shown.set(instance, new Set([...rows.map((row) => row.join(" ")), problems.join("\n")]));
     const changed = rows.filter((row) => before?.has(row.join(" ")) !== true);
-    this.#shownRows.set(instance, new Set(rows.map((row) => row.join(" "))));
-    const trouble = view.trouble === undefined ? [] : [paint("red", `${instance}: ${view.trouble}`)];
-    const problems = [...trouble, ...remarkLines(view, paint)];
-    const isNewProblem = (this.#shownProblems.get(instance) ?? "") !== problems.join("\n");
-    this.#shownProblems.set(instance, problems.join("\n"));
-    const lines = changed.length === 0 ? [] : objectTable(changed, paint);
-    if (view.trouble === undefined && (changed.length > 0 || view.added + view.removed + view.adopted > 0)) {
-      lines.push(countsLine(view, paint));
-    }
-    return isNewProblem ? [...lines, ...problems] : lines;
+    const hasChanged = changed.length > 0 || added + removed + adopted > 0;
+    return [
+      ...(changed.length === 0 ? [] : objectTable(changed, paint)),
+      ...(trouble === undefined && hasChanged ? [countsLine(view, paint)] : []),
+      ...(before?.has(problems.join("\n")) === true ? [] : problems),
+    ];
   }
 }
 
@@ -130,7 +130,7 @@ function readableProgress({ kind, progress }: ObjectView): string {
 type ListCounts = NonNullable<InstanceView["lists"]>["blocklist"];
 
 function countsLine(view: InstanceView, paint: Paint): string {
-  const { namespace, name, lists, added, removed, adopted, cleared = 0 } = view;
+  const { lists, added, removed, adopted, cleared = 0 } = view;
   if (lists === undefined) return "";
   const list = (title: string, { live, managed, foreign, held }: ListCounts): string => {
     const parts = [`${inThousands(managed)} managed`];
@@ -142,13 +142,13 @@ function countsLine(view: InstanceView, paint: Paint): string {
   const writes = added + removed === 0 ? [] : [`${inThousands(added)} added, ${inThousands(removed)} removed`];
   const adoptions = adopted === 0 ? [] : [`${inThousands(adopted)} adopted`];
   const done = [...writes, ...adoptions, ...clears].join(", ") || "nothing to change";
-  return `${paint("bold", `${namespace}/${name}`)}: ${done}; ${list("blocklist", lists.blocklist)}, ${list("allowlist", lists.allowlist)}`;
+  return `${paint("bold", nameKey(view))}: ${done}; ${list("blocklist", lists.blocklist)}, ${list("allowlist", lists.allowlist)}`;
 }
 
-/** Further lines of operations are only counted; `-o json` prints all of them. */
-const operationsShownMax = 40;
-/** How many operations with the same reason are shown. */
-const operationsPerReasonMax = 5;
+/** Further lines of differences are only counted; `-o json` prints all of them. */
+const linesShownMax = 40;
+/** How many differences with the same reason are shown. */
+const linesPerReasonMax = 5;
 
 /**
  * The planned changes: one line each, with its reason. Nothing for an instance that cannot be reconciled.
@@ -156,57 +156,91 @@ const operationsPerReasonMax = 5;
  */
 export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): string[] {
   if (view.trouble !== undefined) return [];
-  const lines = [headline(view, paint)];
-  const problems = [...feedLines(view, paint), ...problemLines(view, paint)];
-  if (!differsFromDeclared(view)) {
-    const hasFaults = isFaulty || isPartial(view);
-    const nothing = hasFaults
-      ? "Nothing to do for the other objects."
-      : "Nothing to do: the WAF matches the declared state.";
-    return [...lines, ...problems, paint(hasFaults ? "bold" : "green", `  ${nothing}`)];
-  }
-  lines.push(
-    ...groupLines(view.operations, paint),
-    ...groupLines(view.held, paint, { mark: "!", style: "yellow" }),
-    ...groupLines(view.waiting, paint, { mark: "?", style: "yellow" }),
-    ...groupLines(view.unmanaged, paint, { mark: "*", style: "cyan" }),
-  );
-  return [...lines, ...problems, paint("bold", `  Plan: ${planSummary(view)}`)];
+  const { text, isClean } = planVerdict(view, isFaulty);
+  return [
+    headline(view, paint),
+    ...differencesOf(view).flatMap((part) => differenceLines(part, paint)),
+    ...feedLines(view, paint),
+    ...problemLines(view, paint),
+    paint(isClean ? "green" : "bold", `  ${text}`),
+  ];
 }
 
 function headline(view: InstanceView, paint: Paint): string {
   const where = view.domain === undefined ? "" : ` → ${view.domain}`;
   const primary = view.primaryOrigin === undefined ? "" : paint("dim", `  (primary origin ${view.primaryOrigin})`);
-  return `${paint("bold", `${view.namespace}/${view.name}`)}${where}${primary}`;
+  return `${paint("bold", nameKey(view))}${where}${primary}`;
 }
 
-type Item = DifferenceView & { readonly operation?: OperationView["operation"] };
+/** What a plan says in one sentence. */
+export function planVerdict(
+  view: InstanceView,
+  isFaulty: boolean,
+): { readonly text: string; readonly isClean: boolean } {
+  if (view.trouble !== undefined) return { text: "No plan: the WAF cannot be reconciled.", isClean: false };
+  if (differsFromDeclared(view)) return { text: `Plan: ${planSummary(view)}`, isClean: false };
+  if (isFaulty || isPartial(view)) return { text: "Nothing to do for the other objects.", isClean: false };
+  return { text: "Nothing to do: the WAF matches the declared state.", isClean: true };
+}
 
-interface Mark {
+/** A kind of difference from the declared state: its mark, and what a count of them is called. */
+interface Kind {
   readonly mark: string;
   readonly style: Parameters<Paint>[0];
+  readonly one: string;
+  readonly many: string;
 }
 
-const marks: Readonly<Record<OperationView["operation"], Mark>> = {
-  AddEntry: { mark: "+", style: "green" },
-  AddOrigin: { mark: "+", style: "green" },
-  RemoveEntry: { mark: "-", style: "red" },
-  RemoveOrigin: { mark: "-", style: "red" },
-  Adopt: { mark: "=", style: "cyan" },
-  ClearCache: { mark: "~", style: "cyan" },
+export interface Difference extends DifferenceView {
+  readonly kind: Kind;
+}
+
+function kind(mark: string, style: Kind["style"], one: string, many = one): Kind {
+  return { mark, style, one, many };
+}
+
+const add = kind("+", "green", "to add");
+const remove = kind("-", "red", "to remove");
+const adopt = kind("=", "cyan", "to adopt without a call");
+const clear = kind("~", "cyan", "cache clear", "cache clears");
+const hold = kind("!", "yellow", "removal on hold", "removals on hold");
+const wait = kind("?", "yellow", "waiting");
+const unmanaged = kind("*", "cyan", "already on the WAF and unmanaged");
+/** The most important first. */
+export const differenceKinds = [remove, hold, add, adopt, clear, wait, unmanaged];
+
+const operationKinds: Readonly<Record<OperationView["operation"], Kind>> = {
+  AddEntry: add,
+  AddOrigin: add,
+  RemoveEntry: remove,
+  RemoveOrigin: remove,
+  Adopt: adopt,
+  ClearCache: clear,
 };
 
-/** One line per item, in columns; long series with the same reason and long plans are shortened. */
-function groupLines(items: readonly Item[], paint: Paint, fixed?: Mark): string[] {
-  const groups = groupByReason(items, operationsPerReasonMax);
+/** Every difference: the operations in the order of execution, and then what the plan does not correct. */
+export function differencesOf(view: InstanceView): readonly (readonly Difference[])[] {
+  const all = (items: readonly DifferenceView[], kind: Kind) => items.map((item) => ({ ...item, kind }));
+  return [
+    view.operations.map((item) => ({ ...item, kind: operationKinds[item.operation] })),
+    all(view.held, hold),
+    all(view.waiting, wait),
+    all(view.unmanaged, unmanaged),
+  ];
+}
+
+/** One line each, in columns; long series with the same reason and long plans are shortened. */
+function differenceLines(items: readonly Difference[], paint: Paint): string[] {
   // Entries are shown as the WAF's list spells them, which may include line breaks.
-  const visible = groups.map((group) => ({ ...group, shown: group.shown.map(visibleItem) }));
-  const shown = visible.flatMap((group) => group.shown);
+  const groups = groupByReason(items).map((all) => ({
+    count: all.length,
+    shown: visibleTexts(all.slice(0, linesPerReasonMax)),
+  }));
+  const shown = groups.flatMap((group) => group.shown);
   const targetWidth = Math.max(...shown.map(({ target }) => target.length));
   const valueWidth = Math.max(...shown.map(({ value }) => value.length));
-  const lines = visible.flatMap((group) => {
-    const texts = group.shown.map(({ operation, target, value, reason }) => {
-      const { mark, style } = fixed ?? marks[operation ?? "AddEntry"];
+  const lines = groups.flatMap((group) => {
+    const texts = group.shown.map(({ kind: { mark, style }, target, value, reason }) => {
       const text = `  ${mark} ${target.padEnd(targetWidth)}  ${value.padEnd(valueWidth)}`;
       return `${paint(style, text)}  ${paint("dim", reason)}`;
     });
@@ -214,45 +248,25 @@ function groupLines(items: readonly Item[], paint: Paint, fixed?: Mark): string[
     const more = `    ${" ".repeat(targetWidth)}  … and ${inThousands(summedUp)} more like ${group.shown.length === 1 ? "this" : "these"}`;
     return summedUp > 0 ? [...texts, paint("dim", more)] : texts;
   });
-  if (lines.length <= operationsShownMax) return lines;
-  const left = inThousands(lines.length - operationsShownMax);
-  return [...lines.slice(0, operationsShownMax), paint("dim", `  … and ${left} more lines (-o json shows all)`)];
+  if (lines.length <= linesShownMax) return lines;
+  const left = inThousands(lines.length - linesShownMax);
+  return [...lines.slice(0, linesShownMax), paint("dim", `  … and ${left} more lines (-o json shows all)`)];
 }
 
-function visibleItem(item: Item): Item {
-  return { ...item, value: visibleText(item.value), reason: visibleText(item.reason) };
-}
-
-export interface ItemGroup<T> {
-  readonly shown: T[];
-  count: number;
-}
-
-/** Consecutive items that differ only in their value. At most `shownMax` of each group are kept; all are counted. */
-export function groupByReason<T extends Item>(items: readonly T[], shownMax: number): ItemGroup<T>[] {
-  const groups: ItemGroup<T>[] = [];
+/** Consecutive differences that differ only in their value. */
+export function groupByReason(items: readonly Difference[]): Difference[][] {
+  const groups: Difference[][] = [];
   for (const item of items) {
-    const last = groups.at(-1);
-    const first = last?.shown[0];
-    const isAlike =
-      first !== undefined &&
-      first.operation === item.operation &&
-      first.target === item.target &&
-      first.reason === item.reason;
-    if (last === undefined || !isAlike) {
-      groups.push({ shown: [item], count: 1 });
-      continue;
-    }
-    last.count += 1;
-    if (last.shown.length < shownMax) last.shown.push(item);
+    const { kind, target, reason } = groups.at(-1)?.[0] ?? {};
+    if (kind === item.kind && target === item.target && reason === item.reason) groups.at(-1)?.push(item);
+    else groups.push([item]);
   }
   return groups;
 }
 
 /** True if the WAF differs from the declared state. Errors in the files do not count here: they make a plan partial. */
 export function differsFromDeclared(view: InstanceView): boolean {
-  const { operations, held, refused, waiting, unmanaged } = view;
-  return operations.length + held.length + refused.length + waiting.length + unmanaged.length > 0;
+  return differencesOf(view).flat().length + view.refused.length > 0;
 }
 
 /** Parts of the declared state are invalid, and therefore not in the plan. */
@@ -261,33 +275,22 @@ export function isPartial({ objects }: InstanceView): boolean {
 }
 
 /** `3 to add, 0 to remove, one call each.` */
-export function planSummary(view: InstanceView): string {
-  const { operations } = view;
+function planSummary({ operations, held, rejectedCount, waiting, unmanaged, driftCount }: InstanceView): string {
   const count = (start: string): number => operations.filter(({ operation }) => operation.startsWith(start)).length;
-  const [added, removed, adopted] = [count("Add"), count("Remove"), count("Adopt")];
-  const parts = [
-    `${inThousands(added)} to add${driftPart(view, added)}`,
-    `${inThousands(removed)} to remove`,
-    ...differenceParts(view, adopted),
-  ];
-  const each = adopted > 0 ? "one call for each other change" : "one call each";
-  const calls = added + removed > 0 || operations.length > adopted ? [each] : [];
-  const clear = count("ClearCache") === 0 ? "" : ", and one that clears the cache";
-  return `${[...parts, ...calls].join(", ")}${clear}.`;
-}
-
-function driftPart({ driftCount }: InstanceView, added: number): string {
-  return driftCount === 0 ? "" : ` (${inThousands(Math.min(driftCount, added))} removed by another writer)`;
-}
-
-function differenceParts(view: InstanceView, adopted: number): string[] {
-  const { held, rejectedCount, waiting, unmanaged } = view;
-  const counts: readonly (readonly [number, string])[] = [
-    [adopted, "to adopt without a call"],
+  const [added, removed, adopted, cleared] = [count("Add"), count("Remove"), count("Adopt"), count("Clear")];
+  const drift = driftCount === 0 ? "" : ` (${inThousands(Math.min(driftCount, added))} removed by another writer)`;
+  const others: readonly (readonly [number, string])[] = [
+    [adopted, adopt.many],
     [held.length, "on hold"],
     [rejectedCount, "rejected"],
-    [waiting.length, "waiting"],
+    [waiting.length, wait.many],
     [unmanaged.length, "already on the WAF and unmanaged"],
   ];
-  return counts.flatMap(([count, what]) => (count === 0 ? [] : [`${inThousands(count)} ${what}`]));
+  const parts = [
+    `${inThousands(added)} to add${drift}`,
+    `${inThousands(removed)} to remove`,
+    ...others.flatMap(([number, what]) => (number === 0 ? [] : [`${inThousands(number)} ${what}`])),
+  ];
+  if (operations.length > adopted) parts.push(adopted > 0 ? "one call for each other change" : "one call each");
+  return `${parts.join(", ")}${cleared === 0 ? "" : ", and one that clears the cache"}.`;
 }
