@@ -12,7 +12,7 @@ import { heldOf, objectsNotReady, pendingOf, summarize } from "./summarize.ts";
 import { withTarget } from "./targets/open-target.ts";
 import type { TargetOptions } from "./targets/target-options.ts";
 import { chosenFrom, parseInstanceName, planningWords } from "./targets/target-options.ts";
-import type { SeenInstance, Target } from "./targets/target.ts";
+import type { SeenObject, Target } from "./targets/target.ts";
 import type { Paint, Terminal } from "./terminal.ts";
 import { tableLines, widthOf } from "./terminal.ts";
 
@@ -83,10 +83,12 @@ async function readSummary(target: Target, options: StatusOptions): Promise<Summ
   const named = wanted === undefined ? undefined : parseInstanceName(wanted);
   const seen = await target.see(named?.namespace ?? target.namespace);
   if (seen.refused !== undefined) throw new CommandError(seen.refused);
-  const instances = chosenFrom(seen.instances, wanted, target);
-  const words = (instance: SeenInstance): string => planningWords(options, instance);
+  const isInstance = ({ kind }: SeenObject): boolean => kind === "WafInstance";
+  const chosen = new Set(chosenFrom(seen.objects.filter(isInstance), wanted, target));
+  const objects = seen.objects.filter((one) => !isInstance(one) || chosen.has(one));
+  const words = (instance: SeenObject): string => planningWords(options, instance);
   const isCluster = from === undefined;
-  const summary = visibleTexts(summarize({ ...seen, instances }, { version: packageJson.version, isCluster, words }));
+  const summary = visibleTexts(summarize({ ...seen, objects }, { version: packageJson.version, isCluster, words }));
   if (wanted === undefined) return summary;
   // Only what concerns the selected instances.
   return { ...summary, totals: { ...summary.totals, unattached: 0 }, unattached: [], feeds: [] };

@@ -7,91 +7,93 @@ import type { WafFeedStatus } from "../api/waf-feed.ts";
 import type { WafInstanceStatus } from "../api/waf-instance.ts";
 import { nameKey } from "../model/resource.ts";
 import { approveCommand } from "./hold-lines.ts";
-import type { Seen, SeenAttached, SeenInstance, SeenObject } from "./targets/target.ts";
+import type { Seen, SeenObject } from "./targets/target.ts";
 
 export interface SummaryWords {
   readonly version: string;
   /** The options that select the target of an instance in suggested commands that plan. */
-  readonly words: (instance: SeenInstance) => string;
+  readonly words: (instance: SeenObject) => string;
   /** Whether objects are changed with kubectl. */
   readonly isCluster: boolean;
 }
 
-export function summarize(seen: Seen, words: SummaryWords): Summary {
-  const attached = Map.groupBy(seen.attached, ({ instance }) => (instance === undefined ? "" : nameKey(instance)));
-  const instances = seen.instances.map((instance) =>
-    summarizeInstance(instance, attached.get(nameKey(instance)) ?? [], words),
-  );
-  const shown = new Set(seen.instances.map(nameKey));
-  const loose = seen.attached.filter(({ instance }) => instance === undefined || !shown.has(nameKey(instance)));
+export function summarize({ objects, atMs, where, refused, gaps }: Seen, words: SummaryWords): Summary {
+  const byInstance = Map.groupBy(objects, ({ instance }) => (instance === undefined ? "" : nameKey(instance)));
+  const ofKind = (kind: SeenObject["kind"]): SeenObject[] => byName(objects.filter((one) => one.kind === kind));
+  const seen = ofKind("WafInstance");
+  const instances = seen.map((one) => summarizeInstance(one, byInstance.get(nameKey(one)) ?? [], words));
+  for (const one of seen) byInstance.delete(nameKey(one));
+  const loose = [...byInstance.values()].flat().filter(({ kind }) => kind !== "WafInstance" && kind !== "WafFeed");
   const unattached = notReady(loose);
   return {
     version: words.version,
-    generatedAt: formatTime(seen.atMs),
-    where: seen.where,
-    ...(seen.refused === undefined ? {} : { refused: seen.refused }),
-    gaps: [...seen.gaps],
+    generatedAt: formatTime(atMs),
+    where,
+    refused,
+    gaps: [...gaps],
     totals: totalsOf(instances, unattached.length),
     instances,
     unattached: unattached.slice(0, summaryObjectsMax),
-    feeds: seen.feeds.map((feed) => summarizeFeed(feed, words)),
+    feeds: ofKind("WafFeed").map((feed) => summarizeFeed(feed, words)),
   };
 }
 
+function byName(objects: readonly SeenObject[]): SeenObject[] {
+  return objects.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1));
+}
+
 function summarizeInstance(
-  instance: SeenInstance,
-  attached: readonly SeenAttached[],
+  instance: SeenObject,
+  attached: readonly SeenObject[],
   { words }: SummaryWords,
 ): InstanceSummary {
   const status = (instance.status ?? {}) as Partial<WafInstanceStatus>;
   const { domain, blocklist, allowlist, lastSyncTime, removalsOnHold = [], heldPlan = "" } = status;
   const objects = notReady(attached);
+  const held = heldPlan === "" ? {} : { heldPlan, approve: approveCommand(words(instance), instance) };
   return {
     instance: nameKey(instance),
-    ...(domain === undefined ? {} : { domain }),
-    suspended: instance.isSuspended,
-    ...readyOf(status.conditions),
-    ...(blocklist === undefined ? {} : { blocklist }),
-    ...(allowlist === undefined ? {} : { allowlist }),
-    ...(lastSyncTime === undefined ? {} : { lastSyncTime }),
+    domain,
+    suspended: instance.suspend === true,
+    ...readyOf(instance),
+    blocklist,
+    allowlist,
+    lastSyncTime,
     rules: attached.filter(({ kind }) => kind === "WafIpRule").length,
     origins: attached.filter(({ kind }) => kind === "WafOrigin").length,
     notReady: objects.length,
     objects: objects.slice(0, summaryObjectsMax),
     onHold: [...removalsOnHold],
-    ...(heldPlan === "" ? {} : { heldPlan, approve: approveCommand(words(instance), instance) }),
+    ...held,
   };
 }
 
 /** Everything that refers to the instance. */
-export function objectsOf({ attached }: Seen, instance: string): ObjectSummary[] {
-  return attached
-    .filter((one) => one.instance !== undefined && nameKey(one.instance) === instance)
-    .map(summarizeObject);
+export function objectsOf({ objects }: Seen, instance: string): ObjectSummary[] {
+  return objects.filter((one) => one.instance !== undefined && nameKey(one.instance) === instance).map(summarizeObject);
 }
 
-function notReady(objects: readonly SeenAttached[]): ObjectSummary[] {
+function notReady(objects: readonly SeenObject[]): ObjectSummary[] {
   return objects.map(summarizeObject).filter(({ ready }) => ready !== "True");
 }
 
-function summarizeObject(object: SeenAttached): ObjectSummary {
-  const { kind, status = {}, description = "" } = object;
-  const progress = status["progress"] ?? status["state"] ?? "";
+function summarizeObject(object: SeenObject): ObjectSummary {
+  const { kind, status = {}, description } = object;
+  const progress = status["progress"] ?? status["state"];
   return {
     kind,
     name: nameKey(object),
-    ...(description === "" ? {} : { description }),
+    description: description === "" ? undefined : description,
     progress: typeof progress === "string" ? progress : "",
-    ...readyOf(status["conditions"] as readonly Condition[] | undefined),
+    ...readyOf(object),
   };
 }
 
 /** The status, reason and message of the condition `Ready`. */
-function readyOf(conditions: readonly Condition[] | undefined): Pick<ObjectSummary, "ready" | "reason" | "message"> {
-  const ready = findCondition(conditions ?? [], "Ready");
+function readyOf({ status }: SeenObject): Pick<ObjectSummary, "ready" | "reason" | "message"> {
+  const ready = findCondition((status?.["conditions"] ?? []) as readonly Condition[], "Ready");
   if (ready === undefined) return { ready: "Unknown", reason: "", message: "No reconcile run has reported on it yet." };
-  const { status, reason, message } = ready;
-  return { ready: status, reason, message };
+  return { ready: ready.status, reason: ready.reason, message: ready.message };
 }
 
 function summarizeFeed(feed: SeenObject, { isCluster }: SummaryWords): FeedSummary {
@@ -99,21 +101,18 @@ function summarizeFeed(feed: SeenObject, { isCluster }: SummaryWords): FeedSumma
   const { entries, lastGoodTime, lastChangeTime, nextFetchTime, held } = status;
   return {
     feed: nameKey(feed),
-    ...readyOf(status.conditions),
-    ...(entries === undefined ? {} : { entries: entries.used, invalid: entries.invalid }),
-    ...(lastGoodTime === undefined ? {} : { lastGoodTime }),
-    ...(lastChangeTime === undefined ? {} : { lastChangeTime }),
-    ...(nextFetchTime === undefined ? {} : { nextFetchTime }),
-    ...(held === undefined
-      ? {}
-      : {
-          heldContent: {
-            hash: held.hash,
-            reason: held.reason,
-            entries: held.entries,
-            accept: acceptWords(feed, held.hash, isCluster),
-          },
-        }),
+    ...readyOf(feed),
+    entries: entries?.used,
+    invalid: entries?.invalid,
+    lastGoodTime,
+    lastChangeTime,
+    nextFetchTime,
+    heldContent: held && {
+      hash: held.hash,
+      reason: held.reason,
+      entries: held.entries,
+      accept: acceptWords(feed, held.hash, isCluster),
+    },
   };
 }
 

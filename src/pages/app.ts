@@ -7,7 +7,7 @@ import { LruMap } from "../async/lru-map.ts";
 import { Turns } from "../async/turns.ts";
 import { CommandError } from "../cli/describe-error.ts";
 import { parseInstanceName } from "../cli/targets/target-options.ts";
-import type { SeenInstance, Target } from "../cli/targets/target.ts";
+import type { SeenObject, Target } from "../cli/targets/target.ts";
 import { parseAddress } from "../cli/arguments.ts";
 import { objectsOf, summarize } from "../cli/summarize.ts";
 import { explainOn } from "../cli/why-command.ts";
@@ -33,7 +33,7 @@ export interface PageParts {
   readonly target: Target;
   readonly isCluster: boolean;
   /** The options that select the same target in suggested commands: `wordsOf` for commands that plan, `words` for all others. */
-  readonly wordsOf: (instance: SeenInstance) => string;
+  readonly wordsOf: (instance: SeenObject) => string;
   readonly words: string;
   /** Whether the page may read the logs of every WAF, or only those of WAFs with `spec.logs` enabled. */
   readonly readsAllLogs: boolean;

@@ -7,9 +7,7 @@ import { textOf } from "../support/worlds/open-page.ts";
 const nothing: Seen = {
   atMs: Date.UTC(2026, 10, 22, 12),
   where: "in folder waf/",
-  instances: [],
-  attached: [],
-  feeds: [],
+  objects: [],
   refused: undefined,
   gaps: [],
 };
@@ -18,7 +16,7 @@ const choice = readChoice(new URLSearchParams());
 const condition = { type: "Ready", status: "False", reason: "TooFewEntries", message: "The new content is on hold." };
 
 function feedWith(status: Readonly<Record<string, unknown>> | undefined): Seen {
-  return { ...nothing, feeds: [{ kind: "WafFeed", namespace: "shop", name: "drop", status }] };
+  return { ...nothing, objects: [{ kind: "WafFeed", namespace: "shop", name: "drop", status }] };
 }
 
 describe("The summary", () => {
@@ -62,13 +60,11 @@ describe("The summary", () => {
     const summary = summarize(
       {
         ...nothing,
-        instances: [
+        objects: [
           {
             kind: "WafInstance",
             namespace: "shop",
             name: "main",
-            baseUrl: "",
-            isSuspended: false,
             status: { blocklist: list, heldPlan: "9f2c", removalsOnHold: [group] },
           },
         ],

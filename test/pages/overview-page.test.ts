@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { summarySchema } from "../../src/api/summary.ts";
 import { overviewPage, readChoice } from "../../src/pages/overview-page.ts";
 import { summarize } from "../../src/cli/summarize.ts";
-import type { Seen, SeenAttached, SeenInstance } from "../../src/cli/targets/target.ts";
+import type { Seen, SeenObject } from "../../src/cli/targets/target.ts";
 
 const instanceCount = 1_000;
 const rulesOfEach = 3;
@@ -14,7 +14,7 @@ function condition(status: string, reason: string, message: string) {
   return [{ type: "Ready", status, reason, message, lastTransitionTime: "2026-11-22T10:00:00Z" }];
 }
 
-function instanceOf(place: number, message: string): SeenInstance {
+function instanceOf(place: number, message: string): SeenObject {
   const list = { live: 100, managed: 90, foreign: 10, pending: place % 7, held: 0 };
   const isReady = place % 2 === 0;
   return {
@@ -22,7 +22,6 @@ function instanceOf(place: number, message: string): SeenInstance {
     namespace: `team-${place % 50}`,
     name: `waf-${String(place).padStart(4, "0")}`,
     baseUrl: "https://waf.example.com",
-    isSuspended: false,
     status: {
       conditions: condition(isReady ? "True" : "False", isReady ? "Ready" : "ApiUnavailable", message),
       domain: `shop-${place}.example`,
@@ -35,7 +34,7 @@ function instanceOf(place: number, message: string): SeenInstance {
 
 function seenWith(message: string): Seen {
   const instances = Array.from({ length: instanceCount }, (_, place) => instanceOf(place, message));
-  const attached = instances.flatMap(({ namespace, name }): SeenAttached[] =>
+  const attached = instances.flatMap(({ namespace, name }): SeenObject[] =>
     Array.from({ length: rulesOfEach }, (_, rule) => ({
       kind: "WafIpRule",
       namespace,
@@ -44,7 +43,13 @@ function seenWith(message: string): Seen {
       status: { conditions: condition("False", "InvalidEntries", message), progress: "1/2" },
     })),
   );
-  return { atMs: 0, where: "in all namespaces", instances, attached, feeds: [], refused: undefined, gaps: [message] };
+  return {
+    atMs: 0,
+    where: "in all namespaces",
+    objects: [...instances, ...attached],
+    refused: undefined,
+    gaps: [message],
+  };
 }
 
 const words = { version: "0.0.0", words: () => "", isCluster: true };

@@ -4,7 +4,7 @@ import { SummaryCache } from "../../src/pages/summary-cache.ts";
 import type { Seen } from "../../src/cli/targets/target.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
-const seen: Seen = { atMs: 0, where: "", instances: [], attached: [], feeds: [], refused: undefined, gaps: [] };
+const seen: Seen = { atMs: 0, where: "", objects: [], refused: undefined, gaps: [] };
 
 function cacheWith(readMs: number) {
   const clock = createVirtualClock();

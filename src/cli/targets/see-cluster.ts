@@ -5,12 +5,12 @@ import { listObjects } from "../../kube/verbs.ts";
 import type { ResourceKind } from "../../model/resource.ts";
 import type { ClusterObject } from "../../source/cluster/cluster-object.ts";
 import { instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
-import type { Seen, SeenAttached, SeenInstance, SeenObject } from "./target.ts";
-import { byName } from "./target.ts";
+import type { Seen, SeenObject } from "./target.ts";
 
 const listTimeoutMs = 30_000;
 const attachedKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock", "WafCacheClear"] as const;
-type SeenKind = "WafInstance" | "WafFeed" | (typeof attachedKinds)[number];
+export const seenKinds = ["WafInstance", ...attachedKinds, "WafFeed"] as const;
+type SeenKind = (typeof seenKinds)[number];
 
 interface Scope {
   /** The only namespace to read; undefined for all namespaces that the user may list. */
@@ -33,71 +33,46 @@ export async function seeCluster(api: ApiServer, { namespace, fallback }: Scope,
   const instances = await list(api, "WafInstance", namespace, fallback);
   const where = instances.namespace === undefined ? "in all namespaces" : `in namespace ${instances.namespace}`;
   if (instances.fault !== undefined) {
-    const refused = refusalOf(instances.fault, instances.namespace ?? fallback);
-    return { atMs, where, instances: [], attached: [], feeds: [], refused, gaps: [] };
+    return { atMs, where, objects: [], refused: refusalOf(instances.fault, instances.namespace ?? fallback), gaps: [] };
   }
   const home = instances.namespace;
   const narrowed = namespace === undefined && home !== undefined ? ["wafinstances"] : [];
   const gaps: string[] = [];
-  const read = async (kind: SeenKind, within: string | undefined): Promise<readonly ClusterObject[]> => {
-    const { objects, fault, namespace: seen } = await list(api, kind, within, home ?? fallback);
+  const objects = instances.objects.map((object) => seenObject("WafInstance", object));
+  const add = async (kind: SeenKind, within: string | undefined): Promise<void> => {
+    const read = await list(api, kind, within, home ?? fallback);
     const { plural } = typeOfKind(kind);
-    if (fault?.code === "Forbidden") gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
-    else if (fault !== undefined) gaps.push(`The ${plural} cannot be listed: ${fault.message}`);
-    else if (seen !== within) narrowed.push(plural);
-    return objects;
+    if (read.fault?.code === "Forbidden") gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
+    else if (read.fault !== undefined) gaps.push(`The ${plural} cannot be listed: ${read.fault.message}`);
+    else if (read.namespace !== within) narrowed.push(plural);
+    const seen = read.objects.map((object) => seenObject(kind, object));
+    // Objects of other namespaces may refer to the instances of this one.
+    objects.push(...seen.filter((one) => [one.namespace, one.instance?.namespace].includes(home ?? one.namespace)));
   };
-  // Objects of other namespaces may refer to the instances of this one.
-  const isOfHome = (object: ClusterObject): boolean =>
-    home === undefined || object.metadata.namespace === home || instanceNameOf(object)?.namespace === home;
-  const attached = async (kind: SeenKind) => (await read(kind, undefined)).filter(isOfHome);
-  const objects = {
-    WafInstance: instances.objects,
-    WafIpRule: await attached("WafIpRule"),
-    WafOrigin: await attached("WafOrigin"),
-    WafAutoBlock: await attached("WafAutoBlock"),
-    WafCacheClear: await attached("WafCacheClear"),
-    WafFeed: await read("WafFeed", home),
-  };
+  for (const kind of attachedKinds) await add(kind, undefined);
+  await add("WafFeed", home);
   if (narrowed.length > 0) {
     const plurals = narrowed.join(", ");
     gaps.unshift(
       `You are not allowed to list ${plurals} in all namespaces: only those in ${home ?? fallback} are shown.`,
     );
   }
-  return { ...seenObjects((kind) => objects[kind]), atMs, where, refused: undefined, gaps };
+  return { atMs, where, objects, refused: undefined, gaps };
 }
 
-/** The objects as a page needs them. */
-export function seenObjects(
-  objects: (kind: SeenKind) => readonly ClusterObject[],
-): Pick<Seen, "instances" | "attached" | "feeds"> {
-  return {
-    instances: byName(objects("WafInstance").map(seenInstance)),
-    attached: attachedKinds.flatMap((kind) => objects(kind).map((object) => seenAttached(kind, object))),
-    feeds: byName(objects("WafFeed").map((object) => seenObject("WafFeed", object))),
-  };
-}
-
-function seenObject<Kind extends ResourceKind>(
-  kind: Kind,
-  object: ClusterObject,
-): SeenObject & { readonly kind: Kind } {
+export function seenObject(kind: SeenKind, object: ClusterObject): SeenObject {
   const { namespace = "", name } = object.metadata;
-  const status = object.status as SeenObject["status"];
-  return { kind, namespace, name, status };
-}
-
-function seenInstance(object: ClusterObject): SeenInstance {
-  const spec = (object.spec ?? {}) as { readonly baseUrl?: unknown; readonly suspend?: unknown };
-  const baseUrl = typeof spec.baseUrl === "string" ? spec.baseUrl : "";
-  return { ...seenObject("WafInstance", object), baseUrl, isSuspended: spec.suspend === true };
-}
-
-function seenAttached(kind: (typeof attachedKinds)[number], object: ClusterObject): SeenAttached {
-  const { description } = (object.spec ?? {}) as { readonly description?: unknown };
-  const words = typeof description === "string" ? { description } : {};
-  return { ...seenObject(kind, object), instance: instanceNameOf(object), ...words };
+  const { description, baseUrl, suspend } = (object.spec ?? {}) as Readonly<Record<string, unknown>>;
+  return {
+    kind,
+    namespace,
+    name,
+    status: object.status as SeenObject["status"],
+    instance: instanceNameOf(object),
+    description: typeof description === "string" ? description : undefined,
+    baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
+    suspend: suspend === true,
+  };
 }
 
 async function list(

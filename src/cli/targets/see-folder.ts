@@ -10,7 +10,6 @@ import type { StateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile, statusFile } from "../../source/directory/status-files.ts";
 import { unattachedOf } from "../../source/directory/gather.ts";
 import type { InstanceSight, Seen, SeenObject } from "./target.ts";
-import { byName } from "./target.ts";
 
 const readAtOnceMax = 32;
 
@@ -54,55 +53,40 @@ export async function seeFolder(
   { state, where, atMs }: { readonly state: StateDirectory; readonly where: string; readonly atMs: number },
 ): Promise<Seen> {
   const { instances, rules, origins, autoBlocks, cacheClears, feeds, faults } = snapshot;
-  const attached = [...rules, ...origins, ...autoBlocks, ...cacheClears];
-  const metas = [...instances.values(), ...attached, ...feeds].map(({ meta }) => meta);
-  const statusOf = await statuses.read(state, metas);
-  const seen = <Ref extends ResourceRef>({ kind, namespace, name }: Ref) => {
-    const ref = { kind, namespace, name } as Pick<Ref, "kind" | "namespace" | "name">;
-    return { ...ref, status: statusOf({ kind, namespace, name }) };
-  };
-  const unattached = unattachedStatuses(snapshot);
-  return {
-    atMs,
-    where,
-    instances: byName(
-      [...instances.values()].map(({ meta, baseUrl, suspend }) => ({
-        ...seen(meta),
-        kind: "WafInstance" as const,
-        baseUrl,
-        isSuspended: suspend,
-      })),
-    ),
-    attached: attached.map(({ meta, instance, ...spec }) => {
-      const description = "description" in spec ? spec.description : undefined;
-      return { ...seen(meta), ...unattached.get(resourceKey(meta)), instance, description };
-    }),
-    feeds: byName(feeds.map(({ meta }) => seen(meta))),
-    refused: undefined,
-    gaps: faults.flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : [])),
-  };
+  const declared = [...instances.values(), ...rules, ...origins, ...autoBlocks, ...cacheClears, ...feeds];
+  const statusOf = await statuses.read(
+    state,
+    declared.map(({ meta }) => meta),
+  );
+  const problems = problemsOf(snapshot);
+  const objects = declared.map(({ meta, ...spec }) => {
+    const { kind, namespace, name } = meta;
+    const { instance, description, baseUrl, suspend }: Partial<SeenObject> = spec;
+    const problem = problems.get(resourceKey(meta));
+    // No run writes this one: the stored status of such an object is that of its former instance.
+    const status = problem === undefined ? statusOf(meta) : { conditions: [unattachedCondition(problem)] };
+    return { kind, namespace, name, status, instance, description, baseUrl, suspend };
+  });
+  const gaps = faults.flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));
+  return { atMs, where, objects, refused: undefined, gaps };
 }
 
-/** No run writes these: the stored status of such an object is that of its former instance. */
-function unattachedStatuses(snapshot: DirectorySnapshot): ReadonlyMap<string, Pick<SeenObject, "status">> {
-  return new Map(
-    unattachedOf(snapshot).map(({ meta, problem }) => {
-      const ready = { type: "Ready", status: "False", reason: "InstanceNotFound", message: asCondition(problem) };
-      return [resourceKey(meta), { status: { conditions: [ready] } }];
-    }),
-  );
+function unattachedCondition(message: string): object {
+  return { type: "Ready", status: "False", reason: "InstanceNotFound", message };
 }
 
 /** The rules that no run covers. */
 export function unattachedRules(snapshot: DirectorySnapshot): InstanceSight["unattached"] {
-  const problems = new Map(unattachedOf(snapshot).map(({ meta, problem }) => [resourceKey(meta), problem]));
+  const problems = problemsOf(snapshot);
   return snapshot.rules.flatMap((rule) => {
-    const problem = problems.get(resourceKey(rule.meta));
-    return problem === undefined ? [] : [{ rule, message: asCondition(problem) }];
+    const message = problems.get(resourceKey(rule.meta));
+    return message === undefined ? [] : [{ rule, message }];
   });
 }
 
-/** As a condition says it. */
-function asCondition(problem: string): string {
-  return asSentence(capitalized(problem));
+/** Why objects are attached to no instance, as a condition says it. */
+function problemsOf(snapshot: DirectorySnapshot): ReadonlyMap<string, string> {
+  return new Map(
+    unattachedOf(snapshot).map(({ meta, problem }) => [resourceKey(meta), asSentence(capitalized(problem))]),
+  );
 }

@@ -1,7 +1,6 @@
 // The options that select the target of a command and its instances, and the words that select them again in suggested commands.
 import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
-import type { DeclaredInstance } from "../../model/declared.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { isNameOfNamespace, isNameOfObject, nameKey } from "../../model/resource.ts";
 import { CommandError } from "../describe-error.ts";
@@ -110,7 +109,10 @@ export function targetWords(options: TargetOptions): string {
 /**
  * The same for a suggested command that calls the WAF although this one did not: with a folder, it may have to allow `http://`.
  */
-export function planningWords(options: TargetOptions, { baseUrl }: Pick<DeclaredInstance, "baseUrl">): string {
+export function planningWords(
+  options: TargetOptions,
+  { baseUrl = "" }: { readonly baseUrl?: string | undefined },
+): string {
   const allowInsecureHttp = options.allowInsecureHttp || (options.from !== undefined && baseUrl.startsWith("http://"));
   return targetWords({ ...options, allowInsecureHttp });
 }

@@ -49,33 +49,24 @@ export interface InstanceSight {
 /** An instance before the lists of its WAF were read. */
 export type UnreadSight = Omit<InstanceSight, "live">;
 
+/** An object, and what was reported about it. */
 export interface SeenObject extends ResourceRef {
-  /** As reported; undefined before the first report. */
+  /** Undefined before the first report. */
   readonly status: Readonly<Record<string, unknown>> | undefined;
-}
-
-export interface SeenInstance extends SeenObject {
-  readonly kind: "WafInstance";
-  readonly baseUrl: string;
-  readonly isSuspended: boolean;
-}
-
-/** An object that refers to an instance. */
-export interface SeenAttached extends SeenObject {
-  /** Undefined if the reference can't be read. */
-  readonly instance: ObjectName | undefined;
-  /** Why the rule exists, in its author's words. */
+  /** What it refers to; undefined if it refers to nothing, or the reference can't be read. */
+  readonly instance?: ObjectName | undefined;
+  /** Why a rule exists, in its author's words. */
   readonly description?: string | undefined;
+  /** Of a WafInstance, like `suspend`. */
+  readonly baseUrl?: string | undefined;
+  readonly suspend?: boolean | undefined;
 }
 
 export interface Seen {
   readonly atMs: number;
   /** `in folder waf/`, or `in namespace shop`. */
   readonly where: string;
-  /** Ordered by name, like the feeds. */
-  readonly instances: readonly SeenInstance[];
-  readonly attached: readonly SeenAttached[];
-  readonly feeds: readonly SeenObject[];
+  readonly objects: readonly SeenObject[];
   /** Why nothing could be read, and what to do about it. If this is set, there are no objects. */
   readonly refused: string | undefined;
   /** What could not be read, one sentence each. */
@@ -294,8 +285,4 @@ export function unrecorded(instance: ObjectName, where: string): string {
 /** Whether the status reports ongoing work on the instance. */
 export function isReportedBusy({ gathered, statusOf }: UnreadSight): boolean {
   return isReconciling(statusOf(gathered.instance.meta));
-}
-
-export function byName<T extends ObjectName>(objects: readonly T[]): T[] {
-  return objects.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1));
 }
