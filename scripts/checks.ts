@@ -1,5 +1,5 @@
-// The checks of the source and the sets of tests: which suites are fast, long or thorough. `npm run verify`, `npm test` and
-// `npm run test:deploy` share them.
+// The checks of the source and the sets of tests: which suites are fast, long or thorough, and which need a control plane.
+// `npm run verify`, `npm test`, `npm run test:cluster` and `npm run test:deploy` share them.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -40,21 +40,21 @@ export const fastTests: readonly string[] = [
   "test/time-limits.test.ts",
 ];
 
-/** Suites in these folders that need a control plane, or take longer than all other suites together. */
-export const slowTests: readonly string[] = ["test/api/admission.test.ts"];
+/** Suites that need a control plane, which Go builds: `npm run test:cluster` runs those that are not long. */
+export const clusterTests = (): string[] => suitesWith(/^await describe(?:With(?:Own)?ControlPlane|Operator)\(/m);
 
-/** Suites that need third-party programs, or run for so long that `npm test` would take more than four minutes. */
-export const longTests = (): string[] => suitesWith("// Long: `npm run test:deploy` runs it.");
+/** Suites that need third-party programs, or run for so long that they would delay every other test. */
+export const longTests = (): string[] => suitesWith(/^\/\/ Long: `npm run test:deploy` runs it\.$/m);
 
 /** Suites that measure delays and memory of the whole machine. They run one at a time, after all other suites. */
 export const measuringTests = (): string[] =>
-  suitesWith("// Measures the machine: `npm run test:deploy` runs it alone.");
+  suitesWith(/^\/\/ Measures the machine: `npm run test:deploy` runs it alone\.$/m);
 
 /** Suites that run only a tenth of their cases in most runs: `npm run test:deploy` runs them again with all cases. */
-export const thoroughTests = (): string[] => suitesWith('/case-count.ts"');
+export const thoroughTests = (): string[] => suitesWith(/\/case-count\.ts"/);
 
-function suitesWith(text: string): string[] {
+function suitesWith(mark: RegExp): string[] {
   const root = join(import.meta.dirname, "..");
   const suites = globSync("test/**/*.test.ts", { cwd: root });
-  return suites.filter((path) => readFileSync(join(root, path), "utf8").includes(text)).sort();
+  return suites.filter((path) => mark.test(readFileSync(join(root, path), "utf8"))).sort();
 }

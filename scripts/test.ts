@@ -1,8 +1,9 @@
-// `npm test`: runs all checks and all tests, one stage after another, even if an earlier stage fails. The last line is
-// `N passed, N failed` (and `, N skipped` if tests were skipped) and counts all tests and checks. Arguments are passed to jest
-// (`npm test -- test/waf`), except for these options: --fast runs the checks and the fast tests (`npm run verify`), --with-demo
-// also runs the demo as a check, --with-deploy also runs the deployment tests and the long tests, and --deploy runs only these.
-// They need Helm, Argo CD's Lua, Flux's kstatus, Prometheus, an OpenTelemetry Collector and the CrowdSec local API.
+// `npm test`: runs all checks and all tests that need nothing but Node.js, one stage after another, even if an earlier stage fails.
+// The last line is `N passed, N failed` (and `, N skipped` if tests were skipped) and counts all tests and checks. Arguments are
+// passed to jest (`npm test -- test/waf`), except for these options: --fast runs the checks and the fast tests (`npm run verify`),
+// --cluster runs only the suites that need a control plane (`npm run test:cluster`), --deploy only the deployment tests and the
+// long tests (`npm run test:deploy`), and --all runs everything and the demo (`.ci/run`). The deployment tests need Helm, Argo CD's
+// Lua, Flux's kstatus, Prometheus, an OpenTelemetry Collector and the CrowdSec local API.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
@@ -16,7 +17,7 @@ import {
 } from "../test/support/control-plane/go-programs.ts";
 import { offerControlPlane } from "../test/support/control-plane/shared-control-plane.ts";
 import { buildCommand, bundleIn, bundleVariable } from "../test/support/processes/bundle.ts";
-import { type Check, checks, fastTests, longTests, measuringTests, slowTests, thoroughTests } from "./checks.ts";
+import { type Check, checks, clusterTests, fastTests, longTests, measuringTests, thoroughTests } from "./checks.ts";
 
 interface Counts {
   readonly passed: number;
@@ -50,16 +51,16 @@ interface JestReport {
 const failedChecks: Check[] = [];
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
-const options = ["--fast", "--with-demo", "--with-deploy", "--deploy"];
-const given = new Set(process.argv.slice(2).filter((parameter) => options.includes(parameter)));
-const parameters = process.argv.slice(2).filter((parameter) => !options.includes(parameter));
+const modes = ["--fast", "--cluster", "--deploy", "--all"];
+const mode = process.argv.slice(2).find((parameter) => modes.includes(parameter));
+const parameters = process.argv.slice(2).filter((parameter) => !modes.includes(parameter));
 /** The folder of the bundle that all suites of the run share. */
 const bundleFolder = await mkdtemp(join(tmpdir(), "wafsync-built-"));
 const environment = {
   ...process.env,
   PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}`,
   // Fast tests run the sources: a build would take longer than all of them.
-  [bundleVariable]: given.has("--fast") ? "" : bundleFolder,
+  [bundleVariable]: mode === "--fast" ? "" : bundleFolder,
 };
 
 /** Returns the exit code; 1 if the program can't be started or is killed. */
@@ -158,28 +159,37 @@ function keep(tests: Awaited<ReturnType<typeof runTests>>): void {
   results.push(tests.counts);
   suites.push(...tests.suites);
 }
-if (given.has("--with-demo"))
-  results.push(await runCheck({ title: "Demo", command: ["npm", "run", "--silent", "demo"] }));
-if (!given.has("--fast"))
-  results.push(await runCheck({ title: "Bundle", command: buildCommand(bundleIn(bundleFolder)) }));
-if (!given.has("--deploy")) {
+const ignoring = (paths: readonly string[]): string[] =>
+  [...alwaysIgnored, ...paths].map((path) => `--testPathIgnorePatterns=${path}`);
+
+if (mode === "--all") results.push(await runCheck({ title: "Demo", command: ["npm", "run", "--silent", "demo"] }));
+if (mode !== "--fast") results.push(await runCheck({ title: "Bundle", command: buildCommand(bundleIn(bundleFolder)) }));
+if (mode !== "--cluster" && mode !== "--deploy") {
   for (const check of checks) results.push(await runCheck(check));
 }
-if (given.has("--fast")) {
-  const ignored = [...alwaysIgnored, ...slowTests].map((path) => `--testPathIgnorePatterns=${path}`);
+const elsewhere = [...longTests(), ...measuringTests()];
+const inCluster = clusterTests().filter((path) => !elsewhere.includes(path));
+if (mode === "--fast") {
   const blocker = failedChecks.find(({ testsNeedIt }) => testsNeedIt);
   if (blocker !== undefined)
     console.log(`\nNo tests were run: first fix the problems that "${blocker.title}" reports.`);
   // Paths come first, because jest would treat paths after a list of patterns as further patterns.
-  else results.push((await runTests("Fast tests", [...fastTests, ...parameters, ...ignored])).counts);
-} else if (!given.has("--deploy")) {
+  else keep(await runTests("Fast tests", [...fastTests, ...parameters, ...ignoring(clusterTests())]));
+} else if (mode === "--cluster") {
+  const found = await findControlPlane();
+  if (found.state === "Found") keep(await runTests("Tests on a control plane", [...inCluster, ...parameters]));
+  else {
+    console.log(`No tests were run: they need a control plane. ${found.problem}`);
+    results.push({ passed: 0, failed: 1, skipped: 0 });
+  }
+} else if (mode !== "--deploy") {
   // Builds the control plane before the tests, because a build at the same time would slow them down.
-  if (parameters.length === 0) await findControlPlane();
+  if (mode === "--all") await findControlPlane();
+  const ignored = mode === "--all" ? elsewhere : [...elsewhere, ...inCluster];
   // Named paths run even if they are normally ignored.
-  const ignored = parameters.length > 0 ? [] : [...alwaysIgnored, ...longTests(), ...measuringTests()];
-  keep(await runTests("Tests", [...ignored.map((path) => `--testPathIgnorePatterns=${path}`), ...parameters]));
+  keep(await runTests("Tests", parameters.length > 0 ? parameters : ignoring(ignored)));
 }
-if (given.has("--deploy") || given.has("--with-deploy")) {
+if (mode === "--deploy" || mode === "--all") {
   await findControlPlane();
   await findTools();
   await findCollector();
@@ -198,6 +208,12 @@ printList(
 );
 const skippedTests = suites.flatMap(({ path, skipped }) => skipped.map((title) => `${path}: ${title}`));
 printList("Skipped tests", skippedTests);
+if (mode === undefined && parameters.length === 0) {
+  console.log(
+    `\n${inCluster.length} suites that need a Kubernetes API server, and ${elsewhere.length} that take long or need other programs, ` +
+      "were not run.\n`npm run test:cluster` runs the former: it builds the API server with Go once. `npm run test:deploy` runs the latter.",
+  );
+}
 // Repeated here, where the output of the tests does not hide them.
 const toFix = failedChecks.map(({ title, fix }) => (fix === undefined ? title : `${title}: npm run ${fix}`));
 printList("Failed checks", toFix);

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { fastTests, slowTests } from "../../scripts/checks.ts";
+import { clusterTests, fastTests } from "../../scripts/checks.ts";
 import { conditionFacts, type ConditionType, type ReasonFact, reasonFacts } from "../../src/api/reasons.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
 import { guardNames } from "../support/builders/guard-schemas.ts";
@@ -96,7 +96,7 @@ describe("The checklists of CONTRIBUTING.md", () => {
     expect(noticing.length).toBeGreaterThan(25);
     const suites = noticing.flatMap(codeSpans).filter((span) => span.startsWith("test/"));
     const isFast = (suite: string): boolean =>
-      fastTests.some((fast) => suite.startsWith(fast)) && !slowTests.includes(suite);
+      fastTests.some((fast) => suite.startsWith(fast)) && !clusterTests().includes(suite);
     expect(suites.filter((suite) => !isFast(suite))).toStrictEqual([]);
   });
 });
