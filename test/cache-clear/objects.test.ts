@@ -10,8 +10,6 @@ import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
 import type { WafsyncObject } from "../support/worlds/status-history.ts";
 
-const serverError: FaultEffect = { kind: "ServerError" };
-
 await describeOperator("cache clears", (world) => {
   beforeAll(async () => {
     await world().startOperator();
@@ -85,24 +83,6 @@ await describeOperator("cache clears", (world) => {
       "AGE",
     ]);
     expect(first).toMatch(/^clear-0 +waf +4f2a91c +True +[\dm]+s +\d* +True +[\dm]+s$/);
-  });
-
-  test("the backoff limit and the deadline end it, and what was given up can be asked for again", async () => {
-    const { namespace, waf } = await world().newInstance("limits");
-    await world().allReady(namespace);
-    failOnClear(waf, serverError, 1000);
-    const limited = cacheClear(namespace, "limited", { backoffLimit: 1 });
-    const late = cacheClear(namespace, "late", { activeDeadlineSeconds: 3, backoffLimit: 20 });
-    await world().apply(limited, late);
-    expect(await ended(late)).toMatchObject({ over: "Failed DeadlineExceeded" });
-    expect(await ended(limited)).toMatchObject({ over: "Failed BackoffLimitExceeded", status: { attempts: 2 } });
-    const events = await world().events(namespace);
-    expect(events.filter(({ reason }) => reason === "CacheClearFailed")).toHaveLength(2);
-    world().simulator.faults.clear();
-    await world().remove(limited);
-    await world().apply(limited);
-    expect(await ended(limited)).toMatchObject({ over: "Complete Cleared", status: { attempts: 1 } });
-    expect(clearsOf(waf)).toBe(1);
   });
 
   test("one that is deleted and created again with the same trigger calls nothing, and with another one calls", async () => {

@@ -1,5 +1,5 @@
 // The options that have the same meaning in every command; with the whole program.
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../src/model/log-entry.ts";
@@ -81,12 +81,6 @@ describe("The options of all commands", () => {
     expect(await readFile(join(files.path, "rows.csv"), "utf8")).toMatch(/^timestamp,/u);
     expect(await run("logs", ...folder, ...days, "--out", "named.csv", "-o", "ndjson")).toMatchObject({ code: 0 });
     expect(await readFile(join(files.path, "named.csv"), "utf8")).toMatch(/^\{/u);
-  });
-
-  test("have no former names: an unknown format is refused and writes no file", async () => {
-    const refused = await run("logs", ...folder, ...days, "--output", "yaml");
-    expect([refused.code, refused.stderr]).toStrictEqual([2, expect.stringContaining("Allowed choices are ndjson")]);
-    expect(await readdir(files.path)).not.toContain("yaml");
   });
 
   test("name a folder that does not exist, or that is its own state directory, in every command", async () => {

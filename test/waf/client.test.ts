@@ -548,14 +548,12 @@ describe("the permit", () => {
     expect(asked).toHaveLength(5);
   });
 
-  test("also stops reads if several processes divide the keys among themselves", async () => {
+  test("also stops the reads of a process that has lost its lock", async () => {
     let isHeld = false;
     const permitRead = () =>
-      isHeld
-        ? ({ permitted: true } as const)
-        : ({ permitted: false, reason: "Another operator works on it." } as const);
+      isHeld ? ({ permitted: true } as const) : ({ permitted: false, reason: "Another process works on it." } as const);
     const { server, waf } = await start(json(200, []), { permitRead });
-    expect(faultIn(await read(waf))).toStrictEqual({ code: "Aborted", message: "Another operator works on it." });
+    expect(faultIn(await read(waf))).toStrictEqual({ code: "Aborted", message: "Another process works on it." });
     expect(server.requests).toHaveLength(0);
     isHeld = true;
     expect(await read(waf)).toStrictEqual({ ok: true, value: [] });

@@ -25,7 +25,7 @@ const quietRoundsMin = 12;
 const busyRoundsMax = 5000;
 const busyRoundsQuick = 100;
 /** The real time that `advanceUntil` waits for input and output when nothing is sleeping. */
-const idleMsMax = 1_000;
+const idleMsMax = 10_000;
 
 export interface VirtualClockOptions {
   readonly startMs?: number;
