@@ -4,7 +4,6 @@ import type { Clock } from "../async/clock.ts";
 import { LeaseElector, leaseIdentity } from "../kube/lease.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { LeaseStanding } from "../kube/lease.ts";
-import { defaultLeaseTimings, type LeaseTimings } from "../kube/lease-decision.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Permission } from "../waf/client.ts";
@@ -48,11 +47,10 @@ export function electedLeadership(options: {
   readonly random: () => number;
   readonly podName: string;
   readonly lease: ObjectAddress;
-  readonly timings?: LeaseTimings;
   readonly log: Logger;
   readonly onStanding: (standing: LeaseStanding) => void;
 }): Leadership {
-  const { api, clock, random, podName, lease, timings = defaultLeaseTimings, log, onStanding } = options;
+  const { api, clock, random, podName, lease, log, onStanding } = options;
   const identity = leaseIdentity(podName, randomBytes(6).toString("hex"));
   const elector = new LeaseElector({
     api,
@@ -60,7 +58,6 @@ export function electedLeadership(options: {
     random,
     identity,
     lease,
-    timings,
     onStanding: (standing, detail) => {
       log.info("leadership changed", { standing, ...(detail === "" ? {} : { detail }) });
       onStanding(standing);

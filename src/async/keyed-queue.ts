@@ -23,7 +23,7 @@ export function rankOf({ readySinceMs, level }: { readySinceMs: number; level: n
 
 /** Further reasons are dropped. */
 export const reasonsMax = 8;
-export const defaultRetryBackOff: BackOff = { baseMs: 1_000, maxMs: 300_000 };
+const retryBackOff: BackOff = { baseMs: 1_000, maxMs: 300_000 };
 
 export interface Wake {
   readonly priority: QueuePriority;
@@ -56,7 +56,6 @@ export interface KeyedQueueOptions {
   readonly clock: Pick<Clock, "monotonicMs" | "schedule">;
   /** At least 0, less than 1. */
   readonly random: () => number;
-  readonly retryBackOff?: BackOff;
   readonly observer?: QueueObserver;
 }
 
@@ -75,7 +74,6 @@ const silentObserver: QueueObserver = { added() {}, retried() {}, waited() {}, w
 export class KeyedQueue<Key> {
   readonly #clock: Pick<Clock, "monotonicMs" | "schedule">;
   readonly #random: () => number;
-  readonly #retryBackOff: BackOff;
   readonly #observer: QueueObserver;
   readonly #entries = new Map<Key, Entry>();
   /** By rank. */
@@ -91,7 +89,6 @@ export class KeyedQueue<Key> {
   constructor(options: KeyedQueueOptions) {
     this.#clock = options.clock;
     this.#random = options.random;
-    this.#retryBackOff = options.retryBackOff ?? defaultRetryBackOff;
     this.#observer = options.observer ?? silentObserver;
   }
 
@@ -130,7 +127,7 @@ export class KeyedQueue<Key> {
   retry(key: Key, reason: string): number {
     const attempt = this.failures(key) + 1;
     this.#failures.set(key, attempt);
-    const delayMs = backOffDelayMs({ ...this.#retryBackOff, attempt, random: this.#random });
+    const delayMs = backOffDelayMs({ ...retryBackOff, attempt, random: this.#random });
     this.retryAfter(key, delayMs, reason);
     return delayMs;
   }

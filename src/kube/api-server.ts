@@ -13,7 +13,6 @@ import type { Credentials } from "./credentials.ts";
 
 const requestTimeoutMsDefault = 30_000;
 const connectionsMaxDefault = 4;
-const streamsMaxDefault = 64;
 const bodyBytesMaxDefault = 64 * 1024 * 1024;
 const faultBodyBytesMax = 256 * 1024;
 const userAgentDefault = "wafsync";
@@ -72,7 +71,6 @@ export interface ApiServerOptions {
   readonly requestTimeoutMs?: number;
   /** For requests; streams have separate connections. */
   readonly connectionsMax?: number;
-  readonly streamsMax?: number;
   readonly bodyBytesMax?: number;
   readonly userAgent?: string;
 }
@@ -82,12 +80,8 @@ type Attempt<T> = (connection: Connection, signal: AbortSignal) => Promise<ApiRe
 /** Each client has its own sockets: create another one for requests that must not wait for others, such as those for the Lease. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { clock, requestTimeoutMs = requestTimeoutMsDefault, bodyBytesMax = bodyBytesMaxDefault } = options;
-  const {
-    userAgent = userAgentDefault,
-    connectionsMax = connectionsMaxDefault,
-    streamsMax = streamsMaxDefault,
-  } = options;
-  const connections = createConnections({ credentials: options.credentials, clock, connectionsMax, streamsMax });
+  const { credentials, userAgent = userAgentDefault, connectionsMax = connectionsMaxDefault } = options;
+  const connections = createConnections({ credentials, clock, connectionsMax });
   const closing = new AbortController();
 
   function request<T>(wanted: ApiRequest): Promise<ApiResult<T>> {

@@ -33,6 +33,9 @@ export interface Connections {
   close(): void;
 }
 
+/** Far more than there are kinds to watch. */
+const streamsMax = 64;
+
 interface Pools extends Pick<Connection, "requests" | "streams"> {
   readonly identity: string;
 }
@@ -41,10 +44,9 @@ export interface ConnectionsOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly connectionsMax: number;
-  readonly streamsMax: number;
 }
 
-export function createConnections({ credentials, clock, connectionsMax, streamsMax }: ConnectionsOptions): Connections {
+export function createConnections({ credentials, clock, connectionsMax }: ConnectionsOptions): Connections {
   let pools: Pools | undefined;
   let current: Connection | undefined;
   let resolvedAtMs = 0;

@@ -16,7 +16,6 @@ import { microTime, secondsTime } from "./kube-object.ts";
 export interface EventSubject {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Empty for a cluster-scoped object. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -29,8 +28,6 @@ export interface EventNote {
   /** One word in UpperCamelCase, from a documented list. */
   readonly reason: string;
   readonly message: string;
-  /** The action taken; by default, the reason. */
-  readonly action?: string;
 }
 
 /** One Event object that exists or will be created. Only the aggregate and the recorder change it. */
@@ -78,8 +75,8 @@ export class EventAggregate {
 
   /** Counts the occurrence on its Event object. */
   add(note: EventNote, nowMs: number): EventSeries {
-    const { object, type, reason, action } = note;
-    const key = JSON.stringify([Object.values(subjectOf(object)), type, reason, action ?? reason, note.message]);
+    const { object, type, reason } = note;
+    const key = JSON.stringify([Object.values(subjectOf(object)), type, reason, note.message]);
     const known = this.#series.get(key);
     if (known !== undefined) {
       Object.assign(known, { count: known.count + 1, lastMs: nowMs });
@@ -230,7 +227,7 @@ export class EventRecorder {
   /** Makes one attempt; undefined if the Event object is now up to date. */
   async #write(series: EventSeries): Promise<ApiFault | undefined> {
     const { api } = this.#options;
-    const namespace = namespaceOf(series);
+    const { namespace } = series.note.object;
     const options = { timeoutMs: requestTimeoutMs, signal: this.#stop.signal };
     if (series.created) {
       const change = { count: series.count, lastTimestamp: secondsTime(series.lastMs) };
@@ -253,11 +250,11 @@ export class EventRecorder {
     return {
       apiVersion: "v1",
       kind: "Event",
-      metadata: { name: series.name, namespace: namespaceOf(series) },
-      involvedObject: { apiVersion, kind, name, uid, ...(namespace === "" ? {} : { namespace }) },
+      metadata: { name: series.name, namespace },
+      involvedObject: { apiVersion, kind, name, uid, namespace },
       type: note.type,
       reason: cutText(note.reason, wordBytesMax),
-      action: cutText(note.action ?? note.reason, wordBytesMax),
+      action: cutText(note.reason, wordBytesMax),
       message: series.message,
       count: series.count,
       eventTime: microTime(series.firstMs),
@@ -272,11 +269,6 @@ export class EventRecorder {
   #drop(reason: EventDropReason, message = ""): void {
     this.#options.onDropped?.(reason, message);
   }
-}
-
-/** Events about cluster-scoped objects are in the default namespace. */
-function namespaceOf({ note }: EventSeries): string {
-  return note.object.namespace === "" ? "default" : note.object.namespace;
 }
 
 /** The namespace is being deleted or does not exist, so the event would be useless. */

@@ -1,19 +1,15 @@
 // Adds a finalizer to an object or removes it, with JSON Patches that test the values to change: they never affect another
 // object of the same name and never lose the finalizers of other controllers.
-import type { ApiFault } from "./api-result.ts";
 import type { ApiServer } from "./api-server.ts";
 import type { KubeObject } from "./kube-object.ts";
 import type { ResourceType } from "./resource-path.ts";
-import { getObject, jsonPatchObject, type JsonPatch } from "./verbs.ts";
+import { changeObject, type ChangeResult, type JsonPatch, jsonPatchObject } from "./verbs.ts";
 
 /** `object` is the newest known version: after `Done` it has the requested state. */
 export type FinalizerResult =
-  | { readonly kind: "Done"; readonly object: KubeObject }
-  /** The object no longer exists, or another one has its name. */
-  | { readonly kind: "Gone" }
+  | ChangeResult<KubeObject>
   /** It is being deleted, so no finalizer can be added. */
-  | { readonly kind: "Deleting"; readonly object: KubeObject }
-  | { readonly kind: "Failed"; readonly fault: ApiFault };
+  | { readonly kind: "Deleting"; readonly object: KubeObject };
 
 export interface FinalizerTarget {
   readonly type: ResourceType;
@@ -22,7 +18,6 @@ export interface FinalizerTarget {
   readonly finalizer: string;
 }
 
-const attemptsMax = 4;
 const timeoutMs = 10_000;
 
 /** The patch that adds a finalizer, if the object and its list of finalizers have not changed. */
@@ -53,7 +48,7 @@ export function removeFinalizerPatch(
 
 /** Ensures that the object has the finalizer. Work that needs a cleanup may start only after `Done`. */
 export async function addFinalizer(api: ApiServer, target: FinalizerTarget): Promise<FinalizerResult> {
-  return settleFinalizer(api, target, (object) => {
+  return settle(api, target, (object) => {
     if (object.metadata.finalizers?.includes(target.finalizer) === true) return { kind: "Done", object };
     if (object.metadata.deletionTimestamp !== undefined) return { kind: "Deleting", object };
     return addFinalizerPatch(object, target.finalizer);
@@ -62,38 +57,21 @@ export async function addFinalizer(api: ApiServer, target: FinalizerTarget): Pro
 
 /** Ensures that the object does not have the finalizer: call it once the cleanup has succeeded. */
 export async function removeFinalizer(api: ApiServer, target: FinalizerTarget): Promise<FinalizerResult> {
-  return settleFinalizer(
-    api,
-    target,
-    (object) => removeFinalizerPatch(object, target.finalizer) ?? { kind: "Done", object },
-  );
+  return settle(api, target, (object) => removeFinalizerPatch(object, target.finalizer) ?? { kind: "Done", object });
 }
 
-function isResult(decision: FinalizerResult | JsonPatch): decision is FinalizerResult {
-  return "kind" in decision;
-}
-
-async function settleFinalizer(
+async function settle(
   api: ApiServer,
-  { type, object: { metadata }, object: cached }: FinalizerTarget,
+  { type, object }: FinalizerTarget,
   decide: (object: KubeObject) => FinalizerResult | JsonPatch,
 ): Promise<FinalizerResult> {
-  const { uid, namespace, name } = metadata;
+  const { namespace, name } = object.metadata;
   const address = namespace === undefined ? { name } : { namespace, name };
-  let object = cached;
-  for (let attempt = 1; ; attempt += 1) {
-    const decision = decide(object);
-    if (isResult(decision)) return decision;
-    const patched = await jsonPatchObject(api, type, address, decision, { timeoutMs });
-    if (patched.ok) return { kind: "Done", object: patched.value };
-    const { code } = patched.fault;
-    if (code === "NotFound") return { kind: "Gone" };
-    // A failed test is `Invalid`: it is a different object, or another writer changed the list.
-    const changed = code === "Invalid" || code === "Conflict";
-    if (!changed || attempt >= attemptsMax) return { kind: "Failed", fault: patched.fault };
-    const read = await getObject(api, type, address, { timeoutMs });
-    if (!read.ok) return read.fault.code === "NotFound" ? { kind: "Gone" } : { kind: "Failed", fault: read.fault };
-    if (read.value.metadata.uid !== uid) return { kind: "Gone" };
-    object = read.value;
-  }
+  const change = (current: KubeObject) => {
+    const decision = decide(current);
+    if ("kind" in decision) return decision;
+    return async () => await jsonPatchObject(api, type, address, decision, { timeoutMs });
+  };
+  // A failed test is `Invalid`: it is a different object, or another writer changed the list.
+  return await changeObject(api, { type, object, change, conflicts: ["Invalid", "Conflict"] }, timeoutMs);
 }

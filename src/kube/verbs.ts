@@ -1,6 +1,6 @@
 // The verbs of the Kubernetes API as small functions. Name, UID and resourceVersion of returned objects have been checked;
 // the rest is as the server's schema guarantees.
-import { localFault, type ApiResult } from "./api-result.ts";
+import { type ApiFault, type ApiFaultCode, type ApiResult, localFault } from "./api-result.ts";
 import type { ApiServer, Query } from "./api-server.ts";
 import { isKubeObject, isRecord, type KubeObject } from "./kube-object.ts";
 import { collectionPath, objectPath, type ObjectAddress, type ResourceType } from "./resource-path.ts";
@@ -83,6 +83,51 @@ export function jsonPatchObject<T extends KubeObject>(
   options: VerbOptions = {},
 ): Promise<ApiResult<T>> {
   return patch<T>(api, type, address, operations, options, "application/json-patch+json");
+}
+
+/** `Gone`: the object no longer exists, or another one has its name. */
+export type ChangeResult<T> =
+  | { readonly kind: "Done"; readonly object: T }
+  | { readonly kind: "Gone" }
+  | { readonly kind: "Failed"; readonly fault: ApiFault };
+
+const changeAttemptsMax = 5;
+
+export interface ObjectChanging<T, Ended> {
+  readonly type: ResourceType;
+  /** As cached. */
+  readonly object: T;
+  /** Returns the request to send, which must fail if the object has changed, or the result if there is nothing to change. */
+  readonly change: (object: T) => (() => Promise<ApiResult<T>>) | Ended;
+  /** The faults of a request for an object that has changed. */
+  readonly conflicts: readonly ApiFaultCode[];
+  /** Called with each newer version. */
+  readonly onRead?: (object: T) => void;
+}
+
+/** Changes an object by requests that fail if it has changed meanwhile: then it is read, and `change` decides again. */
+export async function changeObject<T extends KubeObject, Ended extends object>(
+  api: ApiServer,
+  { type, object: cached, change, conflicts, onRead }: ObjectChanging<T, Ended>,
+  timeoutMs: number,
+): Promise<ChangeResult<T> | Ended> {
+  const failed = (fault: ApiFault): ChangeResult<T> =>
+    fault.code === "NotFound" ? { kind: "Gone" } : { kind: "Failed", fault };
+  const { uid, namespace, name } = cached.metadata;
+  const address = namespace === undefined ? { name } : { namespace, name };
+  let object = cached;
+  for (let attempt = 1; ; attempt += 1) {
+    const request = change(object);
+    if (typeof request !== "function") return request;
+    const changed = await request();
+    if (changed.ok) return { kind: "Done", object: changed.value };
+    if (!conflicts.includes(changed.fault.code) || attempt >= changeAttemptsMax) return failed(changed.fault);
+    const read = await getObject<T>(api, type, address, { timeoutMs });
+    if (!read.ok) return failed(read.fault);
+    if (read.value.metadata.uid !== uid) return { kind: "Gone" };
+    object = read.value;
+    onRead?.(object);
+  }
 }
 
 export interface DeletePreconditions {

@@ -69,6 +69,6 @@ describe("removing", () => {
       kind: "Failed",
       fault: { code: "Invalid" },
     });
-    expect(server.patches).toBe(4);
+    expect(server.patches).toBe(5);
   });
 });

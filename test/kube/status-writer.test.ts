@@ -1,23 +1,20 @@
 import { describe, expect, test } from "@jest/globals";
 import { sameJson, StatusWriter } from "../../src/kube/status-writer.ts";
 import type { StatusObject } from "../../src/kube/status-writer.ts";
-import { VirtualTime } from "../support/fakes/virtual-time.ts";
 import { FakeObject } from "../support/fakes/fake-api-server.ts";
 
 const type = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 
 function makeWriter() {
-  const time = new VirtualTime();
   const server = new FakeObject();
-  const writer = new StatusWriter({ api: server.api, clock: time.clock() });
-  const write = (status: Record<string, unknown>, more: { progress?: boolean; object?: StatusObject } = {}) =>
+  const writer = new StatusWriter(server.api);
+  const write = (status: Record<string, unknown>, more: { object?: StatusObject } = {}) =>
     writer.write({
       type,
       object: more.object ?? server.object,
       compute: () => status,
-      progress: more.progress ?? false,
     });
-  return { time, server, writer, write };
+  return { server, writer, write };
 }
 
 test("a status is written once, and not again unless it differs", async () => {
@@ -132,19 +129,6 @@ describe("the record of a status", () => {
     expect(await write({ phase: "Ready" })).toStrictEqual({ kind: "Unchanged" });
     expect(writer.newest(stale).status).toStrictEqual({ phase: "Ready" });
   });
-});
-
-test("progress is written at most every two seconds, and other changes immediately", async () => {
-  const { time, server, write } = makeWriter();
-  const progress = (done: number) => write({ done }, { progress: true });
-  expect(await progress(1)).toStrictEqual({ kind: "Written" });
-  expect(await progress(2)).toStrictEqual({ kind: "Postponed" });
-  await time.advance(1_999);
-  expect(await progress(3)).toStrictEqual({ kind: "Postponed" });
-  expect(await write({ done: 3, phase: "Held" })).toStrictEqual({ kind: "Written" });
-  await time.advance(1);
-  expect(await progress(4)).toStrictEqual({ kind: "Written" });
-  expect(server.patches).toBe(3);
 });
 
 test("writes of one object are sequential, whoever requests them", async () => {

@@ -95,7 +95,6 @@ class Records implements ClusterRecords {
     this.inventory = createInventoryRecords(this.#store, clock);
     this.status = createClusterStatus({
       api,
-      clock,
       objectOf,
       events: this.#events,
       mayWrite,

@@ -3,7 +3,6 @@
 // exception: it never fails a reconcile run.
 import { type Condition, withTransitionTimesOf } from "../../api/conditions.ts";
 import { apiVersion } from "../../api/kinds.ts";
-import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
@@ -39,7 +38,6 @@ export interface CachedStatus extends ClusterStatus {
 
 export interface ClusterStatusOptions {
   readonly api: ApiServer;
-  readonly clock: Pick<Clock, "monotonicMs">;
   /** The object as the watch last saw it. */
   readonly objectOf: (ref: ResourceRef) => ClusterObject | undefined;
   readonly events: Pick<EventRecorder, "record">;
@@ -59,7 +57,7 @@ class WrittenStatus implements CachedStatus {
 
   constructor(options: ClusterStatusOptions) {
     this.#options = options;
-    this.#writer = new StatusWriter({ api: options.api, clock: options.clock });
+    this.#writer = new StatusWriter(options.api);
   }
 
   read(meta: ResourceMeta): Status | undefined {

@@ -1,10 +1,10 @@
 // The workloads whose rollouts clear caches. A kind is watched from when an instance first lists a workload of that kind.
 // Nothing waits for these watches: without them, caches are not cleared, and everything else continues. An instance is notified
 // only of relevant changes, so starting and ending pods cause no reconcile run.
-import { ChangeSignal } from "../../async/change-signal.ts";
+import { once } from "node:events";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { createListWatch, type ListWatch, type ListWatchProblem } from "../../kube/list-watch.ts";
+import { createListWatch, type ListWatch, type ListWatchHealth, type ListWatchProblem } from "../../kube/list-watch.ts";
 import type { ObjectChange } from "../../kube/store.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import type { DeclaredInstance, WorkloadRef } from "../../model/declared.ts";
@@ -36,31 +36,27 @@ export interface RolloutWatchesOptions {
 
 export class RolloutWatches {
   readonly #options: RolloutWatchesOptions;
-  readonly #wanted = new Set<WorkloadKind>();
-  readonly #wantsMore = new ChangeSignal();
   readonly #watches = new Map<WorkloadKind, ListWatch<WorkloadObject>>();
+  readonly #running: Promise<void>[] = [];
+  readonly #stop = new AbortController();
 
   constructor(options: RolloutWatchesOptions) {
     this.#options = options;
   }
 
-  /** Starts watches as instances need them, until the signal aborts. Never rejects. */
+  /** Keeps the watches that instances need running, until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const running: Promise<void>[] = [];
-    while (!signal.aborted) {
-      const { version } = this.#wantsMore;
-      for (const kind of this.#wanted) if (!this.#watches.has(kind)) running.push(this.#watch(kind, signal));
-      await this.#wantsMore.wait(version, signal);
-    }
-    await Promise.all(running);
+    if (!signal.aborted) await once(signal, "abort");
+    this.#stop.abort();
+    await Promise.all(this.#running);
   }
 
   /** The information about each listed workload that the instance may see. */
   sightsOf({ meta, cacheClear }: DeclaredInstance): WorkloadSight[] {
     return cacheClear.afterRolloutOf.map((workload) => {
-      this.#want(workload.kind);
-      const object = this.#watches.get(workload.kind)?.store.get(nameKey(workload));
-      const problem = this.#outOfReach(workload);
+      const watch = this.#watches.get(workload.kind) ?? this.#watch(workload.kind);
+      const object = watch.store.get(nameKey(workload));
+      const problem = this.#outOfReach(workload, watch.health());
       if (problem === undefined && object !== undefined && maySee(meta, object)) {
         return { workload, rollout: object.rollout, message: object.message };
       }
@@ -68,25 +64,18 @@ export class RolloutWatches {
     });
   }
 
-  #want(kind: WorkloadKind): void {
-    if (this.#wanted.has(kind)) return;
-    this.#wanted.add(kind);
-    this.#wantsMore.notify();
-  }
-
-  #outOfReach({ kind, namespace }: WorkloadRef): string | undefined {
+  #outOfReach({ kind, namespace }: WorkloadRef, { isSynced, lastFault }: ListWatchHealth): string | undefined {
     const { namespace: only } = this.#options;
     if (only !== undefined && only !== namespace) {
       return `wafsync watches only namespace ${only}, so it cannot see namespace ${namespace}.`;
     }
-    const health = this.#watches.get(kind)?.health();
-    if (health?.isSynced === true) return undefined;
-    const why = health?.lastFault === undefined ? "" : `: ${health.lastFault.message}`;
-    return `The ${kind} objects have not been listed yet${why}.`;
+    const why = lastFault === undefined ? "" : `: ${lastFault.message}`;
+    return isSynced ? undefined : `The ${kind} objects have not been listed yet${why}.`;
   }
 
-  async #watch(kind: WorkloadKind, signal: AbortSignal): Promise<void> {
+  #watch(kind: WorkloadKind): ListWatch<WorkloadObject> {
     const { api, clock, random, namespace, onProblem } = this.#options;
+    const { signal } = this.#stop;
     const type = typeOfWorkload(kind);
     const listWatch = createListWatch<WorkloadObject>({
       api,
@@ -102,10 +91,11 @@ export class RolloutWatches {
       onProblem: (problem) => onProblem(type.plural, problem),
     });
     this.#watches.set(kind, listWatch);
+    this.#running.push(listWatch.run(signal));
     void listWatch.whenSynced(signal).then((isSynced) => {
       if (isSynced) this.#tell((workload) => workload.kind === kind, `${type.plural} were listed`);
     });
-    await listWatch.run(signal);
+    return listWatch;
   }
 
   #objectChanged(kind: WorkloadKind, change: ObjectChange<WorkloadObject>): void {

@@ -1,6 +1,5 @@
 // A status that was derived from an old copy of the object, on a real API server.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { realClock } from "../../../src/async/clock.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import { getObject } from "../../../src/kube/verbs.ts";
 import { createClusterStatus } from "../../../src/source/cluster/cluster-status.ts";
@@ -42,7 +41,6 @@ await describeWithControlPlane("the status of an object in a cluster", (cluster)
     await patchObject(cluster, manifest, { status: accepted("True", "2026-01-01T00:00:00Z") }, "/status");
     const status = createClusterStatus({
       api,
-      clock: realClock,
       objectOf: () => old,
       events: { record: () => undefined },
       mayWrite: () => true,
@@ -67,7 +65,7 @@ await describeWithControlPlane("the status of an object in a cluster", (cluster)
     const old = await read();
     await patchObject(cluster, manifest, { spec: { addresses: ["192.0.2.2"] } });
     const events = { record: () => undefined };
-    const status = createClusterStatus({ api, clock: realClock, objectOf: () => old, events, mayWrite: () => true });
+    const status = createClusterStatus({ api, objectOf: () => old, events, mayWrite: () => true });
     const meta = aMeta("WafIpRule", `${namespace}/late`, { uid: old.metadata.uid });
     const ofGeneration = (observedGeneration: number) => ({
       ...accepted("True", "2026-01-01T00:00:00Z"),
