@@ -1,11 +1,10 @@
 // `wafsync apply`: brings every WAF to its declared state, and exits.
 import { realClock } from "../async/clock.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ResourceMeta } from "../model/resource.ts";
+import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import type { ObjectEvent, ReconcileObserver } from "../reconcile/ports.ts";
-import type { InstanceResult, Standalone } from "../app/standalone.ts";
 import { noInstance, printFaults, printTroubles } from "./folder-faults.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { viewResult } from "./instance-view.ts";
@@ -21,14 +20,24 @@ export interface ApplyOptions extends FolderOptions {
   readonly output: "table" | "json";
 }
 
+/** What was seen of an instance while it was reconciled. */
+interface Happened {
+  line: StatusLine | undefined;
+  cleared: number;
+  readonly drift: string[];
+  readonly changes: string[];
+}
+
 const changeReasons: ReadonlySet<string> = new Set(["EntriesAdded", "EntriesRemoved", "EntriesAdopted"]);
 
 /** @returns 0 if everything is done, 1 if something is incomplete, 2 if there is an error, 130 if it was stopped. */
 export async function runApply(options: ApplyOptions): Promise<number> {
-  const lines = new Map<string, StatusLine>();
-  const cleared = new Map<string, number>();
-  const drift = new Map<string, string[]>();
-  const changes = new Map<string, string[]>();
+  const happened = new Map<string, Happened>();
+  const of = (instance: ObjectName): Happened => {
+    const known = happened.get(nameKey(instance)) ?? { line: undefined, cleared: 0, drift: [], changes: [] };
+    happened.set(nameKey(instance), known);
+    return known;
+  };
   const how = {
     isDryRun: false,
     command: "wafsync apply",
@@ -37,31 +46,34 @@ export async function runApply(options: ApplyOptions): Promise<number> {
       () =>
       (meta: ResourceMeta, { reason, message }: ObjectEvent) => {
         if (meta.kind !== "WafInstance") return;
-        const name = nameKey(meta);
-        if (reason === "DriftDetected") drift.set(name, [...(drift.get(name) ?? []), `${reason}: ${message}`]);
-        else if (changeReasons.has(reason)) changes.set(name, [...(changes.get(name) ?? []), message]);
+        if (reason === "DriftDetected") of(meta).drift.push(`${reason}: ${message}`);
+        else if (changeReasons.has(reason)) of(meta).changes.push(message);
       },
-    observer: ({ notes }: Session): ReconcileObserver => ({
-      ...progressObserver(lines, notes),
-      clearTried: (instance, _cause, isCleared) => {
-        const name = nameKey(instance);
-        if (isCleared) cleared.set(name, (cleared.get(name) ?? 0) + 1);
-      },
-    }),
+    observer: ({ notes }: Session): ReconcileObserver => {
+      const lineOf = (instance: ObjectName): StatusLine =>
+        (of(instance).line ??= new StatusLine(notes, realClock, { label: nameKey(instance) }));
+      return {
+        operationDone: (instance, _operation, left) => lineOf(instance).advance(1, { left }),
+        waiting: (instance, why, delayMs) => lineOf(instance).wait(`waiting ${Math.ceil(delayMs / 1000)} s: ${why}`),
+        clearTried: (instance, _cause, isCleared) => {
+          if (isCleared) of(instance).cleared += 1;
+        },
+      };
+    },
   };
   return await withStandalone(options, how, async (standalone, { out, notes, stopping }) => {
     const printed = new Set<string>();
-    let isFaulty = await printFaults(standalone, notes, printed);
+    let { isFaulty } = await printFaults(standalone, notes, printed);
     const results = await standalone.applyOnce(async () => {
-      isFaulty = await printFaults(standalone, notes, printed);
+      ({ isFaulty } = await printFaults(standalone, notes, printed));
     });
-    for (const line of lines.values()) line.end();
-    const views = viewResults(standalone, results).map((view) => ({
-      ...view,
-      cleared: cleared.get(nameKey(view)) ?? 0,
-      changes: changes.get(nameKey(view)) ?? [],
-      warnings: [...(drift.get(nameKey(view)) ?? []), ...view.warnings],
-    }));
+    for (const { line } of happened.values()) line?.end();
+    const views = results.flatMap(({ outcome: { facts } }) => {
+      if (facts === undefined) return [];
+      const { cleared, changes, drift } = of(facts.gathered.instance.meta);
+      const view = viewResult(facts, standalone);
+      return [{ ...view, cleared, changes, warnings: [...drift, ...view.warnings, ...suspension(facts)] }];
+    });
     printResults(out, options, views);
     printTroubles(standalone, notes, views);
     if (stopping().stop.aborted && standalone.lost() === undefined) {
@@ -71,26 +83,19 @@ export async function runApply(options: ApplyOptions): Promise<number> {
     if (views.length === 0) notes.line(remark(notes.paint, "error", noInstance(isFaulty, "apply")));
     if (isFaulty || views.length === 0 || views.some(({ trouble }) => trouble !== undefined)) return 2;
     const hasPendingClears = results.some(({ outcome }) => outcome.pendingClears > 0);
-    const isSuspended = results.some(({ outcome: { facts } }) => suspension(facts) !== undefined);
+    const isSuspended = results.some(({ outcome: { facts } }) => suspension(facts).length > 0);
     const isOpen = hasPendingClears || isSuspended || standalone.feedProblems().length > 0;
     return isOpen || views.some(isIncomplete) ? 1 : 0;
   });
 }
 
-function viewResults(standalone: Standalone, results: readonly InstanceResult[]): InstanceView[] {
-  return results.flatMap(({ outcome: { facts } }) => {
-    if (facts === undefined) return [];
-    const view = viewResult(facts, standalone);
-    const warnings = [suspension(facts)].filter((warning) => warning !== undefined);
-    return [{ ...view, warnings: [...view.warnings, ...warnings] }];
-  });
-}
-
-/** Why the WAF of a suspended instance is not in the declared state; undefined if it is. */
-function suspension(facts: RunFacts | undefined): string | undefined {
+/** Why the WAF of a suspended instance is not in the declared state; empty if it is. */
+function suspension(facts: RunFacts | undefined): string[] {
   const count = facts?.plan?.observedOnly.length ?? 0;
-  if (count === 0 || facts?.gathered.instance.suspend !== true) return undefined;
-  return `${counted(count, "change is", "changes are")} not written, because the instance is suspended (spec.suspend).`;
+  if (count === 0 || facts?.gathered.instance.suspend !== true) return [];
+  return [
+    `${counted(count, "change is", "changes are")} not written, because the instance is suspended (spec.suspend).`,
+  ];
 }
 
 function printResults(out: Terminal, { output }: ApplyOptions, views: readonly InstanceView[]): void {
@@ -104,20 +109,4 @@ function printResults(out: Terminal, { output }: ApplyOptions, views: readonly I
 
 function isIncomplete(view: InstanceView): boolean {
   return view.held.length > 0 || view.objects.some(({ ready, isAccepted }) => ready === "False" || !isAccepted);
-}
-
-function progressObserver(lines: Map<string, StatusLine>, notes: Terminal): ReconcileObserver {
-  const lineOf = (name: string): StatusLine => {
-    const known = lines.get(name);
-    if (known !== undefined) return known;
-    const line = new StatusLine(notes, realClock, { label: name });
-    lines.set(name, line);
-    return line;
-  };
-  return {
-    operationDone: (instance, _operation, left) => lineOf(nameKey(instance)).advance(1, { left }),
-    waiting: (instance, why, delayMs) => {
-      lineOf(nameKey(instance)).wait(`waiting ${Math.ceil(delayMs / 1000)} s: ${why}`);
-    },
-  };
 }

@@ -7,34 +7,43 @@ import type { InstanceView } from "./instance-view.ts";
 import type { Terminal } from "./terminal.ts";
 import { remark } from "./terminal.ts";
 
+/** The errors and notes about the files, each with its place. */
+export interface Faults {
+  readonly lines: readonly { readonly kind: "error" | "warning" | "note"; readonly text: string }[];
+  readonly isFaulty: boolean;
+}
+
 /**
- * Prints the errors and notes about the files, each with its place. Returns true if there is any error.
- * @param printed For a command that keeps running: the lines of the last call, which are not repeated. Updated by this call.
+ * Prints what is wrong with the files.
+ * @param printed For a command that keeps running: the texts of the last call, which are not repeated. Updated by this call.
  */
 export async function printFaults(
   standalone: Standalone,
-  notes: Pick<Terminal, "line" | "paint">,
+  { line, paint }: Terminal,
   printed?: Set<string>,
-): Promise<boolean> {
+): Promise<Faults> {
   const { faults, unattached } = standalone.faults();
-  const lines: string[] = [];
-  for (const fault of faults) {
-    const isError = fault.severity === "Error";
-    // Transient faults would only distract a user who edits the files while they are watched.
-    if (!isError && fault.isTransient && printed !== undefined) continue;
-    lines.push(remark(notes.paint, isError ? "error" : "note", faultText(fault)));
-  }
-  for (const { place, problem } of unattached) {
-    lines.push(remark(notes.paint, "error", `${place}: spec.instanceRef: ${problem}`));
-  }
-  for (const name of await standalone.orphaned()) {
-    const text = `WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, add the annotation ${continuesAnnotation}: ${nameKey(name)} to the new instance, which then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`;
-    lines.push(remark(notes.paint, "warning", text));
-  }
-  for (const line of lines) if (printed?.has(line) !== true) notes.line(line);
+  // Transient faults would only distract a user who edits the files while they are watched.
+  const shown = faults.filter((one) => one.severity === "Error" || !one.isTransient || printed === undefined);
+  const orphaned = await standalone.orphaned();
+  const lines: Faults["lines"] = [
+    ...shown.map((fault) => ({
+      kind: fault.severity === "Error" ? ("error" as const) : ("note" as const),
+      text: faultText(fault),
+    })),
+    ...unattached.map(({ place, problem }) => ({
+      kind: "error" as const,
+      text: `${place}: spec.instanceRef: ${problem}`,
+    })),
+    ...orphaned.map((name) => ({
+      kind: "warning" as const,
+      text: `WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, add the annotation ${continuesAnnotation}: ${nameKey(name)} to the new instance, which then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
+    })),
+  ];
+  for (const { kind, text } of lines) if (printed?.has(text) !== true) line(remark(paint, kind, text));
   printed?.clear();
-  for (const line of lines) printed?.add(line);
-  return faults.some(({ severity }) => severity === "Error") || unattached.length > 0;
+  for (const { text } of lines) printed?.add(text);
+  return { lines, isFaulty: lines.some(({ kind }) => kind === "error") };
 }
 
 /** Prints the problems of feeds, and why instances cannot be reconciled, each with its place. */

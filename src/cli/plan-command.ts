@@ -1,11 +1,10 @@
 // `wafsync plan`: shows what would change, and why. Reads the WAF and writes nothing.
-import { stripVTControlCharacters } from "node:util";
+import { visibleText } from "../model/visible-text.ts";
 import { noInstance, printFaults, printTroubles } from "./folder-faults.ts";
 import { viewResult } from "./instance-view.ts";
 import { differsFromDeclared, isPartial, planLines } from "./print-instance.ts";
 import type { FolderOptions } from "./targets/folder-runs.ts";
 import { withStandalone } from "./targets/folder-runs.ts";
-import type { Terminal } from "./terminal.ts";
 import { remark } from "./terminal.ts";
 
 export interface PlanOptions extends FolderOptions {
@@ -25,28 +24,16 @@ export async function runPlan(options: PlanOptions): Promise<number> {
       return 130;
     }
     const views = previews.map(({ facts, pendingClears }) => viewResult(facts, standalone, pendingClears));
-    const faults: string[] = [];
-    const isFaulty = await printFaults(standalone, alsoInto(faults, notes));
-    if (views.length === 0) faults.push(noInstance(isFaulty, "plan"));
+    const { lines: faults, isFaulty } = await printFaults(standalone, notes);
     if (options.output === "json") out.line(JSON.stringify({ instances: views }, undefined, 2));
     else if (options.output === "markdown") {
       const { planMarkdown } = await import("./plan-markdown.ts");
-      out.line(planMarkdown(views, faults));
+      const texts = faults.map(({ kind, text }) => `${kind}: ${visibleText(text)}`);
+      out.line(planMarkdown(views, views.length === 0 ? [...texts, noInstance(isFaulty, "plan")] : texts));
     } else for (const view of views) for (const line of planLines(view, out.paint, isFaulty)) out.line(line);
     printTroubles(standalone, notes, views);
     if (views.length === 0) notes.line(remark(notes.paint, "error", noInstance(isFaulty, "plan")));
     if (isFaulty || views.length === 0 || views.some((view) => view.trouble !== undefined || isPartial(view))) return 2;
     return standalone.feedProblems().length > 0 || views.some(differsFromDeclared) ? 1 : 0;
   });
-}
-
-/** Collects notes without colors, for a self-contained comment. */
-function alsoInto(lines: string[], { line, paint }: Terminal): Pick<Terminal, "line" | "paint"> {
-  return {
-    line: (text = "") => {
-      lines.push(stripVTControlCharacters(text));
-      line(text);
-    },
-    paint,
-  };
 }

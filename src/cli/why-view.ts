@@ -5,77 +5,21 @@ import { realClock } from "../async/clock.ts";
 import { inSlices } from "../async/time-slices.ts";
 import { AddressCover } from "../address/ranges.ts";
 import type { Entry } from "../address/entry.ts";
-import type { FieldSetter, ResourceMeta } from "../model/resource.ts";
+import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey, resourceKey } from "../model/resource.ts";
+import type { LogEntry } from "../model/log-entry.ts";
 import { shortened } from "../model/sentence.ts";
-import type { Covering, Examined, Explanation, Ineffective, Verdict, Wanting } from "../plan/instance/explain.ts";
+import type { Covering, Examined, Ineffective, Wanting } from "../plan/instance/explain.ts";
 import { examineInSlices, explainAddress } from "../plan/instance/explain.ts";
-import type { LastBlocked } from "./last-blocked.ts";
 import type { Reported } from "./targets/rule-changes.ts";
 import { isReportedSynced } from "./targets/rule-changes.ts";
 import type { InstanceSight } from "./targets/target.ts";
 
 const pathLengthMax = 120;
 
-export interface OwnerView {
-  readonly kind: ResourceMeta["kind"];
-  readonly rule: string;
-  readonly action: "Block" | "Allow";
-  readonly description?: string;
-  /** Each as `rules.yaml:12` in a folder, otherwise as `spec.addresses[3]` or a line of a ConfigMap. */
-  readonly places: readonly string[];
-  /** Why a WafAutoBlock lists it. */
-  readonly evidence?: string;
-  readonly until?: string;
-  readonly changedBy?: string;
-  readonly changedAt?: string;
-}
-
-export interface CoveringView {
-  readonly list: string;
-  readonly entry: Entry;
-  /** The spelling in the list, if it differs. */
-  readonly spelling?: string;
-  readonly state: "OnList" | "NotOnList" | "Unknown";
-  readonly management: "Managed" | "Unmanaged" | "Unknown";
-  readonly since?: string;
-  readonly manner?: string;
-  readonly owners: readonly OwnerView[];
-  readonly formerOwners: readonly string[];
-  /** How many declared entries a merged network stands for. */
-  readonly lines?: number;
-  /** Why it is not on the list, or what will happen to it. */
-  readonly note?: string;
-}
-
-export interface BlockedRequestView {
-  readonly time: string;
-  readonly client: string;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  readonly reason: string;
-}
-
-export interface WhyView {
-  readonly instance: string;
-  readonly domain?: string;
-  readonly verdict: Verdict;
-  readonly coverings: readonly CoveringView[];
-  /** Rules that declare the address without effect. */
-  readonly ineffective: readonly {
-    readonly kind: ResourceMeta["kind"];
-    readonly rule: string;
-    readonly places: readonly string[];
-    readonly message: string;
-  }[];
-  /** Absent if the instance does not use the logs, or if they were not read. */
-  readonly lastBlockedRequest?: BlockedRequestView;
-  /** The first day that was searched, if no blocked request was found. */
-  readonly noBlockedRequestSince?: string;
-  readonly liveListsRead: boolean;
-  readonly gaps: readonly string[];
-}
+export type WhyView = Awaited<ReturnType<typeof viewWhy>>;
+export type CoveringView = Awaited<ReturnType<typeof viewCovering>>;
+export type OwnerView = Awaited<ReturnType<typeof viewOwner>>;
 
 /** An instance, prepared to look addresses up. */
 export interface ExaminedSight {
@@ -90,11 +34,10 @@ export async function examineSight(sight: InstanceSight): Promise<ExaminedSight>
   return { sight, examined: await inSlices(realClock, examineInSlices(input)) };
 }
 
-export async function viewWhy(address: Entry, { sight, examined }: ExaminedSight): Promise<WhyView> {
+export async function viewWhy(address: Entry, { sight, examined }: ExaminedSight) {
   const { gathered, inventory, live } = sight;
   const explanation = explainAddress(address, examined);
   const { meta } = gathered.instance;
-  const domain = inventory?.domain ?? (sight.statusOf(meta)?.["domain"] as string | undefined);
   const last = live.state === "Read" ? live.lastBlocked : undefined;
   const unread =
     live.state === "Read"
@@ -102,54 +45,56 @@ export async function viewWhy(address: Entry, { sight, examined }: ExaminedSight
       : [`The lists of the WAF were not read, so this shows only the declared state. ${live.why}`];
   return {
     instance: nameKey(meta),
-    ...(domain === undefined ? {} : { domain }),
+    domain: inventory?.domain ?? (sight.statusOf(meta)?.["domain"] as string | undefined),
     verdict: explanation.verdict,
     coverings: await Promise.all(explanation.coverings.map(async (covering) => await viewCovering(covering, sight))),
+    /** Rules that declare the address without effect. */
     ineffective: viewIneffective([...explanation.ineffective, ...unattachedIn(address, sight)], sight),
-    ...viewLastBlocked(last),
+    /** Undefined if the instance does not use the logs, or if they were not read. */
+    lastBlockedRequest: last?.entry && viewRequest(last.entry),
+    /** The first day that was searched, if no blocked request was found. */
+    noBlockedRequestSince: last?.entry === undefined ? last?.since : undefined,
     liveListsRead: live.state === "Read",
     gaps: [...unread, ...(last?.gap === undefined ? [] : [last.gap]), ...sight.gaps],
   };
 }
 
-function viewLastBlocked(last: LastBlocked | undefined): Pick<WhyView, "lastBlockedRequest" | "noBlockedRequestSince"> {
-  if (last === undefined) return {};
-  if (last.entry === undefined) return { noBlockedRequestSince: last.since };
-  const {
-    timestamp: time,
-    client_ip: client,
-    http_method: method,
-    http_status: status,
-    block_reason: reason,
-  } = last.entry;
-  // Attackers control the path and its length.
-  const path = shortened(last.entry.request_path, pathLengthMax);
-  return { lastBlockedRequest: { time, client, method, path, status, reason } };
+function viewRequest({ timestamp, client_ip, http_method, request_path, http_status, block_reason }: LogEntry) {
+  return {
+    time: timestamp,
+    client: client_ip,
+    method: http_method,
+    // Attackers control the path and its length.
+    path: shortened(request_path, pathLengthMax),
+    status: http_status,
+    reason: block_reason,
+  };
 }
 
-async function viewCovering(covering: Covering, sight: InstanceSight): Promise<CoveringView> {
+async function viewCovering(covering: Covering, sight: InstanceSight) {
   const { list, entry, isLive, isManaged, sinceMs, manner, wantedBy, formerOwners, spellings, lines } = covering;
-  const other = spellings.find((spelling) => spelling !== entry);
-  const note = noteOf(covering, sight);
   const isReported = wantedBy.some(({ rule }) => isReportedSynced(sight.statusOf(rule.meta)));
   const isOn = isLive ?? (isReported ? true : undefined);
   return {
     list,
     entry,
-    ...(other === undefined ? {} : { spelling: other }),
+    /** The spelling in the list, if it differs. */
+    spelling: spellings.find((spelling) => spelling !== entry),
     state: isOn === undefined ? "Unknown" : isOn ? "OnList" : "NotOnList",
     management: isManaged === undefined ? reportedManagement(covering, sight) : isManaged ? "Managed" : "Unmanaged",
-    ...(sinceMs === undefined ? {} : { since: formatTime(sinceMs) }),
-    ...(manner === undefined ? {} : { manner }),
+    since: sinceMs === undefined ? undefined : formatTime(sinceMs),
+    manner,
     owners: await Promise.all(wantedBy.map(async (wanting) => await viewOwner(wanting, sight))),
     formerOwners: formerOwners.map(({ kind, name }) => `${kind} ${name}`),
-    ...(lines === undefined ? {} : { lines }),
-    ...(note === undefined ? {} : { note }),
-  };
+    /** How many declared entries a merged network stands for. */
+    lines,
+    /** Why it is not on the list, or what will happen to it. */
+    note: noteOf(covering, sight),
+  } as const;
 }
 
 /** For readers who may not read the record: what the status of a rule says about all of its entries. */
-function reportedManagement({ wantedBy }: Covering, { statusOf }: InstanceSight): CoveringView["management"] {
+function reportedManagement({ wantedBy }: Covering, { statusOf }: InstanceSight): "Unmanaged" | "Unknown" {
   const isForeign = wantedBy.some(({ rule }) => {
     const { desired, foreign = 0 } = (statusOf(rule.meta) as Reported | undefined)?.entries ?? {};
     return foreign > 0 && foreign === desired;
@@ -157,17 +102,20 @@ function reportedManagement({ wantedBy }: Covering, { statusOf }: InstanceSight)
   return isForeign ? "Unmanaged" : "Unknown";
 }
 
-async function viewOwner({ rule, sources, evidence, expiresAtMs }: Wanting, sight: InstanceSight): Promise<OwnerView> {
-  const setter: FieldSetter | undefined = await sight.setterOf(rule.meta);
+async function viewOwner({ rule, sources, evidence, expiresAtMs }: Wanting, sight: InstanceSight) {
+  const setter = await sight.setterOf(rule.meta);
   return {
     kind: rule.meta.kind,
     rule: nameKey(rule.meta),
     action: rule.action,
-    ...(rule.description === undefined ? {} : { description: rule.description }),
+    description: rule.description,
+    /** Each as `rules.yaml:12` in a folder, otherwise as `spec.addresses[3]` or a line of a ConfigMap. */
     places: placesOf(rule.meta, evidence === undefined ? sources : [], sight),
-    ...(evidence === undefined ? {} : { evidence }),
-    ...(expiresAtMs === undefined ? {} : { until: formatTime(expiresAtMs) }),
-    ...(setter === undefined ? {} : { changedBy: setter.manager, changedAt: setter.time }),
+    /** Why a WafAutoBlock lists it. */
+    evidence,
+    until: expiresAtMs === undefined ? undefined : formatTime(expiresAtMs),
+    changedBy: setter?.manager,
+    changedAt: setter?.time,
   };
 }
 
@@ -193,7 +141,7 @@ function unattachedIn(address: Entry, { unattached }: InstanceSight): Ineffectiv
   });
 }
 
-function viewIneffective(ineffective: Explanation["ineffective"], sight: InstanceSight): WhyView["ineffective"] {
+function viewIneffective(ineffective: readonly Ineffective[], sight: InstanceSight) {
   return ineffective.map(({ rule, sources, message, expiredAtMs }) => {
     const places = placesOf(rule.meta, sources, sight);
     const whole = sight.placeOf(rule.meta, undefined);

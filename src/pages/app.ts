@@ -18,7 +18,7 @@ import { asSentence, capitalized, shortened } from "../model/sentence.ts";
 import { assetAt, framed } from "./frame.ts";
 import { declaredLists } from "./client-lists.ts";
 import { html } from "./html.ts";
-import type { InstanceParts, ReadHistory } from "./instance-page.ts";
+import type { ReadHistory } from "./instance-page.ts";
 import { instancePage } from "./instance-page.ts";
 import { instancesWith, overviewPage, readChoice, refusal } from "./overview-page.ts";
 import { instancePath, nameLengthMax } from "./parts.ts";
@@ -64,10 +64,8 @@ class App implements PreparedPageApp {
   readonly #cache: SummaryCache;
   readonly #turns = new Turns();
   readonly #stopping = new AbortController();
-  /** Pages that were rendered from a summary: several users may look at the same WAF. */
-  readonly #pages = new WeakMap<Summary, Map<string, Promise<string>>>();
   /** Pages about blocked requests, by instance: all users who want to see the same wait for one read. */
-  readonly #requests = new LruMap<string, Promise<Buffer>>(requestsKeptMax);
+  readonly #requests = new LruMap<string, { readonly atMs: number; readonly page: Promise<Buffer> }>(requestsKeptMax);
   #waiting = 0;
 
   constructor(parts: PageParts) {
@@ -131,43 +129,26 @@ class App implements PreparedPageApp {
     view: string | undefined,
     { query, cached }: { readonly query: URLSearchParams; readonly cached: CachedSummary },
   ): Promise<PageResponse> {
-    const { summary } = cached;
+    const { seen, summary } = cached;
     if (view === "requests") return page(200, await this.#requestsPage(name, summary));
     if (view !== undefined) return page(404, errorPage(summary, "This page does not exist."));
     const address = query.get("address");
-    if (address !== null) {
-      const searched = address.trim() === "" ? "Everything" : new AddressCover(parseAddress(address));
-      return page(200, await this.#instancePage(name, instance, cached, searched));
-    }
-    const pages = this.#pages.get(summary) ?? new Map<string, Promise<string>>();
-    this.#pages.set(summary, pages);
-    const made = pages.get(instance.instance) ?? this.#instancePage(name, instance, cached, undefined);
-    pages.set(instance.instance, made);
-    return page(200, await made);
-  }
-
-  async #instancePage(
-    name: ObjectName,
-    instance: InstanceSummary,
-    { seen, summary }: CachedSummary,
-    searched: InstanceParts["searched"],
-  ): Promise<string> {
+    const cover = address === null || address.trim() === "" ? undefined : new AddressCover(parseAddress(address));
+    const searched = address === null ? undefined : (cover ?? "Everything");
     const objects = objectsOf(seen, instance.instance);
-    return instancePage(summary, instance, { objects, history: await this.#history(name), searched });
+    return page(200, instancePage(summary, instance, { objects, history: await this.#history(name), searched }));
   }
 
   /** The page about the newest blocked requests; made once, and kept for a few minutes. */
   async #requestsPage(name: ObjectName, summary: Summary): Promise<Buffer> {
     const key = nameKey(name);
+    const atMs = this.#parts.clock.nowMs();
     const kept = this.#requests.get(key);
-    if (kept !== undefined) return await kept;
-    const made = this.#inTurn(async () => Buffer.from(await this.#readRequests(name, summary)));
-    this.#requests.set(key, made);
-    const forget = (): void => {
-      if (this.#requests.get(key) === made) this.#requests.delete(key);
-    };
-    made.then(async () => await this.#parts.clock.sleep(requestsKeptMs, this.#stopping.signal)).then(forget, forget);
-    return await made;
+    if (kept !== undefined && atMs - kept.atMs < requestsKeptMs) return await kept.page;
+    const page = this.#inTurn(async () => Buffer.from(await this.#readRequests(name, summary)));
+    this.#requests.set(key, { atMs, page });
+    page.catch(() => this.#requests.delete(key));
+    return await page;
   }
 
   /** @throws CommandError if the log may not be read */
